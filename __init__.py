@@ -1,0 +1,49 @@
+"""Memory for agents on LangGraph: the public surface, loaded on first use."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentic_memory_bank.engines.base import Engine
+    from agentic_memory_bank.graph.memory_bank import build_memory_bank
+    from agentic_memory_bank.graph.memory_bank import graph as memory_bank
+    from agentic_memory_bank.runs import arun, clear, resume, run
+    from agentic_memory_bank.state.errors import MemoryBankError
+    from agentic_memory_bank.state.settings import Settings
+
+__all__ = [
+    "Engine",
+    "MemoryBankError",
+    "Settings",
+    "arun",
+    "build_memory_bank",
+    "clear",
+    "memory_bank",
+    "resume",
+    "run",
+]
+
+_HOMES = {
+    "Engine": ("engines.base", "Engine"),
+    "MemoryBankError": ("state.errors", "MemoryBankError"),
+    "Settings": ("state.settings", "Settings"),
+    "arun": ("runs", "arun"),
+    "build_memory_bank": ("graph.memory_bank", "build_memory_bank"),
+    "clear": ("runs", "clear"),
+    "memory_bank": ("graph.memory_bank", "graph"),
+    "resume": ("runs", "resume"),
+    "run": ("runs", "run"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, attribute = _HOMES[name]
+    value = getattr(import_module(f"{__name__}.{module}"), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

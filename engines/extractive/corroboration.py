@@ -1,0 +1,310 @@
+"""Settles a contradiction by what all raw entries say: how many independent sources back which value, and what corrects what."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Final, Literal
+
+from agentic_memory_bank.engines.extractive import lexicon
+from agentic_memory_bank.engines.extractive.claims import Sentence, sentences_of
+from agentic_memory_bank.engines.extractive.slots import slots_of
+from agentic_memory_bank.engines.extractive.values import Value, agree, values_of
+
+_TOPIC_SHARE: Final = 0.5
+_COPY_SHARE: Final = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One side of a contradiction.
+
+    Attributes:
+        text: The sentence or memory that states it.
+        value: The value it states, as written there ("330 m", "30 August", "Jane Doe").
+        kind: What clashes, as `comparison.compare` named it.
+    """
+
+    text: str
+    value: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One raw entry.
+
+    Attributes:
+        entry_id: Its id.
+        source: Where it came from; entries of one source count once.
+        text: Its text.
+        created_at: When its source was written, as a sortable date (ISO 8601), None when unknown.
+    """
+
+    entry_id: str
+    source: str
+    text: str
+    created_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """Where an entry states a claim's value.
+
+    Attributes:
+        entry_id: The entry.
+        start: Offset of the sentence in the entry's text.
+        end: Offset past it.
+    """
+
+    entry_id: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a contradiction ends.
+
+    Attributes:
+        outcome: "holds" (one claim stands), "integrate" (both do, under different conditions) or "inconclusive".
+        winner: Index of the claim that stands, None otherwise.
+        support: For each claim, the sentences that state its value, in the order of the evidence.
+        reason: One sentence, in the language of the claims.
+        reconciled: Where both values stand together, for "integrate".
+    """
+
+    outcome: Literal["holds", "integrate", "inconclusive"]
+    winner: int | None
+    support: tuple[tuple[Support, ...], ...]
+    reason: str
+    reconciled: Support | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A sentence of an entry that is on the subject, and the claims whose values it states."""
+
+    evidence: Evidence
+    sentence: Sentence
+    states: tuple[int, ...]
+
+    @property
+    def support(self) -> Support:
+        return Support(self.evidence.entry_id, self.sentence.start, self.sentence.end)
+
+
+def corroborate(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> Verdict:
+    """Decides between claims that contradict each other.
+
+    A statement that gives each value its condition reconciles them. Else the value with strictly more independent sources
+    holds, else the one that an explicit correction or extension names. Nothing else decides.
+
+    Args:
+        claims: Two or more claims about one subject.
+        evidence: Every raw entry, those the claims came from included.
+    """
+    statements = list(_statements(claims, evidence))
+    support = tuple(_supports(statements, index) for index in range(len(claims)))
+    chinese = any(sentence.chinese for claim in claims for sentence in sentences_of(claim.text))
+    reconciling = next((statement for statement in statements if _reconciles(statement)), None)
+    if reconciling is not None:
+        return Verdict("integrate", None, support, _because_both(claims, chinese), reconciling.support)
+    counts = [_independent(statements, index) for index in range(len(claims))]
+    winner = _most(counts)
+    if winner is not None:
+        return Verdict("holds", winner, support, _because_more(claims[winner], counts, winner, chinese))
+    winner = _corrected(claims, statements)
+    if winner is not None:
+        return Verdict("holds", winner, support, _because_corrected(claims[winner], chinese))
+    return Verdict("inconclusive", None, support, _because_open(claims, counts, chinese))
+
+
+def _statements(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> Iterator[_Statement]:
+    topics = [_topic(claim) for claim in claims]
+    shared = reduce(frozenset.__and__, topics) if topics else frozenset[str]()
+    for entry in evidence:
+        parsed = sentences_of(entry.text)
+        named = frozenset(name for sentence in parsed for name in sentence.names)
+        for sentence in parsed:
+            states = tuple(
+                index
+                for index, claim in enumerate(claims)
+                if _on_topic(sentence, named, shared or topics[index], claim) and _states(sentence, claim)
+            )
+            if states and not sentence.question:
+                yield _Statement(entry, sentence, _decided(states, claims))
+
+
+def _topic(claim: Claim) -> frozenset[str]:
+    """What a claim is about: the words of its text without those of its value."""
+    content = frozenset(key for sentence in sentences_of(claim.text) for key in sentence.content)
+    return content - _keys(claim.value)
+
+
+def _keys(text: str) -> frozenset[str]:
+    return frozenset(unit.key for sentence in sentences_of(text) for unit in sentence.units if unit.carries)
+
+
+def _on_topic(sentence: Sentence, named: frozenset[str], topic: frozenset[str], claim: Claim) -> bool:
+    """Whether a sentence has half of a topic's words, the names counted wherever the entry has them, or its attribute and a name."""
+    present = topic & (sentence.content | named)
+    names = frozenset(name for part in sentences_of(claim.text) for name in part.names) & topic
+    if names and not names & (sentence.names | named):
+        return False
+    if topic and len(present) >= _TOPIC_SHARE * len(topic):
+        return True
+    return bool(names) and bool(_attributes(sentence) & _claimed_attributes(claim))
+
+
+def _attributes(sentence: Sentence) -> frozenset[str]:
+    return frozenset(name for slot in slots_of(sentence) for name in slot.attributes if not name.startswith(("~", "=")))
+
+
+def _claimed_attributes(claim: Claim) -> frozenset[str]:
+    return frozenset(name for sentence in sentences_of(claim.text) for name in _attributes(sentence))
+
+
+def _states(sentence: Sentence, claim: Claim) -> bool:
+    if claim.kind in ("number", "date"):
+        wanted = _claimed_value(claim)
+        return wanted is not None and any(_equal(wanted, value) for value in sentence.values)
+    if claim.kind == "negation":
+        return bool(sentence.denials) == any(part.denials for part in sentences_of(claim.text))
+    wanted_keys = _keys(claim.value)
+    return bool(wanted_keys) and wanted_keys <= {unit.key for unit in sentence.units}
+
+
+def _claimed_value(claim: Claim) -> Value | None:
+    """The claim's value with the unit that its text gives it."""
+    position = claim.text.find(claim.value)
+    within = [value for value in values_of(claim.text) if position <= value.start < position + len(claim.value)]
+    found = within or values_of(claim.value)
+    return found[0] if found else None
+
+
+def _equal(wanted: Value, value: Value) -> bool:
+    if wanted.kind != value.kind or wanted.ordinal != value.ordinal:
+        return False
+    if wanted.kind == "date":
+        finest = [(left, right) for left, right in zip(wanted.date, value.date, strict=True) if left is not None and right is not None]
+        return bool(finest) and agree(wanted, value)
+    fits = wanted.unit == value.unit or not (wanted.measured and value.measured)
+    return fits and agree(wanted, value)
+
+
+def _decided(states: tuple[int, ...], claims: Sequence[Claim]) -> tuple[int, ...]:
+    """With names, the longest of several that match is meant ("Jane Doe Smith" states no "Jane Doe")."""
+    if len(states) < 2 or claims[states[0]].kind in ("number", "date", "negation"):
+        return states
+    keys = {index: _keys(claims[index].value) for index in states}
+    return tuple(index for index in states if not any(keys[index] < keys[other] for other in states))
+
+
+def _supports(statements: Sequence[_Statement], index: int) -> tuple[Support, ...]:
+    return tuple(statement.support for statement in statements if _prefers(statement) == index)
+
+
+def _reconciles(statement: _Statement) -> bool:
+    """Whether one sentence gives two values, each with its condition, and corrects neither."""
+    return len(statement.states) > 1 and not _revises(statement) and _qualifies(statement)
+
+
+def _revises(statement: _Statement) -> bool:
+    return _has_word(statement, lexicon.REVISION_WORDS)
+
+
+def _qualifies(statement: _Statement) -> bool:
+    return _has_word(statement, lexicon.QUALIFIERS)
+
+
+def _has_word(statement: _Statement, words: frozenset[str]) -> bool:
+    text = statement.evidence.text[statement.sentence.start : statement.sentence.end].lower()
+    tokens = set(text.replace(",", " ").replace(".", " ").replace(";", " ").replace("(", " ").replace(")", " ").split())
+    return any(word in tokens if word.isascii() else word in text for word in words)
+
+
+def _prefers(statement: _Statement) -> int | None:
+    """The one claim that a statement backs; a sentence with several values backs none."""
+    return statement.states[0] if len(statement.states) == 1 else None
+
+
+def _independent(statements: Sequence[_Statement], index: int) -> int:
+    """How many sources state a claim's value; a source counts once, and so do texts copied from one another."""
+    groups: list[list[Evidence]] = []
+    for statement in statements:
+        if _prefers(statement) != index:
+            continue
+        joined = [group for group in groups if any(_dependent(statement.evidence, member) for member in group)]
+        groups = [group for group in groups if group not in joined]
+        groups.append([statement.evidence, *(member for group in joined for member in group)])
+    return len(groups)
+
+
+def _dependent(first: Evidence, second: Evidence) -> bool:
+    return first.source == second.source or _copied(first.text, second.text)
+
+
+def _copied(first: str, second: str) -> bool:
+    left, right = _keys(first), _keys(second)
+    return 2 * len(left & right) >= _COPY_SHARE * (len(left) + len(right))
+
+
+def _most(counts: Sequence[int]) -> int | None:
+    best = max(counts, default=0)
+    return counts.index(best) if best > 0 and counts.count(best) == 1 else None
+
+
+def _corrected(claims: Sequence[Claim], statements: Sequence[_Statement]) -> int | None:
+    """The claim that corrections name; when they name several, that of the newest dated one."""
+    revisions = [(statement.evidence.created_at, _newer(claims, statement)) for statement in statements if _revises(statement)]
+    named = {index for _, index in revisions if index is not None}
+    if len(named) < 2:
+        return next(iter(named), None)
+    latest = max((created for created, _ in revisions if created is not None), default=None)
+    newest = {index for created, index in revisions if created == latest and index is not None}
+    return next(iter(newest)) if latest is not None and len(newest) == 1 else None
+
+
+def _newer(claims: Sequence[Claim], statement: _Statement) -> int | None:
+    """Which value a correction puts in force: the one after "to" or "until", never the one after "from" or "not"."""
+    if len(statement.states) == 1:
+        return None if _withdrawn(statement, claims[statement.states[0]]) else statement.states[0]
+    kept = [index for index in statement.states if not _withdrawn(statement, claims[index])]
+    return kept[0] if len(kept) == 1 else None
+
+
+def _withdrawn(statement: _Statement, claim: Claim) -> bool:
+    """Whether "from", "instead of", "not" or "previously" stands right before the value."""
+    text, value = statement.evidence.text, _claimed_value(claim)
+    for stated in statement.sentence.values:
+        if value is not None and _equal(value, stated):
+            before = text[max(statement.sentence.start, stated.start - 24) : stated.start].lower().rstrip()
+            return before.endswith(lexicon.WITHDRAWING)
+    return False
+
+
+def _because_both(claims: Sequence[Claim], chinese: bool) -> str:
+    values = _listed(claims, chinese)
+    return f"同一句话同时给出了{values}，并说明了各自的条件。" if chinese else f"One statement gives {values}, each under its own condition."
+
+
+def _because_more(claim: Claim, counts: Sequence[int], winner: int, chinese: bool) -> str:
+    rest = max(count for index, count in enumerate(counts) if index != winner)
+    if chinese:
+        return f"“{claim.value}”有{counts[winner]}个独立来源支持，其他说法最多{rest}个。"
+    return f"“{claim.value}” is stated by {counts[winner]} independent source(s), any other value by at most {rest}."
+
+
+def _because_corrected(claim: Claim, chinese: bool) -> str:
+    return f"有明确的更正或延期说明指向“{claim.value}”。" if chinese else f"An explicit correction or extension names “{claim.value}”."
+
+
+def _because_open(claims: Sequence[Claim], counts: Sequence[int], chinese: bool) -> str:
+    values = _listed(claims, chinese)
+    if chinese:
+        return f"{values}的独立来源数相同或缺失（{'、'.join(map(str, counts))}），也没有更正说明，无法判定。"
+    return f"Sources do not decide between {values} ({' to '.join(map(str, counts))}), and nothing corrects either."
+
+
+def _listed(claims: Sequence[Claim], chinese: bool) -> str:
+    return ("与" if chinese else " and ").join(f"“{claim.value}”" for claim in claims)

@@ -1,0 +1,280 @@
+"""The extractive engine: judges without a model and without a network, by selecting sentences; it writes none."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from functools import lru_cache
+
+import numpy as np
+
+from agentic_memory_bank.engines.base import (
+    Answer,
+    ClaimSpan,
+    Dispute,
+    Evidence,
+    EvidenceSpan,
+    Finding,
+    Integration,
+    Link,
+    Memory,
+    MergeGroup,
+    Pairing,
+    Passage,
+    Quote,
+    Refresh,
+    Relation,
+    Situation,
+    Span,
+    Step,
+    Structured,
+    TopicSpans,
+    TopicText,
+)
+from agentic_memory_bank.engines.extractive import corroboration, quoting, segmentation, summary
+from agentic_memory_bank.engines.extractive.comparison import compare
+from agentic_memory_bank.state.errors import EmbeddingError
+from agentic_memory_bank.tools.embeddings import Encoder
+from agentic_memory_bank.tools.memory_index import PASSAGE_TOKENS
+from agentic_memory_bank.tools.text import passages, sentences, tokenize
+
+RELATED_COSINE = 0.5
+"""Cosine from which two memories belong together; below it they need a keyword in common."""
+KEYWORDS = 8
+"""How many keywords a memory has."""
+REPEATED_SENTENCE = 0.8
+"""Share of terms from which a sentence says what another one said already."""
+
+
+class ExtractiveEngine:
+    """Selects sentences and never writes any: deterministic, offline, and the same for English and Chinese.
+
+    It is the default when no model is configured: topics by segmentation over embeddings, summaries by central
+    sentences, conflicts only where precision is high, answers as quoted spans.
+    """
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+
+    @property
+    def name(self) -> str:
+        """The name runs are recorded under."""
+        return "extractive"
+
+    def classify(self, texts: Sequence[str], task: str) -> list[list[TopicSpans]]:
+        """Divide each text into topics of neighbouring, and clearly alike, passages. The task plays no part."""
+        cut = [passages(text, PASSAGE_TOKENS) for text in texts]
+        units = [[text[start:end] for start, end in spans] for text, spans in zip(texts, cut, strict=True)]
+        vectors = iter(self._vectors([unit.strip() for document in units for unit in document]))
+        return [
+            self._topics(spans, document, np.array([next(vectors) for _ in document], dtype=np.float32))
+            for spans, document in zip(cut, units, strict=True)
+        ]
+
+    def structure(self, topics: Sequence[TopicText]) -> list[Structured]:
+        """Summarise each topic by its central sentences; what is rare in the whole input weighs more."""
+        background = Counter(term for topic in topics for term in set(tokenize(topic.text)))
+        return [_structured(topic.text, background) for topic in topics]
+
+    def find_conflicts(self, pairings: Sequence[Pairing]) -> list[Relation]:
+        """Compare each pair of raw texts: a changed number, date, name or negation on one subject; or the same."""
+        found: list[Relation] = []
+        for pairing in pairings:
+            for candidate, cosine in zip(pairing.candidates, pairing.cosines, strict=True):
+                relation = _related_by(pairing.fresh, candidate, cosine)
+                if relation:
+                    found.append(relation)
+        return found
+
+    def find_related(self, pairings: Sequence[Pairing]) -> list[Link]:
+        """Link what is alike or shares a keyword; each end takes in the other's keywords that its text holds unseen."""
+        keywords: dict[str, list[str]] = {}
+        linked: list[tuple[Memory, Memory]] = []
+        for pairing in pairings:
+            for candidate, cosine in zip(pairing.candidates, pairing.cosines, strict=True):
+                if cosine >= RELATED_COSINE or _shared(pairing.fresh, candidate):
+                    linked.append((pairing.fresh, candidate))
+                    _take_over(pairing.fresh, candidate, keywords)
+                    _take_over(candidate, pairing.fresh, keywords)
+        return [Link(fresh.id, other.id, _refreshes((fresh, other), keywords)) for fresh, other in linked]
+
+    def integrate(self, groups: Sequence[MergeGroup]) -> list[Integration]:
+        """Unite the members' sentences without repetition and without what was refuted."""
+        return [_integrated(group) for group in groups]
+
+    def plan(self, situation: Situation) -> Step | None:
+        """Answer once; then nothing is left to do."""
+        doc = situation.insight_doc
+        if any(task["kind"] == "answer" for task in doc.get("completed", [])):
+            return None
+        return Step("answer", doc["goal"])
+
+    def validate(self, disputes: Sequence[Dispute]) -> list[Finding]:
+        """Decide by corroboration: how many independent sources say which, and which is newer."""
+        return [_validated(dispute) for dispute in disputes]
+
+    def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
+        """Answer with the sentences that fit the question best, word for word."""
+        allowed = [_readable(passage) for passage in passages]
+        texts = [passage.text[s:e] for passage, spans in zip(passages, allowed, strict=True) for s, e in spans]
+        vectors = self._vectors([question, *(text.strip() for text in texts)])
+        rows, offset = [], 1
+        for number, (passage, spans) in enumerate(zip(passages, allowed, strict=True)):
+            own = vectors[offset : offset + len(spans)]
+            rows.append(quoting.Passage(str(number), passage.text, passage.score, tuple(spans), own))
+            offset += len(spans)
+        quotes = [
+            Quote(int(q.passage), (q.start, q.end)) for q in quoting.quotes(question, vectors[0], rows)
+        ]
+        text = "\n".join(passages[q.passage].text[q.span[0] : q.span[1]].strip() for q in quotes)
+        return Answer(text, tuple(quotes), _first_sentences(text, 2))
+
+    def _topics(self, spans: Sequence[Span], units: Sequence[str], vectors: np.ndarray) -> list[TopicSpans]:
+        groups = segmentation.topics(units, vectors) if units else []
+        return [TopicSpans(tuple(spans[i] for i in group), "", ()) for group in groups]
+
+    def _vectors(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors; where there are none to be had, rows that are like nothing, so that words alone decide."""
+        try:
+            return self._encoder.vectors(texts)
+        except EmbeddingError:
+            return np.zeros((len(texts), self._encoder.dimension or 1), dtype=np.float32)
+
+
+def _structured(text: str, background: Mapping[str, int]) -> Structured:
+    spans = sentences(text)
+    keywords = summary.keywords(text, limit=KEYWORDS, background=background)
+    chosen = summary.summarize(text, spans, background=background)
+    context = summary.context(text, spans, keywords)
+    return Structured(_joined(text, chosen), context, tuple(keywords))
+
+
+def _joined(text: str, spans: Iterable[Span]) -> str:
+    return " ".join(piece for start, end in spans if (piece := text[start:end].strip()))
+
+
+def _related_by(fresh: Memory, existing: Memory, cosine: float) -> Relation | None:
+    found = compare(fresh.text, existing.text, cosine)
+    if found.relation == "none":
+        return None
+    claims = ClaimSpan(found.values[0], found.quote_a), ClaimSpan(found.values[1], found.quote_b)
+    return Relation(
+        fresh.id,
+        existing.id,
+        found.relation,
+        found.kind,
+        found.reason,
+        claims if found.relation == "conflict" else None,
+    )
+
+
+def _shared(a: Memory, b: Memory) -> set[str]:
+    return _keyword_terms(a.keywords) & _keyword_terms(b.keywords)
+
+
+@lru_cache(maxsize=4096)
+def _keyword_terms(keywords: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(" ".join(tokenize(keyword)) for keyword in keywords)
+
+
+def _take_over(memory: Memory, other: Memory, keywords: dict[str, list[str]]) -> None:
+    """Take in keywords of a related memory that stand in this one's text while its summary does not show them."""
+    own = keywords.get(memory.id, list(memory.keywords))
+    shown = "\n".join([memory.summary, memory.context, *own]).casefold()
+    text = memory.text.casefold()
+    unseen = [k for k in other.keywords if k.casefold() in text and k.casefold() not in shown]
+    if unseen:
+        keywords[memory.id] = [*own[: KEYWORDS - 1], unseen[0]] if len(own) >= KEYWORDS else [*own, unseen[0]]
+
+
+def _refreshes(ends: Sequence[Memory], keywords: Mapping[str, list[str]]) -> dict[str, Refresh]:
+    return {m.id: Refresh(m.context, tuple(keywords[m.id])) for m in ends if m.id in keywords}
+
+
+def _integrated(group: MergeGroup) -> Integration:
+    """The newest member speaks first; the others add what it does not say."""
+    members = sorted(group.memories, key=lambda m: (m.created_at, m.id), reverse=True)
+    kept: list[str] = [statement for statement in group.statements if statement]
+    for member in members:
+        wrong = [span for memory_id, span in group.refuted if memory_id == member.id]
+        refuted = [member.text[start:end].strip() for start, end in wrong]
+        for sentence in _sentences_of(member.summary):
+            if not _is_refuted(sentence, refuted) and not _says_again(sentence, kept):
+                kept.append(sentence)
+    keywords = list(dict.fromkeys(k for member in members for k in member.keywords))[:KEYWORDS]
+    names = ", ".join(m.id for m in members)
+    return Integration(
+        summary=" ".join(kept) or members[0].summary,
+        context=members[0].context,
+        keywords=tuple(keywords),
+        description=f"{names}: {'merged after validation' if group.cause == 'conflict' else 'said the same'}",
+        neighbours=_inherited(group.neighbours, keywords),
+    )
+
+
+def _sentences_of(text: str) -> list[str]:
+    return [piece for start, end in sentences(text) if (piece := text[start:end].strip())]
+
+
+def _is_refuted(sentence: str, refuted: Sequence[str]) -> bool:
+    return any(sentence in wrong or wrong in sentence for wrong in refuted if wrong)
+
+
+def _says_again(sentence: str, kept: Sequence[str]) -> bool:
+    terms = set(tokenize(sentence))
+    return any(terms and len(terms & set(tokenize(k))) >= REPEATED_SENTENCE * len(terms) for k in kept)
+
+
+def _inherited(neighbours: Sequence[Memory], keywords: Sequence[str]) -> dict[str, Refresh]:
+    """Neighbours show the keywords they share with the merged memory first."""
+    terms = _keyword_terms(tuple(keywords))
+    updates: dict[str, Refresh] = {}
+    for memory in neighbours:
+        ordered = sorted(memory.keywords, key=lambda k: " ".join(tokenize(k)) not in terms)
+        if tuple(ordered) != memory.keywords:
+            updates[memory.id] = Refresh(memory.context, tuple(ordered))
+    return updates
+
+
+def _validated(dispute: Dispute) -> Finding:
+    claims = [corroboration.Claim(q, v, dispute.kind) for q, v in zip(dispute.quotes, dispute.values, strict=True)]
+    shown = [
+        corroboration.Evidence(str(number), evidence.source, evidence.text, evidence.date)
+        for number, evidence in enumerate(dispute.evidence)
+    ]
+    verdict = corroboration.corroborate(claims, shown)
+    decisive = [verdict.reconciled] if verdict.reconciled else [s for own in verdict.support for s in own]
+    if verdict.outcome == "holds" and verdict.winner is not None:
+        decisive = list(verdict.support[verdict.winner])
+    statement = ""
+    if verdict.reconciled:
+        told = dispute.evidence[int(verdict.reconciled.entry_id)]
+        statement = told.text[verdict.reconciled.start : verdict.reconciled.end].strip()
+    return Finding(
+        verdict.outcome,
+        verdict.winner,
+        statement,
+        verdict.reason,
+        tuple(_evidence_span(dispute.evidence[int(s.entry_id)], (s.start, s.end)) for s in decisive),
+    )
+
+
+def _evidence_span(evidence: Evidence, span: Span) -> EvidenceSpan:
+    return EvidenceSpan(evidence.entry, (evidence.start + span[0], evidence.start + span[1]))
+
+
+def _readable(passage: Passage) -> list[Span]:
+    """The sentences of a passage that may be quoted: those that touch nothing refuted."""
+    return [
+        span
+        for span in sentences(passage.text)
+        if passage.text[span[0] : span[1]].strip()
+        and not any(start < span[1] and span[0] < end for start, end in passage.refuted)
+    ]
+
+
+def _first_sentences(text: str, count: int) -> str:
+    spans = sentences(text)[:count]
+    return text[: spans[-1][1]].strip() if spans else ""
+
+
+

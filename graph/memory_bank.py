@@ -1,0 +1,183 @@
+"""The memory bank: remember what arrives, settle what contradicts, plan one step, have it carried out, repeat.
+
+remember   adapter_in > classify > structure > embed > retrieve > analyze_conflict > analyze_related > plan
+merge      analyze_conflict > integrate > embed > retrieve > ...     two memories say the same
+suspect    analyze_conflict > plan                                   all that is new contradicts what is known
+resolve    adapter_out > integrate > embed > ...                     a verdict on a contradiction arrived
+skip       adapter_in > plan                                         there is nothing to remember
+act        plan > adapter_in > execute > adapter_out                 one step, with memory recalled for it
+"""
+
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from langchain_core.embeddings import Embeddings
+from langgraph.cache.base import BaseCache
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.errors import NodeError
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+from langgraph.types import Command, RetryPolicy
+
+from agentic_memory_bank.engines.base import Engine
+from agentic_memory_bank.engines.extractive import ExtractiveEngine
+from agentic_memory_bank.nodes.kit import Clock, Executor, Kit, utc_now
+from agentic_memory_bank.nodes.memory_bank import setbacks
+from agentic_memory_bank.nodes.memory_bank.adapter_in import adapter_in
+from agentic_memory_bank.nodes.memory_bank.adapter_out import adapter_out
+from agentic_memory_bank.nodes.memory_bank.analyze_conflict import analyze_conflict
+from agentic_memory_bank.nodes.memory_bank.analyze_related import analyze_related
+from agentic_memory_bank.nodes.memory_bank.classify import classify
+from agentic_memory_bank.nodes.memory_bank.embed import embed
+from agentic_memory_bank.nodes.memory_bank.execute import execute
+from agentic_memory_bank.nodes.memory_bank.integrate import integrate
+from agentic_memory_bank.nodes.memory_bank.plan import plan
+from agentic_memory_bank.nodes.memory_bank.retrieve import retrieve
+from agentic_memory_bank.nodes.memory_bank.structure import structure
+from agentic_memory_bank.state.errors import InputError, SettingsError
+from agentic_memory_bank.state.memory_bank import MemoryBankInput, MemoryBankOutput, MemoryBankState
+from agentic_memory_bank.state.query_graph import open_conflicts
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.embeddings import Encoder
+from agentic_memory_bank.tools.memory_index import IndexPool, MemoryIndex
+
+MemoryBank = CompiledStateGraph[MemoryBankState, Settings, MemoryBankInput, MemoryBankOutput]
+
+
+def what_arrived(state: MemoryBankState) -> Literal["classify", "execute", "plan"]:
+    """Ask whether there is raw text to remember, a planned step to carry out, or neither."""
+    if state["incoming"]:
+        return "classify"
+    return "execute" if state["insight_doc"].get("current") else "plan"
+
+
+def what_was_found(state: MemoryBankState) -> Literal["integrate", "plan", "analyze_related"]:
+    """Ask whether memories say the same, and whether all that is new is in conflict."""
+    if state["merging"]:
+        return "integrate"
+    suspect = {node_id for conflict in open_conflicts(state["query_graph"]) for node_id in conflict["nodes"]}
+    return "plan" if state["fresh"] and suspect.issuperset(state["fresh"]) else "analyze_related"
+
+
+def anything_left(state: MemoryBankState) -> Literal["adapter_in", "adapter_out"]:
+    """Ask whether the plan names a next step."""
+    return "adapter_in" if state["insight_doc"].get("current") else "adapter_out"
+
+
+def what_came_back(state: MemoryBankState) -> Literal["integrate", "classify", "plan", "__end__"]:
+    """Ask whether the run is over, or the step brought a verdict, new raw text, or nothing."""
+    if state["status"] != "running":
+        return "__end__"
+    if state["verdict"]:
+        return "integrate"
+    return "classify" if state["incoming"] else "plan"
+
+
+def worth_retrying(error: Exception) -> bool:
+    """Whether a second try can help: not against input or settings that are wrong."""
+    return not isinstance(error, (InputError, SettingsError))
+
+
+def go_on(state: MemoryBankState, runtime: Runtime[Settings], error: NodeError) -> Command[setbacks.Next]:
+    """Go on without a stage that failed twice. What the caller did wrong is the caller's to hear."""
+    note = setbacks.without(error.node, error.error, state)
+    match error.node:
+        case "classify":
+            return Command(update={**setbacks.unclassified(state, Settings.of(runtime)), **note}, goto="structure")
+        case "structure":
+            return Command(update={**setbacks.unstructured(state), **note}, goto="embed")
+        case "embed":
+            return Command(update=note, goto="retrieve")
+        case "integrate":
+            return Command(update={**setbacks.unmerged(state), **note}, goto="plan")
+        case "execute":
+            return Command(update={**setbacks.undone(state), **note}, goto="adapter_out")
+        case "retrieve" | "analyze_conflict" | "analyze_related":
+            return Command(update={"candidates": {}, "merging": [], **note}, goto="plan")
+        case _:
+            raise error.error
+
+
+def give_up(state: MemoryBankState, error: NodeError) -> Command[Literal["adapter_out"]]:
+    """End the run when no next step can be planned: everything is kept."""
+    if isinstance(error.error, (InputError, SettingsError)):
+        raise error.error
+    return Command(update={"status": "failed", **setbacks.without("plan", error.error, state)}, goto="adapter_out")
+
+
+def wire(kit: Kit) -> StateGraph[MemoryBankState, Settings, MemoryBankInput, MemoryBankOutput]:
+    """Wire the eleven stages. This is the diagram; no stage knows another."""
+    bank: StateGraph[MemoryBankState, Settings, MemoryBankInput, MemoryBankOutput] = StateGraph(
+        MemoryBankState, input_schema=MemoryBankInput, output_schema=MemoryBankOutput, context_schema=Settings
+    )
+    again = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=False, retry_on=worth_retrying)
+    bank.set_node_defaults(retry_policy=again, error_handler=go_on)
+
+    bank.add_node("adapter_in", partial(adapter_in, kit=kit))
+    bank.add_node("classify", partial(classify, kit=kit))
+    bank.add_node("structure", partial(structure, kit=kit))
+    bank.add_node("embed", partial(embed, kit=kit))
+    bank.add_node("retrieve", partial(retrieve, kit=kit))
+    bank.add_node("analyze_conflict", partial(analyze_conflict, kit=kit))
+    bank.add_node("analyze_related", partial(analyze_related, kit=kit))
+    bank.add_node("integrate", partial(integrate, kit=kit))
+    bank.add_node("plan", partial(plan, kit=kit), error_handler=give_up)
+    bank.add_node("execute", partial(execute, kit=kit))
+    bank.add_node("adapter_out", partial(adapter_out, kit=kit))
+
+    bank.add_edge(START, "adapter_in")
+    bank.add_conditional_edges("adapter_in", what_arrived)
+
+    # Remember: text becomes topics, topics become memories, memories are compared with the others.
+    bank.add_edge("classify", "structure")
+    bank.add_edge("structure", "embed")
+    bank.add_edge("embed", "retrieve")
+    bank.add_edge("retrieve", "analyze_conflict")
+    bank.add_conditional_edges("analyze_conflict", what_was_found)
+    bank.add_edge("integrate", "embed")
+    bank.add_edge("analyze_related", "plan")
+
+    # Act: one step at a time, and what it yields is remembered in turn.
+    bank.add_conditional_edges("plan", anything_left)
+    bank.add_edge("execute", "adapter_out")
+    bank.add_conditional_edges("adapter_out", what_came_back)
+    return bank
+
+
+def build_memory_bank(
+    *,
+    engine: Engine | None = None,
+    embeddings: Embeddings | None = None,
+    execute: Executor | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    store: BaseStore | None = None,
+    cache: BaseCache[Any] | None = None,
+    clock: Clock = utc_now,
+    vectors: Path | None = None,
+) -> MemoryBank:
+    """Compile a memory bank.
+
+    Args:
+        engine: Who judges. Default: the extractive engine, which needs no network and no key.
+        embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
+        execute: Who carries out the planned steps: called with an `Assignment`, it returns text. Default: the engine
+            reads the recalled memory.
+        checkpointer: Makes runs durable; pass `durability="sync"` when you invoke the graph yourself.
+        store: LangGraph's store, handed to the runtime.
+        cache: LangGraph's node cache.
+        clock: Tells the time of each round; give a fixed one to make runs byte-equal.
+        vectors: File in which vectors are kept between processes. Default: in memory only.
+
+    Returns:
+        The compiled graph: `invoke({"question": ..., "documents": [...]})`.
+    """
+    encoder = Encoder(embeddings, cache=vectors)
+    pool = IndexPool(partial(MemoryIndex, encoder))
+    kit = Kit(engine or ExtractiveEngine(encoder), encoder, pool, clock, execute)
+    return wire(kit).compile(checkpointer=checkpointer, store=store, cache=cache, name="memory_bank")
+
+
+graph = build_memory_bank()

@@ -1,0 +1,82 @@
+"""What the stages work with besides state and settings: engine, encoder, indexes, clock and executor."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from agentic_memory_bank.engines.base import Engine, Refresh
+from agentic_memory_bank.state import query_graph
+from agentic_memory_bank.state.errors import EmbeddingError
+from agentic_memory_bank.state.insight_doc import Task
+from agentic_memory_bank.state.memory_bank import MemoryBankState
+from agentic_memory_bank.state.query_graph import GraphEdit, MemoryNode, embedded_text
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.embeddings import Encoder
+from agentic_memory_bank.tools.memory_index import IndexPool, MemoryIndex
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What an executor is handed: the planned step, and the prompt with task and recalled memory."""
+
+    task: Task
+    question: str
+    prompt: str
+
+
+Executor = Callable[[Assignment], str | Mapping[str, Any]]
+"""Carries out a step. Returns what it found as text, or a mapping with `text`, and, if it has them, `answer`,
+`source`, `learned`; an exception is a failed step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kit:
+    """Given to the stages when a graph is built; never part of state, config or checkpoints."""
+
+    engine: Engine
+    encoder: Encoder
+    indexes: IndexPool
+    clock: Clock
+    executor: Executor | None = None
+
+    def index(self, state: MemoryBankState, runtime: Runtime[Settings]) -> MemoryIndex:
+        """The index of this run's memory: by thread, or by task where there is no thread."""
+        info = runtime.execution_info
+        thread = info.thread_id if info and info.thread_id else state.get("insight_doc", {}).get("id", "")
+        return self.indexes.of(thread)
+
+    def cosines(self, node: MemoryNode, others: Sequence[MemoryNode]) -> tuple[float, ...]:
+        """Cosine of a memory with each of the others; zeros when there are no vectors to be had."""
+        try:
+            vectors = self.encoder.vectors([embedded_text(n) for n in (node, *others)])
+        except EmbeddingError:
+            return (0.0,) * len(others)
+        return tuple(float(cosine) for cosine in vectors[1:] @ vectors[0])
+
+    def refresh(self, state: MemoryBankState, updates: Mapping[str, Refresh]) -> list[GraphEdit]:
+        """Edits that give memories new context and keywords, and the key of the vector that goes with them."""
+        nodes = state["query_graph"]["nodes"]
+        edits: list[GraphEdit] = []
+        for node_id, new in updates.items():
+            if node_id in nodes:
+                keywords = list(new.keywords)
+                revised: MemoryNode = {**nodes[node_id], "context": new.context, "keywords": keywords}
+                key = self.encoder.key(embedded_text(revised))
+                edits.append(query_graph.revise(node_id, new.context, keywords, key, state["now"]))
+        return edits
+
+
+def utc_now() -> datetime:
+    """The clock of production."""
+    return datetime.now(UTC)
+
+
+def timestamp(moment: datetime, not_before: str = "") -> str:
+    """ISO 8601 in UTC with microseconds, never earlier than `not_before`: clocks are set back, memory is not."""
+    stamp = moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return max(stamp, not_before)

@@ -1,0 +1,133 @@
+"""Stage 1, the door in: takes what the caller hands over; at each loop start it recalls memory for the planned step."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.documents import Document
+from langgraph.runtime import Runtime
+
+from agentic_memory_bank.nodes.kit import Kit, timestamp
+from agentic_memory_bank.nodes.memory_bank.views import digest
+from agentic_memory_bank.state import insight_doc, interaction_tree
+from agentic_memory_bank.state.errors import InputError, InputTooLarge
+from agentic_memory_bank.state.interaction_tree import Entry
+from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Recalled
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.loaders import as_documents
+from agentic_memory_bank.tools.text import clean
+
+
+def adapter_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
+    """Take in a question with its documents, or enhance the planned step with what memory holds on it.
+
+    Raises:
+        InputError: The question is empty, or a document is not text.
+        InputTooLarge: The documents together are over `Settings.max_input_characters`.
+    """
+    now = timestamp(kit.clock(), state.get("now", ""))
+    handed_over = state.get("question") is not None or state.get("documents")
+    if handed_over or not state.get("insight_doc", {}).get("current"):
+        return _take_in(state, Settings.of(runtime), kit, now)
+    return {"now": now, "recalled": _recall(state, runtime, kit)}
+
+
+def _take_in(state: MemoryBankState, settings: Settings, kit: Kit, now: str) -> MemoryBankUpdate:
+    question = checked_question(state.get("question"))
+    documents = checked_documents(state.get("documents"), settings)
+    if state.get("attachments"):
+        raise InputError("Attachments cannot be used by this graph yet; hand over their text as `documents`.")
+    entries = [_entry(position, document, now) for position, document in enumerate(documents)]
+    archived = len(state.get("insight_doc", {}).get("archived", []))
+    doc_id = "i" + digest(question, archived, state.get("insight_doc", {}).get("id", ""))[:12]
+    return {
+        "question": None,
+        "documents": [],
+        "attachments": [],
+        "insight_doc": [insight_doc.open_goal(doc_id, question)],
+        "interaction_tree": [interaction_tree.append(entry) for entry in entries],
+        "now": now,
+        "started": kit.clock().timestamp(),
+        "incoming": _to_remember(state, entries),
+        "topics": [],
+        "fresh": [],
+        "candidates": {},
+        "merging": [],
+        "verdict": None,
+        "recalled": [],
+        "result": None,
+        "trail": [],
+        "degraded": [],
+        "answer": "",
+        "sources": [],
+        "conflicts": [],
+        "status": "running",
+        "usage": {"calls": 0, "input_tokens": 0, "output_tokens": 0},
+    }
+
+
+def checked_question(question: object) -> str:
+    """The question as it is stored.
+
+    Raises:
+        InputError: It is empty or not text.
+    """
+    if not isinstance(question, str) or not (cleaned := clean(question).strip()):
+        raise InputError("The question is empty. Hand over a non-empty string as `question`.")
+    return cleaned
+
+
+def checked_documents(documents: Sequence[Any] | None, settings: Settings) -> list[Document]:
+    """The documents as they are stored.
+
+    Raises:
+        InputError: One is not text.
+        InputTooLarge: Together they are over the limit.
+    """
+    taken = as_documents(documents if documents is not None else [])
+    total = sum(len(document.page_content) for document in taken)
+    if total > settings.max_input_characters:
+        raise InputTooLarge(
+            f"The documents hold {total:,} characters, more than the {settings.max_input_characters:,} allowed. "
+            "Hand over fewer, or raise MEMORY_BANK_MAX_INPUT_CHARACTERS."
+        )
+    return taken
+
+
+def _entry(position: int, document: Document, now: str) -> Entry:
+    metadata = {key: value for key, value in document.metadata.items() if key != "source"}
+    source = str(document.metadata.get("source") or "input")
+    text = clean(document.page_content)
+    return {
+        "id": "e" + digest(position, source, sorted(metadata.items(), key=str), text)[:12],
+        "kind": "document",
+        "text": text,
+        "created_at": now,
+        "source": source,
+        "metadata": metadata,
+        "tool_calls": [],
+        "attachments": [],
+    }
+
+
+def _to_remember(state: MemoryBankState, entries: Sequence[Entry]) -> list[str]:
+    """The new entries, and those an earlier run took in and was stopped before it remembered them."""
+    owned = {a["entry"] for node in state.get("query_graph", {}).get("nodes", {}).values() for a in node["anchors"]}
+    known = state.get("interaction_tree", {}).get("entries", {})
+    waiting = [entry_id for entry_id, entry in known.items() if entry_id not in owned and entry["text"]]
+    return list(dict.fromkeys(waiting + [e["id"] for e in entries if e["id"] not in owned]))
+
+
+def _recall(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> list[Recalled]:
+    """What memory holds on the step; the memories of a conflict under validation are always among it."""
+    graph, tree, doc = state.get("query_graph", {}), state.get("interaction_tree", {}), state["insight_doc"]
+    task = doc.get("current")
+    if task is None or not graph.get("nodes"):
+        return []
+    query = doc["goal"] if task["kind"] == "answer" else task["description"]
+    recalled = kit.index(state, runtime).recall(graph, tree, query, Settings.of(runtime))
+    conflict = graph.get("conflicts", {}).get(task["conflict"] or "")
+    found = {item["node"] for item in recalled}
+    for node_id in conflict["nodes"] if conflict else []:
+        if node_id not in found:
+            recalled.append({"node": node_id, "score": 0.0, "hit": True, "passages": []})
+    return recalled

@@ -1,0 +1,97 @@
+"""Stage 11, the door out: takes what the executor did, and at the end hands the answer to the caller."""
+
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from agentic_memory_bank.nodes.kit import Kit, timestamp
+from agentic_memory_bank.nodes.memory_bank.views import citation, digest
+from agentic_memory_bank.state import insight_doc, interaction_tree
+from agentic_memory_bank.state.insight_doc import InsightDoc, Task, apply_insight_edits
+from agentic_memory_bank.state.interaction_tree import Entry
+from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Result, RunStatus
+from agentic_memory_bank.state.query_graph import Claim, Contradiction
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.text import clean
+
+
+def adapter_out(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
+    """Record the finished step and its new raw text; with nothing left to do, copy the outcome to the output."""
+    result, task = state.get("result"), state["insight_doc"].get("current")
+    if result is None or task is None:
+        return _handed_over(state, state["insight_doc"], state.get("answer", ""))
+    now = timestamp(kit.clock(), state["now"])
+    entries = [_entry(raw, position, task, now) for position, raw in enumerate(result["entries"])]
+    finish = insight_doc.finish(task["id"], result["status"], result["learned"])
+    update: MemoryBankUpdate = {
+        "now": now,
+        "insight_doc": [finish],
+        "interaction_tree": [interaction_tree.append(entry) for entry in entries],
+        "incoming": [entry["id"] for entry in entries],
+        "verdict": result["verdict"],
+        "recalled": [],
+        "result": None,
+    }
+    if task["kind"] == "answer" and result["status"] == "success":
+        update |= {"answer": result["answer"], "sources": result["sources"]}
+        if not entries:  # quotes from memory are no news, so there is nothing to remember and nothing left to plan
+            done = apply_insight_edits(state["insight_doc"], [[finish]])
+            update |= _handed_over(state, done, result["answer"])
+    return update
+
+
+def _entry(raw: dict[str, Any], position: int, task: Task, now: str) -> Entry:
+    text, source = clean(str(raw["text"])), str(raw.get("source", "executor"))
+    return {
+        "id": "e" + digest(task["id"], position, source, text)[:12],
+        "kind": raw.get("kind", "trajectory"),
+        "text": text,
+        "created_at": now,
+        "source": source,
+        "metadata": {"task": task["id"]},
+        "tool_calls": list(raw.get("tool_calls", [])),
+        "attachments": [],
+    }
+
+
+def _handed_over(state: MemoryBankState, doc: InsightDoc, answer: str) -> MemoryBankUpdate:
+    """The output, and nothing of the round left behind."""
+    return {"conflicts": _conflicts(state), "status": _status(state, doc, answer), "trail": []}
+
+
+def _status(state: MemoryBankState, doc: InsightDoc, answer: str) -> RunStatus:
+    if state["status"] in ("stopped", "failed"):
+        return state["status"]
+    if any(task["status"] == "failure" for task in doc.get("completed", [])):
+        return "completed_with_failures"
+    return "completed" if answer else "not_found"
+
+
+def _conflicts(state: MemoryBankState) -> list[dict[str, Any]]:
+    """Every contradiction met, with its claims, the verdict and the evidence as citations."""
+    return [
+        {
+            "id": conflict["id"],
+            "status": conflict["status"],
+            "kind": contradiction["kind"],
+            "reason": contradiction["reason"],
+            "claims": [_claim(state, claim) for claim in contradiction["claims"]],
+            **_verdict(state, contradiction),
+        }
+        for conflict in state.get("query_graph", {}).get("conflicts", {}).values()
+        for contradiction in conflict["contradictions"]
+    ]
+
+
+def _claim(state: MemoryBankState, claim: Claim) -> dict[str, Any]:
+    return {"value": claim["value"], **citation(state, claim["anchor"], claim["node"])}
+
+
+def _verdict(state: MemoryBankState, contradiction: Contradiction) -> dict[str, Any]:
+    return {
+        "outcome": contradiction.get("outcome", "inconclusive"),
+        "winner": contradiction.get("winner"),
+        "statement": contradiction.get("statement", ""),
+        "explanation": contradiction.get("explanation", ""),
+        "evidence": [citation(state, anchor) for anchor in contradiction.get("evidence", [])],
+    }

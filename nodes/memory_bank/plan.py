@@ -1,0 +1,110 @@
+"""Stage 9: what is the one next step?"""
+
+from typing import Literal
+
+from langgraph.runtime import Runtime
+from langgraph.types import interrupt
+from typing_extensions import TypedDict
+
+from agentic_memory_bank.engines.base import Situation
+from agentic_memory_bank.nodes.kit import Kit
+from agentic_memory_bank.nodes.memory_bank.views import digest, memories
+from agentic_memory_bank.state import insight_doc
+from agentic_memory_bank.state.insight_doc import Task
+from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
+from agentic_memory_bank.state.query_graph import Conflict, open_conflicts
+from agentic_memory_bank.state.settings import Settings
+
+STEPS_IN_RESERVE = 40
+"""Super-steps kept back of LangGraph's recursion limit: a round and its end fit in."""
+TRAIL_LENGTH = 32
+"""How many planned steps are remembered to notice that one comes again."""
+
+
+class Pause(TypedDict):
+    """Why the run waits: resume it with a `Decision`."""
+
+    reason: Literal["stall", "seconds", "steps"]
+    message: str
+
+
+Decision = Literal["continue", "stop"]
+"""`continue` goes on with a fresh allowance; `stop` ends the run with what it has."""
+
+
+def plan(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
+    """Name one next step, or none. An open conflict is validated first; limits pause the run before they are hit."""
+    task = _next_task(state, kit)
+    trail = state.get("trail", [])
+    fingerprint = _fingerprint(state, task)
+    pause = _pause(state, Settings.of(runtime), kit, stalled=task is not None and fingerprint in trail)
+    if pause and _decide(pause, runtime) == "stop":
+        return {"insight_doc": [insight_doc.plan(None)], "fresh": [], "candidates": {}, "status": "stopped"}
+    runtime.stream_writer({"stage": "plan", "task": task and {"kind": task["kind"], "text": task["description"]}})
+    update: MemoryBankUpdate = {
+        "insight_doc": [insight_doc.plan(task)],
+        "fresh": [],
+        "candidates": {},
+        "trail": [*trail, fingerprint][-TRAIL_LENGTH:],
+    }
+    if pause:
+        update["started"] = kit.clock().timestamp()
+    return update
+
+
+def _next_task(state: MemoryBankState, kit: Kit) -> Task | None:
+    doc, graph = state["insight_doc"], state.get("query_graph", {})
+    number = len(doc.get("completed", [])) + 1
+    waiting = open_conflicts(graph)
+    if waiting:
+        return _validation(waiting[0], doc["id"], number)
+    conflicts = tuple(graph.get("conflicts", {}).values())
+    step = kit.engine.plan(Situation(doc, memories(state, state.get("fresh", [])), conflicts))
+    if step is None:
+        return None
+    task_id = "t" + digest(doc["id"], number, step.kind, step.description)[:12]
+    return {"id": task_id, "kind": step.kind, "description": step.description, "conflict": None, "attachments": []}
+
+
+def _validation(conflict: Conflict, doc_id: str, number: int) -> Task:
+    """The step that settles a conflict: it names the memories and every point on which they differ (B-02)."""
+    points = " ".join(
+        f"{c['reason']} [{claim_list}]"
+        for c in conflict["contradictions"]
+        if (claim_list := " / ".join(f"{claim['node']}: {claim['quote']}" for claim in c["claims"]))
+    )
+    return {
+        "id": "t" + digest(doc_id, number, "cross_validate", conflict["id"])[:12],
+        "kind": "cross_validate",
+        "description": f"Find out which holds between the memories {', '.join(conflict['nodes'])}. {points}",
+        "conflict": conflict["id"],
+        "attachments": [],
+    }
+
+
+def _fingerprint(state: MemoryBankState, task: Task | None) -> str:
+    """The same when the same step is planned again and nothing new was learned in between."""
+    if task is None:
+        return ""
+    raw, graph = state.get("interaction_tree", {}), state.get("query_graph", {})
+    known = len(raw.get("entries", {})), len(graph.get("nodes", {})), len(raw.get("merges", []))
+    return digest(task["kind"], task["description"], *known)[:16]
+
+
+def _pause(state: MemoryBankState, settings: Settings, kit: Kit, *, stalled: bool) -> Pause | None:
+    if stalled:
+        return {"reason": "stall", "message": "The same step was planned again, and nothing new was learned since."}
+    elapsed = kit.clock().timestamp() - state.get("started", 0.0)
+    if settings.max_seconds is not None and elapsed >= settings.max_seconds:
+        return {"reason": "seconds", "message": f"The run took its {settings.max_seconds:g} seconds."}
+    if state.get("remaining_steps", STEPS_IN_RESERVE + 1) <= STEPS_IN_RESERVE:
+        return {"reason": "steps", "message": "LangGraph's recursion limit is near; going on gives a fresh allowance."}
+    return None
+
+
+def _decide(pause: Pause, runtime: Runtime[Settings]) -> Decision:
+    """Ask whoever drives the run; where nothing could be resumed, stop."""
+    info = runtime.execution_info
+    if info is None or info.thread_id is None:
+        return "stop"
+    return "continue" if interrupt(pause) == "continue" else "stop"

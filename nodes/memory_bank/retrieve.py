@@ -1,0 +1,53 @@
+"""Stage 5: which memories may contradict, repeat or touch the fresh ones?"""
+
+from langgraph.runtime import Runtime
+
+from agentic_memory_bank.nodes.kit import Kit
+from agentic_memory_bank.nodes.memory_bank.views import pair_key
+from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
+from agentic_memory_bank.state.query_graph import QueryGraph, embedded_text, neighbours
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools import gate
+from agentic_memory_bank.tools.retrieval import Hit
+
+_SETTLED = frozenset({"related", "unrelated", "conflict", "merge"})
+
+
+def retrieve(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
+    """Search candidates for all fresh memories together; each meets the older ones and the fresh ones before it.
+
+    Left out: neighbours it has already, memories it is in conflict with, pairs that were judged, and pairs too
+    unlike to be worth a judgement.
+    """
+    graph, settings = state["query_graph"], Settings.of(runtime)
+    fresh = [node_id for node_id in state["fresh"] if node_id in graph["nodes"]]
+    wanted = [
+        (node_id, {*fresh[position:], *neighbours(graph, node_id), *_opponents(graph, node_id)})
+        for position, node_id in enumerate(fresh)
+    ]
+    found = kit.index(state, runtime).similar(graph, state["interaction_tree"], wanted, settings)
+    candidates = {
+        node_id: passed
+        for (node_id, _), hits in zip(wanted, found, strict=True)
+        if (passed := [hit.id for hit in hits if _is_worth_judging(graph, node_id, hit, settings)])
+    }
+    runtime.stream_writer({"stage": "retrieve", "pairs": sum(map(len, candidates.values()))})
+    return {"candidates": candidates, "fresh": fresh}
+
+
+def _opponents(graph: QueryGraph, node_id: str) -> list[str]:
+    """Memories in an open or disputed conflict with this one: not judged again without new evidence."""
+    return [
+        other
+        for conflict in graph.get("conflicts", {}).values()
+        if conflict["status"] != "settled" and node_id in conflict["nodes"]
+        for other in conflict["nodes"]
+    ]
+
+
+def _is_worth_judging(graph: QueryGraph, node_id: str, hit: Hit, settings: Settings) -> bool:
+    fresh, candidate = graph["nodes"][node_id], graph["nodes"][hit.id]
+    if graph.get("judged", {}).get(pair_key(fresh, candidate)) in _SETTLED:
+        return False
+    texts = embedded_text(fresh), embedded_text(candidate)
+    return gate.passes(*texts, hit.cosine, english=settings.gate_english, chinese=settings.gate_chinese)

@@ -1,0 +1,89 @@
+"""What becomes of a stage that failed twice: nothing is lost, no error text is remembered, and the run goes on."""
+
+import logging
+from typing import Literal
+
+from agentic_memory_bank.engines.base import Structured
+from agentic_memory_bank.nodes.memory_bank.classify import incoming_chunks, rest
+from agentic_memory_bank.nodes.memory_bank.structure import as_memories, topic_texts
+from agentic_memory_bank.state import query_graph
+from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Outcome, Verdict
+from agentic_memory_bank.state.query_graph import Conflict
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.text import sentences
+
+Next = Literal["structure", "embed", "retrieve", "plan", "execute", "adapter_out"]
+
+_log = logging.getLogger("agentic_memory_bank")
+_SUMMARY_CHARACTERS = 600
+
+
+def without(stage: str, error: BaseException, state: MemoryBankState) -> MemoryBankUpdate:
+    """Note that a stage was done without."""
+    _log.warning("The stage %s failed twice (%s); the run goes on without it.", stage, type(error).__name__)
+    return {"degraded": [*state.get("degraded", []), f"{stage}: {type(error).__name__}"]}
+
+
+def unclassified(state: MemoryBankState, settings: Settings) -> MemoryBankUpdate:
+    """The raw text stays, in rest topics."""
+    chunks = incoming_chunks(state, settings)
+    found = [topic for chunk in chunks for topic in rest(chunk, [(0, chunk["end"] - chunk["start"])])]
+    return {"topics": found, "incoming": []}
+
+
+def unstructured(state: MemoryBankState) -> MemoryBankUpdate:
+    """Memories whose summary is how their text begins."""
+    return as_memories(state, [_beginning(topic.text) for topic in topic_texts(state)])
+
+
+def _beginning(text: str) -> Structured:
+    head = ""
+    for start, end in sentences(text[: _SUMMARY_CHARACTERS * 2]):
+        if head and end > _SUMMARY_CHARACTERS:
+            break
+        head += text[start:end]
+    head = head.strip()[:_SUMMARY_CHARACTERS]
+    return Structured(summary=head, context=head[:160], keywords=())
+
+
+def unmerged(state: MemoryBankState) -> MemoryBankUpdate:
+    """Groups stay apart; a conflict whose verdict could not be written in stays disputed."""
+    update: MemoryBankUpdate = {"merging": [], "verdict": None, "candidates": {}}
+    verdict = state.get("verdict")
+    conflict = state["query_graph"].get("conflicts", {}).get(verdict["conflict"]) if verdict else None
+    if conflict:
+        disputed: Conflict = {**conflict, "status": "disputed", "settled_at": state["now"]}
+        update["query_graph"] = [query_graph.settle(disputed)]
+    return update
+
+
+def undone(state: MemoryBankState) -> MemoryBankUpdate:
+    """The step failed; a conflict it was to settle stays open to dispute, so that it is not planned for ever."""
+    task = state["insight_doc"].get("current")
+    if task is None:
+        return {}
+    return {
+        "result": {
+            "task": task["id"],
+            "status": "failure",
+            "learned": "The step could not be carried out.",
+            "answer": "",
+            "sources": [],
+            "entries": [],
+            "verdict": _undecided(state, task["conflict"]),
+        }
+    }
+
+
+def _undecided(state: MemoryBankState, conflict_id: str | None) -> Verdict | None:
+    conflict = state.get("query_graph", {}).get("conflicts", {}).get(conflict_id or "")
+    if conflict is None:
+        return None
+    outcome: Outcome = {
+        "outcome": "inconclusive",
+        "winner": None,
+        "statement": "",
+        "explanation": "The validation could not be carried out.",
+        "evidence": [],
+    }
+    return {"conflict": conflict["id"], "outcomes": [outcome for _ in conflict["contradictions"]]}

@@ -1,0 +1,60 @@
+"""Stage 3: what does each topic say, in a few sentences?"""
+
+from collections.abc import Sequence
+
+from langgraph.runtime import Runtime
+
+from agentic_memory_bank.engines.base import Structured, TopicText
+from agentic_memory_bank.nodes.kit import Kit
+from agentic_memory_bank.nodes.memory_bank.views import digest
+from agentic_memory_bank.state import query_graph
+from agentic_memory_bank.state.interaction_tree import text_of
+from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Topic
+from agentic_memory_bank.state.query_graph import MemoryNode, join_anchors
+from agentic_memory_bank.state.settings import Settings
+
+
+def structure(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
+    """Compress topics into memories; each points at the raw text it stands for."""
+    texts = topic_texts(state)
+    runtime.stream_writer({"stage": "structure", "topics": len(texts)})
+    return as_memories(state, kit.engine.structure(texts))
+
+
+def topic_texts(state: MemoryBankState) -> list[TopicText]:
+    """The topics of this round with their raw text."""
+    tree = state["interaction_tree"]
+    return [
+        TopicText("".join(text_of(tree, a) for a in topic["anchors"]), topic["context"], tuple(topic["keywords"]))
+        for topic in state["topics"]
+    ]
+
+
+def as_memories(state: MemoryBankState, structured: Sequence[Structured]) -> MemoryBankUpdate:
+    """Store one memory per topic. Its id comes from what it stands for, so a second run writes the same."""
+    nodes = [_memory(state, topic, said) for topic, said in zip(state["topics"], structured, strict=True)]
+    return {
+        "query_graph": [query_graph.put(node) for node in nodes],
+        "fresh": [node["id"] for node in nodes],
+        "topics": [],
+    }
+
+
+def _memory(state: MemoryBankState, topic: Topic, said: Structured) -> MemoryNode:
+    anchors = join_anchors(topic["anchors"])
+    entries = state["interaction_tree"]["entries"]
+    return {
+        "id": "n" + digest(*((a["entry"], a["start"], a["end"]) for a in anchors))[:12],
+        "summary": said.summary,
+        "context": said.context,
+        "keywords": list(said.keywords),
+        "embedding": None,
+        "created_at": state["now"],
+        "anchors": anchors,
+        "provenance": {
+            "sources": list(dict.fromkeys(entries[a["entry"]]["source"] for a in anchors)),
+            "task": next((entries[a["entry"]]["metadata"].get("task") for a in anchors), None),
+            "merged_from": [],
+        },
+        "history": [],
+    }

@@ -1,0 +1,122 @@
+"""Looks at the layers the way engines do: memories with their words, and back from words to anchors."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+from agentic_memory_bank.engines.base import Memory, Span
+from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
+from agentic_memory_bank.state.memory_bank import MemoryBankState, Source
+from agentic_memory_bank.state.query_graph import Claim, MemoryNode
+
+_GAP = "\n"
+"""Stands between the stretches of a memory's raw text."""
+
+
+def memory(node: MemoryNode, tree: InteractionTree) -> Memory:
+    """A memory as an engine sees it, with its raw text."""
+    return Memory(
+        id=node["id"],
+        summary=node["summary"],
+        context=node["context"],
+        keywords=tuple(node["keywords"]),
+        text=_GAP.join(text_of(tree, anchor) for anchor in node["anchors"]),
+        sources=tuple(node["provenance"]["sources"]),
+        created_at=node["created_at"],
+    )
+
+
+def memories(state: MemoryBankState, ids: Iterable[str]) -> tuple[Memory, ...]:
+    """Several memories; ids that are not live are left out."""
+    nodes, tree = state["query_graph"]["nodes"], state["interaction_tree"]
+    return tuple(memory(nodes[i], tree) for i in ids if i in nodes)
+
+
+def anchor_of(node: MemoryNode, span: Span) -> Anchor:
+    """Where a stretch of a memory's raw text stands; cut to the entry in which it begins."""
+    offset = 0
+    for anchor in node["anchors"]:
+        length = anchor["end"] - anchor["start"]
+        if span[0] < offset + length:
+            start = anchor["start"] + max(0, span[0] - offset)
+            return {"entry": anchor["entry"], "start": start, "end": min(anchor["end"], start + span[1] - span[0])}
+        offset += length + len(_GAP)
+    return {**node["anchors"][-1], "start": node["anchors"][-1]["end"]}
+
+
+def span_of(node: MemoryNode, anchor: Anchor) -> Span | None:
+    """The reverse: where an anchor stands in the memory's raw text, None when it is not part of it."""
+    offset = 0
+    for own in node["anchors"]:
+        if own["entry"] == anchor["entry"] and own["start"] <= anchor["start"] and anchor["end"] <= own["end"]:
+            start = offset + anchor["start"] - own["start"]
+            return start, start + anchor["end"] - anchor["start"]
+        offset += own["end"] - own["start"] + len(_GAP)
+    return None
+
+
+def citation(state: MemoryBankState, anchor: Anchor, node: str | None = None) -> Source:
+    """A quote with everything a reader needs to find it; white space around the quote is left out."""
+    entry = state["interaction_tree"]["entries"][anchor["entry"]]
+    raw = entry["text"][anchor["start"] : anchor["end"]]
+    start = anchor["start"] + len(raw) - len(raw.lstrip())
+    quote = raw.strip()
+    cited: Source = {
+        "quote": quote,
+        "source": entry["source"],
+        "entry": entry["id"],
+        "start": start,
+        "end": start + len(quote),
+    }
+    if isinstance(page := entry["metadata"].get("page"), int):
+        cited["page"] = page
+    if node:
+        cited["node"] = node
+    return cited
+
+
+def refuted_anchors(state: MemoryBankState) -> list[Anchor]:
+    """The claims that a validation found wrong: still in the tree, no longer to be quoted as true."""
+    return [
+        claim["anchor"]
+        for conflict in state.get("query_graph", {}).get("conflicts", {}).values()
+        for contradiction in conflict["contradictions"]
+        for claim in losers(contradiction.get("outcome"), contradiction.get("winner"), contradiction["claims"])
+    ]
+
+
+def losers(outcome: str | None, winner: int | None, claims: Sequence[Claim]) -> list[Claim]:
+    """The claims that do not hold under an outcome."""
+    if outcome == "neither":
+        return list(claims)
+    if outcome == "holds":
+        return [claim for position, claim in enumerate(claims) if position != winner]
+    return []
+
+
+def pair_key(a: MemoryNode, b: MemoryNode) -> str:
+    """Names a judged pair by the hashes of the summaries: a refresh of context or keywords does not reopen it."""
+    return "|".join(sorted((digest(a["summary"])[:12], digest(b["summary"])[:12])))
+
+
+def digest(*parts: object) -> str:
+    """A hash for ids that come from content and position, so that a stage that runs again writes the same."""
+    return hashlib.sha256("\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def groups(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """Union-find: the connected groups of pairs, in order of first appearance."""
+    heads: dict[str, str] = {}
+
+    def head(node_id: str) -> str:
+        while heads.setdefault(node_id, node_id) != node_id:
+            node_id = heads[node_id]
+        return node_id
+
+    for a, b in pairs:
+        first, second = head(a), head(b)
+        if first != second:
+            heads[second] = first
+    found: dict[str, list[str]] = {}
+    for node_id in heads:
+        found.setdefault(head(node_id), []).append(node_id)
+    return list(found.values())

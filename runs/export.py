@@ -1,0 +1,224 @@
+"""Memory as one JSON file and back: schema-versioned, with a sha256 inside, taken in whole or not at all."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Overwrite
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from agentic_memory_bank.graph.memory_bank import build_memory_bank
+from agentic_memory_bank.nodes.kit import timestamp, utc_now
+from agentic_memory_bank.runs.checkpoints import open_saver
+from agentic_memory_bank.runs.home import Home, checked_thread, storage_errors
+from agentic_memory_bank.runs.lease import lease
+from agentic_memory_bank.runs.ledger import Ledger, Run
+from agentic_memory_bank.state.errors import ExportError, RunError
+from agentic_memory_bank.state.insight_doc import InsightDoc
+from agentic_memory_bank.state.interaction_tree import InteractionTree
+from agentic_memory_bank.state.memory_bank import MemoryBankState, Source
+from agentic_memory_bank.state.query_graph import QueryGraph
+
+FORMAT = "agentic-memory-bank"
+VERSION = 1
+
+
+class Memory(TypedDict):
+    """What an export holds: the three layers and the last outcome; nothing that is temporary, and no vectors."""
+
+    insight_doc: InsightDoc
+    query_graph: QueryGraph
+    interaction_tree: InteractionTree
+    answer: str
+    sources: list[Source]
+    conflicts: list[dict[str, Any]]
+    status: str
+    now: str
+    embeddings: str
+
+
+class _File(TypedDict):
+    format: str
+    version: int
+    sha256: str
+    memory: Memory
+
+
+def canonical(value: object) -> bytes:
+    """JSON with one way to write each value, so that equal memories are equal bytes."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode("utf-8")
+
+
+def memory_digest(state: Mapping[str, Any]) -> str:
+    """The sha256 of the three layers: equal for runs that ended with the same memory."""
+    layers = ("insight_doc", "query_graph", "interaction_tree")
+    return hashlib.sha256(canonical({layer: state.get(layer, {}) for layer in layers})).hexdigest()
+
+
+def write_export(path: Path, state: Mapping[str, Any], embeddings: str) -> None:
+    """Write a memory to a file, 0600; the file is complete or not there.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    memory = {
+        "insight_doc": state.get("insight_doc", {}),
+        "query_graph": state.get("query_graph", {}),
+        "interaction_tree": state.get("interaction_tree", {}),
+        "answer": state.get("answer", ""),
+        "sources": state.get("sources", []),
+        "conflicts": state.get("conflicts", []),
+        "status": state.get("status", "running"),
+        "now": state.get("now", ""),
+        "embeddings": embeddings,
+    }
+    digest = hashlib.sha256(canonical(memory)).hexdigest()
+    content = canonical({"format": FORMAT, "version": VERSION, "sha256": digest, "memory": memory})
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with open(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123
+                file.write(content + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def read_export(path: Path) -> Memory:
+    """Read and check an export.
+
+    Raises:
+        ExportError: It is foreign, damaged, newer than this package, or breaks an invariant of memory.
+    """
+    with storage_errors(path):
+        raw = path.read_bytes()
+    try:
+        content = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise ExportError(f"{path} is not JSON, or was cut short. Export the memory again.") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ExportError(f"{path} is no export of this package (`format` is not '{FORMAT}').")
+    if not isinstance(content.get("version"), int) or content["version"] > VERSION:
+        raise ExportError(f"{path} was written by a newer version of this package. Update the package to import it.")
+    digest = hashlib.sha256(canonical(content.get("memory"))).hexdigest()
+    if digest != content.get("sha256"):
+        raise ExportError(f"{path} was changed or damaged: its sha256 does not match. Export the memory again.")
+    try:
+        memory = _adapter().validate_python(content)["memory"]
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors()[0]["loc"]))
+        raise ExportError(f"{path} does not hold a memory: {where} is not what it should be.") from None
+    _check_references(memory, path)
+    return memory
+
+
+def export_thread(thread: str, path: str | Path, *, home: str | Path | None = None) -> None:
+    """Write the memory of a kept thread, or of an unfinished run, to a file.
+
+    Raises:
+        UnknownThreadError: Nothing is known of the thread.
+        ThreadBusyError: It is being run right now.
+    """
+    place = Home(Path(home) if home else None)
+    place.prepare()
+    found = Ledger(place.ledger).get(checked_thread(thread))
+    with lease(place, thread):
+        write_export(Path(path), read_state(thread, home=home), found.embeddings)
+
+
+def read_state(thread: str, *, home: str | Path | None = None) -> MemoryBankState:
+    """The state of a thread as it was saved last.
+
+    Raises:
+        UnknownThreadError: Nothing is known of the thread.
+    """
+    place = Home(Path(home) if home else None)
+    place.prepare()
+    Ledger(place.ledger).get(checked_thread(thread))
+    place.make_folder(thread)
+    checkpoints = place.checkpoints(thread)
+    with storage_errors(checkpoints), open_saver(checkpoints) as saver:
+        return cast("MemoryBankState", build_memory_bank(checkpointer=saver).get_state(_config(thread)).values)
+
+
+def import_thread(path: str | Path, thread: str, *, home: str | Path | None = None) -> None:
+    """Take an export in as a new kept thread: as a whole, or not at all.
+
+    Raises:
+        ExportError: The file cannot be used.
+        RunError: There is a thread of this name already.
+    """
+    memory = read_export(Path(path))
+    place = Home(Path(home) if home else None)
+    place.prepare()
+    ledger = Ledger(place.ledger)
+    with lease(place, checked_thread(thread)):
+        if ledger.find(thread) is not None:
+            raise RunError(f"There is a thread '{thread}' already. Import under another name, or clear it first.")
+        place.erase(thread)  # what an import that was killed left behind
+        place.make_folder(thread)
+        _store(memory, thread, place)
+        ledger.write(_imported(memory, thread))
+
+
+def _store(memory: Memory, thread: str, place: Home) -> None:
+    values: dict[str, Any] = {
+        "insight_doc": Overwrite(memory["insight_doc"]),
+        "query_graph": Overwrite(memory["query_graph"]),
+        "interaction_tree": Overwrite(memory["interaction_tree"]),
+        **{key: memory[key] for key in ("answer", "sources", "conflicts", "status", "now")},
+    }
+    with storage_errors(place.checkpoints(thread)), open_saver(place.checkpoints(thread)) as saver:
+        build_memory_bank(checkpointer=saver).update_state(_config(thread), values, as_node="adapter_out")
+
+
+def _imported(memory: Memory, thread: str) -> Run:
+    now = timestamp(utc_now())
+    return Run(
+        thread=thread,
+        state="finished",
+        question=memory["insight_doc"].get("goal", ""),
+        documents=[],
+        settings={},
+        engine="import",
+        embeddings=memory["embeddings"],
+        keep=True,
+        export=None,
+        status=memory["status"],
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def _config(thread: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread}}
+
+
+def _check_references(memory: Memory, path: Path) -> None:
+    """Every anchor, edge and id must lead somewhere, or reading the memory would fail later."""
+    graph, entries = memory["query_graph"], memory["interaction_tree"].get("entries", {})
+    nodes, related = graph.get("nodes", {}), graph.get("related", {})
+    anchors = [a for node in nodes.values() for a in node["anchors"]]
+    sound = (
+        all(a["entry"] in entries and 0 <= a["start"] <= a["end"] <= len(entries[a["entry"]]["text"]) for a in anchors)
+        and all(node["id"] == node_id for node_id, node in nodes.items())
+        and all(entry["id"] == entry_id for entry_id, entry in entries.items())
+        and set(related) == set(nodes)
+        and all(a != b and b in nodes and a in related[b] for a, others in related.items() for b in others)
+    )
+    if not sound:
+        raise ExportError(f"{path} does not hold a memory: an id in it leads nowhere.")
+
+
+@cache
+def _adapter() -> TypeAdapter[_File]:
+    return TypeAdapter(_File)

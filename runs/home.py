@@ -1,0 +1,147 @@
+"""Where runs live on disk: one folder per thread, readable by its owner only, and how every byte of it is erased."""
+
+import hashlib
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from agentic_memory_bank.state.errors import InputError, StorageDamagedError, StorageError, StorageFullError
+
+_CHUNK = 1 << 20
+
+
+def default_home() -> Path:
+    """`MEMORY_BANK_HOME`, or `agentic-memory-bank` in the user's state folder (XDG)."""
+    if home := os.environ.get("MEMORY_BANK_HOME"):
+        return Path(home).expanduser()
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(state).expanduser() / "agentic-memory-bank"
+
+
+class Home:
+    """The folder that holds the ledger, the locks, and a folder for each thread."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or default_home()
+
+    def prepare(self) -> None:
+        """Make the folders, 0700.
+
+        Raises:
+            StorageError: The place cannot be written.
+        """
+        try:
+            for folder in (self.path, self.path / "threads", self.path / "locks"):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.chmod(self.path, 0o700)  # noqa: PTH101 - the folder may have been there with wider rights
+        except OSError as error:
+            raise StorageError(
+                f"The folder {self.path} cannot be used ({error.strerror}). Set MEMORY_BANK_HOME to one you can write."
+            ) from error
+
+    @property
+    def ledger(self) -> Path:
+        """The database of runs."""
+        return self.path / "runs.sqlite"
+
+    def folder(self, thread: str) -> Path:
+        """The folder of a thread; it is named by a hash, since a thread may be called anything."""
+        return self.path / "threads" / _name(thread)
+
+    def lock(self, thread: str) -> Path:
+        """The file that is locked while a thread runs; it holds nothing."""
+        return self.path / "locks" / f"{_name(thread)}.lock"
+
+    def checkpoints(self, thread: str) -> Path:
+        """The checkpoint database of a thread."""
+        return self.folder(thread) / "checkpoints.sqlite"
+
+    def vectors(self, thread: str) -> Path:
+        """The vector cache of a thread."""
+        return self.folder(thread) / "vectors.sqlite"
+
+    def make_folder(self, thread: str) -> None:
+        """Make the folder of a thread, 0700, with an empty checkpoint database, 0600."""
+        with storage_errors(self.folder(thread)):
+            self.folder(thread).mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.checkpoints(thread).touch(mode=0o600)
+
+    def erase(self, thread: str) -> None:
+        """Remove everything of a thread from disk; files are overwritten before they are removed."""
+        erase_folder(self.folder(thread))
+
+    def strays(self, known: set[str]) -> list[Path]:
+        """Folders of threads the ledger does not know."""
+        names = {_name(thread) for thread in known}
+        threads = self.path / "threads"
+        return [f for f in sorted(threads.iterdir()) if f.name not in names] if threads.is_dir() else []
+
+
+def checked_thread(thread: object) -> str:
+    """A thread id as it is stored.
+
+    Raises:
+        InputError: It is not a non-empty string; `1` and `"1"` would be the same thread to LangGraph.
+    """
+    if not isinstance(thread, str) or not thread.strip():
+        raise InputError(f"A thread is named by a non-empty string, not by {thread!r}.")
+    return thread
+
+
+def erase_folder(folder: Path) -> None:
+    """Overwrite and remove all files of a folder, and the folder.
+
+    Raises:
+        StorageError: Something could not be removed.
+    """
+    with storage_errors(folder):
+        for file in sorted(folder.rglob("*")):
+            if file.is_file() and not file.is_symlink():
+                _overwrite(file)
+        with suppress(FileNotFoundError):
+            shutil.rmtree(folder)
+
+
+def _overwrite(file: Path) -> None:
+    size = file.stat().st_size
+    with file.open("r+b") as handle:
+        for start in range(0, size, _CHUNK):
+            handle.write(b"\0" * min(_CHUNK, size - start))
+        handle.flush()
+        os.fsync(handle.fileno())
+
+
+def _name(thread: str) -> str:
+    return hashlib.sha256(thread.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+@contextmanager
+def storage_errors(place: Path) -> Iterator[None]:
+    """Turn what SQLite and the file system report into errors that say what to do.
+
+    Raises:
+        StorageFullError: The disk, or a quota, is full.
+        StorageDamagedError: A database is not a database, or its pages are damaged.
+        StorageError: Anything else about storage.
+    """
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise _explained(error, place) from error
+    except OSError as error:
+        kind = StorageFullError if error.errno in (28, 122) else StorageError
+        raise kind(f"{place}: {error.strerror or error}. Free some space or mend its rights, then resume.") from error
+
+
+def _explained(error: sqlite3.DatabaseError, place: Path) -> StorageError:
+    code = getattr(error, "sqlite_errorname", "") or ""
+    if code.startswith("SQLITE_FULL"):
+        return StorageFullError(f"The disk is full at {place}. What was saved is intact: free some space, then resume.")
+    if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or type(error) is sqlite3.DatabaseError:
+        return StorageDamagedError(
+            f"The database at {place} is damaged ({error}). Clear the thread and start again, or import an export."
+        )
+    return StorageError(f"The database at {place} cannot be used: {error}.")

@@ -1,0 +1,29 @@
+"""A lease per thread: whatever runs a thread holds its lock, in this process or another, and a dead holder loses it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from filelock import FileLock, Timeout
+
+from agentic_memory_bank.runs.home import Home
+from agentic_memory_bank.state.errors import ThreadBusyError
+
+
+@contextmanager
+def lease(home: Home, thread: str) -> Iterator[None]:
+    """Hold a thread while something runs on it. The operating system frees it when the process dies.
+
+    Raises:
+        ThreadBusyError: It is held already; nothing was done.
+    """
+    lock = FileLock(home.lock(thread), timeout=0, mode=0o600, thread_local=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise ThreadBusyError(
+            f"The thread '{thread}' is being run right now. Wait for it to end, or use another thread."
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,390 @@
+"""Durable runs: `run` and `arun` start one, `resume` goes on with one, `clear` forgets one."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphDrained
+from langgraph.runtime import RunControl
+from langgraph.types import Command, StateSnapshot
+
+from agentic_memory_bank.engines.base import Engine
+from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
+from agentic_memory_bank.nodes.kit import Clock, Executor, timestamp, utc_now
+from agentic_memory_bank.nodes.memory_bank.adapter_in import checked_documents, checked_question
+from agentic_memory_bank.runs.checkpoints import open_saver
+from agentic_memory_bank.runs.export import write_export
+from agentic_memory_bank.runs.home import Home, checked_thread, storage_errors
+from agentic_memory_bank.runs.lease import lease
+from agentic_memory_bank.runs.ledger import Ledger, Run
+from agentic_memory_bank.state.errors import EngineMismatchError, RunError, StorageDamagedError, UnknownThreadError
+from agentic_memory_bank.state.memory_bank import MemoryBankOutput
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.embeddings import Encoder
+from agentic_memory_bank.tools.loaders import as_documents, load_all
+
+Progress = Callable[[dict[str, Any]], None]
+"""Called with each event of a run: `{"stage": ..., counts}` while a stage works, `{"done": stage}` after it."""
+FILE_SUFFIXES = frozenset({".txt", ".md", ".markdown", ".html", ".htm", ".pdf", ".docx", ".jsonl", ".json", ".csv"})
+"""A string of one word that ends like this is meant as a file, also when the file is missing."""
+_NOTHING = object()
+RECURSION_LIMIT = 10_000
+"""Super-steps of one invocation; `plan` pauses before it is reached, and the run goes on with a fresh allowance."""
+
+
+class RunOutput(MemoryBankOutput, total=False):
+    """What a run gives back: the graph's output, the thread, and why it waits if it does."""
+
+    thread: str
+    pause: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What is given in code to run with; none of it is written to disk."""
+
+    engine: Engine | None = None
+    embeddings: Embeddings | None = None
+    execute: Executor | None = None
+    clock: Clock = utc_now
+    on_event: Progress | None = None
+    home: Home = field(default_factory=Home)
+    control: RunControl | None = None
+
+    @contextmanager
+    def bank(self, thread: str) -> Iterator[MemoryBank]:
+        """The graph over the thread's own checkpoints and vectors."""
+        with storage_errors(self.home.checkpoints(thread)), open_saver(self.home.checkpoints(thread)) as saver:
+            yield build_memory_bank(
+                engine=self.engine,
+                embeddings=self.embeddings,
+                execute=self.execute,
+                checkpointer=saver,
+                clock=self.clock,
+                vectors=self.home.vectors(thread),
+            )
+
+    @property
+    def engine_name(self) -> str:
+        return self.engine.name if self.engine else "extractive"
+
+    @property
+    def embeddings_name(self) -> str:
+        return Encoder(self.embeddings).model
+
+    @property
+    def ledger(self) -> Ledger:
+        return Ledger(self.home.ledger)
+
+    def now(self) -> str:
+        return timestamp(self.clock())
+
+
+def run(
+    question: str,
+    *,
+    documents: Sequence[str | Path | Document | Mapping[str, Any]] = (),
+    thread: str | None = None,
+    keep: bool = False,
+    export: str | Path | None = None,
+    settings: Settings | None = None,
+    engine: Engine | None = None,
+    embeddings: Embeddings | None = None,
+    execute: Executor | None = None,
+    clock: Clock = utc_now,
+    home: str | Path | None = None,
+    on_event: Progress | None = None,
+    control: RunControl | None = None,
+) -> RunOutput:
+    """Answer a question over documents, durably: killed at any point, `resume` goes on where it was.
+
+    Args:
+        question: What to find out.
+        documents: Texts, LangChain documents, mappings with `text`, and files or folders: a `Path`, or a string of one
+            line that names something on disk or ends like a file name.
+        thread: Names the run, to resume it or to ask again. Default: a name of its own.
+        keep: Keep the memory for further questions. Otherwise every byte of it is erased when the run ends.
+        export: A JSON file the memory is written to before anything is erased.
+        settings: Default: those of the environment.
+        engine: Who judges. A resume needs the same one.
+        embeddings: Any LangChain embeddings.
+        execute: Who carries out the planned steps.
+        clock: Tells the time.
+        home: Folder of all runs. Default: `MEMORY_BANK_HOME`, or the user's state folder.
+        on_event: Called with the progress.
+        control: LangGraph's `RunControl`; `request_drain()` stops the run after the step it is in.
+
+    Returns:
+        Answer, sources, conflicts, status, Insight Doc, usage and thread; with `pause` when the run waits for a
+        decision (see `resume`).
+
+    Raises:
+        InputError: Question or documents cannot be used. Nothing was written.
+        LoadError: A file cannot be read. Nothing was written.
+        ThreadBusyError: The thread is being run right now.
+        RunError: The thread has an unfinished run.
+        StorageError: The disk failed. What was saved can be resumed.
+    """
+    parts = _parts(engine, embeddings, execute, clock, home, on_event, control)
+    settings = settings or Settings.of(None)
+    question = checked_question(question)
+    loaded = checked_documents(_loaded(documents), settings)
+    thread = checked_thread(thread) if thread is not None else uuid4().hex
+    parts.home.prepare()
+    with lease(parts.home, thread):
+        before = parts.ledger.find(thread)
+        if before and before.is_unfinished:
+            raise RunError(f"The thread '{thread}' has an unfinished run. Resume it, or clear it first.")
+        begun = _begin(parts, thread, question, loaded, settings, keep=keep, export=export)
+        return _drive(parts, begun, settings)
+
+
+async def arun(question: str, **options: Any) -> RunOutput:
+    """`run` for asynchronous code: the same run on a thread of its own, which never blocks the event loop.
+
+    Cancelled, it ends the step it is in, saves it, and can be resumed. Takes and raises what `run` does.
+    """
+    control = options.pop("control", None) or RunControl()
+    work = asyncio.ensure_future(asyncio.to_thread(partial(run, question, control=control, **options)))
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        control.request_drain("cancelled")
+        await asyncio.wait([work])
+        raise
+
+
+def resume(
+    thread: str | None = None,
+    *,
+    decision: str = "continue",
+    engine: Engine | None = None,
+    embeddings: Embeddings | None = None,
+    execute: Executor | None = None,
+    clock: Clock = utc_now,
+    home: str | Path | None = None,
+    on_event: Progress | None = None,
+    control: RunControl | None = None,
+) -> RunOutput:
+    """Go on with a run that was killed, interrupted or paused.
+
+    Args:
+        thread: Default: the unfinished run that was active last.
+        decision: For a run that waits: `continue`, or `stop` to end it with what it has.
+        engine: The engine the run was started with; the others as for `run`.
+        embeddings: As for `run`.
+        execute: As for `run`.
+        clock: As for `run`.
+        home: As for `run`.
+        on_event: As for `run`.
+        control: As for `run`.
+
+    Raises:
+        UnknownThreadError: There is no such run, or none that is unfinished.
+        EngineMismatchError: It was started with another engine or other embeddings.
+        ThreadBusyError: The thread is being run right now.
+        StorageDamagedError: Its checkpoints are lost or damaged.
+    """
+    parts = _parts(engine, embeddings, execute, clock, home, on_event, control)
+    parts.home.prepare()
+    found = parts.ledger.get(checked_thread(thread)) if thread is not None else _latest(parts.ledger)
+    with lease(parts.home, found.thread):
+        found = parts.ledger.get(found.thread)
+        return _drive(parts, found, Settings(**found.settings), decision)
+
+
+def clear(thread: str, *, home: str | Path | None = None) -> None:
+    """Erase a thread: checkpoints, log, vectors and ledger row, from disk too.
+
+    Raises:
+        UnknownThreadError: Nothing is known of it.
+        ThreadBusyError: It is being run right now.
+    """
+    place = Home(Path(home) if home else None)
+    place.prepare()
+    with lease(place, checked_thread(thread)):
+        ledger = Ledger(place.ledger)
+        if ledger.find(thread) is None and not place.folder(thread).exists():
+            raise UnknownThreadError(f"Nothing is known of the thread '{thread}'. `memory-bank runs` lists them.")
+        place.erase(thread)
+        ledger.remove(thread)
+
+
+def _parts(
+    engine: Engine | None,
+    embeddings: Embeddings | None,
+    execute: Executor | None,
+    clock: Clock,
+    home: str | Path | None,
+    on_event: Progress | None,
+    control: RunControl | None,
+) -> _Parts:
+    return _Parts(engine, embeddings, execute, clock, on_event, Home(Path(home) if home else None), control)
+
+
+def _loaded(documents: Sequence[Any]) -> list[Document]:
+    if isinstance(documents, (str, Path, Document, Mapping)):
+        documents = [documents]
+    found: list[Document] = []
+    for item in documents:
+        found += load_all([item]) if _names_a_file(item) else as_documents([item])
+    return found
+
+
+def _names_a_file(item: object) -> bool:
+    """A path, or a string of one line that is on disk or ends like a file name; a missing file is then an error."""
+    if isinstance(item, Path):
+        return True
+    if not isinstance(item, str) or not item.strip() or len(item) > 4096 or "\n" in item or "\0" in item:
+        return False
+    with suppress(OSError):
+        if Path(item).exists():
+            return True
+    return " " not in item.strip() and Path(item).suffix.lower() in FILE_SUFFIXES
+
+
+def _begin(
+    parts: _Parts,
+    thread: str,
+    question: str,
+    documents: Sequence[Document],
+    settings: Settings,
+    *,
+    keep: bool,
+    export: str | Path | None,
+) -> Run:
+    """Write down what is asked before the first step is taken."""
+    parts.home.make_folder(thread)
+    now = parts.now()
+    begun = Run(
+        thread=thread,
+        state="accepted",
+        question=question,
+        documents=[{"text": d.page_content, "metadata": d.metadata} for d in documents],
+        settings=settings.model_dump(mode="json"),
+        engine=parts.engine_name,
+        embeddings=parts.embeddings_name,
+        keep=keep,
+        export=str(Path(export).absolute()) if export else None,
+        status="running",
+        created_at=now,
+        updated_at=now,
+    )
+    parts.ledger.write(begun)
+    return begun
+
+
+def _latest(ledger: Ledger) -> Run:
+    unfinished = [found for found in ledger.all() if found.is_unfinished]
+    if not unfinished:
+        raise UnknownThreadError("No run is unfinished. `memory-bank runs` lists all.")
+    return unfinished[0]
+
+
+def _drive(parts: _Parts, begun: Run, settings: Settings, decision: str = "continue") -> RunOutput:
+    """Take a run from wherever it is to its end, or to the next pause."""
+    _check_engine(parts, begun)
+    config: RunnableConfig = {"configurable": {"thread_id": begun.thread}, "recursion_limit": RECURSION_LIMIT}
+    with parts.bank(begun.thread) as bank:
+        given = _what_to_do(bank.get_state(config), begun, decision)
+        while given is not _NOTHING:
+            _advance(parts, bank, begun, config, settings, given)
+            waiting = _pause(bank.get_state(config))
+            given = Command(resume="continue") if waiting and waiting["reason"] == "steps" else _NOTHING
+        snapshot = bank.get_state(config)
+        output = _output(snapshot, begun.thread)
+        if "pause" in output:
+            parts.ledger.update(begun.thread, "paused", "stopped", parts.now())
+            return output
+        if begun.export:
+            write_export(Path(begun.export), snapshot.values, begun.embeddings)
+    _end(parts, begun, output)
+    return output
+
+
+def _check_engine(parts: _Parts, begun: Run) -> None:
+    for what, was, given in (
+        ("engine", begun.engine, parts.engine_name),
+        ("embeddings", begun.embeddings, parts.embeddings_name),
+    ):
+        if was != given:
+            raise EngineMismatchError(
+                f"The run on thread '{begun.thread}' was started with the {what} '{was}', not '{given}'. Pass those again."
+            )
+
+
+def _what_to_do(snapshot: StateSnapshot, begun: Run, decision: str) -> object:
+    """What to invoke the graph with, by the tasks that are pending; `next` is empty in the middle of a step, too."""
+    if snapshot.interrupts:
+        return Command(resume=decision)
+    if snapshot.tasks:
+        return None
+    if begun.state == "accepted":
+        return {"question": begun.question, "documents": begun.documents}
+    if snapshot.created_at is None:
+        raise StorageDamagedError(
+            f"The checkpoints of the thread '{begun.thread}' are lost. Clear it, and ask again or import an export."
+        )
+    return _NOTHING
+
+
+def _advance(
+    parts: _Parts, bank: MemoryBank, begun: Run, config: RunnableConfig, settings: Settings, given: object
+) -> None:
+    """Run until the end, a pause, or a stop that was asked for; every step is saved before the next begins."""
+    is_recorded = begun.state == "running"
+    events = bank.stream(
+        cast("Any", given),
+        config,
+        context=settings,
+        durability="sync",
+        stream_mode=["custom", "updates"],
+        control=parts.control,
+    )
+    try:
+        for mode, event in events:
+            if not is_recorded:
+                parts.ledger.update(begun.thread, "running", "running", parts.now())
+                is_recorded = True
+            if parts.on_event:
+                for shown in [event] if mode == "custom" else [{"done": stage} for stage in event]:
+                    parts.on_event(cast("dict[str, Any]", shown))
+    except GraphDrained:
+        raise RunError(f"The run was stopped between two steps. Resume the thread '{begun.thread}' to go on.") from None
+
+
+def _pause(snapshot: StateSnapshot) -> dict[str, Any] | None:
+    return cast("dict[str, Any]", snapshot.interrupts[0].value) if snapshot.interrupts else None
+
+
+def _output(snapshot: StateSnapshot, thread: str) -> RunOutput:
+    values = snapshot.values
+    output: RunOutput = {
+        "answer": values.get("answer", ""),
+        "sources": values.get("sources", []),
+        "conflicts": values.get("conflicts", []),
+        "status": values.get("status", "running"),
+        "insight_doc": values.get("insight_doc", {}),
+        "usage": values.get("usage", {"calls": 0, "input_tokens": 0, "output_tokens": 0}),
+        "degraded": values.get("degraded", []),
+        "thread": thread,
+    }
+    if waiting := _pause(snapshot):
+        output |= {"pause": waiting, "status": "stopped"}
+    return output
+
+
+def _end(parts: _Parts, begun: Run, output: RunOutput) -> None:
+    """Note the end first, then erase: killed in between, `resume` and `gc` know that nothing is lost."""
+    parts.ledger.update(begun.thread, "finished", output["status"], parts.now())
+    if not begun.keep:
+        parts.home.erase(begun.thread)
+        parts.ledger.remove(begun.thread)

@@ -1,0 +1,93 @@
+"""Every error this package raises on purpose, in one tree.
+
+MemoryBankError
+├── InputError            what was handed in cannot be used (also a ValueError)
+│   └── InputTooLarge     it is over a limit of `Settings`
+├── SettingsError         a setting has no meaning, or a needed package or key is missing
+├── EngineError           a judgement could not be made
+│   ├── AnswerRejected    the engine answered, and the answer breaks its contract
+│   └── ModelUnavailable  the model behind the engine could not be reached
+├── EmbeddingError        vectors could not be made, or cannot be used
+├── LoadError             a file could not be turned into text
+├── ToolError             a tool called by an agent failed
+├── RunError              a durable run cannot go on
+│   ├── ThreadBusyError   another process or thread is running this thread
+│   ├── UnknownThreadError  nothing is known of this thread
+│   └── EngineMismatchError  the run was started with another engine
+└── StorageError          what is on disk cannot be read or written
+    ├── StorageFullError  the disk or its quota is full
+    ├── StorageDamagedError  a database or its checkpoints are not what was written
+    └── ExportError       an export file is foreign, damaged or newer than this package
+"""
+
+
+class MemoryBankError(Exception):
+    """Base of all errors of this package. The message says what went wrong and what to do."""
+
+
+class InputError(MemoryBankError, ValueError):
+    """What was handed in cannot be used; nothing was done with it."""
+
+
+class InputTooLarge(InputError):
+    """The input is over a limit of `Settings`; nothing was done with it."""
+
+
+class SettingsError(MemoryBankError, ValueError):
+    """A setting has no meaning, or something it needs is not installed."""
+
+
+class EngineError(MemoryBankError):
+    """A judgement could not be made."""
+
+
+class AnswerRejected(EngineError):
+    """The engine answered, and the answer breaks the contract of the judgement."""
+
+
+class ModelUnavailable(EngineError):
+    """The model behind the engine could not be reached."""
+
+
+class EmbeddingError(MemoryBankError):
+    """Vectors could not be made, or what was made cannot be used."""
+
+
+class LoadError(MemoryBankError):
+    """A file could not be turned into text."""
+
+
+class ToolError(MemoryBankError):
+    """A tool called by an agent failed."""
+
+
+class RunError(MemoryBankError):
+    """A durable run cannot go on."""
+
+
+class ThreadBusyError(RunError):
+    """Another process or thread is running this thread right now."""
+
+
+class UnknownThreadError(RunError, LookupError):
+    """Nothing is known of this thread."""
+
+
+class EngineMismatchError(RunError):
+    """The run was started with another engine than the one it is asked to go on with."""
+
+
+class StorageError(MemoryBankError):
+    """What is on disk cannot be read or written."""
+
+
+class StorageFullError(StorageError):
+    """The disk, or a quota on it, is full. What was saved before is intact."""
+
+
+class StorageDamagedError(StorageError):
+    """A database or its checkpoints are not what this package wrote."""
+
+
+class ExportError(StorageError):
+    """An export file is foreign, damaged, or newer than this package."""

@@ -1,0 +1,177 @@
+"""What flows through the memory bank: input, the three layers, the small state of a round, and output."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from langgraph.managed import RemainingSteps
+from typing_extensions import NotRequired, TypedDict
+
+from agentic_memory_bank.state.insight_doc import InsightDoc, InsightEdit, apply_insight_edits
+from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, TreeEdit, apply_tree_edits
+from agentic_memory_bank.state.layer_channel import LayerChannel
+from agentic_memory_bank.state.query_graph import GraphEdit, QueryGraph, apply_graph_edits
+
+RunStatus = Literal["running", "completed", "completed_with_failures", "not_found", "stopped", "failed"]
+
+
+class Topic(TypedDict):
+    """What the classifier made of raw text: the stretches that belong together, and what they are about."""
+
+    anchors: list[Anchor]
+    context: str
+    keywords: list[str]
+
+
+class Recalled(TypedDict):
+    """A memory chosen for the prompt: why, and which stretches of its raw text are shown word for word."""
+
+    node: str
+    score: float
+    hit: bool
+    """Whether the search found it; otherwise it is a neighbour of one that was found."""
+    passages: list[Anchor]
+
+
+class Verdict(TypedDict):
+    """What a cross-validation found, one outcome per contradiction of the conflict, in their order."""
+
+    conflict: str
+    outcomes: list["Outcome"]
+
+
+class Outcome(TypedDict):
+    """The end of one contradiction: who is right, why, and the raw text that says so."""
+
+    outcome: Literal["holds", "integrate", "neither", "inconclusive"]
+    winner: int | None
+    """Index of the claim that holds, with outcome `holds`."""
+    statement: str
+    """What is true, where no claim alone says it; selected or written by the engine."""
+    explanation: str
+    evidence: list[Anchor]
+
+
+class Result(TypedDict):
+    """What the executor did with the planned step; emptied by `adapter_out`."""
+
+    task: str
+    status: Literal["success", "failure"]
+    learned: str
+    """One or two sentences for the Insight Doc; the reason after a failure."""
+    answer: str
+    sources: list["Source"]
+    entries: list[dict[str, Any]]
+    """New raw text (turns, tool results) to remember; never the memory that was shown in the prompt."""
+    verdict: Verdict | None
+
+
+class Source(TypedDict):
+    """A quote of the answer: the words, and where they stand."""
+
+    quote: str
+    source: str
+    entry: str
+    start: int
+    end: int
+    page: NotRequired[int]
+    node: NotRequired[str]
+
+
+class Usage(TypedDict):
+    """What the run spent on models. The extractive engine spends nothing."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+
+
+class MemoryBankInput(TypedDict, total=False):
+    """What the caller hands in: a question, and the texts to answer it from."""
+
+    question: str
+    documents: list[Any]
+    """Strings, LangChain `Document`s, messages, or mappings with `text` and, if known, `source` and `metadata`."""
+    attachments: list[dict[str, Any]]
+    """Pictures and files by `name` and base64 `data`."""
+
+
+class MemoryBankOutput(TypedDict, total=False):
+    """What the caller gets back."""
+
+    answer: str
+    sources: list[Source]
+    conflicts: list[dict[str, Any]]
+    """Every contradiction met: its claims, the verdict and the evidence."""
+    status: RunStatus
+    insight_doc: Annotated[InsightDoc, LayerChannel(apply_insight_edits)]
+    usage: Usage
+    degraded: list[str]
+    """What the run had to do without: the stage that failed twice, and the kind of error; never its text."""
+
+
+class MemoryBankState(TypedDict, total=False):
+    """Everything a stage can read. The layers are written as edits, the rest is small and belongs to a round."""
+
+    question: str | None
+    documents: list[Any]
+    attachments: list[dict[str, Any]]
+
+    insight_doc: Annotated[InsightDoc, LayerChannel(apply_insight_edits)]
+    query_graph: Annotated[QueryGraph, LayerChannel(apply_graph_edits)]
+    interaction_tree: Annotated[InteractionTree, LayerChannel(apply_tree_edits)]
+
+    now: str
+    """The time of this round, read once, so that a stage that runs again writes the same."""
+    started: float
+    """When the run began or was last allowed to go on, in seconds since 1970."""
+    incoming: list[str]
+    """Entries that wait to be remembered."""
+    topics: list[Topic]
+    fresh: list[str]
+    """Memories of this round that are not yet compared with the others."""
+    candidates: dict[str, list[str]]
+    """For each fresh memory the ones to compare it with; only pairs that passed the gate."""
+    merging: list[list[str]]
+    """Groups of memories that say the same."""
+    verdict: Verdict | None
+    recalled: list[Recalled]
+    result: Result | None
+    trail: list[str]
+    """Fingerprints of what was planned for this goal, to notice a stall."""
+    degraded: list[str]
+    remaining_steps: RemainingSteps
+    """How many super-steps LangGraph still allows this invocation."""
+
+    answer: str
+    sources: list[Source]
+    conflicts: list[dict[str, Any]]
+    status: RunStatus
+    usage: Usage
+
+
+class MemoryBankUpdate(TypedDict, total=False):
+    """What a stage returns: edits for the layers, new values for the rest."""
+
+    question: str | None
+    documents: list[Any]
+    attachments: list[dict[str, Any]]
+    insight_doc: Sequence[InsightEdit]
+    query_graph: Sequence[GraphEdit]
+    interaction_tree: Sequence[TreeEdit]
+    now: str
+    started: float
+    incoming: list[str]
+    topics: list[Topic]
+    fresh: list[str]
+    candidates: dict[str, list[str]]
+    merging: list[list[str]]
+    verdict: Verdict | None
+    recalled: list[Recalled]
+    result: Result | None
+    trail: list[str]
+    degraded: list[str]
+    answer: str
+    sources: list[Source]
+    conflicts: list[dict[str, Any]]
+    status: RunStatus
+    usage: Usage

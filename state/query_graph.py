@@ -1,0 +1,372 @@
+"""The Query Graph: memories, the `related` edges between them, and which of them contradict each other."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from typing_extensions import NotRequired, TypedDict
+
+from agentic_memory_bank.state.interaction_tree import Anchor
+
+if TYPE_CHECKING:
+    import networkx
+
+Judgement = Literal["clear", "related", "unrelated", "conflict", "merge"]
+"""What was found between two memories. `clear`: neither conflict nor merge; whether related was not asked yet."""
+
+
+class Revision(TypedDict):
+    """The context and keywords a memory had before they were refreshed."""
+
+    at: str
+    context: str
+    keywords: list[str]
+
+
+class Provenance(TypedDict):
+    """Where a memory comes from: the sources of its raw text, the task that yielded it, what it was merged from."""
+
+    sources: list[str]
+    task: str | None
+    merged_from: list[str]
+
+
+class MemoryNode(TypedDict):
+    """One memory: a topic in a few sentences that points at the raw text it stands for."""
+
+    id: str
+    summary: str
+    context: str
+    """One sentence: what this memory is about."""
+    keywords: list[str]
+    embedding: str | None
+    """The key of the vector of summary, context and keywords; the vector itself is derived and kept outside."""
+    created_at: str
+    anchors: list[Anchor]
+    provenance: Provenance
+    history: list[Revision]
+
+
+class Claim(TypedDict):
+    """One side of a contradiction: which memory says what, word for word, and where it stands."""
+
+    node: str
+    value: str
+    quote: str
+    anchor: Anchor
+
+
+class Contradiction(TypedDict):
+    """Two claims that cannot both be true, and what validation made of them."""
+
+    kind: str
+    reason: str
+    claims: list[Claim]
+    outcome: NotRequired[Literal["holds", "integrate", "neither", "inconclusive"]]
+    winner: NotRequired[int | None]
+    statement: NotRequired[str]
+    """What is true instead, where neither claim alone says it."""
+    explanation: NotRequired[str]
+    evidence: NotRequired[list[Anchor]]
+
+
+class Conflict(TypedDict):
+    """A group of memories that contradict each other: a status between memories, never an edge."""
+
+    id: str
+    nodes: list[str]
+    contradictions: list[Contradiction]
+    status: Literal["open", "settled", "disputed"]
+    opened_at: str
+    settled_at: str | None
+
+
+class QueryGraph(TypedDict, total=False):
+    """Memories by id, their undirected neighbours, the conflicts, and the pairs that were judged already."""
+
+    nodes: dict[str, MemoryNode]
+    related: dict[str, list[str]]
+    conflicts: dict[str, Conflict]
+    judged: dict[str, Judgement]
+
+
+class GraphEdit(TypedDict):
+    """One change of the Query Graph. `v` is the version of the edit's form; old forms fold forever."""
+
+    v: int
+    op: Literal["put", "relate", "unrelate", "embed", "revise", "merge", "forget", "conflict", "settle", "judge"]
+    node: NotRequired[MemoryNode]
+    ids: NotRequired[list[str]]
+    pairs: NotRequired[list[list[str]]]
+    keys: NotRequired[dict[str, str]]
+    id: NotRequired[str]
+    context: NotRequired[str]
+    keywords: NotRequired[list[str]]
+    embedding: NotRequired[str | None]
+    at: NotRequired[str]
+    conflict: NotRequired[Conflict]
+    judged: NotRequired[dict[str, Judgement]]
+
+
+def put(node: MemoryNode) -> GraphEdit:
+    """Add a memory, or replace the one of the same id (its edges stay)."""
+    return {"v": 1, "op": "put", "node": node}
+
+
+def relate(pairs: Iterable[tuple[str, str]]) -> GraphEdit:
+    """Draw `related` edges. Edges to unknown memories and to oneself are not drawn."""
+    return {"v": 1, "op": "relate", "pairs": [list(pair) for pair in pairs]}
+
+
+def unrelate(pairs: Iterable[tuple[str, str]]) -> GraphEdit:
+    """Take `related` edges away."""
+    return {"v": 1, "op": "unrelate", "pairs": [list(pair) for pair in pairs]}
+
+
+def embed(keys: dict[str, str]) -> GraphEdit:
+    """Note under which key the vector of each memory is found."""
+    return {"v": 1, "op": "embed", "keys": keys}
+
+
+def revise(node_id: str, context: str, keywords: Sequence[str], embedding: str | None, at: str) -> GraphEdit:
+    """Refresh what a memory is about; the earlier values go to its history."""
+    return {
+        "v": 1,
+        "op": "revise",
+        "id": node_id,
+        "context": context,
+        "keywords": list(keywords),
+        "embedding": embedding,
+        "at": at,
+    }
+
+
+def merge(ids: Sequence[str], node: MemoryNode) -> GraphEdit:
+    """Put one memory in the place of several: it inherits their edges, and their raw text through its anchors."""
+    return {"v": 1, "op": "merge", "ids": list(ids), "node": node}
+
+
+def forget(ids: Sequence[str]) -> GraphEdit:
+    """Remove memories with their edges."""
+    return {"v": 1, "op": "forget", "ids": list(ids)}
+
+
+def conflict(found: Conflict) -> GraphEdit:
+    """Open a conflict. Conflicts that are not settled and share a memory become one group (union-find)."""
+    return {"v": 1, "op": "conflict", "conflict": found}
+
+
+def settle(validated: Conflict) -> GraphEdit:
+    """Replace a conflict by the same conflict with its verdict."""
+    return {"v": 1, "op": "settle", "conflict": validated}
+
+
+def judge(judged: dict[str, Judgement]) -> GraphEdit:
+    """Remember what was found between pairs, by `pair_key`, so that no pair is judged twice."""
+    return {"v": 1, "op": "judge", "judged": judged}
+
+
+class _Draft:
+    """The graph while edits are folded: the outer mappings are copies, inner values are replaced, never changed."""
+
+    def __init__(self, graph: QueryGraph) -> None:
+        self.nodes = dict(graph.get("nodes", {}))
+        self.related = dict(graph.get("related", {}))
+        self.conflicts = dict(graph.get("conflicts", {}))
+        self._judged = graph.get("judged", {})
+        self._judged_copied = False
+
+    def apply(self, edit: GraphEdit) -> None:
+        match edit:
+            case {"op": "put", "node": node}:
+                self.nodes[node["id"]] = node
+                self.related.setdefault(node["id"], [])
+            case {"op": "relate", "pairs": pairs}:
+                for a, b in pairs:
+                    self._link(a, b)
+            case {"op": "unrelate", "pairs": pairs}:
+                for a, b in pairs:
+                    self._unlink(a, b)
+            case {"op": "embed", "keys": keys}:
+                for node_id, key in keys.items():
+                    if node_id in self.nodes:
+                        self.nodes[node_id] = {**self.nodes[node_id], "embedding": key}
+            case {"op": "judge", "judged": judged}:
+                self._remember(judged)
+            case _:
+                self._apply_rest(edit)
+
+    def _apply_rest(self, edit: GraphEdit) -> None:
+        match edit:
+            case {"op": "revise", "id": node_id, "context": context, "keywords": keywords, "at": at}:
+                self._revise(node_id, context, keywords, edit.get("embedding"), at)
+            case {"op": "merge", "ids": ids, "node": node}:
+                self._merge(ids, node)
+            case {"op": "forget", "ids": ids}:
+                for node_id in ids:
+                    self._drop(node_id)
+                self._rename({node_id: None for node_id in ids})
+            case {"op": "conflict", "conflict": found}:
+                self._open(found)
+            case {"op": "settle", "conflict": validated}:
+                if validated["id"] in self.conflicts:
+                    self.conflicts[validated["id"]] = validated
+            case _:
+                pass
+
+    def finish(self) -> QueryGraph:
+        return {"nodes": self.nodes, "related": self.related, "conflicts": self.conflicts, "judged": self._judged}
+
+    def _link(self, a: str, b: str) -> None:
+        if a == b or a not in self.nodes or b not in self.nodes or b in self.related[a]:
+            return
+        self.related[a] = [*self.related[a], b]
+        self.related[b] = [*self.related[b], a]
+
+    def _unlink(self, a: str, b: str) -> None:
+        for one, other in ((a, b), (b, a)):
+            if one in self.related:
+                self.related[one] = [n for n in self.related[one] if n != other]
+
+    def _drop(self, node_id: str) -> None:
+        for neighbour in self.related.pop(node_id, []):
+            self._unlink(node_id, neighbour)
+        self.nodes.pop(node_id, None)
+
+    def _revise(self, node_id: str, context: str, keywords: list[str], embedding: str | None, at: str) -> None:
+        node = self.nodes.get(node_id)
+        if node is None or (node["context"] == context and node["keywords"] == keywords):
+            return
+        before: Revision = {"at": at, "context": node["context"], "keywords": node["keywords"]}
+        self.nodes[node_id] = {
+            **node,
+            "context": context,
+            "keywords": keywords,
+            "embedding": embedding,
+            "history": [*node["history"], before],
+        }
+
+    def _merge(self, ids: list[str], node: MemoryNode) -> None:
+        """Replace `ids` by `node`. Needs two live ones (B-04); keeps every anchor of every one (B-03)."""
+        new_id = node["id"]
+        live = [i for i in dict.fromkeys(ids) if i in self.nodes and i != new_id]
+        if len(live) < 2:
+            return
+        heirs = dict.fromkeys(n for i in live for n in self.related[i] if n not in live and n != new_id)
+        anchors = join_anchors(node["anchors"], *(self.nodes[i]["anchors"] for i in live))
+        for old in live:
+            self._drop(old)
+        self.nodes[new_id] = {**node, "anchors": anchors}
+        self.related.setdefault(new_id, [])
+        for neighbour in heirs:
+            self._link(new_id, neighbour)
+        self._rename(dict.fromkeys(live, new_id))
+
+    def _rename(self, heirs: dict[str, str | None]) -> None:
+        """Let conflicts that are not settled follow their memories; one that has fewer than two left is dropped."""
+        for conflict_id, found in list(self.conflicts.items()):
+            if found["status"] == "settled" or not any(n in heirs for n in found["nodes"]):
+                continue
+            nodes = [n for n in dict.fromkeys(heirs.get(n, n) for n in found["nodes"]) if n is not None]
+            contradictions = [c for c in (_follow(c, heirs) for c in found["contradictions"]) if c]
+            if len(nodes) < 2:
+                del self.conflicts[conflict_id]
+            else:
+                self.conflicts[conflict_id] = {**found, "nodes": nodes, "contradictions": contradictions}
+
+    def _open(self, found: Conflict) -> None:
+        nodes = [n for n in dict.fromkeys(found["nodes"]) if n in self.nodes]
+        if len(nodes) < 2 or found["id"] in self.conflicts:
+            return
+        touching = [
+            c for c in self.conflicts.values() if c["status"] != "settled" and not set(nodes).isdisjoint(c["nodes"])
+        ]
+        group = {**found, "nodes": nodes}
+        for other in touching:
+            del self.conflicts[other["id"]]
+            group = _join(other, group)
+        self.conflicts[group["id"]] = group
+
+    def _remember(self, judged: dict[str, Judgement]) -> None:
+        if not self._judged_copied:
+            self._judged, self._judged_copied = dict(self._judged), True
+        self._judged.update(judged)
+
+
+def apply_graph_edits(graph: QueryGraph, updates: Iterable[Sequence[GraphEdit]]) -> QueryGraph:
+    """Fold edits into a new graph. Total: an edit that cannot apply changes nothing.
+
+    Whatever the edits, edges stay symmetric and without loops, and no edge or open conflict names a memory
+    that is gone.
+
+    Args:
+        graph: The graph so far, which stays as it is.
+        updates: One sequence of edits per write, oldest first.
+    """
+    draft = _Draft(graph)
+    for edits in updates:
+        for edit in edits:
+            draft.apply(edit)
+    return draft.finish()
+
+
+def _follow(contradiction: Contradiction, heirs: dict[str, str | None]) -> Contradiction | None:
+    claims: list[Claim] = []
+    for claim in contradiction["claims"]:
+        heir = heirs.get(claim["node"], claim["node"])
+        if heir is None:
+            return None
+        claims.append({**claim, "node": heir})
+    return {**contradiction, "claims": claims}
+
+
+def _join(older: Conflict, newer: Conflict) -> Conflict:
+    return {
+        **older,
+        "nodes": list(dict.fromkeys([*older["nodes"], *newer["nodes"]])),
+        "contradictions": older["contradictions"]
+        + [c for c in newer["contradictions"] if c not in older["contradictions"]],
+        "status": "open",
+        "settled_at": None,
+    }
+
+
+def join_anchors(*several: Sequence[Anchor]) -> list[Anchor]:
+    """Unite anchors: in order of first appearance of their entries, by position, touching and overlapping ones joined."""
+    by_entry: dict[str, list[tuple[int, int]]] = {}
+    for anchors in several:
+        for anchor in anchors:
+            by_entry.setdefault(anchor["entry"], []).append((anchor["start"], anchor["end"]))
+    joined: list[Anchor] = []
+    for entry, spans in by_entry.items():
+        for start, end in sorted(spans):
+            last = joined[-1] if joined else None
+            if last and last["entry"] == entry and start <= last["end"]:
+                joined[-1] = {**last, "end": max(last["end"], end)}
+            else:
+                joined.append({"entry": entry, "start": start, "end": end})
+    return joined
+
+
+def neighbours(graph: QueryGraph, node_id: str) -> list[str]:
+    """The memories related to this one, in the order in which the edges were drawn."""
+    return graph.get("related", {}).get(node_id, [])
+
+
+def open_conflicts(graph: QueryGraph) -> list[Conflict]:
+    """The conflicts that wait for validation, oldest first; each is a group that shares no memory with another."""
+    return [c for c in graph.get("conflicts", {}).values() if c["status"] == "open"]
+
+
+def embedded_text(node: MemoryNode) -> str:
+    """The text a memory's vector is made of: summary, context and keywords, everywhere, so that scores compare."""
+    return "\n".join([node["summary"], node["context"], ", ".join(node["keywords"])])
+
+
+def to_networkx(graph: QueryGraph) -> "networkx.Graph[Any]":
+    """Give the graph to networkx (which must be installed): memories as node attributes, `related` as edges."""
+    import networkx  # noqa: PLC0415 - optional, and slow to import
+
+    view: networkx.Graph[Any] = networkx.Graph()
+    view.add_nodes_from((node_id, dict(node)) for node_id, node in graph.get("nodes", {}).items())
+    view.add_edges_from((a, b) for a, others in graph.get("related", {}).items() for b in others)
+    return view

@@ -1,0 +1,44 @@
+"""Decides which pairs of memories are judged at all: those alike in meaning, or sharing rare names or numbers."""
+
+from functools import lru_cache
+from typing import Final
+
+from agentic_memory_bank.tools.text import language, names_and_numbers
+
+ENGLISH_COSINE: Final = 0.45
+"""Cosine from which two English memories are judged."""
+
+CHINESE_COSINE: Final = 0.6
+"""Cosine from which two Chinese memories are judged: MiniLM gives unrelated Chinese texts about as much."""
+
+_SHARED_SHARE: Final = 0.2
+
+
+def passes(a: str, b: str, cosine: float, *, english: float = ENGLISH_COSINE, chinese: float = CHINESE_COSINE) -> bool:
+    """Whether a pair of memories deserves a judgement.
+
+    Texts in two languages are never let through by their cosine (MiniLM gives the same fact in English and Chinese 0.1 to
+    0.3): they pass by a name or number that both contain.
+
+    Args:
+        a: A memory.
+        b: Another one.
+        cosine: Cosine of their vectors.
+        english: Least cosine of two English texts.
+        chinese: Least cosine of two Chinese texts.
+    """
+    first, second = language(a), language(b)
+    if first == second and cosine >= (english if first == "en" else chinese):
+        return True
+    return _share_names(a, b)
+
+
+def _share_names(a: str, b: str) -> bool:
+    """Whether a fair part of the rarer side's names and numbers stands in the other."""
+    left, right = _marks(a), _marks(b)
+    return bool(left & right) and len(left & right) >= _SHARED_SHARE * min(len(left), len(right))
+
+
+@lru_cache(maxsize=4096)
+def _marks(text: str) -> frozenset[str]:
+    return frozenset(names_and_numbers(text))

@@ -1,0 +1,216 @@
+"""Finds memories and the stretches of raw text behind them: two hybrid indexes that follow the Query Graph."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from agentic_memory_bank.state.errors import EmbeddingError
+from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
+from agentic_memory_bank.state.memory_bank import Recalled
+from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, embedded_text
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.embeddings import Encoder
+from agentic_memory_bank.tools.retrieval import Hit, HybridIndex, Query, alpha_for
+from agentic_memory_bank.tools.text import estimate_tokens, passages, tokenize
+
+PASSAGE_TOKENS = 320
+"""Upper size of a passage: a paragraph as a rule; longer ones are cut at sentence borders."""
+PASSAGES_PER_HIT = 8
+"""How many passages are looked at for each memory that may be returned."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the indexes hold of one memory; `key` tells whether it is still true."""
+
+    node: MemoryNode
+    key: tuple[object, ...]
+    passages: dict[str, Anchor] = field(default_factory=dict)
+
+
+class MemoryIndex:
+    """The index of one thread's memory: a function of the graph, never a second truth.
+
+    `follow` brings it to any graph by the difference, so it is right after merges, time travel and in a new process.
+    Memories are found by their best passage as well as by their own text; without vectors, by keywords alone.
+    """
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._memories = HybridIndex()
+        self._passages = HybridIndex()
+        self._known: dict[str, _Known] = {}
+        self._lock = threading.RLock()
+
+    def follow(self, graph: QueryGraph, tree: InteractionTree) -> None:
+        """Make the indexes hold the memories of this graph and nothing else."""
+        nodes = graph.get("nodes", {})
+        with self._lock:
+            for node_id in [i for i in self._known if i not in nodes]:
+                self._drop(node_id)
+            changed = [n for i, n in nodes.items() if self._is_new(i, n)]
+            if changed:
+                self._take(changed, tree)
+
+    def similar(
+        self, graph: QueryGraph, tree: InteractionTree, wanted: Sequence[tuple[str, Collection[str]]], settings: Settings
+    ) -> list[list[Hit]]:
+        """For each (memory, memories to leave out), the k memories most like it, best first."""
+        with self._lock:
+            self.follow(graph, tree)
+            texts = [embedded_text(graph["nodes"][node_id]) for node_id, _ in wanted]
+            vectors = self._vectors(texts)
+            queries = [
+                Query(
+                    tokenize(text),
+                    None if vectors is None else vectors[position],
+                    alpha=alpha_for(text, settings.alpha, settings.alpha_zh),
+                    exclude={*exclude, node_id},
+                )
+                for position, (text, (node_id, exclude)) in enumerate(zip(texts, wanted, strict=True))
+            ]
+            return self._memories.search_many(queries, settings.k)
+
+    def recall(self, graph: QueryGraph, tree: InteractionTree, query: str, settings: Settings) -> list[Recalled]:
+        """Choose the memories for a prompt: the k best hits with some neighbours, cut by relevance and token budget.
+
+        Returns:
+            Best first; rendering shows them newest first.
+        """
+        with self._lock:
+            self.follow(graph, tree)
+            found = self.search_passages(query, settings.k * PASSAGES_PER_HIT, settings)
+            scores: dict[str, float] = {}
+            for hit, node_id, _ in found:
+                scores.setdefault(node_id, hit.score)
+            chosen = _with_neighbours(graph, scores, settings)
+            shown = {node_id for _, node_id, _ in found[: settings.k * 2]} | {n for n, is_hit in chosen if is_hit}
+            by_node: dict[str, list[Anchor]] = {}
+            for _, node_id, anchor in found:
+                if node_id in shown:
+                    by_node.setdefault(node_id, []).append(anchor)
+        recalled = [_recalled(node_id, is_hit, scores, by_node) for node_id, is_hit in chosen]
+        return _within_budget(recalled, graph, tree, settings.memory_tokens)
+
+    def search_passages(self, query: str, k: int, settings: Settings) -> list[tuple[Hit, str, Anchor]]:
+        """The k passages of raw text that fit a query best, each with its memory and where it stands."""
+        with self._lock:
+            alpha = alpha_for(query, settings.alpha, settings.alpha_zh)
+            hits = self._passages.search(tokenize(query), self._vector(query), k, alpha=alpha)
+            owners = [(hit, hit.id.rsplit("#", 1)[0]) for hit in hits]
+            return [(hit, owner, self._known[owner].passages[hit.id]) for hit, owner in owners]
+
+    def _is_new(self, node_id: str, node: MemoryNode) -> bool:
+        known = self._known.get(node_id)
+        return known is None or (known.node is not node and known.key != _key(node))
+
+    def _take(self, nodes: Sequence[MemoryNode], tree: InteractionTree) -> None:
+        parts = {node["id"]: _passages_of(node, tree) for node in nodes}
+        texts = [embedded_text(node) for node in nodes]
+        vectors = self._vectors([*texts, *(text for cut in parts.values() for text in cut)])
+        rest = len(nodes)
+        for position, node in enumerate(nodes):
+            cut = parts[node["id"]]
+            self._drop(node["id"])
+            own = None if vectors is None else vectors[position]
+            terms = tokenize("\n".join([texts[position], *cut]))
+            self._memories.put(node["id"], terms, own)
+            placed: dict[str, Anchor] = {}
+            for number, (text, anchor) in enumerate(cut.items()):
+                passage_id = f"{node['id']}#{number}"
+                self._passages.put(passage_id, tokenize(text), None if vectors is None else vectors[rest])
+                placed[passage_id] = anchor
+                rest += 1
+            key = _key(node) if vectors is not None else ()
+            self._known[node["id"]] = _Known(node, key, placed)
+
+    def _drop(self, node_id: str) -> None:
+        known = self._known.pop(node_id, None)
+        if known:
+            self._memories.remove(node_id)
+            for passage_id in known.passages:
+                self._passages.remove(passage_id)
+
+    def _vectors(self, texts: Sequence[str]) -> np.ndarray | None:
+        try:
+            return self._encoder.vectors(texts)
+        except EmbeddingError:
+            return None  # keywords alone; what was taken in without vectors is taken in again at the next look
+
+    def _vector(self, text: str) -> np.ndarray | None:
+        found = self._vectors([text])
+        return None if found is None else found[0]
+
+
+class IndexPool:
+    """The indexes of the threads that were active last; one that was dropped is simply built again."""
+
+    def __init__(self, make: Callable[[], MemoryIndex], size: int = 16) -> None:
+        self._make = make
+        self._size = size
+        self._indexes: OrderedDict[str, MemoryIndex] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, thread: str) -> MemoryIndex:
+        """The index of a thread."""
+        with self._lock:
+            index = self._indexes.pop(thread, None) or self._make()
+            self._indexes[thread] = index
+            while len(self._indexes) > self._size:
+                self._indexes.popitem(last=False)
+            return index
+
+
+def _key(node: MemoryNode) -> tuple[object, ...]:
+    return (embedded_text(node), tuple((a["entry"], a["start"], a["end"]) for a in node["anchors"]))
+
+
+def _passages_of(node: MemoryNode, tree: InteractionTree) -> dict[str, Anchor]:
+    """The passages of a memory's raw text; a text that stands there twice counts once."""
+    cut: dict[str, Anchor] = {}
+    for anchor in node["anchors"]:
+        text = text_of(tree, anchor)
+        for start, end in passages(text, PASSAGE_TOKENS):
+            if part := text[start:end].strip():
+                begin = anchor["start"] + start
+                cut.setdefault(part, {"entry": anchor["entry"], "start": begin, "end": anchor["start"] + end})
+    return cut
+
+
+def _with_neighbours(graph: QueryGraph, scores: dict[str, float], settings: Settings) -> list[tuple[str, bool]]:
+    """The best memories, each followed by a few related ones, the more relevant first; capped, so no hub floods in."""
+    hits = list(scores)[: settings.k]
+    chosen = dict.fromkeys(hits, True)
+    for node_id in hits:
+        others = [n for n in graph.get("related", {}).get(node_id, []) if n not in chosen]
+        others.sort(key=lambda n: -scores.get(n, 0.0))
+        chosen.update(dict.fromkeys(others[: settings.neighbours_per_hit], False))
+    return list(chosen.items())
+
+
+def _recalled(node_id: str, is_hit: bool, scores: dict[str, float], by_node: dict[str, list[Anchor]]) -> Recalled:
+    passages_shown = by_node.get(node_id, [])
+    return {"node": node_id, "score": round(scores.get(node_id, 0.0), 6), "hit": is_hit, "passages": passages_shown}
+
+
+def _within_budget(
+    recalled: list[Recalled], graph: QueryGraph, tree: InteractionTree, budget: int
+) -> list[Recalled]:
+    """Keep the most relevant while they fit: hits before neighbours, and of each as many passages as there is room."""
+    kept: list[Recalled] = []
+    for item in sorted(recalled, key=lambda r: (not r["hit"], -r["score"], r["node"])):
+        budget -= estimate_tokens(embedded_text(graph["nodes"][item["node"]]))
+        if budget < 0 and kept:
+            break
+        shown: list[Anchor] = []
+        for anchor in item["passages"]:
+            budget -= (cost := estimate_tokens(text_of(tree, anchor)))
+            if budget < 0 and (kept or shown):
+                budget += cost
+                break
+            shown.append(anchor)
+        kept.append({**item, "passages": shown})
+    return kept

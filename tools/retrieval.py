@@ -1,0 +1,350 @@
+"""Search over memories by keywords and meaning at once: an in-memory index that grows, shrinks and stays exact."""
+
+import heapq
+import math
+import threading
+from array import array
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agentic_memory_bank.state.errors import EmbeddingError, InputError
+from agentic_memory_bank.tools.text import is_cjk
+
+K1 = 0.9
+"""BM25: how soon more occurrences of a term stop counting."""
+
+B = 0.4
+"""BM25: how much a long text is held against its terms."""
+
+_FIRST_ROWS = 256
+_BATCH = 64
+_TF_BITS = 16
+_TF_MASK = (1 << _TF_BITS) - 1
+_ROUGH = 1e-4  # above the error of a float32 product of two unit vectors of any usual dimension
+
+Floats = NDArray[np.float64]
+Vector = NDArray[np.floating]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One item found. `keyword` is in [0, 1], `cosine` in [-1, 1]; a lane that says nothing of the item is 0."""
+
+    id: str
+    score: float
+    keyword: float
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One search of a batch: see `HybridIndex.search` for the fields."""
+
+    terms: Sequence[str]
+    vector: Vector | None = None
+    alpha: float = 0.5
+    exclude: Collection[str] = frozenset()
+    within: Collection[str] | None = None
+
+
+def alpha_for(query: str, alpha: float, alpha_zh: float) -> float:
+    """Choose the weight of keywords by the language of a query: vectors of an English model say little on Chinese."""
+    return alpha_zh if is_cjk(query) else alpha
+
+
+class HybridIndex:
+    """Items with terms and, mostly, a vector; ranked by `alpha * keyword + (1 - alpha) * cosine`.
+
+    Keyword is BM25 divided by the best BM25 among the items a search may return. An item found by either lane alone can
+    win. After any sequence of `put` and `remove`, a search returns exactly what an index built anew from the same items
+    returns: equal scores are ordered by id, and the vectors of all close candidates are compared again in double
+    precision, because a float32 matrix product depends on where in the matrix a row stands.
+
+    Each item owns a slot: a row of the matrix and a number in the postings. Slots of removed items are skipped until
+    they outnumber the living, then the index is packed; so each operation costs the length of its item, amortised.
+    A call is safe from any thread; one at a time is served.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._clear()
+
+    def _clear(self) -> None:
+        self._slots: dict[str, int] = {}
+        self._total_length = 0
+        self._dimension: int | None = None
+        self._matrix = np.zeros((0, 0), np.float32)
+        self._clear_slots()
+
+    def _clear_slots(self) -> None:
+        self._owners: list[str] = []
+        self._documents: list[array[int]] = []
+        self._term_ids: dict[str, int] = {}
+        self._terms: list[str] = []
+        self._postings: list[array[int]] = []
+        self._frequencies: list[int] = []
+        self._alive = np.zeros(_FIRST_ROWS, bool)
+        self._has_vector = np.zeros(_FIRST_ROWS, bool)
+        self._lengths = np.zeros(_FIRST_ROWS, np.int64)
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._slots
+
+    def __iter__(self) -> Iterator[str]:
+        """The ids of all items, oldest first."""
+        return iter(list(self._slots))
+
+    # ----------------------------------------------------------------------------------------------------- writing
+
+    def put(self, id: str, terms: Sequence[str], vector: Vector | None) -> None:
+        """Add an item, or replace the one of this id.
+
+        Args:
+            id: Names the item.
+            terms: Index terms with repetitions, as `tools.text.tokenize` gives them.
+            vector: Of any length, or None. A vector of zeros points nowhere and counts as none.
+
+        Raises:
+            EmbeddingError: The vector is no finite vector of the dimension of the others; the index is unchanged.
+        """
+        with self._lock:
+            unit = self._unit(vector)
+            self.remove(id)
+            if unit is not None:
+                self._dimension = len(unit)
+            slot = self._append(id, Counter(terms), len(terms))
+            if unit is not None:
+                self._set_vector(slot, unit)
+
+    def remove(self, id: str) -> None:
+        """Take an item out. An unknown id is no error."""
+        with self._lock:
+            slot = self._slots.pop(id, None)
+            if slot is None:
+                return
+            for packed in self._documents[slot]:
+                self._frequencies[packed >> _TF_BITS] -= 1
+            self._total_length -= int(self._lengths[slot])
+            self._alive[slot] = self._has_vector[slot] = False
+            self._documents[slot] = array("q")
+            if not self._slots:
+                self._clear()
+            elif len(self._owners) > 2 * len(self._slots) + _FIRST_ROWS:
+                self._pack()
+
+    def _unit(self, vector: Vector | None) -> NDArray[np.float32] | None:
+        """Check a vector and bring it to length one."""
+        if vector is None:
+            return None
+        values = np.asarray(vector, np.float64)
+        if values.ndim != 1 or values.size != (self._dimension or values.size) or not values.size:
+            raise EmbeddingError(
+                f"A vector has the shape {values.shape}; this index holds vectors of {self._dimension or 'some'} "
+                "numbers. Use one embedding model for all texts, or build the index anew."
+            )
+        if not np.isfinite(values).all():
+            raise EmbeddingError("A vector holds NaN or infinity. Embed the text again, or put it without a vector.")
+        largest = np.abs(values).max()
+        if largest == 0:
+            return None
+        values = values / largest  # else the squares of tiny or huge numbers leave the range
+        return (values / np.sqrt((values * values).sum())).astype(np.float32)
+
+    def _append(self, id: str, counts: Counter[str], length: int) -> int:
+        slot = len(self._owners)
+        if slot == len(self._alive):
+            self._alive, self._has_vector = _grown(self._alive), _grown(self._has_vector)
+            self._lengths = _grown(self._lengths)
+        document = array("q")
+        for term, count in counts.items():
+            term_id = self._term_id(term)
+            count = min(count, _TF_MASK)
+            self._postings[term_id].append(slot << _TF_BITS | count)
+            self._frequencies[term_id] += 1
+            document.append(term_id << _TF_BITS | count)
+        self._owners.append(id)
+        self._documents.append(document)
+        self._slots[id] = slot
+        self._alive[slot], self._lengths[slot] = True, length
+        self._total_length += length
+        return slot
+
+    def _term_id(self, term: str) -> int:
+        term_id = self._term_ids.setdefault(term, len(self._terms))
+        if term_id == len(self._terms):
+            self._terms.append(term)
+            self._postings.append(array("q"))
+            self._frequencies.append(0)
+        return term_id
+
+    def _set_vector(self, slot: int, unit: NDArray[np.float32]) -> None:
+        if slot >= len(self._matrix) or self._matrix.shape[1] != len(unit):
+            rows = np.zeros((len(self._alive), len(unit)), np.float32)
+            if self._matrix.size:
+                rows[: len(self._matrix)] = self._matrix
+            self._matrix = rows
+        self._matrix[slot] = unit
+        self._has_vector[slot] = True
+
+    def _pack(self) -> None:
+        """Give the living items new slots without gaps, and forget terms that no item has any more."""
+        terms, documents, lengths = self._terms, self._documents, self._lengths
+        matrix, has_vector, slots = self._matrix, self._has_vector, self._slots
+        self._slots, self._total_length = {}, 0
+        self._matrix = np.zeros((0, matrix.shape[1]), np.float32)
+        self._clear_slots()
+        for id, old in slots.items():
+            counts = Counter({terms[packed >> _TF_BITS]: packed & _TF_MASK for packed in documents[old]})
+            new = self._append(id, counts, int(lengths[old]))
+            if has_vector[old]:
+                self._set_vector(new, matrix[old])
+
+    # --------------------------------------------------------------------------------------------------- searching
+
+    def search(
+        self,
+        terms: Sequence[str],
+        vector: Vector | None,
+        k: int,
+        *,
+        alpha: float = 0.5,
+        exclude: Collection[str] = frozenset(),
+        within: Collection[str] | None = None,
+    ) -> list[Hit]:
+        """Find the `k` best items, best first; fewer when fewer share a term with the query or have a vector.
+
+        Args:
+            terms: Of the query, as `tools.text.tokenize` gives them.
+            vector: Of the query. Without one, keywords alone decide; without terms, the vector alone.
+            k: How many at most.
+            alpha: Weight of keywords, from 0 to 1.
+            exclude: Ids not to return. Unknown ones are no error, here and in `within`.
+            within: When given, the only ids that may be returned.
+
+        Raises:
+            EmbeddingError: The vector is no finite vector of the dimension of the index.
+            InputError: `alpha` or `k` is out of range.
+        """
+        return self.search_many([Query(terms, vector, alpha, exclude, within)], k)[0]
+
+    def search_many(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
+        """Search for several queries at once; the result of each is that of `search`, the cost per query lower.
+
+        Raises:
+            EmbeddingError: A vector is no finite vector of the dimension of the index.
+            InputError: An `alpha` or `k` is out of range.
+        """
+        if k < 0 or not all(0 <= query.alpha <= 1 for query in queries):
+            raise InputError("A search needs an alpha from 0 to 1 and a k of 0 or more.")
+        with self._lock:
+            units = [self._unit(query.vector) for query in queries]
+            if not k or not self._slots:
+                return [[] for _ in queries]
+            norms = self._length_norms()
+            return [
+                self._ranked(query, unit, cosines, norms, k)
+                for query, unit, cosines in zip(queries, units, self._rough_cosines(units), strict=True)
+            ]
+
+    def _length_norms(self) -> Floats:
+        """For each slot, what BM25 adds to a term's count below the line; it changes with every item put."""
+        average = self._total_length / len(self._slots) or 1.0
+        return np.asarray(K1 * (1 - B + B / average * self._lengths[: len(self._owners)]), np.float64)
+
+    def _rough_cosines(self, units: list[NDArray[np.float32] | None]) -> Iterator[NDArray[np.float32] | None]:
+        """For each query, its cosine with each slot, in single precision, a batch of queries at a time."""
+        rows = self._matrix[: len(self._owners)]
+        for start in range(0, len(units), _BATCH):
+            batch = units[start : start + _BATCH]
+            present = [unit for unit in batch if unit is not None]
+            products = iter((rows @ np.stack(present, axis=1)).T if present and rows.size else ())
+            yield from (next(products, None) if unit is not None else None for unit in batch)
+
+    def _ranked(
+        self,
+        query: Query,
+        unit: NDArray[np.float32] | None,
+        cosines: NDArray[np.float32] | None,
+        norms: Floats,
+        k: int,
+    ) -> list[Hit]:
+        alpha = 1.0 if unit is None else query.alpha if query.terms else 0.0
+        keywords = self._keywords(query.terms, norms)
+        allowed = self._allowed(query)
+        found = keywords > 0 if alpha else np.zeros(len(keywords), bool)
+        if alpha < 1:
+            found |= self._has_vector[: len(found)]
+        keywords[~allowed] = 0
+        keywords /= keywords.max() or 1.0
+        slots = np.flatnonzero(found & allowed)
+        rough = alpha * keywords[slots]
+        if cosines is not None:
+            rough += (1 - alpha) * _padded(cosines, len(keywords))[slots]
+        slots = slots[_promising(rough, k)]
+        return self._hits(slots, keywords[slots], self._exact_cosines(slots, unit), alpha, k)
+
+    def _keywords(self, terms: Sequence[str], norms: Floats) -> Floats:
+        """BM25 of each slot; terms add up in the order of the query, so the sum does not depend on the slot."""
+        scores = np.zeros(len(norms))
+        for term, count in Counter(terms).items():
+            term_id = self._term_ids.get(term)
+            if term_id is None or not self._frequencies[term_id]:
+                continue
+            packed = np.frombuffer(self._postings[term_id], np.int64)
+            slots, counts = packed >> _TF_BITS, (packed & _TF_MASK).astype(np.float64)
+            frequency = self._frequencies[term_id]
+            rarity = math.log1p((len(self._slots) - frequency + 0.5) / (frequency + 0.5))
+            scores[slots] += count * rarity * (K1 + 1) * counts / (counts + norms[slots])
+        return scores
+
+    def _allowed(self, query: Query) -> NDArray[np.bool_]:
+        allowed = self._alive[: len(self._owners)].copy()
+        if query.within is not None:
+            inside = np.zeros(len(allowed), bool)
+            inside[[self._slots[id] for id in query.within if id in self._slots]] = True
+            allowed &= inside
+        allowed[[self._slots[id] for id in query.exclude if id in self._slots]] = False
+        return allowed
+
+    def _exact_cosines(self, slots: NDArray[np.intp], unit: NDArray[np.float32] | None) -> Floats:
+        """Cosines in double precision, each row summed by itself; 0 for an item without a vector."""
+        cosines = np.zeros(len(slots))
+        if unit is None:
+            return cosines
+        for start in range(0, len(slots), 4_096):
+            part = slots[start : start + 4_096]
+            known = self._has_vector[part]
+            products = self._matrix[part[known]].astype(np.float64) * unit.astype(np.float64)
+            cosines[start : start + 4_096][known] = products.sum(axis=1)
+        return cosines.clip(-1, 1)
+
+    def _hits(self, slots: NDArray[np.intp], keywords: Floats, cosines: Floats, alpha: float, k: int) -> list[Hit]:
+        scores = alpha * keywords + (1 - alpha) * cosines
+        rows = zip(slots.tolist(), scores.tolist(), keywords.tolist(), cosines.tolist(), strict=True)
+        hits = (Hit(self._owners[slot], score, keyword, cosine) for slot, score, keyword, cosine in rows)
+        return heapq.nsmallest(k, hits, key=lambda hit: (-hit.score, hit.id))
+
+
+def _grown(values: NDArray[Any]) -> NDArray[Any]:
+    return np.concatenate([values, np.zeros(len(values), values.dtype)])
+
+
+def _padded(cosines: NDArray[np.float32], size: int) -> NDArray[np.float32]:
+    """Lengthen cosines for the last slots, which have no row when their items came without vectors."""
+    return cosines if len(cosines) == size else np.concatenate([cosines, np.zeros(size - len(cosines), np.float32)])
+
+
+def _promising(scores: Floats, k: int) -> NDArray[np.intp]:
+    """Indices of all scores that may be among the `k` best once computed exactly."""
+    if len(scores) <= k:
+        return np.arange(len(scores))
+    least = np.partition(scores, len(scores) - k)[len(scores) - k]
+    return np.flatnonzero(scores >= least - _ROUGH)

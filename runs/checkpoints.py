@@ -1,18 +1,121 @@
-"""The checkpointer runs use: SQLite on disk, decoding nothing but plain data."""
+"""The checkpointer runs use: SQLite on disk, compressed and checked, decoding nothing but plain data."""
 
+import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import CheckpointTuple, get_checkpoint_id
+from langgraph.checkpoint.serde.event_hooks import SerdeEvent, register_serde_event_listener
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from agentic_memory_bank.runs.database import connect
+from agentic_memory_bank.state.errors import StorageDamagedError, StorageError
+
+_WORTH_PACKING = 512
+"""Bytes from which a value is compressed; shorter ones only get a checksum."""
+_MOST = 1 << 30
+"""Bytes a value may unpack to: SQLite stores none that is larger."""
 
 
-def serializer() -> JsonPlusSerializer:
-    """State is plain data, so no type is ever imported or called when a checkpoint is read (CVE-2026-28277)."""
-    return JsonPlusSerializer(pickle_fallback=False, allowed_msgpack_modules=[])
+class PackedSerializer(JsonPlusSerializer):
+    """LangGraph's msgpack, compressed, with a checksum on every value: a changed byte is an error, never other data.
+
+    State is plain data, so no type is ever imported or called when a checkpoint is read (CVE-2026-28277); a value
+    that asks for one was not written by this package.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(pickle_fallback=False, allowed_msgpack_modules=[])
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        """Encode a value.
+
+        Raises:
+            StorageError: It cannot be stored.
+        """
+        try:
+            kind, data = super().dumps_typed(obj)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise StorageError(f"A value cannot be stored ({error}). Hand over plain data: text, numbers, lists.") from error
+        if len(data) >= _WORTH_PACKING:
+            return f"{kind}+zlib", zlib.compress(data, 1)
+        return f"{kind}+crc32", data + zlib.crc32(data).to_bytes(4, "big")
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        """Decode a value.
+
+        Raises:
+            StorageDamagedError: It is not what was written.
+        """
+        kind, _, packing = data[0].partition("+")
+        try:
+            unpacked = _unpacked(packing, data[1])
+            with _no_foreign_types():
+                return super().loads_typed((kind, unpacked))
+        except (ValueError, TypeError, KeyError, IndexError, NotImplementedError, RecursionError, zlib.error) as error:
+            raise StorageDamagedError(
+                f"A saved step is damaged ({error}). Clear the thread and start again, or import an export."
+            ) from error
+
+
+def _unpacked(packing: str, data: bytes) -> bytes:
+    if packing == "crc32" and zlib.crc32(data[:-4]).to_bytes(4, "big") == data[-4:]:
+        return data[:-4]
+    if packing != "zlib":
+        raise ValueError("its checksum does not match")
+    stream = zlib.decompressobj()
+    unpacked = stream.decompress(data, _MOST)
+    if not stream.eof or stream.unused_data:
+        raise ValueError("it is cut short or too long")
+    return unpacked
+
+
+_refused = threading.local()
+
+
+def _note(event: SerdeEvent) -> None:
+    _refused.name = f"{event['module']}.{event['name']}"
+
+
+@contextmanager
+def _no_foreign_types() -> Iterator[None]:
+    """LangGraph turns a type that is not allowed into plain data; here that is a sign of a forged value."""
+    _refused.name = None
+    yield
+    if _refused.name:
+        raise ValueError(f"it asks for the type {_refused.name}, which is never stored")
+
+
+register_serde_event_listener(_note)
+
+
+class LatestSaver(SqliteSaver):
+    """A saver whose latest checkpoint is the one that was written last.
+
+    LangGraph's own takes the one with the largest id, and ids come from the clock of the machine: after it was set
+    back, everything a new process saves would be passed over.
+    """
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Read a checkpoint: the one that is named, or the latest."""
+        configurable = config.get("configurable", {})
+        if not get_checkpoint_id(config):
+            with self.cursor(transaction=False) as cursor:
+                place = str(configurable["thread_id"]), configurable.get("checkpoint_ns", "")
+                latest = cursor.execute(
+                    "SELECT checkpoint_id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ?"
+                    " ORDER BY rowid DESC LIMIT 1",
+                    place,
+                ).fetchone()
+            if latest is None:
+                return None
+            config = {"configurable": {**configurable, "checkpoint_id": latest[0]}}
+        return super().get_tuple(config)
 
 
 @contextmanager
@@ -23,6 +126,6 @@ def open_saver(path: Path) -> Iterator[SqliteSaver]:
         StorageError: The database cannot be opened, or is damaged.
     """
     with closing(connect(path)) as connection:
-        saver = SqliteSaver(connection, serde=serializer())
+        saver = LatestSaver(connection, serde=PackedSerializer())
         saver.setup()
         yield saver

@@ -41,7 +41,7 @@ class Settings(BaseSettings):
         default=0.45, ge=-1, le=1, description="Cosine from which a pair of memories is judged; English and mixed pairs."
     )
     gate_chinese: float = Field(
-        default=0.75, ge=-1, le=1, description="The same for two Chinese memories, where unrelated text reaches 0.6."
+        default=0.6, ge=-1, le=1, description="The same for two Chinese memories, where unrelated text reaches 0.6."
     )
     window_tokens: int = Field(
         default=32_000, ge=64, le=2_000_000, description="Window of the judge that classifies, in tokens."

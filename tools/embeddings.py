@@ -1,6 +1,7 @@
 """Turns texts into vectors: the default model, a tiny double for tests, and an encoder that remembers what it made."""
 
 import hashlib
+import importlib
 import importlib.util
 import logging
 import os
@@ -10,11 +11,11 @@ import unicodedata
 import warnings
 from bisect import bisect_right
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -102,7 +103,7 @@ class LocalEmbeddings(Embeddings):
             return _in_parts(texts, lambda text: _word_pieces(loaded, text), self._encode_parts)
 
     def _encode_parts(self, parts: list[str]) -> Vectors:
-        made = self._load().model.encode(
+        made = cast(Any, self._load().model).encode(  # its overloads name types that pyright cannot see
             parts,
             batch_size=self._batch_size,
             convert_to_numpy=True,
@@ -146,7 +147,7 @@ def _load(folder: Path) -> _Loaded:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _quiet() -> Generator[None, None, None]:
     """Keep progress bars and warnings of the libraries off stderr while the model is loaded."""
     from transformers.utils import logging as transformers_logging
 
@@ -190,14 +191,15 @@ def _installed() -> Path | None:
 
 
 def _from_hub() -> Path:
-    from huggingface_hub import snapshot_download
-
+    hub = importlib.import_module("huggingface_hub")
     wanted = ["*.json", "vocab.txt", "model.safetensors", "1_Pooling/*"]
     unwanted = ["onnx/*", "openvino/*", "train_script.py", "data_config.json"]
     fault: Exception | None = None
     for offline in (True, False):
         try:
-            found = snapshot_download(MODEL, allow_patterns=wanted, ignore_patterns=unwanted, local_files_only=offline)
+            found = hub.snapshot_download(
+                MODEL, allow_patterns=wanted, ignore_patterns=unwanted, local_files_only=offline
+            )
             if (Path(found) / _WEIGHTS[0]).is_file():
                 return Path(found)
         except Exception as missing:  # offline, refused, or half a download: one answer to all of them

@@ -11,14 +11,15 @@ ENGLISH_COSINE: Final = 0.45
 CHINESE_COSINE: Final = 0.6
 """Cosine from which two Chinese memories are judged: MiniLM gives unrelated Chinese texts about as much."""
 
-_SHARED_SHARE: Final = 0.2
+MARK_SHARE: Final = 0.3
+"""Share of its names and numbers that a text must find in another of its language where their cosine is low."""
 
 
 def passes(a: str, b: str, cosine: float, *, english: float = ENGLISH_COSINE, chinese: float = CHINESE_COSINE) -> bool:
     """Whether a pair of memories deserves a judgement.
 
-    Texts in two languages are never let through by their cosine (MiniLM gives the same fact in English and Chinese 0.1 to
-    0.3): they pass by a name or number that both contain.
+    Texts in two languages pass by one name or number that both contain, never by their cosine: MiniLM gives the same
+    fact in English and Chinese 0.1 to 0.3.
 
     Args:
         a: A memory.
@@ -28,15 +29,15 @@ def passes(a: str, b: str, cosine: float, *, english: float = ENGLISH_COSINE, ch
         chinese: Least cosine of two Chinese texts.
     """
     first, second = language(a), language(b)
-    if first == second and cosine >= (english if first == "en" else chinese):
-        return True
-    return _share_names(a, b)
+    if first != second:
+        return bool(_marks(a) & _marks(b))
+    return cosine >= (english if first == "en" else chinese) or _share_marks(a, b)
 
 
-def _share_names(a: str, b: str) -> bool:
-    """Whether a fair part of the rarer side's names and numbers stands in the other."""
+def _share_marks(a: str, b: str) -> bool:
+    """Whether a fair part of what the text with fewer names and numbers holds of them stands in the other."""
     left, right = _marks(a), _marks(b)
-    return bool(left & right) and len(left & right) >= _SHARED_SHARE * min(len(left), len(right))
+    return bool(left & right) and len(left & right) >= MARK_SHARE * min(len(left), len(right))
 
 
 @lru_cache(maxsize=4096)

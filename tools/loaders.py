@@ -293,8 +293,8 @@ def _text_in(fields: Mapping[str, Any]) -> str | None:
     named = [fields[name] for name in _TEXTS if name in fields]
     value = next((value for value in named if value is not None), "" if named else None)
     if isinstance(value, list):
-        parts = [cast(Any, part) for part in cast(list[Any], value)]
-        return "\n".join(str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part)
+        parts = [cast(dict[str, Any], part) for part in cast(list[object], value) if isinstance(part, dict)]
+        return "\n".join(str(part["text"]) for part in parts if "text" in part)
     return value if isinstance(value, str) else None
 
 
@@ -362,7 +362,7 @@ def _from_dict(fields: dict[str, Any], where: str) -> Document:
     text = _text_in(fields)
     if text is None:
         raise InputError(f"{where} is a dict without a `text`, `page_content` or `content` that is a string.")
-    metadata = fields.get("metadata") or {}
+    metadata: object = fields.get("metadata") or {}
     if not isinstance(metadata, Mapping):
         raise InputError(f"The `metadata` of {where} is of type {type(metadata).__name__}. Give a dict.")
     source = {"source": str(fields["source"])} if fields.get("source") else {}

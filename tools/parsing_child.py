@@ -6,6 +6,7 @@ a first line with the limits and the import path; one goes out for each, `{"part
 """
 
 import contextlib
+import importlib
 import json
 import logging
 import os
@@ -14,7 +15,7 @@ import sys
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from bs4.element import Tag
@@ -76,14 +77,14 @@ def read_docx(path: str) -> list[Part]:
             if b"<!DOCTYPE" in body.read(4096):  # entities: none is resolved, and text would go missing in silence
                 raise Refused("foreign", "it declares XML entities, which Word never does")
     document = docx.Document(path)
-    lines = "".join(_word_pieces(document.element.body)).split("\n")
+    lines = "".join(_word_pieces(cast(Any, document.element).body)).split("\n")
     text = _BLANK_LINES.sub("\n\n", "\n".join(line.strip(" ") for line in lines)).strip()
     properties = {"title": document.core_properties.title, "author": document.core_properties.author}
     return [{"text": text, "metadata": {name: value for name, value in properties.items() if value}}]
 
 
 def _word_pieces(body: Any) -> Iterator[str]:
-    from lxml import etree  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType] - it has no types
+    etree: Any = importlib.import_module("lxml.etree")  # it has no types
 
     tables = cells = 0
     walk = etree.iterwalk(body, events=("start", "end"), tag="{*}*")

@@ -77,6 +77,7 @@ class HybridIndex:
     def _clear(self) -> None:
         self._slots: dict[str, int] = {}
         self._total_length = 0
+        self._vectors = 0
         self._dimension: int | None = None
         self._matrix = np.zeros((0, 0), np.float32)
         self._clear_slots()
@@ -133,8 +134,11 @@ class HybridIndex:
             for packed in self._documents[slot]:
                 self._frequencies[packed >> _TF_BITS] -= 1
             self._total_length -= int(self._lengths[slot])
+            self._vectors -= int(self._has_vector[slot])
             self._alive[slot] = self._has_vector[slot] = False
             self._documents[slot] = array("q")
+            if not self._vectors:
+                self._dimension, self._matrix = None, np.zeros((0, 0), np.float32)
             if not self._slots:
                 self._clear()
             elif len(self._owners) > 2 * len(self._slots) + _FIRST_ROWS:
@@ -193,12 +197,13 @@ class HybridIndex:
             self._matrix = rows
         self._matrix[slot] = unit
         self._has_vector[slot] = True
+        self._vectors += 1
 
     def _pack(self) -> None:
         """Give the living items new slots without gaps, and forget terms that no item has any more."""
         terms, documents, lengths = self._terms, self._documents, self._lengths
         matrix, has_vector, slots = self._matrix, self._has_vector, self._slots
-        self._slots, self._total_length = {}, 0
+        self._slots, self._total_length, self._vectors = {}, 0, 0
         self._matrix = np.zeros((0, matrix.shape[1]), np.float32)
         self._clear_slots()
         for id, old in slots.items():
@@ -317,7 +322,7 @@ class HybridIndex:
     def _exact_cosines(self, slots: NDArray[np.intp], unit: NDArray[np.float32] | None) -> Floats:
         """Cosines in double precision, each row summed by itself; 0 for an item without a vector."""
         cosines = np.zeros(len(slots))
-        if unit is None:
+        if unit is None or not self._vectors:
             return cosines
         for start in range(0, len(slots), 4_096):
             part = slots[start : start + 4_096]

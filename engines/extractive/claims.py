@@ -1,35 +1,43 @@
 """Sentences of a text taken apart for comparison: their words, values, names, denials, and the offsets of each."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive import lexicon
 from agentic_memory_bank.engines.extractive.lexicon import stem
 from agentic_memory_bank.engines.extractive.values import Value, values_of
-from agentic_memory_bank.tools.text import is_cjk
+from agentic_memory_bank.tools.text import is_cjk, sentences
 
 UnitKind = Literal["word", "stop", "value", "denial", "han", "name"]
 
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+(?=[\"'“‘(\[]?[A-Z0-9\u3400-\u9fff])|(?<=[。！？；])[”’」』）]*\s*|\n+")
-_ABBREVIATION: Final = re.compile(r"(?:\b[A-Z]|\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Inc|Ltd|Co|Corp|No|vs|etc|ca|c|Gen|Col|Lt|Sgt|Rev|Hon|N|S|E|W|U\.S|D\.C|a\.m|p\.m|e\.g|i\.e))\.$")
-_TOKEN: Final = re.compile(r"[A-Za-zÀ-ɏ][A-Za-zÀ-ɏ0-9_]*(?:['’.-][A-Za-zÀ-ɏ0-9_]+)*|[0-9][A-Za-z0-9_.,:/-]*|[\u3400-\u9fff]+|[^\W\s]+")
+_TOKEN: Final = re.compile(
+    r"[A-Za-zÀ-ɏ][A-Za-zÀ-ɏ0-9_]*(?:['’.-][A-Za-zÀ-ɏ0-9_]+)*|[0-9][A-Za-z0-9_.,:/-]*|[\u3400-\u9fff]+|[^\W\s]+"
+)
 _HAN: Final = re.compile(r"[\u3400-\u9fff]")
 _QUESTION: Final = re.compile(r"(?:[?？]|[吗呢嘛么]\W*)\s*[\"”’』」）)]*\s*$")
 _CHOICE: Final = re.compile(r"([\u3400-\u9fff])[不没]\1")
 _CLAUSE_MARKS: Final = frozenset(",;:()[]，；：、（）—–")
 _CITATION: Final = re.compile(r"\[\s?[0-9]{1,3}\s?\]")
-_QUALIFIED: Final = re.compile(r"[A-Z0-9][^()\n]{0,60}?\s?\(\s?(?!\W*(?:born|b\.|died|d\.|[0-9\s]+[-–—]|[^()]*[–—−]|[^()]*--))([^()]{2,40}?)\s?\)")
+_QUALIFIED: Final = re.compile(
+    r"[A-Z0-9][^()\n]{0,60}?\s?\(\s?(?!\W*(?:born|b\.|died|d\.|[0-9\s]+[-–—]|[^()]*[–—−]|[^()]*--))([^()]{2,40}?)\s?\)"
+)
+_UNDENIED: Final = lexicon.UNDENIED_VERBS | {"only"}
 _MAX_UNITS: Final = 160
 _NAME_JOIN: Final = frozenset({"of", "the", "de", "van", "von", "la", "le", "del", "der", "and", "&"})
 
 
 def _chinese_words() -> tuple[dict[str, str], int]:
     words: dict[str, str] = {}
-    plain = {word for pair in lexicon.OPPOSITES for word in pair} | set(lexicon.WORD_CLASSES) | set(lexicon.CHINESE_ROLES)
+    plain = (
+        {word for pair in lexicon.OPPOSITES for word in pair} | set(lexicon.WORD_CLASSES) | set(lexicon.CHINESE_ROLES)
+    )
     words.update({word: "han" for word in plain if not word.isascii() and len(word) > 1})
     words.update({word: "han" for word in lexicon.CHINESE_NOT_NEGATION})
+    words.update({word: "han" for word in lexicon.CHINESE_CONDITIONS})
     words.update({word: "denial" for word in lexicon.CHINESE_NEGATORS})
     return words, max(len(word) for word in words)
 
@@ -43,7 +51,8 @@ class Unit:
 
     Attributes:
         key: What is compared: the stem, the character, or the value in base units.
-        kind: "word" and "name" and "han" carry content, "stop" does not, "value" is a number or date, "denial" a negating word.
+        kind: "word" and "name" and "han" carry content, "stop" does not, "value" is a number or date, "denial"
+            a negating word.
         start: Offset of its first character in the text.
         end: Offset past its last character.
         value: The number or date, for kind "value".
@@ -98,23 +107,11 @@ class Sentence:
         return tuple(unit for unit in self.units if unit.kind == "denial")
 
 
-def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Offsets of the sentences of a text, white space around them left out."""
-    cuts = [0]
-    for match in _SENTENCE_END.finditer(text):
-        head = text[max(0, match.start() - 12) : match.start()]
-        if match.end() and "\n" not in match.group() and _ABBREVIATION.search(head):
-            continue
-        cuts.append(match.end())
-    cuts.append(len(text))
-    spans = [_trim(text, left, right) for left, right in zip(cuts, cuts[1:], strict=False)]
-    return [span for span in spans if span[0] < span[1]]
-
-
 @lru_cache(maxsize=256)
 def sentences_of(text: str) -> tuple[Sentence, ...]:
     """Every sentence of a text, parsed; sentences without any word are left out."""
-    parsed = (_sentence(text, start, end) for start, end in sentence_spans(text))
+    spans = (_trim(text, start, end) for start, end in sentences(text))
+    parsed = (_sentence(text, start, end) for start, end in spans if start < end)
     return tuple(sentence for sentence in parsed if sentence.units)
 
 
@@ -142,7 +139,8 @@ def _qualifier(body: str) -> str:
 
 
 def _clauses(body: str, units: list[Unit]) -> list[int]:
-    clauses, clause, end = [], 0, 0
+    clauses: list[int] = []
+    clause = end = 0
     for unit in units:
         clause += any(char in _CLAUSE_MARKS for char in body[end : unit.start])
         clauses.append(clause)
@@ -154,7 +152,15 @@ def _shift(unit: Unit, offset: int, clause: int) -> Unit:
     value = unit.value
     if value is not None and offset:
         value = Value(
-            value.kind, value.start + offset, value.end + offset, value.amount, value.unit, value.ordinal, value.date, value.bound, value.measured
+            value.kind,
+            value.start + offset,
+            value.end + offset,
+            value.amount,
+            value.unit,
+            value.ordinal,
+            value.date,
+            value.bound,
+            value.measured,
         )
     return Unit(unit.key, unit.kind, unit.start + offset, unit.end + offset, value, clause)
 
@@ -169,12 +175,12 @@ def _units(body: str) -> list[Unit]:
         start, end = match.span()
         while covered < len(spans) and spans[covered][1] <= start:
             covered += 1
-        for piece_start, piece_end in _outside(start, end, spans[covered:]):
+        for piece_start, piece_end in _outside(start, end, islice(spans, covered, None)):
             units.extend(_tokens(body, piece_start, piece_end))
     return sorted(units, key=lambda unit: (unit.start, unit.end))
 
 
-def _outside(start: int, end: int, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _outside(start: int, end: int, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     pieces: list[tuple[int, int]] = []
     for left, right in spans:
         if left >= end:
@@ -207,7 +213,8 @@ def _latin_units(word: str, start: int) -> list[Unit]:
 def _latin(word: str, start: int) -> Unit:
     lowered = word.lower().replace("’", "'")
     if lowered in lexicon.NEGATORS or lowered.endswith("n't"):
-        return Unit("no" if word == "No" else "not", "denial", start, start + len(word))
+        key = lowered if lowered == "without" or word == "No" else "not"
+        return Unit(key, "denial", start, start + len(word))
     acronym = len(word) > 1 and word.isupper()
     kind: UnitKind = "stop" if lowered in lexicon.STOP_WORDS and not acronym else "word"
     return Unit(stem(word) or lowered, kind, start, start + len(word))
@@ -219,7 +226,11 @@ def _chinese_units(body: str, start: int, end: int) -> list[Unit]:
     while start < end:
         word = _longest(body, start, end)
         kind: UnitKind = "denial" if _CHINESE.get(word) == "denial" else "han"
-        if start in choices or start + len(word) - 1 in choices or (kind == "denial" and body.startswith("有", start + 1) and body[max(0, start - 1)] == "有"):
+        if (
+            start in choices
+            or start + len(word) - 1 in choices
+            or (kind == "denial" and body.startswith("有", start + 1) and body[max(0, start - 1)] == "有")
+        ):
             kind, word = "han", body[start]
         if word in lexicon.CHINESE_FUNCTION_CHARACTERS:
             kind = "stop"
@@ -243,7 +254,7 @@ def value_key(value: Value) -> str:
 
 
 def _mark_names(body: str, units: list[Unit]) -> list[Unit]:
-    """Turn capitalised words into names; at the head of a sentence only beside another one, or when written like an identifier."""
+    """Turn capitalised words into names; at the head of a sentence only with a sign that it is one."""
     latin_is_name = len(_HAN.findall(body)) > 0
     marked: list[Unit] = []
     for index, unit in enumerate(units):
@@ -263,15 +274,24 @@ def _heads_name(body: str, units: list[Unit]) -> bool:
     surface = body[units[0].start : units[0].end]
     if any(char.isupper() or char.isdigit() for char in surface[1:]):
         return True
-    return len(units) > 1 and (body[units[1].start : units[1].end][:1].isupper() or units[1].key in ("is", "was", "has", "are", "were", "had", "s"))
+    return len(units) > 1 and (
+        body[units[1].start : units[1].end][:1].isupper()
+        or units[1].key in ("is", "was", "has", "are", "were", "had", "s")
+    )
 
 
 def _mark_denials(units: list[Unit]) -> list[Unit]:
-    """"fail to", "refuse to" deny what follows; "not only" does not deny, nor does "No." before a number."""
+    """What denies without a negator does ("fail to"), and what only looks like it does not ("not only", "No. 5")."""
     marked = list(units)
     for index, (unit, following) in enumerate(zip(units, units[1:], strict=False)):
-        if unit.kind == "word" and unit.key in lexicon.NEGATING_VERBS and following.key in lexicon.NEGATIVE_VERB_OBJECTS:
+        if (
+            unit.kind == "word"
+            and unit.key in lexicon.NEGATING_VERBS
+            and following.key in lexicon.NEGATIVE_VERB_OBJECTS
+        ):
             marked[index] = Unit("not", "denial", unit.start, unit.end)
-        elif unit.kind == "denial" and (following.key == "only" or (unit.key == "no" and following.value and not following.value.unit)):
+        elif unit.kind == "denial" and (
+            following.key in _UNDENIED or (unit.key == "no" and following.value and following.start > unit.end + 1)
+        ):
             marked[index] = Unit("not", "stop", unit.start, unit.end)
     return marked

@@ -1,4 +1,4 @@
-"""Judges, without any model, whether two memories contradict each other, say the same, or neither; sure of itself or silent."""
+"""Judges, without any model, whether two memories contradict each other, say the same, or neither."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -7,8 +7,19 @@ from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive import lexicon
 from agentic_memory_bank.engines.extractive.claims import Sentence, Unit, sentences_of, value_key
-from agentic_memory_bank.engines.extractive.edits import Alignment, Clash, Edit, Kind, align, copy_clash, edit_clash, shared_classes, synonymous
-from agentic_memory_bank.engines.extractive.slots import denial_clash, slot_clash
+from agentic_memory_bank.engines.extractive.edits import (
+    Alignment,
+    Clash,
+    Edit,
+    Kind,
+    align,
+    copy_clash,
+    edit_clash,
+    other_condition,
+    shared_classes,
+    synonymous,
+)
+from agentic_memory_bank.engines.extractive.slots import denial_clash, same_names, slot_clash, subject_names
 from agentic_memory_bank.engines.extractive.values import comparable
 
 Relation = Literal["conflict", "merge", "none"]
@@ -19,6 +30,7 @@ _NEAR_COPY: Final = 0.8
 _CONTRASTING: Final = frozenset(lexicon.WORD_CLASSES) | {word for pair in lexicon.OPPOSITES for word in pair}
 _SPELLING: Final = 0.5
 _SHORT_EDIT: Final = 4
+_LEAD_SHARE: Final = 0.4
 _LONG_TEXT: Final = 2
 _MAX_COPY: Final = 600
 _COPY_SHARE: Final = 0.6
@@ -47,7 +59,7 @@ class Comparison:
     score: float
 
 
-def compare(a: str, b: str, cosine: float, *, merge_cosine: float = 0.85, merge_share: float = 0.7) -> Comparison:
+def compare(a: str, b: str, cosine: float, *, merge_cosine: float = 0.83, merge_share: float = 0.7) -> Comparison:
     """Judges how two texts relate; the same answer whichever comes first.
 
     Args:
@@ -67,7 +79,9 @@ def compare(a: str, b: str, cosine: float, *, merge_cosine: float = 0.85, merge_
     if _other_bearer(first, second) and _shared(first, second) < _NEAR_COPY:
         return _nothing(a, b)
     pairs = list(_paired(first, second))
-    found = _clash(pairs, _same_lead(first, second), min(len(first), len(second)) > _LONG_TEXT) or _copy_clash(first, second)
+    found = _clash(pairs, _same_lead(first, second), min(len(first), len(second)) > _LONG_TEXT) or _copy_clash(
+        first, second
+    )
     if found is not None:
         return _conflict(a, b, *found)
     likeness = _likeness(first, second, pairs, cosine, merge_cosine, merge_share)
@@ -75,7 +89,7 @@ def compare(a: str, b: str, cosine: float, *, merge_cosine: float = 0.85, merge_
 
 
 def _paired(first: Sequence[Sentence], second: Sequence[Sentence]) -> Iterator[tuple[Sentence, Sentence]]:
-    """Sentences that may speak of the same: for each of the first text the few of the second with the rarest words in common."""
+    """Sentences that may speak of the same: for each of the first text those of the second with its rarest words."""
     if len(first) == 1 and len(second) == 1:
         yield first[0], second[0]
         return
@@ -100,17 +114,32 @@ def _other_bearer(first: Sequence[Sentence], second: Sequence[Sentence]) -> bool
 
 
 def _same_lead(first: Sequence[Sentence], second: Sequence[Sentence]) -> bool:
-    """Whether what two longer texts open with is named alike; what follows may leave that name out."""
-    left, right = first[0].names, second[0].names
-    return min(len(first), len(second)) == 1 or not left or not right or 2 * len(left & right) >= min(len(left), len(right))
+    """Whether two texts open on one subject, which later sentences may leave out; a single sentence has its own."""
+    left, right = first[0], second[0]
+    if len(first) == len(second) == 1:
+        return True
+    if subject_names(left) and subject_names(right):
+        return same_names(left, right)
+    if not left.chinese or not right.chinese or min(len(first), len(second)) == 1:
+        return True
+    return len(left.content & right.content) >= _LEAD_SHARE * min(len(left.content), len(right.content))
 
 
-def _clash(pairs: Sequence[tuple[Sentence, Sentence]], same_lead: bool, long: bool) -> tuple[Sentence, Sentence, Clash] | None:
+def _clash(
+    pairs: Sequence[tuple[Sentence, Sentence]], same_lead: bool, long: bool
+) -> tuple[Sentence, Sentence, Clash] | None:
     best: tuple[Sentence, Sentence, Clash] | None = None
     for first, second in pairs:
-        if first.question or second.question or not (same_lead or first.names & second.names):
+        if (
+            first.question
+            or second.question
+            or other_condition(first, second)
+            or not (same_lead or same_names(first, second))
+        ):
             continue
-        clash = edit_clash(first, second) or denial_clash(first, second) or (None if long else slot_clash(first, second))
+        clash = (
+            edit_clash(first, second) or denial_clash(first, second) or (None if long else slot_clash(first, second))
+        )
         if clash is not None and (best is None or clash.score > best[2].score):
             best = first, second, clash
     return best
@@ -131,9 +160,14 @@ def _holding(sentences: Sequence[Sentence], span: tuple[int, int]) -> Sentence:
 
 
 def _likeness(
-    first: Sequence[Sentence], second: Sequence[Sentence], pairs: Sequence[tuple[Sentence, Sentence]], cosine: float, merge_cosine: float, merge_share: float
+    first: Sequence[Sentence],
+    second: Sequence[Sentence],
+    pairs: Sequence[tuple[Sentence, Sentence]],
+    cosine: float,
+    merge_cosine: float,
+    merge_share: float,
 ) -> float:
-    """How sure it is that two texts say the same; 0.0 when they do not, or when a word in place of another might change it."""
+    """How sure it is that two texts say the same; 0.0 when they do not, or when a replaced word may change it."""
     if any(_changes(align(left, right)) for left, right in pairs) or _contrast(first, second):
         return 0.0
     if _values_differ(first, second) or _denials(first) != _denials(second):
@@ -197,25 +231,42 @@ def _contrast(first: Sequence[Sentence], second: Sequence[Sentence]) -> bool:
 def _opposed(first: Sequence[Unit], second: Sequence[Unit]) -> bool:
     known = [unit for unit in second if unit.key in _CONTRASTING]
     return any(
-        (left.key, right.key) in lexicon.OPPOSITES or shared_classes(left, right) for left in first if left.key in _CONTRASTING for right in known
+        (left.key, right.key) in lexicon.OPPOSITES or shared_classes(left, right)
+        for left in first
+        if left.key in _CONTRASTING
+        for right in known
     )
 
 
 def _swaps(edit: Edit) -> bool:
     left = [unit for unit in edit.first if unit.carries]
     right = [unit for unit in edit.second if unit.carries]
-    return len(left) <= 2 and len(right) <= 2 and not any(synonymous(one.key, other.key) for one in left for other in right)
+    return (
+        len(left) <= 2
+        and len(right) <= 2
+        and not any(synonymous(one.key, other.key) for one in left for other in right)
+    )
 
 
 def _conflict(a: str, b: str, first: Sentence, second: Sentence, clash: Clash) -> Comparison:
     values = (a[slice(*clash.first)], b[slice(*clash.second)])
     chinese = first.chinese and second.chinese
-    reason = f"一处说“{values[0]}”，另一处说“{values[1]}”。" if chinese else f"One says “{values[0]}”, the other “{values[1]}”."
-    return Comparison("conflict", clash.kind, (first.start, first.end), (second.start, second.end), values, reason, clash.score)
+    reason = (
+        f"一处说“{values[0]}”，另一处说“{values[1]}”。"
+        if chinese
+        else f"One says “{values[0]}”, the other “{values[1]}”."
+    )
+    return Comparison(
+        "conflict", clash.kind, (first.start, first.end), (second.start, second.end), values, reason, clash.score
+    )
 
 
 def _same(a: str, b: str, score: float) -> Comparison:
-    reason = "两段文字说的是同一件事。" if not a.isascii() and any("\u3400" <= char <= "\u9fff" for char in a) else "Both texts say the same."
+    reason = (
+        "两段文字说的是同一件事。"
+        if not a.isascii() and any("\u3400" <= char <= "\u9fff" for char in a)
+        else "Both texts say the same."
+    )
     return Comparison("merge", "same", (0, len(a)), (0, len(b)), ("", ""), reason, score)
 
 
@@ -228,5 +279,9 @@ def _mirrored(comparison: Comparison) -> Comparison:
     reason = comparison.reason
     if comparison.relation == "conflict":
         chinese = reason.startswith("一处")
-        reason = f"一处说“{values[0]}”，另一处说“{values[1]}”。" if chinese else f"One says “{values[0]}”, the other “{values[1]}”."
+        reason = (
+            f"一处说“{values[0]}”，另一处说“{values[1]}”。"
+            if chinese
+            else f"One says “{values[0]}”, the other “{values[1]}”."
+        )
     return replace(comparison, quote_a=comparison.quote_b, quote_b=comparison.quote_a, values=values, reason=reason)

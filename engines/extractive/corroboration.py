@@ -1,8 +1,8 @@
-"""Settles a contradiction by what all raw entries say: how many independent sources back which value, and what corrects what."""
+"""Settles a contradiction by all raw entries: how many independent sources say which, and what corrects what."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive import lexicon
@@ -12,6 +12,7 @@ from agentic_memory_bank.engines.extractive.values import Value, agree, values_o
 
 _TOPIC_SHARE: Final = 0.5
 _COPY_SHARE: Final = 0.9
+_LATIN: Final = re.compile(r"[a-z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +83,12 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """A sentence of an entry that is on the subject, and the claims whose values it states."""
+    """A sentence of an entry that is on the subject, the claims whose values it states, and the one that it backs."""
 
     evidence: Evidence
     sentence: Sentence
     states: tuple[int, ...]
+    backs: int | None
 
     @property
     def support(self) -> Support:
@@ -96,7 +98,7 @@ class _Statement:
 def corroborate(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> Verdict:
     """Decides between claims that contradict each other.
 
-    A statement that gives each value its condition reconciles them. Else the value with strictly more independent sources
+    A statement that gives each value its condition reconciles them. Else the value with more independent sources
     holds, else the one that an explicit correction or extension names. Nothing else decides.
 
     Args:
@@ -121,7 +123,7 @@ def corroborate(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> Verdic
 
 def _statements(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> Iterator[_Statement]:
     topics = [_topic(claim) for claim in claims]
-    shared = reduce(frozenset.__and__, topics) if topics else frozenset[str]()
+    shared = topics[0].intersection(*topics[1:]) if topics else frozenset[str]()
     for entry in evidence:
         parsed = sentences_of(entry.text)
         named = frozenset(name for sentence in parsed for name in sentence.names)
@@ -129,10 +131,17 @@ def _statements(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> Iterat
             states = tuple(
                 index
                 for index, claim in enumerate(claims)
-                if _on_topic(sentence, named, shared or topics[index], claim) and _states(sentence, claim)
+                if _states(sentence, claim)
+                and (_quoted(entry, sentence, claim) or _on_topic(sentence, named, shared or topics[index], claim))
             )
             if states and not sentence.question:
-                yield _Statement(entry, sentence, _decided(states, claims))
+                yield _statement(entry, sentence, _decided(states, claims), claims)
+
+
+def _quoted(entry: Evidence, sentence: Sentence, claim: Claim) -> bool:
+    """Whether the sentence is what the claim was taken from, or lies in it."""
+    start = entry.text.find(claim.text.strip())
+    return start >= 0 and start <= sentence.start and sentence.end <= start + len(claim.text)
 
 
 def _topic(claim: Claim) -> frozenset[str]:
@@ -146,7 +155,7 @@ def _keys(text: str) -> frozenset[str]:
 
 
 def _on_topic(sentence: Sentence, named: frozenset[str], topic: frozenset[str], claim: Claim) -> bool:
-    """Whether a sentence has half of a topic's words, the names counted wherever the entry has them, or its attribute and a name."""
+    """Whether a sentence has half of a topic's words, names counted anywhere in the entry, or its attribute."""
     present = topic & (sentence.content | named)
     names = frozenset(name for part in sentences_of(claim.text) for name in part.names) & topic
     if names and not names & (sentence.names | named):
@@ -186,7 +195,11 @@ def _equal(wanted: Value, value: Value) -> bool:
     if wanted.kind != value.kind or wanted.ordinal != value.ordinal:
         return False
     if wanted.kind == "date":
-        finest = [(left, right) for left, right in zip(wanted.date, value.date, strict=True) if left is not None and right is not None]
+        finest = [
+            (left, right)
+            for left, right in zip(wanted.date, value.date, strict=True)
+            if left is not None and right is not None
+        ]
         return bool(finest) and agree(wanted, value)
     fits = wanted.unit == value.unit or not (wanted.measured and value.measured)
     return fits and agree(wanted, value)
@@ -201,38 +214,32 @@ def _decided(states: tuple[int, ...], claims: Sequence[Claim]) -> tuple[int, ...
 
 
 def _supports(statements: Sequence[_Statement], index: int) -> tuple[Support, ...]:
-    return tuple(statement.support for statement in statements if _prefers(statement) == index)
+    return tuple(statement.support for statement in statements if statement.backs == index)
 
 
 def _reconciles(statement: _Statement) -> bool:
     """Whether one sentence gives two values, each with its condition, and corrects neither."""
-    return len(statement.states) > 1 and not _revises(statement) and _qualifies(statement)
+    entry, sentence = statement.evidence, statement.sentence
+    return (
+        len(statement.states) > 1 and not _revises(entry, sentence) and _has_word(entry, sentence, lexicon.QUALIFIERS)
+    )
 
 
-def _revises(statement: _Statement) -> bool:
-    return _has_word(statement, lexicon.REVISION_WORDS)
+def _revises(entry: Evidence, sentence: Sentence) -> bool:
+    return _has_word(entry, sentence, lexicon.REVISION_WORDS)
 
 
-def _qualifies(statement: _Statement) -> bool:
-    return _has_word(statement, lexicon.QUALIFIERS)
-
-
-def _has_word(statement: _Statement, words: frozenset[str]) -> bool:
-    text = statement.evidence.text[statement.sentence.start : statement.sentence.end].lower()
-    tokens = set(text.replace(",", " ").replace(".", " ").replace(";", " ").replace("(", " ").replace(")", " ").split())
+def _has_word(entry: Evidence, sentence: Sentence, words: frozenset[str]) -> bool:
+    text = entry.text[sentence.start : sentence.end].lower()
+    tokens = set(_LATIN.findall(text))
     return any(word in tokens if word.isascii() else word in text for word in words)
-
-
-def _prefers(statement: _Statement) -> int | None:
-    """The one claim that a statement backs; a sentence with several values backs none."""
-    return statement.states[0] if len(statement.states) == 1 else None
 
 
 def _independent(statements: Sequence[_Statement], index: int) -> int:
     """How many sources state a claim's value; a source counts once, and so do texts copied from one another."""
     groups: list[list[Evidence]] = []
     for statement in statements:
-        if _prefers(statement) != index:
+        if statement.backs != index:
             continue
         joined = [group for group in groups if any(_dependent(statement.evidence, member) for member in group)]
         groups = [group for group in groups if group not in joined]
@@ -256,7 +263,11 @@ def _most(counts: Sequence[int]) -> int | None:
 
 def _corrected(claims: Sequence[Claim], statements: Sequence[_Statement]) -> int | None:
     """The claim that corrections name; when they name several, that of the newest dated one."""
-    revisions = [(statement.evidence.created_at, _newer(claims, statement)) for statement in statements if _revises(statement)]
+    revisions = [
+        (statement.evidence.created_at, statement.backs)
+        for statement in statements
+        if _revises(statement.evidence, statement.sentence)
+    ]
     named = {index for _, index in revisions if index is not None}
     if len(named) < 2:
         return next(iter(named), None)
@@ -265,27 +276,31 @@ def _corrected(claims: Sequence[Claim], statements: Sequence[_Statement]) -> int
     return next(iter(newest)) if latest is not None and len(newest) == 1 else None
 
 
-def _newer(claims: Sequence[Claim], statement: _Statement) -> int | None:
-    """Which value a correction puts in force: the one after "to" or "until", never the one after "from" or "not"."""
-    if len(statement.states) == 1:
-        return None if _withdrawn(statement, claims[statement.states[0]]) else statement.states[0]
-    kept = [index for index in statement.states if not _withdrawn(statement, claims[index])]
-    return kept[0] if len(kept) == 1 else None
+def _statement(entry: Evidence, sentence: Sentence, states: tuple[int, ...], claims: Sequence[Claim]) -> _Statement:
+    """A statement backs its only value, or of several the one it puts in force: not that after "from" or "not"."""
+    backed = states
+    if _revises(entry, sentence):
+        backed = tuple(index for index in states if not _withdrawn(entry, sentence, claims[index]))
+    return _Statement(entry, sentence, states, backed[0] if len(backed) == 1 else None)
 
 
-def _withdrawn(statement: _Statement, claim: Claim) -> bool:
+def _withdrawn(entry: Evidence, sentence: Sentence, claim: Claim) -> bool:
     """Whether "from", "instead of", "not" or "previously" stands right before the value."""
-    text, value = statement.evidence.text, _claimed_value(claim)
-    for stated in statement.sentence.values:
+    value = _claimed_value(claim)
+    for stated in sentence.values:
         if value is not None and _equal(value, stated):
-            before = text[max(statement.sentence.start, stated.start - 24) : stated.start].lower().rstrip()
+            before = entry.text[max(sentence.start, stated.start - 24) : stated.start].lower().rstrip()
             return before.endswith(lexicon.WITHDRAWING)
     return False
 
 
 def _because_both(claims: Sequence[Claim], chinese: bool) -> str:
     values = _listed(claims, chinese)
-    return f"同一句话同时给出了{values}，并说明了各自的条件。" if chinese else f"One statement gives {values}, each under its own condition."
+    return (
+        f"同一句话同时给出了{values}，并说明了各自的条件。"
+        if chinese
+        else f"One statement gives {values}, each under its own condition."
+    )
 
 
 def _because_more(claim: Claim, counts: Sequence[int], winner: int, chinese: bool) -> str:
@@ -296,7 +311,11 @@ def _because_more(claim: Claim, counts: Sequence[int], winner: int, chinese: boo
 
 
 def _because_corrected(claim: Claim, chinese: bool) -> str:
-    return f"有明确的更正或延期说明指向“{claim.value}”。" if chinese else f"An explicit correction or extension names “{claim.value}”."
+    return (
+        f"有明确的更正或延期说明指向“{claim.value}”。"
+        if chinese
+        else f"An explicit correction or extension names “{claim.value}”."
+    )
 
 
 def _because_open(claims: Sequence[Claim], counts: Sequence[int], chinese: bool) -> str:

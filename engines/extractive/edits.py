@@ -123,7 +123,9 @@ def _other_subject(laid: Alignment) -> bool:
 
 
 def _is_name_edit(edit: Edit) -> bool:
-    return all(any(unit.kind == "name" and not _proper_class(unit) for unit in side) for side in (edit.first, edit.second))
+    return all(
+        any(unit.kind == "name" and not _proper_class(unit) for unit in side) for side in (edit.first, edit.second)
+    )
 
 
 def _proper_class(unit: Unit) -> bool:
@@ -142,13 +144,18 @@ def _value_clash(first: Sentence, second: Sentence, laid: Alignment) -> Clash | 
 
 
 def _dated_apart(first: Sentence, second: Sentence, value: Value, laid: Alignment) -> bool:
-    """Whether two measurements were taken at two times; a date that clashes beside them does so only as that of an event."""
+    """Whether something was measured at two times; a date beside the measurement clashes only as that of an event."""
     if not other_time(first, second):
         return False
     if value.kind == "number":
         return True
     measured = [clashing_values(_numbers(edit.first), _numbers(edit.second)) for edit in laid.replaced]
-    events = {stem for name, (stems, _) in lexicon.ATTRIBUTES.items() if name not in lexicon.MEASURED_ATTRIBUTES for stem in stems}
+    events = {
+        stem
+        for name, (stems, _) in lexicon.ATTRIBUTES.items()
+        if name not in lexicon.MEASURED_ATTRIBUTES
+        for stem in stems
+    }
     return any(measured) and not any(unit.key in events for unit in laid.matched)
 
 
@@ -185,7 +192,20 @@ def other_time(first: Sentence, second: Sentence) -> bool:
     """Whether both sentences are dated, and no date of one fits a date of the other."""
     left = [value for value in first.values if value.kind == "date"]
     right = [value for value in second.values if value.kind == "date"]
-    return bool(left and right) and not any(comparable(one, other) and agree(one, other) for one in left for other in right)
+    return bool(left and right) and not any(
+        comparable(one, other) and agree(one, other) for one in left for other in right
+    )
+
+
+def other_condition(first: Sentence, second: Sentence) -> bool:
+    """Whether one sentence counts something in that the other, also with a value, leaves out ("with the antenna")."""
+    left, right = ({unit.key for unit in sentence.units} for sentence in (first, second))
+    if not first.values or not second.values:
+        return False
+    return any(
+        one & lexicon.EXCLUSIONS and other & lexicon.INCLUSIONS and not other & lexicon.EXCLUSIONS
+        for one, other in ((left, right), (right, left))
+    )
 
 
 def _opposite_clash(first: Sentence, second: Sentence, laid: Alignment) -> Clash | None:
@@ -267,7 +287,12 @@ def _chinese_slot(edit: Edit, first: Sentence, second: Sentence) -> bool:
 def _after_link(side: tuple[Unit, ...], sentence: Sentence) -> bool:
     position = sentence.units.index(side[0])
     before = sentence.units[position - 1].key if position else ""
-    return sentence.chinese and len(side) <= 4 and all(unit.kind in ("han", "stop") for unit in side) and before[-1:] in _CHINESE_LINKS
+    return (
+        sentence.chinese
+        and len(side) <= 4
+        and all(unit.kind in ("han", "stop") for unit in side)
+        and before[-1:] in _CHINESE_LINKS
+    )
 
 
 def _span(units: tuple[Unit, ...]) -> tuple[int, int]:

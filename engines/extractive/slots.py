@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import Final
 
 from agentic_memory_bank.engines.extractive import lexicon
-from agentic_memory_bank.engines.extractive.claims import Sentence, Unit, value_key
+from agentic_memory_bank.engines.extractive.claims import Sentence, value_key
 from agentic_memory_bank.engines.extractive.edits import Clash, other_time, value_clash
 from agentic_memory_bank.engines.extractive.values import Value, agree, comparable
 
@@ -48,7 +48,11 @@ def slot_clash(first: Sentence, second: Sentence) -> Clash | None:
 def _rivals(slot: Slot, others: tuple[Slot, ...], share: float) -> list[Slot]:
     """The other sentence's values of the same attribute; mere counts of a noun need a sentence that is alike."""
     found = [other for other in others if other.attributes & slot.attributes and comparable(slot.value, other.value)]
-    return [other for other in found if share >= _COUNT_SHARE or not all(name.startswith("~") for name in other.attributes & slot.attributes)]
+    return [
+        other
+        for other in found
+        if share >= _COUNT_SHARE or not all(name.startswith("~") for name in other.attributes & slot.attributes)
+    ]
 
 
 def _other_life(first: Sentence, second: Sentence) -> bool:
@@ -65,13 +69,18 @@ def _stated(slot: Slot, others: tuple[Slot, ...]) -> bool:
 
 
 def same_subject(first: Sentence, second: Sentence) -> bool:
-    """Whether two sentences speak of one thing: a name in common and none of its own on either side, or a subject left unnamed."""
-    left, right = _subject_names(first), _subject_names(second)
-    if left and right:
-        return bool(left & right) and not (_apart(left, right) and _apart(right, left))
+    """Whether two sentences speak of one thing: by the names of their subjects, or because one leaves it unnamed."""
+    if subject_names(first) and subject_names(second):
+        return same_names(first, second)
     if first.names & second.names:
         return True
     return any(_unnamed(sentence) for sentence in (first, second)) and bool(first.content & second.content)
+
+
+def same_names(first: Sentence, second: Sentence) -> bool:
+    """Whether the subjects of two sentences share a name, and not both have one that the other lacks."""
+    left, right = subject_names(first), subject_names(second)
+    return bool(left & right) and not (_apart(left, right) and _apart(right, left))
 
 
 def _apart(names: frozenset[str], others: frozenset[str]) -> bool:
@@ -79,7 +88,7 @@ def _apart(names: frozenset[str], others: frozenset[str]) -> bool:
     return any(not any(name[:3] == other[:3] for other in others) for name in names)
 
 
-def _subject_names(sentence: Sentence) -> frozenset[str]:
+def subject_names(sentence: Sentence) -> frozenset[str]:
     """The names before the first "is", "has" or the like; all of them without one."""
     names: list[str] = []
     for unit in sentence.units:
@@ -91,12 +100,12 @@ def _subject_names(sentence: Sentence) -> frozenset[str]:
 
 
 def _unnamed(sentence: Sentence) -> bool:
-    return sentence.units[0].key in _PRONOUNS and not _subject_names(sentence)
+    return sentence.units[0].key in _PRONOUNS and not subject_names(sentence)
 
 
 @lru_cache(maxsize=4096)
 def slots_of(sentence: Sentence) -> tuple[Slot, ...]:
-    """Every value of a sentence with the attributes named nearest to it; none in a table, where nearness says nothing."""
+    """Every value of a sentence with the attributes named nearest to it; none in a table, where that says nothing."""
     if len(sentence.values) > _MAX_VALUES:
         return ()
     triggers = _triggers(sentence)
@@ -111,13 +120,18 @@ def slots_of(sentence: Sentence) -> tuple[Slot, ...]:
 
 
 def _lives(sentence: Sentence) -> dict[int, frozenset[str]]:
-    """Positions of "(birth – death)" after a name and of "from start to end": two dates in a row with next to nothing between."""
+    """Positions of the two dates of "Name (birth – death)" or of "from start to end"."""
     units = sentence.units
     dated = [position for position, unit in enumerate(units) if unit.value is not None and unit.value.kind == "date"]
     for left, right in zip(dated, dated[1:], strict=False):
         if right == left + 1 and _opens_life(sentence, left):
             return {left: frozenset({"born"}), right: frozenset({"died"})}
-        if right == left + 2 and left and units[left - 1].key == "from" and units[left + 1].key in ("to", "until", "till"):
+        if (
+            right == left + 2
+            and left
+            and units[left - 1].key == "from"
+            and units[left + 1].key in ("to", "until", "till")
+        ):
             return {left: frozenset({"start"}), right: frozenset({"ended"})}
     return {}
 
@@ -148,7 +162,11 @@ def _attributes(value: Value, position: int, sentence: Sentence, triggers: list[
     ]
     if wanted and min(wanted)[0] <= _REACH:
         nearest = min(wanted)[0]
-        found.update(name for distance, name, at in wanted if distance == nearest and _closest(value, position, at, sentence, ranks))
+        found.update(
+            name
+            for distance, name, at in wanted
+            if distance == nearest and _closest(value, position, at, sentence, ranks)
+        )
     return frozenset(found)
 
 
@@ -170,7 +188,11 @@ def _closest(value: Value, position: int, at: int, sentence: Sentence, ranks: tu
 
 def _distance(position: int, at: int, sentence: Sentence, ranks: tuple[int, ...]) -> int:
     """How much content lies between a value and a word; what precedes counts as nearer than what follows."""
-    return abs(ranks[position] - ranks[at]) + (at > position) + 2 * abs(sentence.units[position].clause - sentence.units[at].clause)
+    return (
+        abs(ranks[position] - ranks[at])
+        + (at > position)
+        + 2 * abs(sentence.units[position].clause - sentence.units[at].clause)
+    )
 
 
 def _year_of_kind(sentence: Sentence, position: int) -> bool:
@@ -200,7 +222,8 @@ def _triggers(sentence: Sentence) -> list[tuple[int, str]]:
 
 
 def _chinese_triggers(sentence: Sentence) -> list[tuple[int, str]]:
-    text, owner = "", []
+    text = ""
+    owner: list[int] = []
     for position, unit in enumerate(sentence.units):
         piece = unit.key if unit.value is None and not unit.key.isascii() else " "
         text += piece
@@ -231,8 +254,9 @@ def denial_clash(first: Sentence, second: Sentence) -> Clash | None:
         return None
     if other_time(first, second):
         return None
-    clashing = {denying: _word_span(denying.denials[0]), stating: _word_span(_answering(denying, stating))}
-    return Clash("negation", clashing[first], clashing[second], round(len(shared) / smaller, 4))
+    denied, stated = _denied_span(denying, stating), _answering(denying, stating)
+    spans = (denied, stated) if denying is first else (stated, denied)
+    return Clash("negation", *spans, round(len(shared) / smaller, 4))
 
 
 def _twice(sentence: Sentence) -> bool:
@@ -249,14 +273,26 @@ def _denied(denying: Sentence, stating: Sentence) -> bool:
 def _scope(sentence: Sentence) -> set[str]:
     start = sentence.denials[0].end
     clause = sentence.denials[0].clause
-    following = [unit.key for unit in sentence.units if unit.start >= start and unit.clause == clause and unit.kind in ("word", "han", "name")]
+    following = [
+        unit.key
+        for unit in sentence.units
+        if unit.start >= start and unit.clause == clause and unit.kind in ("word", "han", "name")
+    ]
     return set(following[:_SCOPE])
 
 
-def _answering(denying: Sentence, stating: Sentence) -> Unit:
-    scope = _scope(denying)
-    return next((unit for unit in stating.units if unit.key in scope), stating.units[0])
+def _denied_span(denying: Sentence, stating: Sentence) -> tuple[int, int]:
+    """From the negating word to the first denied word that the other sentence has too."""
+    denial = denying.denials[0]
+    hit = next((unit for unit in denying.units if unit.start >= denial.end and unit.key in stating.content), denial)
+    return denial.start, hit.end
 
 
-def _word_span(unit: Unit) -> tuple[int, int]:
+def _answering(denying: Sentence, stating: Sentence) -> tuple[int, int]:
+    """The first denied word, where the other sentence states it."""
+    hit = next(
+        (unit for unit in denying.units if unit.start >= denying.denials[0].end and unit.key in stating.content),
+        denying.units[0],
+    )
+    unit = next((unit for unit in stating.units if unit.key == hit.key), stating.units[0])
     return unit.start, unit.end

@@ -24,6 +24,9 @@ MAX_KEYWORD: Final = 128
 MAX_CONTEXT: Final = 160
 """Longest context, in characters."""
 
+_LEAST: Final = 0.3
+"""Smallest share of a text that its summary should be."""
+
 _MOST: Final = 0.5
 """Largest share of a text of three sentences or more that its summary may be."""
 
@@ -77,7 +80,7 @@ def summarize(
     if len(stated) <= 2:
         return [row.span for row in stated]
     total = sum(row.tokens for row in stated)
-    budget = _Budget(aim=min(ratio * total, max_tokens), most=min(_MOST * total, max_tokens))
+    budget = _Budget(*(min(share * total, max_tokens) for share in (_LEAST, ratio, _MOST)))
     return sorted(row.span for row in _chosen(stated, _weights(stated, background), budget))
 
 
@@ -87,11 +90,11 @@ class _Row:
 
     span: Span
     text: str
-    terms: list[str] = field(init=False)
+    terms: frozenset[str] = field(init=False)
     tokens: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.terms = tokenize(self.text)
+        self.terms = frozenset(tokenize(self.text))
         self.tokens = estimate_tokens(self.text)
 
     @property
@@ -107,14 +110,15 @@ class _Row:
 
 @dataclass(frozen=True)
 class _Budget:
-    """How many tokens a summary should have, and how many it may have."""
+    """How many tokens a summary has at least where that is possible, should have, and may have."""
 
+    least: float
     aim: float
     most: float
 
 
 def _weights(rows: Iterable[_Row], background: Mapping[str, int] | None) -> dict[str, float]:
-    frequency = Counter(term for row in rows for term in row.terms)
+    frequency = Counter(term for row in rows for term in sorted(row.terms))
     rarity = _Rarity(background)
     return {term: (1 + math.log(count)) * rarity.of(term) for term, count in frequency.items()}
 
@@ -135,25 +139,27 @@ class _Rarity:
 
 def _chosen(rows: Sequence[_Row], weights: dict[str, float], budget: _Budget) -> list[_Row]:
     """Take the weightiest sentence that fits, lower the weight of what it says, and go on until there is enough."""
-    standing = [row.standing(position == 0) for position, row in enumerate(rows)]
-    left, chosen, used = list(range(len(rows))), list[_Row](), 0
-    while left and used < budget.aim:
-        fitting = [position for position in left if used + rows[position].tokens <= budget.most]
-        if not fitting:
-            break
-        best = max(fitting, key=lambda position: (standing[position] * _substance(rows[position], weights), -position))
+    standing = {row.span: row.standing(position == 0) for position, row in enumerate(rows)}
+    left, chosen, used = list(rows), list[_Row](), 0
+
+    def weightiest(some: Sequence[_Row]) -> _Row:
+        return max(some, key=lambda row: (standing[row.span] * _substance(row, weights), -row.span[0]))
+
+    while used < budget.aim and (fitting := [row for row in left if used + row.tokens <= budget.most]):
+        best = weightiest(fitting)
         left.remove(best)
-        chosen.append(rows[best])
-        used += rows[best].tokens
-        for term in set(rows[best].terms):
-            weights[term] *= _TOLD
+        chosen.append(best)
+        used += best.tokens
+        weights.update((term, weights[term] * _TOLD) for term in best.terms)
+    large = [row for row in left if budget.least <= row.tokens <= budget.most]
+    if used < budget.least and large:  # what was taken left no room for any of those that would be enough alone
+        return [weightiest(large)]
     return chosen or [min(rows, key=lambda row: row.tokens)]
 
 
 def _substance(row: _Row, weights: Mapping[str, float]) -> float:
     """The weight of a sentence's terms: more than their mean, less than their sum, so that length alone does not win."""
-    terms = set(row.terms)
-    return sum(weights[term] for term in sorted(terms)) / math.sqrt(len(terms) + 3) if terms else 0.0
+    return math.fsum(weights[term] for term in row.terms) / math.sqrt(len(row.terms) + 3)
 
 
 # ---------------------------------------------------------------------------------------------------------- keywords
@@ -207,7 +213,7 @@ def keywords(text: str, *, limit: int = 8, background: Mapping[str, int] | None 
     rarity = _Rarity(background)
     found = _candidates(text)
     weights = {
-        terms: math.sqrt(candidate.count) * rarity.of_all(terms) * candidate.kind for terms, candidate in found.items()
+        terms: candidate.count**0.75 * rarity.of_all(terms) * candidate.kind for terms, candidate in found.items()
     }
     chosen: list[tuple[str, ...]] = []
     for terms in sorted(found, key=lambda terms: (-weights[terms], found[terms].first, terms)):
@@ -366,6 +372,9 @@ def _dictionary() -> tuple[dict[str, float], frozenset[str]]:
 
 # ----------------------------------------------------------------------------------------------------------- context
 
+_FEW_TERMS: Final = 6
+"""Index terms below which a sentence is too short to say what a text is about."""
+
 _CLAUSE_END: Final = re.compile(r"[,;:，；：、—–](?=\s|[^\x00-\x7f])|\s[-(（]|\s")
 
 
@@ -393,10 +402,10 @@ def context(text: str, sentences: Sequence[Span], keywords: Sequence[str]) -> st
 
 
 def _aboutness(row: _Row, weights: Mapping[str, float], position: int) -> float:
-    """How many keywords a sentence has; less when it is asked, long, or far down."""
-    about = sum(weights.get(term, 0.0) for term in sorted(set(row.terms)))
-    too_long = max(1.0, len(row.text) / MAX_CONTEXT)
-    return (0.1 + about) * (_ASKING if _QUESTION.search(row.text) else 1.0) / too_long / (1 + 0.1 * position)
+    """How many keywords a sentence has; less when it is asked, very short or long, or far down."""
+    about = 0.1 + math.fsum(weights.get(term, 0.0) for term in row.terms)
+    length = min(1.0, len(row.terms) / _FEW_TERMS) ** 2 / max(1.0, len(row.text) / MAX_CONTEXT)
+    return about * length * (_ASKING if _QUESTION.search(row.text) else 1.0) / (1 + 0.1 * position)
 
 
 def _clause(sentence: str) -> str:

@@ -5,44 +5,47 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from agentic_memory_bank.engines.extractive.lexicon import APPROXIMATORS, stem
+from agentic_memory_bank.engines.extractive.lexicon import stem
 
-_ONES: Final = {
-    word: number
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
-    )
-}
-_TENS: Final = {word: 10 * number for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)}
+
+def _numbered(words: str, start: int, step: int = 1) -> dict[str, int]:
+    return {word: start + step * index for index, word in enumerate(words.split())}
+
+
+_ONES: Final = _numbered(
+    """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen
+    """,
+    0,
+)
+_TENS: Final = _numbered("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10)
 _SCALES: Final = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "dozen": 12.0}
-_ORDINAL_ONES: Final = {
-    word: number
-    for number, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth "
-        "nineteenth".split(),
-        start=1,
-    )
-}
+_ORDINAL_ONES: Final = _numbered(
+    """
+    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
+    sixteenth seventeenth eighteenth nineteenth
+    """,
+    1,
+)
 _ORDINAL_TENS: Final = {word[:-1] + "ieth": number for word, number in _TENS.items()}
 _ORDINAL_SCALES: Final = {"hundredth": 1e2, "thousandth": 1e3, "millionth": 1e6}
 _ALL_ORDINALS: Final = {**_ORDINAL_ONES, **_ORDINAL_TENS, **_ORDINAL_SCALES}
 _CARDINALS: Final = {**_ONES, **_TENS, **_SCALES}
 _SUFFIXES: Final = {
-    "k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6, "bn": 1e9, "billion": 1e9, "trillion": 1e12, "dozen": 12.0, "hundred": 1e2,
-    "百": 1e2, "千": 1e3, "万": 1e4, "百万": 1e6, "千万": 1e7, "亿": 1e8, "万亿": 1e12,
-}  # fmt: skip
+    **{"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6, "bn": 1e9, "billion": 1e9, "trillion": 1e12},
+    **{"dozen": 12.0, "hundred": 1e2, "千": 1e3, "万": 1e4, "百万": 1e6, "千万": 1e7, "亿": 1e8, "万亿": 1e12},
+}
 _MONTHS: Final = {
-    name: number
-    for number, names in enumerate(
-        "january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sept sep|october oct|november nov|december dec".split("|"), start=1
-    )
-    for name in names.split()
+    **_numbered("january february march april may june july august september october november december", 1),
+    **_numbered("jan feb mar apr may jun jul aug sep oct nov dec", 1),
+    "sept": 9,
 }
 
 _UNIT_TABLE: Final = """
-    length 1 m metre metres meter meters 米
+    length 1 m metre metres meter meters 米 公尺
     length 1000 km kilometre kilometres kilometer kilometers 公里 千米
-    length 0.01 cm centimetre centimetres centimeter centimeters 厘米
+    length 0.01 cm centimetre centimetres centimeter centimeters 厘米 公分
     length 0.001 mm millimetre millimetres millimeter millimeters 毫米
     length 1609.344 mile miles mi 英里
     length 0.3048 ft foot feet 英尺
@@ -127,13 +130,41 @@ _WORD: Final = re.compile(rf"(?:{_NUMBER_WORD})(?:-(?:{_NUMBER_WORD}))*\b|[A-Za-
 _AFTER: Final = re.compile(r"[\s-]{0,2}(?P<unit>%|°\s?[CF]|℃|℉|[A-Za-z]+2?)")
 _COUNTED: Final = re.compile(r"[\s-]{0,2}((?:[A-Za-z][\w'’-]*\s+){0,2}?)([A-Za-z][\w'’-]*)")
 _NOT_COUNTED: Final = frozenset(
-    "the a an of in on at to from by for with and or as is are was were be been has have had who which that than it its his her their after before until "
-    "when while but not".split()
+    _numbered(
+        """
+        the a an of in on at to from by for with and or as is are was were be been has have had who which that than it its
+        his her their after before until when while but not
+        """,
+        0,
+    )
 )
-_PEOPLE: Final = frozenset({"people", "men", "women", "children", "soldiers", "students", "users", "screens", "employees", "residents", "inhabitants"})
-_BOUND_BELOW: Final = re.compile(r"(?:more than|over|at least|above|exceed\w*|greater than|minimum of|超过|至少|不少于|多于)\s*[$€£¥]?\s*$", re.IGNORECASE)
-_BOUND_ABOVE: Final = re.compile(r"(?:less than|under|at most|below|up to|fewer than|maximum of|少于|不足|至多|不超过|低于)\s*[$€£¥]?\s*$", re.IGNORECASE)
-_ROUGH_BEFORE: Final = re.compile(r"(?:\b(?:about|around|approximately|roughly|nearly|almost|circa|some|c\.|ca\.?|estimated)|大约|约|近|将近)\s*[$€£¥]?\s*$", re.IGNORECASE)
+_PEOPLE: Final = frozenset(
+    {
+        "people",
+        "men",
+        "women",
+        "children",
+        "soldiers",
+        "students",
+        "users",
+        "screens",
+        "employees",
+        "residents",
+        "inhabitants",
+    }
+)
+_BOUND_BELOW: Final = re.compile(
+    r"(?:more than|over|at least|above|exceed\w*|greater than|minimum of|超过|至少|不少于|多于)\s*[$€£¥]?\s*$",
+    re.IGNORECASE,
+)
+_BOUND_ABOVE: Final = re.compile(
+    r"(?:less than|under|at most|below|up to|fewer than|maximum of|少于|不足|至多|不超过|低于)\s*[$€£¥]?\s*$",
+    re.IGNORECASE,
+)
+_ROUGH_BEFORE: Final = re.compile(
+    r"(?:\b(?:about|around|approximately|roughly|nearly|almost|circa|some|c\.|ca\.?|estimated)|大约|约|近|将近)\s*[$€£¥]?\s*$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +197,9 @@ class Value:
 def agree(first: Value, second: Value) -> bool:
     """Whether two values of one kind can both be true of the same thing."""
     if first.kind == "date":
-        return all(left is None or right is None or left == right for left, right in zip(first.date, second.date, strict=True))
+        return all(
+            left is None or right is None or left == right for left, right in zip(first.date, second.date, strict=True)
+        )
     return _amounts_agree(first, second)
 
 
@@ -195,7 +228,9 @@ def _values_of(text: str) -> tuple[Value, ...]:
     for value in dates:
         for index in range(value.start, value.end):
             taken[index] = True
-    numbers = [value for value in (*_digit_numbers(text), *_word_numbers(text), *_han_numbers(text)) if not taken[value.start]]
+    numbers = [
+        value for value in (*_digit_numbers(text), *_word_numbers(text), *_han_numbers(text)) if not taken[value.start]
+    ]
     return tuple(sorted((*dates, *numbers), key=lambda value: (value.start, value.end)))
 
 
@@ -282,9 +317,19 @@ def _glued_unit(text: str, position: int) -> bool:
     return not text[position].isascii() or (after is not None and after.group("unit").lower() in _UNITS)
 
 
-def _number(text: str, start: int, end: int, amount: float, *, ordinal: bool = False, currency: str | None = None) -> Value:
+def _number(
+    text: str, start: int, end: int, amount: float, *, ordinal: bool = False, currency: str | None = None
+) -> Value:
     before = text[max(0, start - 24) : start]
-    bound = "at least" if _BOUND_BELOW.search(before) else "at most" if _BOUND_ABOVE.search(before) else "about" if _ROUGH_BEFORE.search(before) else ""
+    bound = (
+        "at least"
+        if _BOUND_BELOW.search(before)
+        else "at most"
+        if _BOUND_ABOVE.search(before)
+        else "about"
+        if _ROUGH_BEFORE.search(before)
+        else ""
+    )
     if currency:
         return Value("number", start, end, amount, currency, False, bound=bound, measured=True)
     unit, factor, unit_end, measured = _unit(text, end) if not ordinal else ("", 1.0, end, False)
@@ -300,7 +345,9 @@ def _unit(text: str, end: int) -> tuple[str, float, int, bool]:
     after = _AFTER.match(text, end)
     if after:
         word = after.group("unit").lower().replace(" ", "")
-        if word in _UNITS and not (word in {"in", "t", "g", "m"} and text[end : end + 1].isspace() and after.end() - end > 2):
+        if word in _UNITS and not (
+            word in {"in", "t", "g", "m"} and text[end : end + 1].isspace() and after.end() - end > 2
+        ):
             return *_UNITS[word], after.end(), True
     counted = _COUNTED.match(text, end)
     return (_head_noun(counted), 1.0, end, False) if counted else ("", 1.0, end, False)
@@ -386,14 +433,11 @@ def _han_numbers(text: str) -> list[Value]:
         ordinal = word.startswith("第")
         digits = word.removeprefix("第")
         follows = text[match.end() : match.end() + 1]
-        if text[max(0, match.start() - 1) : match.start()].isdigit() or not any(char in _HAN_DIGITS or char == "十" for char in digits):
+        if text[max(0, match.start() - 1) : match.start()].isdigit() or not any(
+            char in _HAN_DIGITS or char == "十" for char in digits
+        ):
             continue
         if len(digits) > 12 or not (ordinal or follows in _HAN_COUNTERS and follows):
             continue
         found.append(_number(text, match.start(), match.end(), _han_amount(digits) or 0.0, ordinal=ordinal))
     return found
-
-
-def is_rough(word: str) -> bool:
-    """Whether a word says that the number after it is not exact."""
-    return word.lower() in APPROXIMATORS

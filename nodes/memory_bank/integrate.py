@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from agentic_memory_bank.engines.base import Integration, MergeGroup, Span
 from agentic_memory_bank.nodes.kit import Kit
 from agentic_memory_bank.nodes.memory_bank.views import digest, groups, losers, memories, span_of
-from agentic_memory_bank.state import interaction_tree, query_graph
+from agentic_memory_bank.state import insight_doc, interaction_tree, query_graph
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Verdict
 from agentic_memory_bank.state.query_graph import Conflict, Contradiction, GraphEdit, MemoryNode, join_anchors
 from agentic_memory_bank.state.settings import Settings
@@ -34,7 +34,7 @@ class _Merging:
     """Collects the edits of one pass: memories merged, neighbours refreshed, events noted."""
 
     def __init__(self, state: MemoryBankState, kit: Kit, settled: Conflict | None) -> None:
-        self._state, self._kit = state, kit
+        self._state, self._kit, self._settled = state, kit, settled
         self._graph: list[GraphEdit] = [query_graph.settle(settled)] if settled else []
         self._tree: list[interaction_tree.TreeEdit] = []
         self._gone: set[str] = set()
@@ -65,6 +65,7 @@ class _Merging:
         """The update: what was merged and what is left of the fresh memories goes on to be compared."""
         fresh = [i for i in dict.fromkeys([*self._state["fresh"], *self._fresh]) if i not in self._gone]
         return {
+            "insight_doc": self._superseded(),
             "query_graph": self._graph,
             "interaction_tree": self._tree,
             "fresh": fresh,
@@ -72,6 +73,13 @@ class _Merging:
             "merging": [],
             "verdict": None,
         }
+
+    def _superseded(self) -> list[insight_doc.InsightEdit]:
+        """The tasks that yielded what a validation refuted no longer count as successes (B-19)."""
+        nodes, found = self._state["query_graph"]["nodes"], self._settled["contradictions"] if self._settled else []
+        lost = [claim for c in found for claim in losers(c.get("outcome"), c.get("winner"), c["claims"])]
+        tasks = [nodes[claim["node"]]["provenance"]["task"] for claim in lost if claim["node"] in nodes]
+        return [insight_doc.supersede([task for task in dict.fromkeys(tasks) if task])] if any(tasks) else []
 
 
 def _settle(state: MemoryBankState, verdict: Verdict | None) -> Conflict | None:

@@ -1,5 +1,6 @@
 """Stage 9: what is the one next step?"""
 
+from copy import deepcopy
 from typing import Literal
 
 from langgraph.runtime import Runtime
@@ -59,7 +60,8 @@ def _next_task(state: MemoryBankState, kit: Kit) -> Task | None:
     if waiting:
         return _validation(waiting[0], doc["id"], number)
     conflicts = tuple(graph.get("conflicts", {}).values())
-    step = kit.engine.plan(Situation(doc, memories(state, state.get("fresh", [])), conflicts))
+    shown = deepcopy((doc, conflicts))  # an engine may be anybody's code, and the state is not its to change
+    step = kit.engine.plan(Situation(shown[0], memories(state, state.get("fresh", [])), shown[1]))
     if step is None:
         return None
     task_id = "t" + digest(doc["id"], number, step.kind, step.description)[:12]

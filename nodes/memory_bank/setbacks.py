@@ -7,6 +7,7 @@ from agentic_memory_bank.engines.base import Structured
 from agentic_memory_bank.nodes.memory_bank.classify import incoming_chunks, rest
 from agentic_memory_bank.nodes.memory_bank.structure import as_memories, topic_texts
 from agentic_memory_bank.state import query_graph
+from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Outcome, Verdict
 from agentic_memory_bank.state.query_graph import Conflict
 from agentic_memory_bank.state.settings import Settings
@@ -20,7 +21,10 @@ _SUMMARY_CHARACTERS = 600
 
 def without(stage: str, error: BaseException, state: MemoryBankState) -> MemoryBankUpdate:
     """Note that a stage was done without."""
-    _log.warning("The stage %s failed twice (%s); the run goes on without it.", stage, type(error).__name__)
+    unexpected = error if not isinstance(error, MemoryBankError) else None
+    _log.warning(
+        "The stage %s failed twice (%s); the run goes on without it.", stage, type(error).__name__, exc_info=unexpected
+    )
     return {"degraded": [*state.get("degraded", []), f"{stage}: {type(error).__name__}"]}
 
 

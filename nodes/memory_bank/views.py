@@ -27,7 +27,7 @@ def memory(node: MemoryNode, tree: InteractionTree) -> Memory:
 
 def memories(state: MemoryBankState, ids: Iterable[str]) -> tuple[Memory, ...]:
     """Several memories; ids that are not live are left out."""
-    nodes, tree = state["query_graph"]["nodes"], state["interaction_tree"]
+    nodes, tree = state.get("query_graph", {}).get("nodes", {}), state.get("interaction_tree", {})
     return tuple(memory(nodes[i], tree) for i in ids if i in nodes)
 
 

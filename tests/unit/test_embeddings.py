@@ -188,9 +188,7 @@ def test_a_lone_surrogate_reaches_no_model() -> None:
         ([[1.0] * 4] * 2, "4 numbers where earlier ones had 2"),
     ],
 )
-def test_what_is_no_set_of_vectors_is_refused_by_name_and_not_kept(
-    tmp_path: Path, answer: object, said: str
-) -> None:
+def test_what_is_no_set_of_vectors_is_refused_by_name_and_not_kept(tmp_path: Path, answer: object, said: str) -> None:
     model = Foreign(lambda texts: [[1.0, 1.0]] * len(texts))
     encoder = Encoder(model, cache=tmp_path / "v.sqlite")
     encoder.vector("earlier")
@@ -293,7 +291,9 @@ def test_a_damaged_cache_is_set_aside_and_rebuilt(tmp_path: Path, damage: str) -
 
     for _ in range(2):
         encoder = Encoder(HashEmbeddings(), cache=file)
-        assert encoder.vectors(["text 1", "text 2"]) == pytest.approx(Encoder(HashEmbeddings()).vectors(["text 1", "text 2"]))
+        assert encoder.vectors(["text 1", "text 2"]) == pytest.approx(
+            Encoder(HashEmbeddings()).vectors(["text 1", "text 2"])
+        )
         encoder.close()
 
     assert file.with_name("v.sqlite.damaged").exists()
@@ -302,7 +302,7 @@ def test_a_damaged_cache_is_set_aside_and_rebuilt(tmp_path: Path, damage: str) -
     connection.close()
 
 
-@pytest.mark.parametrize("rotten", [b"", b"123", b"\0" * 64, b"\xff" * 64, np.ones(3, "<f4").tobytes()])
+@pytest.mark.parametrize("rotten", [b"", b"123", b"\0" * 64, b"\xff" * 64, np.eye(1, 3, dtype="<f4").tobytes()])
 def test_a_rotten_vector_is_made_again(tmp_path: Path, rotten: bytes) -> None:
     file = tmp_path / "v.sqlite"
     encoder = Encoder(HashEmbeddings(16), cache=file)
@@ -342,8 +342,9 @@ def test_a_forked_child_uses_the_cache_without_harming_the_parents(tmp_path: Pat
     program = (
         "import os, sys; from pathlib import Path;"
         "from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings;"
-        "e = Encoder(HashEmbeddings(), cache=Path(sys.argv[1]), memory=0); e.vector('one'); child = os.fork();"
-        "e.vector('two' if child else 'three');"
+        "e = Encoder(HashEmbeddings(), cache=Path(sys.argv[1]), memory=0); e.vector('one');"
+        "before = e._disk._connection; child = os.fork(); e.vector('two' if child else 'three');"
+        "assert (e._disk._connection is before) == bool(child);"
         "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) if child else 0)"
     )
     subprocess.run([sys.executable, "-c", program, str(tmp_path / "v.sqlite")], check=True)
@@ -435,7 +436,10 @@ def test_the_default_model_tells_meaning_reads_to_the_end_and_writes_nothing(cap
     assert encoder.dimension == 384
     assert cat @ kitten > cat @ market + 0.3
     assert of_long @ of_head < 0.9
-    assert of_long @ encoder.vector("Quantum computers use qubits.") > of_head @ encoder.vector("Quantum computers use qubits.") + 0.2
+    assert (
+        of_long @ encoder.vector("Quantum computers use qubits.")
+        > of_head @ encoder.vector("Quantum computers use qubits.") + 0.2
+    )
     assert np.linalg.norm(of_chinese) == pytest.approx(1, abs=1e-5)
     alone = Encoder().vector("A cat sits on the mat.")
     assert alone == pytest.approx(cat, abs=1e-5)

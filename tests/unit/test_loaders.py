@@ -103,6 +103,7 @@ def test_text_is_read_in_its_encoding(tmp_path: Path, text: str, encoding: str) 
         (CHINESE.encode("utf-8") + CHINESE.encode("gbk")),
         (CHINESE.encode("gbk") + FRENCH.encode("utf-8") + CHINESE.encode("utf-8")),
         (FRENCH.encode("utf-8") + FRENCH.encode("latin-1")),
+        ("un café noir, ".encode() + "un café noir".encode("latin-1")),
         "Привет, это текст на русском языке.".encode("cp1251"),
         "これは日本語の文章です。とても長いです。".encode("shift_jis"),
         "這是一段繁體中文的文字，請問你看得懂嗎？".encode("big5"),
@@ -142,7 +143,7 @@ def test_a_binary_file_is_refused(tmp_path: Path, name: str) -> None:
     head = {"a.png": b"\x89PNG\r\n\x1a\n", "a.doc": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a.zip": b"PK\x03\x04"}
     (tmp_path / name).write_bytes(head.get(name, b"") + bytes(range(256)) * 8)
 
-    with pytest.raises(LoadError, match="binary|Office"):
+    with pytest.raises(LoadError, match=r"binary|Office"):
         load(tmp_path / name)
 
 
@@ -263,9 +264,7 @@ def test_pdf_word_and_html_are_read_with_what_a_citation_needs(tmp_path: Path) -
         {"source": str(tmp_path / "a.pdf"), "page": 1, "pages": 3},
     )
     assert (third.page_content, third.metadata["page"]) == ("Third page", 3)
-    assert from_word.page_content == (
-        "Findings\n\nThe chip has 433 qubits.\n\nyear | qubits\n2022 | 433\n\n最后一段。"
-    )
+    assert from_word.page_content == ("Findings\n\nThe chip has 433 qubits.\n\nyear | qubits\n2022 | 433\n\n最后一段。")
     assert from_html.page_content == (
         "Head\nline\n\nA bold word, and a link.\n\n中文。\n\none\ntwo\ntail\n\na | b\n\ndef f():\n    return 1"
     )
@@ -274,9 +273,8 @@ def test_pdf_word_and_html_are_read_with_what_a_citation_needs(tmp_path: Path) -
 
 def test_hostile_files_cost_a_load_error_and_not_the_process(tmp_path: Path) -> None:
     good = word(tmp_path / "good.docx")
-    body = "<w:body>"
     cases = {
-        "bomb.docx": lambda path: rewritten(good, path, body, body + "<w:p><w:r><w:t>b</w:t></w:r></w:p>" * 6_500_000),
+        "bomb.docx": lambda path: rewritten(good, path, "<w:body>", "<w:body>" + " " * 220_000_000),
         "xxe.docx": lambda path: rewritten(
             good, path, "?>", '?><!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
         ),
@@ -420,7 +418,9 @@ def test_lines_of_json_without_any_text_are_refused(tmp_path: Path) -> None:
 def test_strings_dicts_documents_and_messages_become_documents(tmp_path: Path) -> None:
     path = tmp_path / "never.txt"
     path.write_text("the content of a file")
-    given_document = Document("from a retriever", metadata={"source": "wiki", "page": 2, "when": tmp_path, 5: ("a", {"b"})})
+    given_document = Document(
+        "from a retriever", metadata={"source": "wiki", "page": 2, "when": tmp_path, 5: ("a", {"b"})}
+    )
 
     documents = as_documents(
         [

@@ -1,0 +1,83 @@
+# Each target makes the environment it needs in .venv, from pyproject.toml and constraints.txt, and renews it when they change.
+# For machines with several Pythons: make PYTHON=python3.12 test
+
+PYTHON ?= python3
+VENV ?= .venv
+EVAL ?= ../shared/eval
+BIN := $(VENV)/bin
+INSTALL := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore $(BIN)/python -m pip install -qq -c constraints.txt
+OFFLINE := HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 LANGGRAPH_STRICT_MSGPACK=true
+SOURCES := $(wildcard *.py engines/*.py engines/*/*.py graph/*.py nodes/*.py nodes/*/*.py prompts/*.py runs/*.py state/*.py testing/*.py tools/*.py)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test check besides-tests format format-check lint types contracts wheel-test notebooks kill bench dev clean
+
+help: ## list the targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+
+demo: $(BIN)/.offline ## answer a question over the three documents of examples/, without network and key
+	@PATH="$(abspath $(BIN)):$$PATH" $(OFFLINE) bash examples/demo.sh
+
+test: $(BIN)/.test ## run the tests
+	@$(OFFLINE) $(BIN)/python -m pytest -q
+
+check: test besides-tests ## everything CI runs
+
+besides-tests: format-check lint types contracts wheel-test notebooks
+
+format: $(BIN)/.dev ## put the code into shape
+	@$(BIN)/ruff check -q --fix-only --select I,UP,RUF100 .
+	@$(BIN)/ruff format -q .
+
+format-check: $(BIN)/.dev
+	@$(BIN)/ruff format --check -q . || { echo "Run: make format"; exit 1; }
+
+lint: $(BIN)/.dev ## ruff
+	@$(BIN)/ruff check -q .
+
+types: $(BIN)/.dev build/wheel/.installed ## pyright, against the installed wheel
+	@PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright --pythonpath build/wheel/bin/python
+
+contracts: $(BIN)/.dev ## who may import whom
+	@$(BIN)/lint-imports --no-cache > build/contracts.log || { cat build/contracts.log; exit 1; }
+
+wheel-test: build/wheel/.installed ## run the tests against the wheel
+	@rm -rf build/suite && mkdir -p build/suite && cp -r tests pyproject.toml build/suite/
+	@cd build/suite && $(OFFLINE) ../wheel/bin/python -m pytest -q --ignore=tests/project --ignore=tests/server -m "not kill and not kill_full and not slow"
+
+notebooks: $(BIN)/.dev ## run the notebooks
+	@$(OFFLINE) MEMORY_BANK_HOME=build/notebooks $(BIN)/python -m pytest -q --nbmake notebooks -p no:cacheprovider --force-enable-socket
+
+kill: $(BIN)/.test ## kill a run at every point there is, and resume it
+	@$(OFFLINE) $(BIN)/python -m pytest -q -m "kill or kill_full"
+
+bench: $(BIN)/.bench ## run the benchmarks: make bench EVAL=folder
+	@for benchmark in benchmarks/[a-z]*.py; do \
+		echo "== $$benchmark"; $(OFFLINE) $(BIN)/python $$benchmark --eval "$(EVAL)" || exit 1; \
+	done
+
+dev: $(BIN)/.dev ## make the developers' environment
+
+clean: ## remove what the targets made
+	@rm -rf $(VENV) build dist *.egg-info .langgraph_api
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.11"; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(BIN)/.%: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing into $(VENV) ($*); the first time this takes some minutes ..."
+	@$(INSTALL) -e ".[$*]"
+	@mkdir -p build && touch $@
+
+# The wheel in an environment of its own. Its dependencies are those of .venv, added by a .pth file: the path of another
+# environment, whose own .pth files (and so its editable copy of this package) Python then does not read.
+build/wheel/.installed: $(BIN)/.dev $(SOURCES) pyproject.toml README.md LICENSE
+	@rm -rf build/wheel build/dist build/lib && mkdir -p build/dist
+	@$(BIN)/python -m build --wheel --outdir build/dist . > build/wheel.log 2>&1 || { cat build/wheel.log; exit 1; }
+	@$(BIN)/python -m venv --without-pip build/wheel
+	@$(BIN)/python -m pip --python build/wheel/bin/python install -qq --no-deps build/dist/*.whl
+	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' > "$$(build/wheel/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/dependencies.pth"
+	@cd build/wheel && bin/python -c 'import agentic_memory_bank, sys; sys.exit("build/wheel" not in agentic_memory_bank.__file__)'
+	@touch $@

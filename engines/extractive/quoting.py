@@ -1,0 +1,301 @@
+"""The offline reader: which stretches of retrieved text answer a question, word for word, or none.
+
+A sentence is judged by what it shares with the question, rare words more than common ones, by the likeness of meaning, by how
+well its passage was found, and by whether it holds what the question asks for: a name, a date, a number, a place. What the
+question names and no passage does speaks against an answer; where too little is left, nothing is quoted.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from agentic_memory_bank.tools.text import is_cjk, names_and_numbers, numbers_with_offsets, tokenize
+
+Array = npt.NDArray[np.float32]
+Span = tuple[int, int]
+Kind = Literal["name", "date", "number", "place", "any"]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A retrieved text.
+
+    Attributes:
+        id: What its quotes are known by.
+        text: The text.
+        score: How well it was found, from 0 to 1.
+        sentences: The spans of its sentences that may be quoted, in order.
+        vectors: One L2-normalised row for each of them, or None where there are none: then words alone decide.
+    """
+
+    id: str
+    text: str
+    score: float
+    sentences: Sequence[Span]
+    vectors: Array | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A stretch of a passage that answers the question: `text[start:end]` of the passage with that id."""
+
+    passage: str
+    start: int
+    end: int
+    score: float
+
+
+_MEANING: Final = 0.4
+"""Weight of vectors beside words in how relevant a sentence is; a tenth of it in Chinese, which the small model cannot read."""
+
+_AROUND: Final = 0.5
+"""What a word of the question counts that stands in the passage, but not in the sentence itself."""
+
+_FOUND: Final = 0.1
+"""Weight of how well the passage was found."""
+
+_FITTING: Final = 1.25
+"""How much more a sentence counts that holds the kind of thing asked for."""
+
+_ASKING: Final = 0.7
+"""How much less a sentence counts that asks itself."""
+
+_OTHER_SPEAKER: Final = 0.7
+"""How much less a turn counts that is said by another speaker than the one asked about, and does not name them."""
+
+_RELEVANT: Final = 0.3
+"""Relevance below which a sentence answers nothing."""
+
+_AS_GOOD: Final = 0.7
+"""Share of the best quote's score that further quotes need."""
+
+_SAME: Final = 0.7
+"""Share of the terms of the shorter of two sentences from which one of them is enough."""
+
+_LONG: Final = {"en": 160, "zh": 45}
+"""Sentences of more characters are cut to the clauses that answer."""
+
+
+def quotes(
+    question: str, question_vector: Array | None, passages: Sequence[Passage], *, limit: int = 3
+) -> list[Quote]:
+    """Select the stretches of text that answer a question.
+
+    Args:
+        question: The question.
+        question_vector: Its L2-normalised vector, or None where there is none.
+        passages: Where to look.
+        limit: How many quotes at most.
+
+    Returns:
+        Quotes, the best first, none that repeats another; none at all when no sentence is relevant enough.
+    """
+    query = _Query.of(question, question_vector)
+    rows = [row for passage in passages for row in _rows(passage)]
+    if not query.terms or not rows:
+        return []
+    judge = _Judge(query, rows)
+    scored = sorted(((judge.score(row), row) for row in rows), key=lambda pair: (-pair[0], pair[1].order))
+    chosen: list[tuple[float, _Row]] = []
+    for score, row in scored:
+        enough = len(chosen) >= limit or score <= 0 or score < _AS_GOOD * scored[0][0]
+        if enough:
+            break
+        if not any(_repeats(row, other) for _, other in chosen):
+            chosen.append((score, row))
+    return [judge.quote(score, row) for score, row in chosen]
+
+
+# ---------------------------------------------------------------------------------------------------------- question
+
+_ASKED: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
+    ("date", re.compile(r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|time|century|decade)\b|何时|什么时候|什么时间|哪一?年|哪一?[天日]|几[年月]|什么年代", re.I)),
+    ("number", re.compile(r"\bhow (?:many|much|old|long|tall|far|big|large|high|often|deep|fast|heavy)\b|\bwhat (?:percentage|number|amount|price|population)\b|多少|多大|多长|多高|多远|多久|几", re.I)),
+    ("place", re.compile(r"\bwhere\b|\b(?:what|which) (?:city|country|place|state|town|village|county|province|continent|region)\b|哪里|哪儿|何处|何地|什么地方|哪[一个座]*(?:国家|城市|省|市|县|地区|地方|国)", re.I)),
+    ("name", re.compile(r"\bwho(?:m|se)?\b|谁|哪位|何人|什么人|哪[一]?个人", re.I)),
+)  # fmt: skip
+_QUESTION_WORDS: Final = re.compile(
+    r"什么时候|什么时间|什么地方|什么样|什么|为什么|为何|何时|何处|何地|何人|谁|多少|多大|多长|多高|多远|多久|怎么样|怎么|怎样|如何|"
+    r"哪里|哪儿|哪[一]?[年天个些位家座种部场]|哪|几|吗|呢|是否|请问|分别|的|了|是|在|有"
+)
+_ENGLISH_QUESTION_WORDS: Final = frozenset(tokenize("many much name kind type sort happen tell describe mention year date"))
+
+
+@dataclass(frozen=True)
+class _Query:
+    """A question: its terms, the kind of thing it asks for, whom it names, whether it is Chinese, its vector."""
+
+    terms: tuple[str, ...]
+    kind: Kind
+    names: frozenset[str]
+    chinese: bool
+    vector: Array | None
+
+    @classmethod
+    def of(cls, question: str, vector: Array | None) -> "_Query":
+        kind = next((kind for kind, pattern in _ASKED if pattern.search(question)), "any")
+        terms = dict.fromkeys(tokenize(_QUESTION_WORDS.sub(" ", question)))
+        telling = [term for term in terms if term not in _ENGLISH_QUESTION_WORDS]
+        names = frozenset(term for name in sorted(names_and_numbers(question)) for term in tokenize(name))
+        return cls(tuple(telling or terms), kind, names, is_cjk(question), vector)
+
+
+# --------------------------------------------------------------------------------------------------------- sentences
+
+_SPEAKER: Final = re.compile(r"\s*(?:[\[(][^\[\]()\n]{1,40}[\])]\s*)?([^\W\d_][\w.'’ -]{0,30}?)[:：]\s")
+_ENDS_ASKING: Final = re.compile(r"[?？][\"'”’)\]）」』\s]*\Z")
+
+
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """A sentence of a passage, with all that is needed to judge it."""
+
+    passage: Passage
+    span: Span
+    order: int
+    terms: frozenset[str]
+    around: frozenset[str]
+    speaker: frozenset[str]
+    vector: Array | None
+
+    @property
+    def text(self) -> str:
+        return self.passage.text[self.span[0] : self.span[1]]
+
+
+def _rows(passage: Passage) -> Iterator[_Row]:
+    terms = [frozenset(tokenize(passage.text[start:end])) for start, end in passage.sentences]
+    around = frozenset[str]().union(*terms)
+    speaker = frozenset[str]()
+    for order, (start, end) in enumerate(passage.sentences):
+        said = _SPEAKER.match(passage.text, start, end)
+        if said and (start == 0 or passage.text[start - 1] == "\n"):
+            speaker = frozenset(tokenize(said[1]))
+        vector = None if passage.vectors is None else passage.vectors[order]
+        if passage.text[start:end].strip():
+            yield _Row(passage, (start, end), order, terms[order], around, speaker, vector)
+
+
+def _repeats(row: _Row, other: _Row) -> bool:
+    shorter = min(len(row.terms), len(other.terms))
+    return shorter > 0 and len(row.terms & other.terms) >= _SAME * shorter
+
+
+# ----------------------------------------------------------------------------------------------------------- judging
+
+
+class _Judge:
+    """Scores sentences for one question, rarity being what it is among the sentences at hand."""
+
+    def __init__(self, query: _Query, rows: Sequence[_Row]) -> None:
+        self._query = query
+        speakers = frozenset(term for row in rows for term in row.speaker)
+        self._asked_about = query.names & speakers
+        terms = [term for term in query.terms if term not in self._asked_about] or query.terms
+        frequency = Counter(term for row in rows for term in row.terms)
+        vocabulary = _by_head(frequency)
+        self._forms = {term: _forms(term, vocabulary) for term in terms}
+        self._weights = {
+            term: math.log(1 + len(rows) / max(0.5, sum(frequency[form] for form in self._forms[term])))
+            for term in terms
+        }
+        self._total = math.fsum(self._weights.values())
+
+    def score(self, row: _Row) -> float:
+        """How well a sentence answers: 0 not at all, about 1 when it says all that the question does."""
+        fitting = _FITTING if self._fits(row) else 1.0
+        asking = _ASKING if _ENDS_ASKING.search(row.text) else 1.0
+        relevance = self._relevance(row) * self._said_by(row) * fitting * asking
+        return relevance + _FOUND * row.passage.score if relevance >= _RELEVANT else 0.0
+
+    def _relevance(self, row: _Row) -> float:
+        inside, around = self._coverage(row.terms), self._coverage(row.around)
+        words = inside + _AROUND * (around - inside)
+        if row.vector is None or self._query.vector is None:
+            return words
+        cosine = max(0.0, float(row.vector @ self._query.vector))
+        meaning = _MEANING * (0.1 if self._query.chinese else 1.0)
+        return (1 - meaning) * words + meaning * cosine
+
+    def _coverage(self, terms: frozenset[str]) -> float:
+        """The weighted share of the question's terms that stand in a set of terms, in one form or another."""
+        found = (weight for term, weight in self._weights.items() if not terms.isdisjoint(self._forms[term]))
+        return math.fsum(found) / self._total
+
+    def _said_by(self, row: _Row) -> float:
+        if not self._asked_about or not row.speaker or not self._asked_about.isdisjoint(row.speaker | row.terms):
+            return 1.0
+        return _OTHER_SPEAKER
+
+    def _fits(self, row: _Row) -> bool:
+        return _holds(self._query.kind, row.text, self._query.names)
+
+    def quote(self, score: float, row: _Row) -> Quote:
+        """The sentence, or of a long one the clauses that answer, without white space around it."""
+        start, end = self._narrowed(row)
+        text = row.passage.text[start:end]
+        start += len(text) - len(text.lstrip())
+        return Quote(row.passage.id, start, start + len(text.strip()), score)
+
+    def _narrowed(self, row: _Row) -> Span:
+        return row.span
+
+
+def _by_head(terms: Iterable[str]) -> dict[str, list[str]]:
+    """Terms by their first letters, among which other forms of a word are looked for."""
+    heads: dict[str, list[str]] = {}
+    for term in terms:
+        heads.setdefault(term[:4], []).append(term)
+    return heads
+
+
+def _forms(term: str, vocabulary: Mapping[str, Sequence[str]]) -> frozenset[str]:
+    """The term itself and those of the vocabulary that look like forms of the same word: `decis` and `decid` do."""
+    if len(term) < 5 or not term.isascii() or not term.isalpha():
+        return frozenset((term,))
+    alike = (other for other in vocabulary.get(term[:4], ()) if _one_word(term, other))
+    return frozenset((term, *alike))
+
+
+def _one_word(a: str, b: str) -> bool:
+    shared = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    return shared >= 4 and shared >= min(len(a), len(b)) - 1 and max(len(a), len(b)) - shared <= 4
+
+
+# ------------------------------------------------------------------------------------------------- what is asked for
+
+_DATE: Final = re.compile(
+    r"\b(?:1\d|20)\d\d\b|\b(?:jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b|\bmay\b(?= \d)|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|"
+    r"\b(?:yesterday|today|tomorrow|tonight|ago|last|next|weekend|century|decade|recently|morning|evening)\b|"
+    r"[0-9〇零一二三四五六七八九十]+ ?[年月日号]|[昨今明前后去]天|[去今明前]年|世纪|年代|时期|[上下]个?[周月]",
+    re.I,
+)
+_NUMBER: Final = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|sixty|hundred|thousand|million|"
+    r"once|twice|several|few|couple|dozen|half)\b|[一二两三四五六七八九十百千万亿]",
+    re.I,
+)
+_PLACE: Final = re.compile(r"\b(?:in|at|from|to|near|of) (?:the )?[A-Z]|[省市县区国州镇村岛山湖河港湾路街]|位于")
+_CHINESE_NAME: Final = re.compile(r"[\u3400-\u9fff]{1,4}·[\u3400-\u9fff]{1,4}|《|[A-Z]")
+
+
+@lru_cache(maxsize=4096)
+def _holds(kind: Kind, text: str, asked: frozenset[str]) -> bool:
+    """Whether a text holds something of the kind asked for that the question does not already name."""
+    if kind == "date":
+        return _DATE.search(text) is not None
+    if kind == "number":
+        return _NUMBER.search(text) is not None
+    if kind == "place":
+        return _PLACE.search(text) is not None
+    if kind == "name":
+        numbers = {number for number, _ in numbers_with_offsets(text)}
+        return any(asked.isdisjoint(tokenize(name)) for name in names_and_numbers(text) - numbers)
+    return False

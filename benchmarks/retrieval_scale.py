@@ -98,9 +98,11 @@ class OurIndex:
             self.add(text)
 
     def search(self, text: str) -> Sequence[Any]:
+        """Find the best items for a text."""
         return self._index.search(self._tokenize(text), self._vector(text), K)
 
     def add(self, text: str) -> None:
+        """Add an item that the next search must see."""
         self._index.put(text, self._tokenize(text), self._vector(text))
 
     def _vector(self, text: str) -> Any:
@@ -120,9 +122,11 @@ class Store:
             self._store.batch([PutOp(("memories",), text, {"text": text}) for text in batch])
 
     def search(self, text: str) -> Sequence[Any]:
+        """Find the best items for a text."""
         return self._store.search(("memories",), query=text, limit=K)
 
     def add(self, text: str) -> None:
+        """Add an item that the next search must see."""
         self._store.put(("memories",), text, {"text": text})
 
 
@@ -145,9 +149,11 @@ class Ensemble:
         self._ensemble = EnsembleRetriever(retrievers=lanes, weights=[0.5, 0.5])
 
     def search(self, text: str) -> Sequence[Any]:
+        """Find the best items for a text."""
         return self._ensemble.invoke(text)[:K]
 
     def add(self, text: str) -> None:
+        """Add an item that the next search must see."""
         self._texts.append(text)
         self._vectors.add_texts([text])
         self._combine()
@@ -177,9 +183,11 @@ class Mem0:
         self._memory.vector_store.insert(vectors=vectors.tolist(), payloads=payloads, ids=ids)
 
     def search(self, text: str) -> Sequence[Any]:
+        """Find the best items for a text."""
         return self._memory.search(text, filters={"user_id": "u"}, top_k=K)["results"]
 
     def add(self, text: str) -> None:
+        """Add an item that the next search must see."""
         self._memory.add(text, user_id="u", infer=False)
 
 

@@ -24,6 +24,7 @@ from langgraph.types import Command, RetryPolicy
 
 from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
+from agentic_memory_bank.graph.chaining import ChainableGraph
 from agentic_memory_bank.nodes.kit import Clock, Executor, Kit, utc_now
 from agentic_memory_bank.nodes.memory_bank import setbacks
 from agentic_memory_bank.nodes.memory_bank.adapter_in import adapter_in
@@ -83,7 +84,7 @@ def worth_retrying(error: Exception) -> bool:
 
 def go_on(state: MemoryBankState, runtime: Runtime[Settings], error: NodeError) -> Command[setbacks.Next]:
     """Go on without a stage that failed twice. What the caller did wrong is the caller's to hear."""
-    note = setbacks.without(error.node, error.error, state)
+    note = setbacks.without(error.node, setbacks.raised(error.error), state)
     match error.node:
         case "classify":
             return Command(update={**setbacks.unclassified(state, Settings.of(runtime)), **note}, goto="structure")
@@ -98,14 +99,15 @@ def go_on(state: MemoryBankState, runtime: Runtime[Settings], error: NodeError) 
         case "retrieve" | "analyze_conflict" | "analyze_related":
             return Command(update={"candidates": {}, "merging": [], **note}, goto="plan")
         case _:
-            raise error.error
+            raise setbacks.raised(error.error)
 
 
 def give_up(state: MemoryBankState, error: NodeError) -> Command[Literal["adapter_out"]]:
     """End the run when no next step can be planned: everything is kept."""
-    if isinstance(error.error, (InputError, SettingsError)):
-        raise error.error
-    return Command(update={"status": "failed", **setbacks.without("plan", error.error, state)}, goto="adapter_out")
+    fault = setbacks.raised(error.error)
+    if isinstance(fault, (InputError, SettingsError)):
+        raise fault
+    return Command(update={"status": "failed", **setbacks.without("plan", fault, state)}, goto="adapter_out")
 
 
 def wire(kit: Kit) -> StateGraph[MemoryBankState, Settings, MemoryBankInput, MemoryBankOutput]:
@@ -177,7 +179,8 @@ def build_memory_bank(
     encoder = Encoder(embeddings, cache=vectors)
     pool = IndexPool(partial(MemoryIndex, encoder))
     kit = Kit(engine or ExtractiveEngine(encoder), encoder, pool, clock, execute)
-    return wire(kit).compile(checkpointer=checkpointer, store=store, cache=cache, name="memory_bank")
+    bank = wire(kit).compile(checkpointer=checkpointer, store=store, cache=cache, name="memory_bank")
+    return ChainableGraph.of(bank)
 
 
 graph = build_memory_bank()

@@ -7,14 +7,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from agentic_memory_bank.runs.database import connect
+from agentic_memory_bank.state.errors import StorageDamagedError, StorageError
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple, get_checkpoint_id
 from langgraph.checkpoint.serde.event_hooks import SerdeEvent, register_serde_event_listener
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
-
-from agentic_memory_bank.runs.database import connect
-from agentic_memory_bank.state.errors import StorageDamagedError, StorageError
 
 _WORTH_PACKING = 512
 """Bytes from which a value is compressed; shorter ones only get a checksum."""
@@ -41,7 +40,9 @@ class PackedSerializer(JsonPlusSerializer):
         try:
             kind, data = super().dumps_typed(obj)
         except (TypeError, ValueError, RecursionError) as error:
-            raise StorageError(f"A value cannot be stored ({error}). Hand over plain data: text, numbers, lists.") from error
+            raise StorageError(
+                f"A value cannot be stored ({error}). Hand over plain data: text, numbers, lists."
+            ) from error
         if len(data) >= _WORTH_PACKING:
             return f"{kind}+zlib", zlib.compress(data, 1)
         return f"{kind}+crc32", data + zlib.crc32(data).to_bytes(4, "big")
@@ -108,7 +109,7 @@ class LatestSaver(SqliteSaver):
             with self.cursor(transaction=False) as cursor:
                 place = str(configurable["thread_id"]), configurable.get("checkpoint_ns", "")
                 latest = cursor.execute(
-                    "SELECT checkpoint_id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ?"
+                    "SELECT checkpoint_id FROM checkpoints NOT INDEXED WHERE thread_id = ? AND checkpoint_ns = ?"
                     " ORDER BY rowid DESC LIMIT 1",
                     place,
                 ).fetchone()

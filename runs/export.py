@@ -8,22 +8,21 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from langchain_core.runnables import RunnableConfig
-from langgraph.types import Overwrite
-from pydantic import TypeAdapter, ValidationError
-from typing_extensions import TypedDict
-
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.nodes.kit import timestamp, utc_now
 from agentic_memory_bank.runs.checkpoints import open_saver
 from agentic_memory_bank.runs.home import Home, checked_thread, storage_errors
 from agentic_memory_bank.runs.lease import lease
 from agentic_memory_bank.runs.ledger import Ledger, Run
-from agentic_memory_bank.state.errors import ExportError, RunError
+from agentic_memory_bank.state.errors import ExportError, InputError, RunError, StorageDamagedError
 from agentic_memory_bank.state.insight_doc import InsightDoc
 from agentic_memory_bank.state.interaction_tree import InteractionTree
 from agentic_memory_bank.state.memory_bank import MemoryBankState, Source
 from agentic_memory_bank.state.query_graph import QueryGraph
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Overwrite
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 FORMAT = "agentic-memory-bank"
 VERSION = 1
@@ -61,8 +60,8 @@ def memory_digest(state: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical({layer: state.get(layer, {}) for layer in layers})).hexdigest()
 
 
-def write_export(path: Path, state: Mapping[str, Any], embeddings: str) -> None:
-    """Write a memory to a file, 0600; the file is complete or not there.
+def write_export(path: Path, thread: str, state: Mapping[str, Any], embeddings: str) -> None:
+    """Write the memory of a thread to a file, 0600; the file is complete or not there.
 
     Raises:
         StorageError: It cannot be written.
@@ -80,17 +79,46 @@ def write_export(path: Path, state: Mapping[str, Any], embeddings: str) -> None:
     }
     digest = hashlib.sha256(canonical(memory)).hexdigest()
     content = canonical({"format": FORMAT, "version": VERSION, "sha256": digest, "memory": memory})
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = part_of(path, thread)
     with storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with open(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123
+            with open(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
                 file.write(content + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
             part.replace(path)
+            _settle(path.parent)
         finally:
             part.unlink(missing_ok=True)
+
+
+def part_of(path: Path, thread: str) -> Path:
+    """Where an export is written before it gets its name: the same for a thread each time, so none is left behind."""
+    return path.with_name(f".{path.name}.{hashlib.sha256(thread.encode()).hexdigest()[:12]}.part")
+
+
+def checked_export(path: str | Path | None) -> Path | None:
+    """Where an export is to be written.
+
+    Raises:
+        InputError: It is a folder, or its name cannot be one of a file.
+    """
+    if path is None or path == "":
+        return None
+    place = Path(path).absolute()
+    if not place.name or "\0" in str(place) or place.is_dir():
+        raise InputError(f"The export cannot be written to {str(path)!r}. Give the name of a file.")
+    return place
+
+
+def _settle(folder: Path) -> None:
+    """Have the file system keep a new name before what it replaces is erased."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def read_export(path: Path) -> Memory:
@@ -99,26 +127,36 @@ def read_export(path: Path) -> Memory:
     Raises:
         ExportError: It is foreign, damaged, newer than this package, or breaks an invariant of memory.
     """
-    with storage_errors(path):
+    try:
         raw = path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise ExportError(f"{str(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
     try:
         content = json.loads(raw)
     except (ValueError, RecursionError):
         raise ExportError(f"{path} is not JSON, or was cut short. Export the memory again.") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ExportError(f"{path} is no export of this package (`format` is not '{FORMAT}').")
-    if not isinstance(content.get("version"), int) or content["version"] > VERSION:
+    if content.get("version") != VERSION:
         raise ExportError(f"{path} was written by a newer version of this package. Update the package to import it.")
-    digest = hashlib.sha256(canonical(content.get("memory"))).hexdigest()
-    if digest != content.get("sha256"):
+    if not _is_intact(content, raw):
         raise ExportError(f"{path} was changed or damaged: its sha256 does not match. Export the memory again.")
     try:
-        memory = _adapter().validate_python(content)["memory"]
+        memory = _adapter().validate_python(content, strict=True)["memory"]
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))
         raise ExportError(f"{path} does not hold a memory: {where} is not what it should be.") from None
     _check_references(memory, path)
     return memory
+
+
+def _is_intact(content: dict[str, Any], raw: bytes) -> bool:
+    """Whether the file is, byte for byte, what an export writes for its content."""
+    try:
+        digest = hashlib.sha256(canonical(content.get("memory"))).hexdigest()
+        return digest == content.get("sha256") and raw == canonical(content) + b"\n"
+    except (ValueError, RecursionError):
+        return False
 
 
 def export_thread(thread: str, path: str | Path, *, home: str | Path | None = None) -> None:
@@ -128,11 +166,14 @@ def export_thread(thread: str, path: str | Path, *, home: str | Path | None = No
         UnknownThreadError: Nothing is known of the thread.
         ThreadBusyError: It is being run right now.
     """
+    place_of_file = checked_export(path)
+    if place_of_file is None:
+        raise InputError("An export needs the name of a file.")
     place = Home(Path(home) if home else None)
     place.prepare()
     found = Ledger(place.ledger).get(checked_thread(thread))
     with lease(place, thread):
-        write_export(Path(path), read_state(thread, home=home), found.embeddings)
+        write_export(place_of_file, thread, read_state(thread, home=home), found.embeddings)
 
 
 def read_state(thread: str, *, home: str | Path | None = None) -> MemoryBankState:
@@ -143,11 +184,21 @@ def read_state(thread: str, *, home: str | Path | None = None) -> MemoryBankStat
     """
     place = Home(Path(home) if home else None)
     place.prepare()
-    Ledger(place.ledger).get(checked_thread(thread))
+    found = Ledger(place.ledger).get(checked_thread(thread))
     place.make_folder(thread)
     checkpoints = place.checkpoints(thread)
     with storage_errors(checkpoints), open_saver(checkpoints) as saver:
-        return cast("MemoryBankState", build_memory_bank(checkpointer=saver).get_state(_config(thread)).values)
+        snapshot = build_memory_bank(checkpointer=saver).get_state(_config(thread))
+    if snapshot.created_at is None and (found.state != "accepted" or found.continues):
+        raise lost(thread)
+    return cast("MemoryBankState", snapshot.values)
+
+
+def lost(thread: str) -> StorageDamagedError:
+    """The error for a thread that the ledger knows and the disk does not."""
+    return StorageDamagedError(
+        f"The checkpoints of the thread '{thread}' are lost. Clear it, and ask again or import an export."
+    )
 
 
 def import_thread(path: str | Path, thread: str, *, home: str | Path | None = None) -> None:
@@ -162,12 +213,16 @@ def import_thread(path: str | Path, thread: str, *, home: str | Path | None = No
     place.prepare()
     ledger = Ledger(place.ledger)
     with lease(place, checked_thread(thread)):
-        if ledger.find(thread) is not None:
+        if ledger.knows(thread):
             raise RunError(f"There is a thread '{thread}' already. Import under another name, or clear it first.")
         place.erase(thread)  # what an import that was killed left behind
         place.make_folder(thread)
-        _store(memory, thread, place)
-        ledger.write(_imported(memory, thread))
+        try:
+            _store(memory, thread, place)
+            ledger.write(_imported(memory, thread))
+        except BaseException:
+            place.erase(thread)
+            raise
 
 
 def _store(memory: Memory, thread: str, place: Home) -> None:
@@ -194,6 +249,7 @@ def _imported(memory: Memory, thread: str) -> Run:
         keep=True,
         export=None,
         status=memory["status"],
+        continues=True,
         created_at=now,
         updated_at=now,
     )
@@ -208,6 +264,10 @@ def _check_references(memory: Memory, path: Path) -> None:
     graph, entries = memory["query_graph"], memory["interaction_tree"].get("entries", {})
     nodes, related = graph.get("nodes", {}), graph.get("related", {})
     anchors = [a for node in nodes.values() for a in node["anchors"]]
+    for conflict in graph.get("conflicts", {}).values():
+        for contradiction in conflict["contradictions"]:
+            anchors += [claim["anchor"] for claim in contradiction["claims"]]
+            anchors += contradiction.get("evidence", [])
     sound = (
         all(a["entry"] in entries and 0 <= a["start"] <= a["end"] <= len(entries[a["entry"]]["text"]) for a in anchors)
         and all(node["id"] == node_id for node_id, node in nodes.items())

@@ -1,16 +1,19 @@
 """Where runs live on disk: one folder per thread, readable by its owner only, and how every byte of it is erased."""
 
+import errno
 import hashlib
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from agentic_memory_bank.state.errors import InputError, StorageDamagedError, StorageError, StorageFullError
 
 _CHUNK = 1 << 20
+_ERASED = ".erased"
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def default_home() -> Path:
@@ -36,7 +39,7 @@ class Home:
         try:
             for folder in (self.path, self.path / "threads", self.path / "locks"):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.chmod(self.path, 0o700)  # noqa: PTH101 - the folder may have been there with wider rights
+            os.chmod(self.path, 0o700)
         except OSError as error:
             raise StorageError(
                 f"The folder {self.path} cannot be used ({error.strerror}). Set MEMORY_BANK_HOME to one you can write."
@@ -70,14 +73,27 @@ class Home:
             self.checkpoints(thread).touch(mode=0o600)
 
     def erase(self, thread: str) -> None:
-        """Remove everything of a thread from disk; files are overwritten before they are removed."""
-        erase_folder(self.folder(thread))
+        """Remove everything of a thread from disk; files are overwritten before they are removed.
 
-    def strays(self, known: set[str]) -> list[Path]:
-        """Folders of threads the ledger does not know."""
+        The folder loses its name first: killed in between, a thread is there as a whole or not at all.
+        """
+        folder = self.folder(thread)
+        gone = folder.with_suffix(_ERASED)
+        with storage_errors(folder):
+            erase_folder(gone)  # what an erasure that was killed left behind
+            if folder.exists():
+                folder.rename(gone)
+                erase_folder(gone)
+
+    def strays(self, known: Iterable[str]) -> list[Path]:
+        """Folders of threads the ledger does not know, and of threads whose erasure was not completed."""
         names = {_name(thread) for thread in known}
         threads = self.path / "threads"
         return [f for f in sorted(threads.iterdir()) if f.name not in names] if threads.is_dir() else []
+
+    def lock_of(self, folder: Path) -> Path:
+        """The lock of the thread whose folder this is, or was."""
+        return self.path / "locks" / f"{folder.stem}.lock"
 
 
 def checked_thread(thread: object) -> str:
@@ -128,12 +144,20 @@ def storage_errors(place: Path) -> Iterator[None]:
         StorageError: Anything else about storage.
     """
     try:
+        with database_errors(place):
+            yield
+    except OSError as error:
+        kind = StorageFullError if error.errno in _FULL else StorageError
+        raise kind(f"{place}: {error.strerror or error}. Free some space or mend its rights, then resume.") from error
+
+
+@contextmanager
+def database_errors(place: Path) -> Iterator[None]:
+    """As `storage_errors`, for what SQLite reports alone: an OSError of the caller's own code stays what it is."""
+    try:
         yield
     except sqlite3.DatabaseError as error:
         raise _explained(error, place) from error
-    except OSError as error:
-        kind = StorageFullError if error.errno in (28, 122) else StorageError
-        raise kind(f"{place}: {error.strerror or error}. Free some space or mend its rights, then resume.") from error
 
 
 def _explained(error: sqlite3.DatabaseError, place: Path) -> StorageError:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from filelock import FileLock, Timeout
-
-from agentic_memory_bank.runs.home import Home
+from agentic_memory_bank.runs.home import Home, storage_errors
 from agentic_memory_bank.state.errors import ThreadBusyError
+from filelock import FileLock, Timeout
 
 
 @contextmanager
@@ -16,13 +16,23 @@ def lease(home: Home, thread: str) -> Iterator[None]:
     Raises:
         ThreadBusyError: It is held already; nothing was done.
     """
-    lock = FileLock(home.lock(thread), timeout=0, mode=0o600, thread_local=False)
+    with locked(home.lock(thread), f"The thread '{thread}'"):
+        yield
+
+
+@contextmanager
+def locked(file: Path, what: str) -> Iterator[None]:
+    """Hold a lock file.
+
+    Raises:
+        ThreadBusyError: Somebody else holds it.
+    """
+    lock = FileLock(file, timeout=0, mode=0o600, thread_local=False)
     try:
-        lock.acquire()
+        with storage_errors(file):
+            lock.acquire()
     except Timeout:
-        raise ThreadBusyError(
-            f"The thread '{thread}' is being run right now. Wait for it to end, or use another thread."
-        ) from None
+        raise ThreadBusyError(f"{what} is being run right now. Wait for it to end, or use another thread.") from None
     try:
         yield
     finally:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from agentic_memory_bank.runs.database import connect, truncate_log
 from agentic_memory_bank.runs.home import storage_errors
@@ -26,12 +26,14 @@ CREATE TABLE IF NOT EXISTS runs (
     keep INTEGER NOT NULL,
     export TEXT,
     status TEXT NOT NULL,
+    continues INTEGER NOT NULL,
     created_at TEXT NOT NULL,
     updated_at TEXT NOT NULL
 )
 """
 _COLUMNS = (
-    "thread, state, question, documents, settings, engine, embeddings, keep, export, status, created_at, updated_at"
+    "thread, state, question, documents, settings, engine, embeddings, keep, export, status, continues,"
+    " created_at, updated_at"
 )
 
 
@@ -49,6 +51,8 @@ class Run:
     keep: bool
     export: str | None
     status: str
+    continues: bool
+    """Whether the thread held memory before this run: without its checkpoints, that is lost."""
     created_at: str
     updated_at: str
 
@@ -77,6 +81,7 @@ class Ledger:
             int(run.keep),
             run.export,
             run.status,
+            int(run.continues),
             run.created_at,
             run.updated_at,
         )
@@ -99,6 +104,16 @@ class Ledger:
         with self._database() as database:
             database.execute("DELETE FROM runs WHERE thread = ?", (thread,))
             truncate_log(database)
+
+    def knows(self, thread: str) -> bool:
+        """Whether there is a row of this thread, readable or not."""
+        with self._database() as database:
+            return database.execute("SELECT 1 FROM runs WHERE thread = ?", (thread,)).fetchone() is not None
+
+    def threads(self) -> list[str]:
+        """The names of all threads, readable rows or not."""
+        with self._database() as database:
+            return [row[0] for row in database.execute("SELECT thread FROM runs ORDER BY thread")]
 
     def find(self, thread: str) -> Run | None:
         """The run of a thread, if there is one."""
@@ -125,17 +140,28 @@ class Ledger:
 
     @contextmanager
     def _database(self) -> Iterator[Any]:
-        with storage_errors(self._path), closing(connect(self._path)) as database:
-            database.execute(_TABLE)
-            yield database
-            database.commit()
+        try:
+            with storage_errors(self._path), closing(connect(self._path)) as database:
+                database.execute(_TABLE)
+                yield database
+                database.commit()
+        except StorageDamagedError as error:
+            raise StorageDamagedError(
+                f"The ledger of runs at {self._path} is damaged. Put back a copy of it; or move it away, which gives "
+                "up the runs it knew: `memory-bank gc` then erases what they left."
+            ) from error
 
 
 def _run(row: tuple[Any, ...]) -> Run:
     try:
         found = Run(*row)
+        documents, settings = json.loads(found.documents), json.loads(found.settings)
+        if found.state not in get_args(RunState) or not isinstance(documents, list) or not isinstance(settings, dict):
+            raise ValueError(found.state)
         return replace(
-            found, documents=json.loads(row[3]), settings=json.loads(row[4]), keep=bool(found.keep)
+            found, documents=documents, settings=settings, keep=bool(found.keep), continues=bool(found.continues)
         )
     except (TypeError, ValueError) as error:
-        raise StorageDamagedError(f"The ledger's row of the thread '{row[0]}' is damaged; clear that thread.") from error
+        raise StorageDamagedError(
+            f"The ledger's row of the thread '{row[0]}' is damaged; clear that thread."
+        ) from error

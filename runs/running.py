@@ -9,27 +9,27 @@ from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
 
+from agentic_memory_bank.engines.base import Engine
+from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
+from agentic_memory_bank.nodes.kit import Clock, Executor, timestamp, utc_now
+from agentic_memory_bank.nodes.memory_bank.adapter_in import checked_documents, checked_question
+from agentic_memory_bank.runs.checkpoints import open_saver
+from agentic_memory_bank.runs.export import checked_export, lost, write_export
+from agentic_memory_bank.runs.home import Home, checked_thread, database_errors
+from agentic_memory_bank.runs.lease import lease
+from agentic_memory_bank.runs.ledger import Ledger, Run
+from agentic_memory_bank.runs.upkeep import forget
+from agentic_memory_bank.state.errors import EngineMismatchError, RunError, UnknownThreadError
+from agentic_memory_bank.state.memory_bank import MemoryBankOutput
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.embeddings import Encoder
+from agentic_memory_bank.tools.loaders import as_documents, load_all
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 from langgraph.types import Command, StateSnapshot
-
-from agentic_memory_bank.engines.base import Engine
-from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
-from agentic_memory_bank.nodes.kit import Clock, Executor, timestamp, utc_now
-from agentic_memory_bank.nodes.memory_bank.adapter_in import checked_documents, checked_question
-from agentic_memory_bank.runs.checkpoints import open_saver
-from agentic_memory_bank.runs.export import write_export
-from agentic_memory_bank.runs.home import Home, checked_thread, storage_errors
-from agentic_memory_bank.runs.lease import lease
-from agentic_memory_bank.runs.ledger import Ledger, Run
-from agentic_memory_bank.state.errors import EngineMismatchError, RunError, StorageDamagedError, UnknownThreadError
-from agentic_memory_bank.state.memory_bank import MemoryBankOutput
-from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings import Encoder
-from agentic_memory_bank.tools.loaders import as_documents, load_all
 
 Progress = Callable[[dict[str, Any]], None]
 """Called with each event of a run: `{"stage": ..., counts}` while a stage works, `{"done": stage}` after it."""
@@ -62,7 +62,8 @@ class _Parts:
     @contextmanager
     def bank(self, thread: str) -> Iterator[MemoryBank]:
         """The graph over the thread's own checkpoints and vectors."""
-        with storage_errors(self.home.checkpoints(thread)), open_saver(self.home.checkpoints(thread)) as saver:
+        self.home.make_folder(thread)
+        with database_errors(self.home.checkpoints(thread)), open_saver(self.home.checkpoints(thread)) as saver:
             yield build_memory_bank(
                 engine=self.engine,
                 embeddings=self.embeddings,
@@ -138,12 +139,15 @@ def run(
     question = checked_question(question)
     loaded = checked_documents(_loaded(documents), settings)
     thread = checked_thread(thread) if thread is not None else uuid4().hex
+    place = checked_export(export)
     parts.home.prepare()
     with lease(parts.home, thread):
         before = parts.ledger.find(thread)
         if before and before.is_unfinished:
             raise RunError(f"The thread '{thread}' has an unfinished run. Resume it, or clear it first.")
-        begun = _begin(parts, thread, question, loaded, settings, keep=keep, export=export)
+        if before is None or not before.keep:
+            parts.home.erase(thread)  # what a run that was killed while it ended left behind
+        begun = _begin(parts, thread, question, loaded, settings, before, keep=keep, export=place)
         return _drive(parts, begun, settings)
 
 
@@ -198,6 +202,12 @@ def resume(
     found = parts.ledger.get(checked_thread(thread)) if thread is not None else _latest(parts.ledger)
     with lease(parts.home, found.thread):
         found = parts.ledger.get(found.thread)
+        if not found.is_unfinished and not found.keep and not parts.home.folder(found.thread).exists():
+            forget(parts.home, parts.ledger, found.thread)
+            raise UnknownThreadError(
+                f"The run on the thread '{found.thread}' had come to its end, and its memory is erased. Ask again, or "
+                "read its export if you asked for one."
+            )
         return _drive(parts, found, Settings(**found.settings), decision)
 
 
@@ -212,10 +222,9 @@ def clear(thread: str, *, home: str | Path | None = None) -> None:
     place.prepare()
     with lease(place, checked_thread(thread)):
         ledger = Ledger(place.ledger)
-        if ledger.find(thread) is None and not place.folder(thread).exists():
+        if not ledger.knows(thread) and not place.folder(thread).exists():
             raise UnknownThreadError(f"Nothing is known of the thread '{thread}'. `memory-bank runs` lists them.")
-        place.erase(thread)
-        ledger.remove(thread)
+        forget(place, ledger, thread)
 
 
 def _parts(
@@ -233,10 +242,10 @@ def _parts(
 def _loaded(documents: Sequence[Any]) -> list[Document]:
     if isinstance(documents, (str, Path, Document, Mapping)):
         documents = [documents]
-    found: list[Document] = []
+    items: list[Any] = []
     for item in documents:
-        found += load_all([item]) if _names_a_file(item) else as_documents([item])
-    return found
+        items += load_all([item]) if _names_a_file(item) else [item]
+    return as_documents(items)
 
 
 def _names_a_file(item: object) -> bool:
@@ -257,9 +266,10 @@ def _begin(
     question: str,
     documents: Sequence[Document],
     settings: Settings,
+    before: Run | None,
     *,
     keep: bool,
-    export: str | Path | None,
+    export: Path | None,
 ) -> Run:
     """Write down what is asked before the first step is taken."""
     parts.home.make_folder(thread)
@@ -273,8 +283,9 @@ def _begin(
         engine=parts.engine_name,
         embeddings=parts.embeddings_name,
         keep=keep,
-        export=str(Path(export).absolute()) if export else None,
+        export=str(export) if export else None,
         status="running",
+        continues=before is not None and before.keep,
         created_at=now,
         updated_at=now,
     )
@@ -294,18 +305,19 @@ def _drive(parts: _Parts, begun: Run, settings: Settings, decision: str = "conti
     _check_engine(parts, begun)
     config: RunnableConfig = {"configurable": {"thread_id": begun.thread}, "recursion_limit": RECURSION_LIMIT}
     with parts.bank(begun.thread) as bank:
-        given = _what_to_do(bank.get_state(config), begun, decision)
+        snapshot = bank.get_state(config)
+        given = _what_to_do(snapshot, begun, decision)
         while given is not _NOTHING:
             _advance(parts, bank, begun, config, settings, given)
-            waiting = _pause(bank.get_state(config))
+            snapshot = bank.get_state(config)
+            waiting = _pause(snapshot)
             given = Command(resume="continue") if waiting and waiting["reason"] == "steps" else _NOTHING
-        snapshot = bank.get_state(config)
         output = _output(snapshot, begun.thread)
         if "pause" in output:
             parts.ledger.update(begun.thread, "paused", "stopped", parts.now())
             return output
-        if begun.export:
-            write_export(Path(begun.export), snapshot.values, begun.embeddings)
+        if begun.export and begun.is_unfinished:
+            write_export(Path(begun.export), begun.thread, snapshot.values, begun.embeddings)
     _end(parts, begun, output)
     return output
 
@@ -317,7 +329,8 @@ def _check_engine(parts: _Parts, begun: Run) -> None:
     ):
         if was != given:
             raise EngineMismatchError(
-                f"The run on thread '{begun.thread}' was started with the {what} '{was}', not '{given}'. Pass those again."
+                f"The run on thread '{begun.thread}' was started with the {what} '{was}', not '{given}'. Pass the same "
+                "again."
             )
 
 
@@ -327,12 +340,10 @@ def _what_to_do(snapshot: StateSnapshot, begun: Run, decision: str) -> object:
         return Command(resume=decision)
     if snapshot.tasks:
         return None
+    if snapshot.created_at is None and (begun.state != "accepted" or begun.continues):
+        raise lost(begun.thread)
     if begun.state == "accepted":
         return {"question": begun.question, "documents": begun.documents}
-    if snapshot.created_at is None:
-        raise StorageDamagedError(
-            f"The checkpoints of the thread '{begun.thread}' are lost. Clear it, and ask again or import an export."
-        )
     return _NOTHING
 
 
@@ -384,7 +395,7 @@ def _output(snapshot: StateSnapshot, thread: str) -> RunOutput:
 
 def _end(parts: _Parts, begun: Run, output: RunOutput) -> None:
     """Note the end first, then erase: killed in between, `resume` and `gc` know that nothing is lost."""
-    parts.ledger.update(begun.thread, "finished", output["status"], parts.now())
+    if begun.is_unfinished:
+        parts.ledger.update(begun.thread, "finished", output["status"], parts.now())
     if not begun.keep:
-        parts.home.erase(begun.thread)
-        parts.ledger.remove(begun.thread)
+        forget(parts.home, parts.ledger, begun.thread)

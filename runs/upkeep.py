@@ -1,11 +1,13 @@
 """Housekeeping of runs on disk: what `memory-bank gc` removes."""
 
+from contextlib import suppress
 from pathlib import Path
 
+from agentic_memory_bank.runs.export import part_of
 from agentic_memory_bank.runs.home import Home, erase_folder
-from agentic_memory_bank.runs.lease import lease
-from agentic_memory_bank.runs.ledger import Ledger
-from agentic_memory_bank.state.errors import ThreadBusyError
+from agentic_memory_bank.runs.lease import lease, locked
+from agentic_memory_bank.runs.ledger import Ledger, Run
+from agentic_memory_bank.state.errors import StorageDamagedError, ThreadBusyError, UnknownThreadError
 
 
 def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None) -> list[str]:
@@ -23,16 +25,27 @@ def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None)
     ledger = Ledger(place.ledger)
     erased: list[str] = []
     for found in ledger.all():
-        if found.keep and not found.is_unfinished or found.is_unfinished and not unfinished:
-            continue
-        try:
-            with lease(place, found.thread):
-                place.erase(found.thread)
-                ledger.remove(found.thread)
+        with suppress(ThreadBusyError, UnknownThreadError), lease(place, found.thread):
+            if _is_needless(ledger.get(found.thread), unfinished):
+                forget(place, ledger, found.thread)
                 erased.append(found.thread)
-        except ThreadBusyError:
-            continue
-    for folder in place.strays({found.thread for found in ledger.all()}):
-        erase_folder(folder)
-        erased.append(folder.name)
+    for folder in place.strays(ledger.threads()):
+        with suppress(ThreadBusyError), locked(place.lock_of(folder), "This thread"):
+            if folder in place.strays(ledger.threads()):  # nobody took the thread up before it was locked
+                erase_folder(folder)
+                erased.append(folder.name)
     return erased
+
+
+def forget(place: Home, ledger: Ledger, thread: str) -> None:
+    """Erase all of a thread, and last its row: killed in between, the row tells that something is left."""
+    with suppress(StorageDamagedError):
+        found = ledger.find(thread)
+        if found and found.export:
+            part_of(Path(found.export), thread).unlink(missing_ok=True)
+    place.erase(thread)
+    ledger.remove(thread)
+
+
+def _is_needless(found: Run, unfinished: bool) -> bool:
+    return unfinished if found.is_unfinished else not found.keep

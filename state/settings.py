@@ -38,10 +38,10 @@ class Settings(BaseSettings):
         default=4_000, ge=100, le=1_000_000, description="Token budget of the recalled memories in the prompt."
     )
     gate_english: float = Field(
-        default=0.45, ge=-1, le=1, description="Cosine from which a pair of memories is judged; English and mixed pairs."
+        default=0.4, ge=-1, le=1, description="Cosine from which a pair of memories is judged; English and mixed pairs."
     )
     gate_chinese: float = Field(
-        default=0.6, ge=-1, le=1, description="The same for two Chinese memories, where unrelated text reaches 0.6."
+        default=0.55, ge=-1, le=1, description="The same for two Chinese memories, where unrelated text reaches 0.6."
     )
     window_tokens: int = Field(
         default=32_000, ge=64, le=2_000_000, description="Window of the judge that classifies, in tokens."

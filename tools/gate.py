@@ -5,10 +5,10 @@ from typing import Final
 
 from agentic_memory_bank.tools.text import language, names_and_numbers
 
-ENGLISH_COSINE: Final = 0.45
+ENGLISH_COSINE: Final = 0.4
 """Cosine from which two English memories are judged."""
 
-CHINESE_COSINE: Final = 0.6
+CHINESE_COSINE: Final = 0.55
 """Cosine from which two Chinese memories are judged: MiniLM gives unrelated Chinese texts about as much."""
 
 MARK_SHARE: Final = 0.3

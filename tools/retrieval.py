@@ -103,7 +103,7 @@ class HybridIndex:
         """The ids of all items, oldest first."""
         return iter(list(self._slots))
 
-    # ----------------------------------------------------------------------------------------------------- writing
+    # --- writing ---------------------------------------------------------------------------------------------------
 
     def put(self, id: str, terms: Sequence[str], vector: Vector | None) -> None:
         """Add an item, or replace the one of this id.
@@ -212,7 +212,7 @@ class HybridIndex:
             if has_vector[old]:
                 self._set_vector(new, matrix[old])
 
-    # --------------------------------------------------------------------------------------------------- searching
+    # --- searching -------------------------------------------------------------------------------------------------
 
     def search(
         self,

@@ -33,7 +33,7 @@ _CJK = (
 _CJK_RUN = re.compile(f"[{_CJK}]+")
 _LATIN_WORD = re.compile(f"[^\\W\\d_{_CJK}]+")
 
-# --------------------------------------------------------------------------------------------------- cleaning, language
+# --- cleaning, language --------------------------------------------------------------------------------------------
 
 
 def _words(text: str) -> frozenset[str]:
@@ -62,7 +62,7 @@ def language(text: str) -> Literal["zh", "en"]:
     return "zh" if is_cjk(text) else "en"
 
 
-# ---------------------------------------------------------------------------------------------------------- index terms
+# --- index terms ---------------------------------------------------------------------------------------------------
 
 _FUNCTION_WORDS = """
 a about above after again against all also am among an and any are as at be because been before being below between
@@ -167,13 +167,12 @@ def _plain_number(number: str) -> str:
 
 def _stem(word: str) -> str:
     """Reduce an English word to its stem. A Snowball stemmer serves one thread at a time: each thread has its own."""
-    stemmer = getattr(_local, "stemmer", None)
-    if stemmer is None:
-        stemmer = _local.stemmer = Stemmer.Stemmer("english")
-    return stemmer.stemWord(word)
+    if not hasattr(_local, "stem"):
+        _local.stem = Stemmer.Stemmer("english").stemWord  # pyright: ignore[reportUnknownMemberType]
+    return _local.stem(word)
 
 
-# ----------------------------------------------------------------------------------------- lines, paragraphs, sentences
+# --- lines, paragraphs, sentences ----------------------------------------------------------------------------------
 
 _LINE = re.compile(r"[^\n\r\x0c\x85\u2028\u2029]*+(?:\r\n|[\n\r\x0c\x85\u2028\u2029]|\Z)")
 _INDENT = re.compile(r"\s*+")
@@ -285,13 +284,11 @@ def _after(kind: str, before: str) -> str:
 
 def _opens(kind: str, before: str, in_code: bool) -> bool | None:
     """Whether a line opens a paragraph (True), only a block (False), or goes on with the one before (None)."""
-    if in_code:
+    if in_code or before == "heading":
         return False
-    if before == "heading":
-        return False
-    if before == "blank" or kind in _OWN_PARAGRAPH:
+    if before in ("blank", "code") or kind in _OWN_PARAGRAPH:
         return True
-    return False if kind == "row" or before in ("row", "fence") else None
+    return False if "row" in (kind, before) else None
 
 
 _END = re.compile(
@@ -306,9 +303,9 @@ _NEVER_LAST = _words(
 _BEFORE_NUMBERS = _words("no nos fig figs vol vols p pp ch sec eq eqs art tab ref refs ver v")
 _SOMETIMES_LAST = _words("etc al inc ltd co corp llc jr sr dept est univ assn bros ave blvd rd hr min max ed eds")
 _STARTERS = _words(
-    "The A An It He She They We I You This That These Those There Here His Her Its Their Our My In On At By For From To "
-    "With As After Before When While If Since Although Though But And However So Yet Then Who What Why How Where Once "
-    "Not No All Some Many Most Both"
+    "The A An It He She They We I You This That These Those There Here His Her Its Their Our My In On At By For "
+    "From To With As After Before When While If Since Although Though But And However So Yet Then Who What Why "
+    "How Where Once Not No All Some Many Most Both"
 )
 
 
@@ -368,7 +365,7 @@ _TO_LAST_COMMA = re.compile(r".*[，；、：,;]", re.DOTALL)
 
 
 def _last_pause(text: str, low: int, high: int) -> int:
-    """The offset behind the last white space between two offsets, else behind the last comma, else the upper one."""
+    """The offset behind the last white space between two offsets, else the last comma, else the upper one."""
     pause = _TO_LAST_SPACE.match(text, low, high) or _TO_LAST_COMMA.match(text, low, high)
     return pause.end() if pause else high
 
@@ -401,7 +398,7 @@ def _fitting_pieces(text: str, span: Span, limit: int) -> Iterator[Span]:
             todo.extend(list(_cut(text, (low, high), max(1, (high - low + 1) // 2)))[::-1])
 
 
-# ------------------------------------------------------------------------------------------------------- size in tokens
+# --- size in tokens ------------------------------------------------------------------------------------------------
 
 _NOT_LETTERS = re.compile(r"[^A-Za-z]+")
 _SPACE_OR_LETTER = re.compile(r"[\sA-Za-z]+")
@@ -410,14 +407,14 @@ _SPACE_OR_LETTER = re.compile(r"[\sA-Za-z]+")
 def estimate_tokens(text: str) -> int:
     """Estimate how many tokens a model counts in a text, rather too many than too few.
 
-    Seven unaccented letters make two tokens (with the space after a word, four characters make one); every other visible
-    character, such as a Chinese one, a digit or a comma, is one. Joining texts never costs more than their sum.
+    Seven unaccented letters make two tokens (with the space after a word, four characters make one); every other
+    visible character, such as a Chinese one, a digit or a comma, is one. Joining texts never costs more than their sum.
     """
     letters = len(_NOT_LETTERS.sub("", text))
     return -(-2 * letters // 7) + len(_SPACE_OR_LETTER.sub("", text))
 
 
-# ---------------------------------------------------------------------------------------------------- names and numbers
+# --- names and numbers ---------------------------------------------------------------------------------------------
 
 _MONTH_NAMES = """january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sept sep|
 october oct|november nov|december dec"""
@@ -439,7 +436,7 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _QUANTITY = re.compile(
-    r"(?<![\w.])(?P<number>\d{1,2}:\d{2}(?!\d)|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    r"(?<![A-Za-z0-9_.])(?P<number>\d{1,2}:\d{2}(?!\d)|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
     r"(?: ?(?P<scale>%|percent\b|per cent\b|thousand\b|million\b|billion\b|trillion\b|[万亿]))?",
     re.IGNORECASE,
 )
@@ -465,13 +462,17 @@ def numbers_with_offsets(text: str) -> list[tuple[str, Span]]:
     """List dates, times and numbers of two digits and more in normal form, each with where it stands, in order."""
     plain = text.translate(_HALF_WIDTH)
     found = [(_iso(date), date.span()) for date in _DATE.finditer(plain)]
-    rest = _IDENTIFIER.sub(_blank, _DATE.sub(_blank, plain))
+    rest = _IDENTIFIER.sub(_blank_identifier, _DATE.sub(_blank, plain))
     found += [(number, match.span()) for match in _QUANTITY.finditer(rest) if (number := _quantity(match))]
     return sorted(found, key=lambda item: item[1])
 
 
 def _blank(match: re.Match[str]) -> str:
     return " " * len(match[0])
+
+
+def _blank_identifier(word: re.Match[str]) -> str:
+    return _blank(word) if any(map(str.isdigit, word[0])) else word[0]
 
 
 def _iso(date: re.Match[str]) -> str:
@@ -516,10 +517,16 @@ def _sentence_words(text: str, start: int, end: int) -> Iterator[tuple[str, str]
     shouted = sum(match[0].isupper() for match in matches) * 2 > len(matches) > 2
     for position, match in enumerate(matches):
         word = match[0]
-        folded = "".join(_PART.split(_fold(word))).casefold()
+        folded = _joined(word)
         if not word[0].isdigit() and folded not in _NO_NAMES:
             followed = position + 1 < len(matches) and matches[position + 1][0][:1].isupper()
             yield folded, _writing(word, position == 0 and not followed, shouted)
+
+
+@lru_cache(maxsize=1 << 14)
+def _joined(word: str) -> str:
+    """A name without its joints, case and accents."""
+    return "".join(_PART.split(_fold(word))).casefold()
 
 
 def _writing(word: str, first: bool, shouted: bool) -> str:

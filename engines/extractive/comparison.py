@@ -59,7 +59,7 @@ class Comparison:
     score: float
 
 
-def compare(a: str, b: str, cosine: float, *, merge_cosine: float = 0.83, merge_share: float = 0.7) -> Comparison:
+def compare(a: str, b: str, cosine: float, *, merge_cosine: float = 0.8, merge_share: float = 0.7) -> Comparison:
     """Judges how two texts relate; the same answer whichever comes first.
 
     Args:
@@ -78,7 +78,7 @@ def compare(a: str, b: str, cosine: float, *, merge_cosine: float = 0.83, merge_
         return _same(a, b, 1.0)
     if _other_bearer(first, second) and _shared(first, second) < _NEAR_COPY:
         return _nothing(a, b)
-    pairs = list(_paired(first, second))
+    pairs = list(_paired(_distinct(first), _distinct(second)))
     found = _clash(pairs, _same_lead(first, second), min(len(first), len(second)) > _LONG_TEXT) or _copy_clash(
         first, second
     )
@@ -86,6 +86,13 @@ def compare(a: str, b: str, cosine: float, *, merge_cosine: float = 0.83, merge_
         return _conflict(a, b, *found)
     likeness = _likeness(first, second, pairs, cosine, merge_cosine, merge_share)
     return _same(a, b, likeness) if likeness > 0 else _nothing(a, b)
+
+
+def _distinct(sentences: Sequence[Sentence]) -> list[Sentence]:
+    """The sentences without repetitions."""
+    return list({tuple(unit.key for unit in sentence.units): sentence for sentence in reversed(sentences)}.values())[
+        ::-1
+    ]
 
 
 def _paired(first: Sequence[Sentence], second: Sequence[Sentence]) -> Iterator[tuple[Sentence, Sentence]]:

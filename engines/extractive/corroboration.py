@@ -1,6 +1,7 @@
 """Settles a contradiction by all raw entries: how many independent sources say which, and what corrects what."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -12,6 +13,9 @@ from agentic_memory_bank.engines.extractive.values import Value, agree, values_o
 
 _TOPIC_SHARE: Final = 0.5
 _COPY_SHARE: Final = 0.9
+"""Share of their words (Dice) from which one text counts as a copy of another."""
+_COPY_OVERLAP: Final = _COPY_SHARE / (2 - _COPY_SHARE)
+"""Least share of its own words that a text finds in a copy of it."""
 _LATIN: Final = re.compile(r"[a-z]+")
 
 
@@ -124,7 +128,10 @@ def corroborate(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> Verdic
 def _statements(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> Iterator[_Statement]:
     topics = [_topic(claim) for claim in claims]
     shared = topics[0].intersection(*topics[1:]) if topics else frozenset[str]()
+    words = _named_words(claims)
     for entry in evidence:
+        if words and not any(word in entry.text.lower() for word in words):
+            continue
         parsed = sentences_of(entry.text)
         named = frozenset(name for sentence in parsed for name in sentence.names)
         for sentence in parsed:
@@ -136,6 +143,20 @@ def _statements(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> Iterat
             )
             if states and not sentence.question:
                 yield _statement(entry, sentence, _decided(states, claims), claims)
+
+
+def _named_words(claims: Sequence[Claim]) -> frozenset[str]:
+    """The names that claims share, as written: an entry without any of them cannot speak of their subject."""
+    shared = [
+        frozenset(
+            claim.text[unit.start : unit.end].lower()
+            for part in sentences_of(claim.text)
+            for unit in part.units
+            if unit.kind == "name"
+        )
+        for claim in claims
+    ]
+    return shared[0].intersection(*shared[1:]) if shared else frozenset()
 
 
 def _quoted(entry: Evidence, sentence: Sentence, claim: Claim) -> bool:
@@ -237,23 +258,36 @@ def _has_word(entry: Evidence, sentence: Sentence, words: frozenset[str]) -> boo
 
 def _independent(statements: Sequence[_Statement], index: int) -> int:
     """How many sources state a claim's value; a source counts once, and so do texts copied from one another."""
-    groups: list[list[Evidence]] = []
-    for statement in statements:
-        if statement.backs != index:
-            continue
-        joined = [group for group in groups if any(_dependent(statement.evidence, member) for member in group)]
-        groups = [group for group in groups if group not in joined]
-        groups.append([statement.evidence, *(member for group in joined for member in group)])
-    return len(groups)
+    backing = [statement.evidence for statement in statements if statement.backs == index]
+    leaders: dict[str, str] = {}
+    for first, second in _dependent(backing):
+        leaders[_leader(leaders, first)] = _leader(leaders, second)
+    return len({_leader(leaders, entry.source) for entry in backing})
 
 
-def _dependent(first: Evidence, second: Evidence) -> bool:
-    return first.source == second.source or _copied(first.text, second.text)
+def _leader(leaders: dict[str, str], source: str) -> str:
+    while leaders.get(source, source) != source:
+        source = leaders[source]
+    return source
 
 
-def _copied(first: str, second: str) -> bool:
-    left, right = _keys(first), _keys(second)
-    return 2 * len(left & right) >= _COPY_SHARE * (len(left) + len(right))
+def _dependent(entries: Sequence[Evidence]) -> Iterator[tuple[str, str]]:
+    """Pairs of sources of which one has copied from the other.
+
+    Two texts that share nine tenths of their words share one of the rarest fifth of them: only such pairs are compared.
+    """
+    texts = {entry.text: entry.source for entry in entries}
+    yield from ((entry.source, texts[entry.text]) for entry in entries)
+    keys = {text: _keys(text) for text in texts}
+    spread = Counter(key for found in keys.values() for key in found)
+    seen: dict[str, list[str]] = {}
+    for text, found in keys.items():
+        rarest = sorted(found, key=lambda key: (spread[key], key))[: len(found) - int(_COPY_OVERLAP * len(found)) + 1]
+        for other in dict.fromkeys(earlier for key in rarest for earlier in seen.get(key, ())):
+            if 2 * len(found & keys[other]) >= _COPY_SHARE * (len(found) + len(keys[other])):
+                yield texts[text], texts[other]
+        for key in rarest:
+            seen.setdefault(key, []).append(text)
 
 
 def _most(counts: Sequence[int]) -> int | None:

@@ -32,6 +32,7 @@ from agentic_memory_bank.engines.base import (
 )
 from agentic_memory_bank.engines.extractive import corroboration, quoting, segmentation, summary
 from agentic_memory_bank.engines.extractive.comparison import compare
+from agentic_memory_bank.engines.extractive.values import values_of
 from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.embeddings import Encoder
 from agentic_memory_bank.tools.memory_index import PASSAGE_TOKENS
@@ -109,8 +110,17 @@ class ExtractiveEngine:
         return Step("answer", doc["goal"])
 
     def validate(self, disputes: Sequence[Dispute]) -> list[Finding]:
-        """Decide by corroboration: how many independent sources say which, and which is newer."""
-        return [_validated(dispute) for dispute in disputes]
+        """Decide by corroboration: how many independent sources say which, and what corrects what.
+
+        Disputes over the same two values are one question: the one whose wording finds most evidence speaks for all.
+        """
+        verdicts = [_verdict(dispute) for dispute in disputes]
+        speaking: dict[frozenset[str], int] = {}
+        for number, dispute in enumerate(disputes):
+            best = speaking.setdefault(_question(dispute), number)
+            if _weight(verdicts[number]) > _weight(verdicts[best]):
+                speaking[_question(dispute)] = number
+        return [_finding(d, disputes[best], verdicts[best]) for d in disputes for best in [speaking[_question(d)]]]
 
     def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
         """Answer with the sentences that fit the question best, word for word."""
@@ -122,9 +132,7 @@ class ExtractiveEngine:
             own = vectors[offset : offset + len(spans)]
             rows.append(quoting.Passage(str(number), passage.text, passage.score, tuple(spans), own))
             offset += len(spans)
-        quotes = [
-            Quote(int(q.passage), (q.start, q.end)) for q in quoting.quotes(question, vectors[0], rows)
-        ]
+        quotes = [Quote(int(q.passage), (q.start, q.end)) for q in quoting.quotes(question, vectors[0], rows)]
         text = "\n".join(passages[q.passage].text[q.span[0] : q.span[1]].strip() for q in quotes)
         return Answer(text, tuple(quotes), _first_sentences(text, 2))
 
@@ -235,27 +243,48 @@ def _inherited(neighbours: Sequence[Memory], keywords: Sequence[str]) -> dict[st
     return updates
 
 
-def _validated(dispute: Dispute) -> Finding:
+def _verdict(dispute: Dispute) -> corroboration.Verdict:
     claims = [corroboration.Claim(q, v, dispute.kind) for q, v in zip(dispute.quotes, dispute.values, strict=True)]
     shown = [
         corroboration.Evidence(str(number), evidence.source, evidence.text, evidence.date)
         for number, evidence in enumerate(dispute.evidence)
     ]
-    verdict = corroboration.corroborate(claims, shown)
-    decisive = [verdict.reconciled] if verdict.reconciled else [s for own in verdict.support for s in own]
-    if verdict.outcome == "holds" and verdict.winner is not None:
-        decisive = list(verdict.support[verdict.winner])
+    return corroboration.corroborate(claims, shown)
+
+
+def _question(dispute: Dispute) -> frozenset[str]:
+    """What a dispute is about: its values, however they are written."""
+    return frozenset(_plain(value) for value in dispute.values)
+
+
+def _plain(value: str) -> str:
+    found = values_of(value)
+    if not found:
+        return value.casefold().strip()
+    first = found[0]
+    return str(first.date if first.kind == "date" else (first.amount, first.unit))
+
+
+def _weight(verdict: corroboration.Verdict) -> int:
+    return sum(len({s.entry_id for s in own}) for own in verdict.support)
+
+
+def _finding(dispute: Dispute, spoken: Dispute, verdict: corroboration.Verdict) -> Finding:
+    """A verdict in terms of a dispute: the same values may be claimed in another order."""
+    winner = None
+    if verdict.winner is not None:
+        right = _plain(spoken.values[verdict.winner])
+        winner = next(position for position, value in enumerate(dispute.values) if _plain(value) == right)
+    decisive = [support for own in verdict.support for support in own]
     statement = ""
     if verdict.reconciled:
-        told = dispute.evidence[int(verdict.reconciled.entry_id)]
+        told = spoken.evidence[int(verdict.reconciled.entry_id)]
         statement = told.text[verdict.reconciled.start : verdict.reconciled.end].strip()
-    return Finding(
-        verdict.outcome,
-        verdict.winner,
-        statement,
-        verdict.reason,
-        tuple(_evidence_span(dispute.evidence[int(s.entry_id)], (s.start, s.end)) for s in decisive),
-    )
+        decisive = [verdict.reconciled]
+    elif verdict.winner is not None:
+        decisive = list(verdict.support[verdict.winner])
+    spans = (_evidence_span(spoken.evidence[int(s.entry_id)], (s.start, s.end)) for s in decisive)
+    return Finding(verdict.outcome, winner, statement, verdict.reason, tuple(dict.fromkeys(spans)))
 
 
 def _evidence_span(evidence: Evidence, span: Span) -> EvidenceSpan:
@@ -275,6 +304,3 @@ def _readable(passage: Passage) -> list[Span]:
 def _first_sentences(text: str, count: int) -> str:
     spans = sentences(text)[:count]
     return text[: spans[-1][1]].strip() if spans else ""
-
-
-

@@ -18,9 +18,10 @@ def stem(word: str) -> str:
 
 def _stemmer() -> Any:
     """The stemmer of this thread: one of them serves one thread at a time."""
-    if not hasattr(_local, "stemmer"):
-        _local.stemmer = Stemmer.Stemmer("english")
-    return _local.stemmer
+    stemmer = getattr(_local, "stemmer", None)
+    if stemmer is None:
+        stemmer = _local.stemmer = Stemmer.Stemmer("english")  # pyright: ignore[reportUnknownMemberType]
+    return stemmer  # pyright: ignore[reportUnknownVariableType]
 
 
 def _words(text: str) -> frozenset[str]:

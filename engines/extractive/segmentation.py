@@ -1,10 +1,11 @@
 """Where the topic of a text changes, and which of its parts belong together, from vectors and shared words.
 
-Each unit (sentence, turn or paragraph) is compared with the units near it: cosine of their vectors, and cosine of their
-rarity-weighted terms. A dynamic programme then picks the consecutive segments whose units are most alike inside; a price
-per segment decides how many there are. Time and memory grow linearly with the number of units.
+Each unit (sentence, turn or paragraph) is compared with the units near it: cosine of their vectors, and cosine of
+their rarity-weighted terms. A dynamic programme then picks the consecutive segments whose units are most alike inside;
+a price per segment decides how many there are. Time and memory grow linearly with the number of units.
 
-The two numbers that matter, `_PRICE` and `_APART`, were chosen on joined texts, dialogues and meetings, English and Chinese.
+The two numbers that matter, `_PRICE` and `_APART`, were chosen on joined texts, dialogues and meetings, English and
+Chinese.
 """
 
 import hashlib
@@ -12,13 +13,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.tools.text import estimate_tokens, is_cjk, tokenize
 
@@ -32,6 +32,9 @@ _LONGEST: Final = 64
 
 _LEXICAL: Final = 0.4
 """Weight of shared words in the likeness of two units; vectors have the rest."""
+
+_WORDS_ALONE: Final = 4.0
+"""How much more shared words count where there are no vectors, so that the other numbers keep their meaning."""
 
 _PRICE: Final = 0.25
 """What each further segment costs, in units of mean likeness."""
@@ -68,7 +71,7 @@ def segment(units: Sequence[str], vectors: Array) -> list[int]:
 
     Args:
         units: The sentences, turns or paragraphs of a text, in order.
-        vectors: One L2-normalised row for each of them.
+        vectors: One L2-normalised row for each of them; zeros, where there are none, leave it to the words alone.
 
     Returns:
         How many units each segment holds, in order; the lengths add up to the number of units.
@@ -92,7 +95,7 @@ def topics(
 
     Args:
         units: The sentences, turns or paragraphs of a text, in order.
-        vectors: One L2-normalised row for each of them.
+        vectors: One L2-normalised row for each of them; zeros, where there are none, leave it to the words alone.
         max_tokens: Largest topic of more than one unit, in estimated tokens; a heading and what it heads may exceed it.
         same_topic: Cosine from which segments that stand apart are put together; more than 1 keeps them apart.
 
@@ -134,6 +137,9 @@ class _Likeness:
     def __init__(self, units: Sequence[str], vectors: Array) -> None:
         self._vectors = vectors
         self._words = _word_vectors(units)
+        self._cosine_weight, self._word_weight = 1 - _LEXICAL, _LEXICAL
+        if not vectors.any():
+            self._cosine_weight, self._word_weight = 0.0, _WORDS_ALONE
         self._floors = np.array([_CHINESE_FLOOR if is_cjk(unit) else 0.0 for unit in units], np.float32)
 
     def __len__(self) -> int:
@@ -143,20 +149,20 @@ class _Likeness:
         """The likeness of the units `low` up to `high` to another one."""
         floors = np.minimum(self._floors[low:high], self._floors[other])
         cosines = (self._vectors[low:high] @ self._vectors[other] - floors) / (1 - floors)
-        return (1 - _LEXICAL) * cosines + _LEXICAL * (self._words[low:high] @ self._words[other])
+        return self._cosine_weight * cosines + self._word_weight * (self._words[low:high] @ self._words[other])
 
 
 def _word_vectors(units: Sequence[str]) -> Array:
-    """Normalised term vectors, folded into few dimensions by a hash; a term counts more the fewer units it stands in."""
+    """Normalised term vectors, hashed into few dimensions; a term counts more the fewer units it stands in."""
     terms = [tokenize(unit) for unit in units]
     frequency = Counter(term for of_unit in terms for term in set(of_unit))
-    words = np.zeros((len(units), _SLOTS), np.float32)
+    words: Array = np.zeros((len(units), _SLOTS), np.float32)
     for row, of_unit in zip(words, terms, strict=True):
         for term in of_unit:
             slot, sign = _slot(term)
             row[slot] += sign * np.log1p(len(units) / frequency[term])
     lengths = np.linalg.norm(words, axis=1, keepdims=True)
-    return words / np.where(lengths > 0, lengths, 1)
+    return (words / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -166,7 +172,7 @@ def _slot(term: str) -> tuple[int, int]:
 
 
 def _prices(units: Sequence[str]) -> list[float]:
-    """What it costs to end a segment with each unit: nothing where a heading follows, and never is it done behind one."""
+    """What it costs to end a segment with each unit: nothing before a heading, and more than all else behind one."""
     headings = [_HEADING.match(unit) for unit in units]
     prices = [0.0 if following else _PRICE for following in headings[1:]]
     return [
@@ -276,9 +282,9 @@ class _Group:
     def __add__(self, later: "_Group") -> "_Group":
         return _Group(self.units + later.units, self.size + later.size, self.vector + later.vector)
 
+    @cached_property
     def direction(self) -> Array:
-        length = np.linalg.norm(self.vector)
-        return self.vector / length if length > 0 else self.vector
+        return self.vector / max(float(np.linalg.norm(self.vector)), 1e-9)
 
 
 def _join_short(groups: Sequence[_Group], max_tokens: int) -> list[_Group]:
@@ -305,8 +311,8 @@ def _goes_back(group: _Group, before: _Group | None, after: _Group | None, max_t
         return False
     if not after or after.size + group.size > max_tokens:
         return True
-    direction = group.direction()
-    return bool(direction @ before.direction() >= direction @ after.direction())
+    direction = group.direction
+    return bool(direction @ before.direction >= direction @ after.direction)
 
 
 def _join_alike(groups: Sequence[_Group], max_tokens: int, same_topic: float) -> list[_Group]:
@@ -314,14 +320,12 @@ def _join_alike(groups: Sequence[_Group], max_tokens: int, same_topic: float) ->
     joined: list[_Group] = []
     for group in groups:
         recent = joined[-_REACH_BACK:]
-        direction = group.direction()
-        cosines = np.array([other.direction() @ direction if _fit(group, other, max_tokens) else -1.0 for other in recent])
-        if len(cosines) and cosines.max() >= same_topic:
+        direction = group.direction
+        cosines = np.array(
+            [other.direction @ direction if group.size + other.size <= max_tokens else -1.0 for other in recent]
+        )
+        if recent and cosines.max() >= same_topic:
             joined[len(joined) - len(recent) + int(cosines.argmax())] += group
         else:
             joined.append(group)
     return joined
-
-
-def _fit(group: _Group, other: _Group, max_tokens: int) -> bool:
-    return group.size + other.size <= max_tokens

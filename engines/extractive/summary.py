@@ -1,7 +1,7 @@
 """What a text is about, in its own words: central sentences, keywords, and one short sentence of context.
 
-Nothing is written, everything is selected. A term weighs more the oftener the text uses it and the fewer other texts do;
-names, numbers and dates weigh more still, since a memory without them answers little. No vectors are needed.
+Nothing is written, everything is selected. A term weighs more the oftener the text uses it and the fewer other texts
+do; names, numbers and dates weigh more still, since a memory without them answers little. No vectors are needed.
 """
 
 import math
@@ -36,7 +36,7 @@ _FACT: Final = 0.15
 _FIRST: Final = 1.3
 """How much more the first sentence weighs: it names the subject that later ones take for granted."""
 
-_ASKING: Final = 0.6
+_ASKING: Final = 0.4
 """How much less a question weighs: it states nothing."""
 
 _TOLD: Final = 0.4
@@ -70,7 +70,7 @@ def summarize(
         sentences: The spans of its sentences, in order.
         background: In how many texts of the whole input each index term stands; without it all are equally rare.
         ratio: The share of the text to aim at, in tokens.
-        max_tokens: Largest summary, in estimated tokens; only a text of one or two sentences, or of none shorter, exceeds it.
+        max_tokens: Largest summary, in estimated tokens; one or two sentences, or a single one of many too long, exceed it.
 
     Returns:
         The spans of the selected sentences in text order: all of one or two, 30 to 50 % of more; none of a blank text.
@@ -167,26 +167,26 @@ def _substance(row: _Row, weights: Mapping[str, float]) -> float:
 _HAN: Final = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _PIECE: Final = re.compile(f"[{_HAN}]+|[^\\W_{_HAN}]+(?:(?:[-.'’&]|_+)[^\\W_{_HAN}]+)*(?:\\+\\+|#)?")
 _TITLE: Final = re.compile(f"《([^《》\n]{{2,40}})》|([{_HAN}]{{1,8}}(?:·[{_HAN}]{{1,8}})+)")
-_INSIDE_NAMES: Final = frozenset("of the de la van von der del and &".split())
+_INSIDE_NAMES: Final = frozenset(("of", "the", "de", "la", "van", "von", "der", "del", "and", "&"))
 _LONGEST_NAME: Final = 5
-_LIGHT: Final = frozenset(
-    "able actually also always away bit come coming could day days definitely done even everything feel find first get gets "
-    "getting give go goes going good got great guess guys happen hello help hey hi keep kind know last least let like little "
-    "long look looking lot lots love made make makes making maybe mean much need never new nice nothing often ok okay old one "
-    "part people put really right said say saying says see seem seen several someone something soon still stuff sure take "
-    "taken tell thank thanks thing things think thought time times today told took try trying two use used using usually want "
-    "wanted way week weeks welcome well went work wow yeah year years yep yes yesterday yet".split()
-)
-"""English words of the open classes that are too common to name what a text is about."""
-
-_LIGHT_CHINESE: Final = frozenset("时候 情况 问题 东西 部分 方面 事情 时间 地方 之一 一个 一些 今天 明天 昨天 现在 以后 以前 其中 目前 当时 大家 朋友".split())
+_COMMON_WORDS: Final = """
+    able actually also always away bit come coming could day days definitely done even everything feel find first get gets
+    getting give go goes going good got great guess guys happen hello help hey hi keep kind know last least let like little
+    long look looking lot lots love made make makes making maybe mean much need never new nice nothing often ok okay old
+    one part people put really right said say saying says see seem seen several someone something soon still stuff sure
+    take taken tell thank thanks thing things think thought time times today told took try trying two use used using
+    usually want wanted way week weeks welcome well went work wow yeah year years yep yes yesterday yet
+    时候 情况 问题 东西 部分 方面 事情 时间 地方 之一 一个 一些 今天 明天 昨天 现在 以后 以前 其中 目前 当时 大家 朋友
+"""
+_LIGHT: Final = frozenset(_COMMON_WORDS.split())
+"""Words of the open classes that are too common to name what a text is about."""
 
 
 @dataclass
 class _Candidate:
-    """A word or phrase that may become a keyword: how it is written, how often, where first, and what it weighs for its kind."""
+    """A word or phrase that may become a keyword: how it is written and how often, where first, and the weight of its kind."""
 
-    written: Counter[str] = field(default_factory=Counter)
+    written: Counter[str] = field(default_factory=Counter[str])
     first: int = 0
     kind: float = 1.0
 
@@ -246,7 +246,7 @@ _REPEATED: Final = 1.25
 """The kind of a phrase, or unknown Chinese word, that counts only when it comes again."""
 
 
-def _spoken(text: str, start: int, end: int, names: frozenset[str] | set[str]) -> Iterator[tuple[str, int, float]]:
+def _spoken(text: str, start: int, end: int, names: set[str]) -> Iterator[tuple[str, int, float]]:
     """Yield the candidates in a sentence: surface, offset and weight of their kind."""
     for title in _TITLE.finditer(text, start, end):
         group = 1 if title[1] else 2
@@ -272,14 +272,12 @@ def _is_light(word: str) -> bool:
     return len(word) < 2 or folded in _LIGHT or folded in STOP_WORDS or folded.replace(".", "").isdigit() or "'" in word
 
 
-def _is_name(word: str, names: frozenset[str] | set[str]) -> bool:
+def _is_name(word: str, names: set[str]) -> bool:
     bare = re.sub(r"[-.&_’]+", "", word).casefold()
     return word.casefold() in names or bare in names
 
 
-def _names_of_words(
-    text: str, words: Sequence[tuple[str, int]], names: frozenset[str] | set[str]
-) -> Iterator[tuple[str, int, float]]:
+def _names_of_words(text: str, words: Sequence[tuple[str, int]], names: set[str]) -> Iterator[tuple[str, int, float]]:
     """Runs of two and more capitalised words, with small words between them."""
     run: list[tuple[str, int]] = []
     for word, offset in [*words, ("", -1)]:
@@ -291,9 +289,7 @@ def _names_of_words(
             run.append((word, offset))
 
 
-def _named(
-    text: str, run: list[tuple[str, int]], names: frozenset[str] | set[str]
-) -> Iterator[tuple[str, int, float]]:
+def _named(text: str, run: list[tuple[str, int]], names: set[str]) -> Iterator[tuple[str, int, float]]:
     while run and run[-1][0] in _INSIDE_NAMES:
         run = run[:-1]
     if len(run) > 1 and any(_is_name(word, names) for word, _ in run):
@@ -304,7 +300,12 @@ def _named(
 def _pairs_of_words(text: str, words: Sequence[tuple[str, int]]) -> Iterator[tuple[str, int, float]]:
     """Two content words side by side, a keyword when they come again."""
     for (word, offset), (following, after) in zip(words, words[1:], strict=False):
-        if after == offset + len(word) + 1 and text[after - 1] == " " and not _is_light(word) and not _is_light(following):
+        if (
+            after == offset + len(word) + 1
+            and text[after - 1] == " "
+            and not _is_light(word)
+            and not _is_light(following)
+        ):
             yield text[offset : after + len(following)], offset, _REPEATED
 
 
@@ -316,7 +317,7 @@ _CHINESE_PLAIN: Final = frozenset(
 )
 """Chinese characters that stand between words rather than inside unknown names."""
 
-_NOUNS: Final = frozenset("n nr ns nt nz nrt nrfg nw vn an i j l eng g".split())
+_NOUNS: Final = frozenset(("n", "nr", "ns", "nt", "nz", "nrt", "nrfg", "nw", "vn", "an", "i", "j", "l", "eng", "g"))
 _UNKNOWN: Final = -18.0
 _LONGEST_WORD: Final = 8
 
@@ -332,7 +333,7 @@ def _chinese_candidates(run: str, offset: int) -> Iterator[tuple[str, int, float
             if 2 <= len(unknown) <= 4:
                 yield unknown, offset + position - len(unknown), _REPEATED
             unknown = ""
-        if len(word) > 1 and word in nouns and word not in _LIGHT_CHINESE:
+        if len(word) > 1 and word in nouns and word not in _LIGHT:
             yield word, offset + position, 1.0
         position += len(word)
 
@@ -396,7 +397,9 @@ def context(text: str, sentences: Sequence[Span], keywords: Sequence[str]) -> st
     stated = [row for row in rows if not row.is_heading] or rows
     if not stated:
         return ""
-    weights = {term: 1 / (1 + rank) for rank, keyword in reversed(list(enumerate(keywords))) for term in tokenize(keyword)}
+    weights = {
+        term: 1 / (1 + rank) for rank, keyword in reversed(list(enumerate(keywords))) for term in tokenize(keyword)
+    }
     best = max(range(len(stated)), key=lambda i: (_aboutness(stated[i], weights, i), -i))
     return _clause(stated[best].text)
 

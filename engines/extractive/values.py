@@ -120,20 +120,20 @@ _DATE_PATTERNS: Final = tuple(
     )
 )
 _NUMBER: Final = re.compile(
-    r"(?<![A-Za-z0-9_.])(?<![A-Za-z]-)(?P<currency>US\$|[$€£¥￥])?\s?(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)"
-    r"(?:(?P<ordinal>st|nd|rd|th)\b|\s?(?P<suffix>thousand|million|billion|trillion|dozen|hundred|bn|mn|k|万亿|千万|百万|万|亿|千)(?![a-z])|(?P<joined>m)(?![a-z0-9])(?=\s+(?:people|users|dollars)))?",
+    r"(?<![A-Za-z0-9_.])(?<![A-Za-z]-)(?P<currency>US\$|[$€£¥￥])?\s{0,4}(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)"
+    r"(?:(?P<ordinal>st|nd|rd|th)\b|\s{0,4}(?P<suffix>thousand|million|billion|trillion|dozen|hundred|bn|mn|k|万亿|千万|百万|万|亿|千)(?![a-z])|(?P<joined>m)(?![a-z0-9])(?=\s+(?:people|users|dollars)))?",
     re.IGNORECASE,
 )
 _HAN_NUMBER: Final = re.compile(r"第?[零〇一二两三四五六七八九十百千万亿]+")
 _NUMBER_WORD: Final = "|".join(sorted((*_CARDINALS, *_ALL_ORDINALS), key=len, reverse=True))
 _WORD: Final = re.compile(rf"(?:{_NUMBER_WORD})(?:-(?:{_NUMBER_WORD}))*\b|[A-Za-z]+", re.IGNORECASE)
-_AFTER: Final = re.compile(r"[\s-]{0,2}(?P<unit>%|°\s?[CF]|℃|℉|[A-Za-z]+2?)")
-_COUNTED: Final = re.compile(r"[\s-]{0,2}((?:[A-Za-z][\w'’-]*\s+){0,2}?)([A-Za-z][\w'’-]*)")
+_AFTER: Final = re.compile(r"(?:\s{0,4}|-)(?P<unit>%|°\s?[CF]|℃|℉|[A-Za-z]+2?)")
+_COUNTED: Final = re.compile(r"(?:\s{0,4}|-)((?:[A-Za-z][\w'’-]*\s+){0,2}?)([A-Za-z][\w'’-]*)")
 _NOT_COUNTED: Final = frozenset(
     _numbered(
         """
-        the a an of in on at to from by for with and or as is are was were be been has have had who which that than it its
-        his her their after before until when while but not
+        the a an of in on at to from by for with and or as is are was were be been has have had who which that than it
+        its his her their after before until when while but not
         """,
         0,
     )
@@ -345,9 +345,7 @@ def _unit(text: str, end: int) -> tuple[str, float, int, bool]:
     after = _AFTER.match(text, end)
     if after:
         word = after.group("unit").lower().replace(" ", "")
-        if word in _UNITS and not (
-            word in {"in", "t", "g", "m"} and text[end : end + 1].isspace() and after.end() - end > 2
-        ):
+        if word in _UNITS:
             return *_UNITS[word], after.end(), True
     counted = _COUNTED.match(text, end)
     return (_head_noun(counted), 1.0, end, False) if counted else ("", 1.0, end, False)

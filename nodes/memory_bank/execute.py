@@ -11,8 +11,8 @@ from agentic_memory_bank.prompts.enhanced import render
 from agentic_memory_bank.state.errors import ToolError
 from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.state.interaction_tree import Anchor, text_of
-from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Outcome, Result
-from agentic_memory_bank.state.query_graph import Contradiction
+from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Outcome, Result, Source
+from agentic_memory_bank.state.query_graph import Claim, Conflict
 from agentic_memory_bank.state.settings import Settings
 
 EVIDENCE_PER_CLAIM = 12
@@ -68,21 +68,43 @@ def _read(state: MemoryBankState, task: Task, kit: Kit) -> Result:
         for item, anchor in shown
     ]
     said = kit.engine.answer(state["insight_doc"]["goal"], passages) if passages else Answer("", (), "")
-    sources = []
+    sources: list[Source] = []
+    answer = said.text
     for quote in said.quotes:
         item, anchor = shown[quote.passage]
         start = anchor["start"] + quote.span[0]
         place: Anchor = {**anchor, "start": start, "end": start + quote.span[1] - quote.span[0]}
         sources.append(citation(state, place, item["node"]))
+    for claim in _other_side(state, sources):
+        sources.append(citation(state, claim["anchor"], claim["node"]))
+        answer += f"\n{claim['quote']}"
     return {
         "task": task["id"],
         "status": "success",
         "learned": said.learned if sources else "Memory holds nothing that answers the question.",
-        "answer": said.text if sources else "",
+        "answer": answer if sources else "",
         "sources": sources,
         "entries": [],
         "verdict": None,
     }
+
+
+def _other_side(state: MemoryBankState, sources: list[Source]) -> list[Claim]:
+    """The claims that contradict what is quoted while it is open which is right: an answer shows both, or it misleads."""
+    disputed = [c for c in state.get("query_graph", {}).get("conflicts", {}).values() if c["status"] != "settled"]
+    others: dict[str, Claim] = {}
+    for contradiction in (c for conflict in disputed for c in conflict["contradictions"]):
+        quoted = [claim for claim in contradiction["claims"] if _is_quoted(claim["anchor"], sources)]
+        if quoted and contradiction.get("outcome", "inconclusive") == "inconclusive":
+            rest = [claim for claim in contradiction["claims"] if claim not in quoted]
+            others.update((claim["quote"], claim) for claim in rest)
+    return list(others.values())
+
+
+def _is_quoted(anchor: Anchor, sources: list[Source]) -> bool:
+    return any(
+        s["entry"] == anchor["entry"] and s["start"] < anchor["end"] and anchor["start"] < s["end"] for s in sources
+    )
 
 
 def _inside(outer: Anchor, inner: Anchor) -> tuple[int, int] | None:
@@ -94,8 +116,7 @@ def _inside(outer: Anchor, inner: Anchor) -> tuple[int, int] | None:
 def _validated(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: Kit) -> Result:
     """Let the engine decide each contradiction of the conflict by the raw text of all sources."""
     conflict = state["query_graph"]["conflicts"][task["conflict"] or ""]
-    disputes = [_dispute(state, runtime, c, kit) for c in conflict["contradictions"]]
-    found = kit.engine.validate(disputes)
+    found = kit.engine.validate(_disputes(state, runtime, conflict, kit))
     outcomes: list[Outcome] = [
         {
             "outcome": f.outcome,
@@ -117,20 +138,28 @@ def _validated(state: MemoryBankState, runtime: Runtime[Settings], task: Task, k
     }
 
 
-def _dispute(state: MemoryBankState, runtime: Runtime[Settings], contradiction: Contradiction, kit: Kit) -> Dispute:
-    """A contradiction with the claims' own passages and whatever else in memory speaks of the same."""
+def _disputes(state: MemoryBankState, runtime: Runtime[Settings], conflict: Conflict, kit: Kit) -> list[Dispute]:
+    """The contradictions of a conflict, each with all that memory holds on any of them, so that none is judged apart."""
     index, settings = kit.index(state, runtime), Settings.of(runtime)
     index.follow(state["query_graph"], state["interaction_tree"])
-    anchors = {_place(claim["anchor"]): claim["anchor"] for claim in contradiction["claims"]}
-    for claim in contradiction["claims"]:
-        for _, _, anchor in index.search_passages(claim["quote"], EVIDENCE_PER_CLAIM, settings):
-            anchors.setdefault(_place(anchor), anchor)
-    return Dispute(
-        kind=contradiction["kind"],
-        quotes=tuple(claim["quote"] for claim in contradiction["claims"]),
-        values=tuple(claim["value"] for claim in contradiction["claims"]),
-        evidence=tuple(_evidence(state, anchor) for anchor in anchors.values()),
-    )
+    claims = [claim for contradiction in conflict["contradictions"] for claim in contradiction["claims"]]
+    found: dict[tuple[str, int, int], Anchor] = {}
+    for quote in dict.fromkeys(claim["quote"] for claim in claims):
+        for _, _, anchor in index.search_passages(quote, EVIDENCE_PER_CLAIM, settings):
+            found.setdefault(_place(anchor), anchor)
+    for claim in claims:
+        if not any(_inside(anchor, claim["anchor"]) for anchor in found.values()):
+            found[_place(claim["anchor"])] = claim["anchor"]
+    evidence = tuple(_evidence(state, anchor) for anchor in found.values())
+    return [
+        Dispute(
+            kind=contradiction["kind"],
+            quotes=tuple(claim["quote"] for claim in contradiction["claims"]),
+            values=tuple(claim["value"] for claim in contradiction["claims"]),
+            evidence=evidence,
+        )
+        for contradiction in conflict["contradictions"]
+    ]
 
 
 def _place(anchor: Anchor) -> tuple[str, int, int]:

@@ -1,12 +1,13 @@
 """What becomes of a stage that failed twice: nothing is lost, no error text is remembered, and the run goes on."""
 
+import builtins
 import logging
 from typing import Literal
 
 from agentic_memory_bank.engines.base import Structured
 from agentic_memory_bank.nodes.memory_bank.classify import incoming_chunks, rest
 from agentic_memory_bank.nodes.memory_bank.structure import as_memories, topic_texts
-from agentic_memory_bank.state import query_graph
+from agentic_memory_bank.state import errors, query_graph
 from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Outcome, Verdict
 from agentic_memory_bank.state.query_graph import Conflict
@@ -17,6 +18,16 @@ Next = Literal["structure", "embed", "retrieve", "plan", "execute", "adapter_out
 
 _log = logging.getLogger("agentic_memory_bank")
 _SUMMARY_CHARACTERS = 600
+
+
+def raised(error: BaseException | str) -> BaseException:
+    """What a stage failed with. Of an error from before a kill LangGraph hands over the text it had saved of it."""
+    if isinstance(error, BaseException):
+        return error
+    kind, _, text = error.removesuffix(")").partition("(")
+    known = getattr(errors, kind, None) or getattr(builtins, kind, None)
+    is_error = isinstance(known, type) and issubclass(known, Exception)
+    return known(text) if is_error else MemoryBankError(error)
 
 
 def without(stage: str, error: BaseException, state: MemoryBankState) -> MemoryBankUpdate:

@@ -53,9 +53,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def client(server: Server) -> SyncLangGraphClient:
+def client(server: Server) -> Iterator[SyncLangGraphClient]:
     """LangGraph's own client of the server."""
-    return get_sync_client(url=server.url)
+    with get_sync_client(url=server.url) as client:
+        yield client
 
 
 def _environment(folder: Path) -> dict[str, str]:

@@ -1,0 +1,551 @@
+"""The command line, `memory-bank`: parse, call `agentic_memory_bank.runs`, print."""
+
+import inspect
+import json
+import logging
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from functools import partial, wraps
+from itertools import groupby
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from uuid import uuid4
+
+import typer
+
+from agentic_memory_bank import cli_view as view
+from agentic_memory_bank.cli_progress import Emit, Event, Interrupted, attend, leave, progress
+from agentic_memory_bank.state.errors import InputError, MemoryBankError, RunError, UnknownThreadError
+
+if TYPE_CHECKING:
+    from langchain_core.documents import Document
+
+    from agentic_memory_bank.runs import RunOutput
+    from agentic_memory_bank.runs.ledger import Run
+    from agentic_memory_bank.state.settings import Settings
+
+ENVIRONMENT = {
+    "LANGSMITH_TRACING": "false",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "DO_NOT_TRACK": "1",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "TQDM_DISABLE": "1",
+    "TRANSFORMERS_VERBOSITY": "error",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+"""Nothing is sent home and no library draws on the terminal, unless the user has set otherwise."""
+
+FAILED, NOT_FOUND, WAITING = 1, 3, 4
+_LOOK_SECONDS = 0.4
+_SKIPPED_SHOWN = 5
+
+app = typer.Typer(
+    name="memory-bank",
+    help="Answer questions over your documents, with quotes and with contradictions settled: offline, without a key, "
+    "and resumable at every step.",
+    epilog="Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 the documents do not hold the answer, 4 the run waits "
+    "or was stopped, 130 interrupted (go on with: memory-bank resume). Runs live in MEMORY_BANK_HOME, by default "
+    "~/.local/state/agentic-memory-bank.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
+ThreadName = Annotated[str, typer.Argument(metavar="THREAD", help="The name of a thread; `runs` lists them.")]
+
+
+def main() -> None:
+    """Run the command line in a process of its own, which is made quiet, private and safe first."""
+    os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"  # LangGraph reads it when it is imported
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+    logging.getLogger().addHandler(logging.NullHandler())
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError):
+            cast(Any, stream).reconfigure(errors="replace")
+    app()
+
+
+def _parts(settings: "Settings") -> dict[str, Any]:
+    """What runs are given to work with. Tests put parts here that load no model.
+
+    Raises:
+        EmbeddingError: There is no folder where the settings say that the model is.
+    """
+    if settings.embedding_path is None:
+        return {}
+    from agentic_memory_bank.tools.embeddings import local_embeddings
+
+    embeddings = local_embeddings(settings.embedding_path)
+    _ = embeddings.model  # looks for the folder now, and loads nothing
+    return {"embeddings": embeddings}
+
+
+def _command(name: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a command of a function: with `--debug`, and with errors told in one line."""
+
+    def make(function: Callable[..., None]) -> Callable[..., None]:
+        @wraps(function)
+        def called(*, debug: bool = False, **options: Any) -> None:
+            try:
+                function(**options)
+            except MemoryBankError as error:
+                if debug:
+                    raise
+                _tell(error, as_json=bool(options.get("as_json")))
+                raise typer.Exit(FAILED) from None
+
+        signature = inspect.signature(function)
+        flag = inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug)
+        cast(Any, called).__signature__ = signature.replace(parameters=[*signature.parameters.values(), flag])
+        app.command(name or function.__name__)(called)
+        return function
+
+    return make
+
+
+def _tell(error: MemoryBankError, *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps({"error": type(error).__name__, "message": str(error)}), err=True)
+    else:
+        typer.echo(f"{typer.style('Error:', fg='red')} {view.on_one_line(str(error))}", err=True)
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        typer.echo(line)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"memory-bank {version('agentic-memory-bank')}")
+        raise typer.Exit
+
+
+@app.callback()
+def memory_bank(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Hold the options that belong to no command."""
+
+
+# --- ask and resume ----------------------------------------------------------------------------------------------
+
+
+@_command()
+def ask(
+    *,
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What to find out.")],
+    context: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--context",
+            "-c",
+            metavar="FILE_OR_DIR",
+            help="A document or a folder of documents: text, Markdown, HTML, PDF, DOCX, JSONL. `-` is standard input. "
+            "May be given several times.",
+        ),
+    ] = None,
+    thread: Annotated[
+        str | None, typer.Option("--thread", "-t", help="Name the run. Its memory is kept for further questions.")
+    ] = None,
+    keep: Annotated[
+        bool | None,
+        typer.Option(
+            "--keep/--no-keep", help="Keep the memory after the answer, or erase it. Default: kept if it has a name."
+        ),
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option("--export", metavar="F.json", help="Write the memory to a file before it is erased.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A setting of this run, such as k=8 or max_seconds=60. A wrong name lists them all.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a question from documents, from a kept memory, or from both.
+
+    Prints the answer, the quotes it rests on, and how each contradiction was settled.
+    """
+    begun = time.monotonic()
+    name = thread if thread is not None else uuid4().hex[:12]
+    kept = keep if keep is not None else thread is not None
+    work = partial(_ask, question, context or [], name, kept, export, settings or [])
+    _show_outcome(_attended(work, name, as_json=as_json), kept=kept, begun=begun, as_json=as_json)
+
+
+def _ask(
+    question: str,
+    context: list[str],
+    thread: str,
+    keep: bool,
+    export: Path | None,
+    assignments: list[str],
+    emit: Emit,
+    control: Any,
+) -> "RunOutput":
+    """Check all that can be checked before documents are read, read them, and run."""
+    from agentic_memory_bank.nodes.memory_bank.adapter_in import checked_question
+    from agentic_memory_bank.runs import run
+    from agentic_memory_bank.runs.home import checked_thread
+
+    question, thread, settings = checked_question(question), checked_thread(thread), _settings(assignments)
+    parts = _parts(settings)
+    _check_export(export)
+    _check_is_free(thread)
+    documents = _documents(context, emit)
+    return run(
+        question,
+        documents=documents,
+        thread=thread,
+        keep=keep,
+        export=export,
+        settings=settings,
+        on_event=emit,
+        control=control,
+        **parts,
+    )
+
+
+@_command()
+def resume(
+    *,
+    thread: Annotated[
+        str | None, typer.Argument(metavar="[THREAD]", help="Default: the unfinished run that was active last.")
+    ] = None,
+    decision: Annotated[
+        Literal["continue", "stop"] | None,
+        typer.Option("--decision", help="For a run that waits: go on, or end it with what it has."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Go on with a run that was interrupted, killed or paused; nothing is done twice."""
+    begun = time.monotonic()
+    found = _run_to_resume(thread)
+    if decision is not None and found.state != "paused":
+        raise RunError(
+            f"The run on the thread '{found.thread}' waits for no decision. Resume it without --decision, or clear it."
+        )
+    work = partial(_resume, found, decision or "continue")
+    output = _attended(work, found.thread, as_json=as_json)
+    _show_outcome(output, kept=found.keep, begun=begun, as_json=as_json)
+
+
+def _resume(found: "Run", decision: str, emit: Emit, control: Any) -> "RunOutput":
+    from agentic_memory_bank.runs import resume
+    from agentic_memory_bank.state.settings import Settings
+
+    parts = _parts(Settings(**found.settings))
+    return resume(found.thread, decision=decision, on_event=emit, control=control, **parts)
+
+
+def _run_to_resume(thread: str | None) -> "Run":
+    runs = _runs()
+    if thread is not None:
+        matching = [run for run in runs if run.thread == thread]
+        if not matching:
+            raise UnknownThreadError(f"Nothing is known of the thread '{thread}'. `memory-bank runs` lists them.")
+        return matching[0]
+    unfinished = [run for run in runs if run.is_unfinished]
+    if not unfinished:
+        raise UnknownThreadError("No run is unfinished. `memory-bank runs` lists all.")
+    return unfinished[0]
+
+
+def _attended(work: Callable[..., "RunOutput"], thread: str, *, as_json: bool) -> "RunOutput":
+    """Run with progress on stderr; after Ctrl-C say how to go on, and leave."""
+    stops: list[Callable[[], None]] = []
+
+    def controlled(emit: Emit) -> "RunOutput":
+        from langgraph.runtime import RunControl
+
+        control = RunControl()
+        stops.append(partial(control.request_drain, "interrupted"))
+        return work(emit, control)
+
+    def stop() -> None:
+        for request in stops:
+            request()
+
+    try:
+        return attend(controlled, progress(as_json=as_json), stop)
+    except Interrupted:
+        _say_how_to_go_on(thread, as_json=as_json)
+        leave()
+        raise
+
+
+def _say_how_to_go_on(thread: str, *, as_json: bool) -> None:
+    can_go_on = _is_resumable(thread)
+    again = view.command("resume", thread)
+    said = f"Interrupted. What was done is saved; go on with: {again}"
+    if not can_go_on:
+        said = "Interrupted before there was anything to save. Ask again."
+    event: Event = {"interrupted": True, "thread": thread, "resume": again if can_go_on else None}
+    typer.echo(json.dumps(event) if as_json else said, err=True)
+    sys.stderr.flush()
+
+
+def _is_resumable(thread: str) -> bool:
+    """Look the run up in the ledger, but not for long: a disk that hangs must not keep Ctrl-C from working."""
+    found: list[bool] = []
+
+    def look() -> None:
+        with suppress(Exception):  # whatever is wrong with the ledger is told by the next command
+            found.append(any(run.thread == thread and run.is_unfinished for run in _runs()))
+
+    looking = Thread(target=look, daemon=True)
+    looking.start()
+    looking.join(_LOOK_SECONDS)
+    return found[0] if found else True
+
+
+def _show_outcome(output: "RunOutput", *, kept: bool, begun: float, as_json: bool) -> None:
+    elapsed = time.monotonic() - begun
+    if as_json:
+        typer.echo(view.to_json({**output, "kept": kept, "elapsed": round(elapsed, 3)}))
+    else:
+        _print(view.outcome(output, kept=kept, elapsed=elapsed))
+    raise typer.Exit(_exit_code(output))
+
+
+def _exit_code(output: Mapping[str, Any]) -> int:
+    if "pause" in output or output["status"] in ("stopped", "running"):
+        return WAITING
+    if output["status"] == "failed":
+        return FAILED
+    return 0 if output["answer"] else NOT_FOUND
+
+
+# --- input -------------------------------------------------------------------------------------------------------
+
+
+def _settings(assignments: list[str]) -> "Settings":
+    """The settings of the environment, and what `--set` says instead."""
+    from langgraph.runtime import Runtime
+
+    from agentic_memory_bank.state.errors import SettingsError
+    from agentic_memory_bank.state.settings import Settings
+
+    values: dict[str, str] = {}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
+        if not equals or name not in Settings.model_fields:
+            known = ", ".join(Settings.model_fields)
+            raise SettingsError(
+                f"--set {assignment!r} names no setting. Write NAME=VALUE, where NAME is one of {known}."
+            )
+        values[name] = value
+    return Settings.of(Runtime(context=cast(Any, values)))
+
+
+def _check_export(export: Path | None) -> None:
+    """Refuse now what could not be written after all the work, and what would be lost by it."""
+    if export is None:
+        return
+    from agentic_memory_bank.runs.export import FORMAT
+
+    folder = next(parent for parent in export.absolute().parents if parent.exists())
+    if export.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(f"An export cannot be written to {export}. Give the name of a file in a folder you can write.")
+    with suppress(FileNotFoundError), export.open("rb") as file:
+        if FORMAT.encode() not in file.read(256):
+            raise InputError(f"{export} is there already and is no export. Give another name.")
+
+
+def _check_is_free(thread: str) -> None:
+    if any(run.thread == thread and run.is_unfinished for run in _runs()):
+        again, erase = view.command("resume", thread), view.command("clear", thread)
+        raise RunError(
+            f"The thread '{thread}' has an unfinished run. Go on with `{again}`, or erase it with `{erase}`."
+        )
+
+
+def _documents(context: list[str], emit: Emit) -> "list[Document]":
+    """Read files, folders and standard input in the order in which they were given."""
+    from agentic_memory_bank.tools.loaders import Skipped, load_all
+
+    if context.count("-") > 1:
+        raise InputError("Standard input (`-`) can be read once. Give --context - a single time.")
+    if not context:
+        return []
+    emit({"stage": "read", "paths": len(context)})
+    documents: list[Document] = []
+    skipped: list[Skipped] = []
+    for is_stdin, paths in groupby(context, key=lambda path: path == "-"):
+        documents += _standard_input() if is_stdin else load_all(map(Path, paths), skipped=skipped)
+    emit({"stage": "read", "documents": len(documents), "characters": sum(len(d.page_content) for d in documents)})
+    for path, reason in skipped[:_SKIPPED_SHOWN]:
+        emit({"note": f"left out {path}: {reason}"})
+    if len(skipped) > _SKIPPED_SHOWN:
+        emit({"note": f"left out {len(skipped) - _SKIPPED_SHOWN} more"})
+    return documents
+
+
+def _standard_input() -> "list[Document]":
+    from langchain_core.documents import Document
+
+    from agentic_memory_bank.state.errors import InputTooLarge
+    from agentic_memory_bank.tools.decoding import decode
+    from agentic_memory_bank.tools.loaders import MAX_BYTES
+    from agentic_memory_bank.tools.text import clean
+
+    data = sys.stdin.buffer.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise InputTooLarge(f"Standard input holds more than {MAX_BYTES:,} bytes. Split it, or give files.")
+    text = clean(decode(data, "standard input")) if data else ""
+    if not text.strip():
+        raise InputError("Standard input is empty. Pipe a text into it, or leave out `--context -`.")
+    return [Document(text, metadata={"source": "standard input"})]
+
+
+# --- runs and their memory ---------------------------------------------------------------------------------------
+
+
+def _runs() -> "list[Run]":
+    """All runs, the latest first; a home that is not there yet is not made."""
+    from agentic_memory_bank.runs.home import Home
+    from agentic_memory_bank.runs.ledger import Ledger
+
+    place = Home()
+    if not place.ledger.exists():
+        return []
+    place.prepare()
+    return Ledger(place.ledger).all()
+
+
+@_command()
+def runs(*, as_json: AsJson = False) -> None:
+    """List all runs: kept memories, and runs that can be resumed."""
+    rows = [{key: value for key, value in asdict(run).items() if key != "documents"} for run in _runs()]
+    if as_json:
+        typer.echo(view.to_json({"runs": rows}))
+    else:
+        _print(view.run_lines(rows))
+
+
+@_command()
+def show(
+    *,
+    thread: ThreadName,
+    node: Annotated[
+        str | None, typer.Option("--node", metavar="ID", help="One memory, with all the raw text it stands for.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a thread remembers: goal, tasks, conflicts and memories."""
+    from agentic_memory_bank.runs import read_state
+
+    state = read_state(thread)
+    if node is None:
+        found, lines = view.memory(state, thread), view.memory_lines
+    else:
+        found, lines = _memory_of(state, node), view.deep_lines
+    if as_json:
+        typer.echo(view.to_json(found))
+    else:
+        _print(lines(found))
+
+
+def _memory_of(state: Any, node: str) -> dict[str, Any]:
+    """One memory; an id that was merged away leads to the memory that holds its text now."""
+    from agentic_memory_bank.state.interaction_tree import current_id
+
+    nodes = state.get("query_graph", {}).get("nodes", {})
+    heir = current_id(state.get("interaction_tree", {}), node)
+    if heir not in nodes:
+        raise InputError(f"There is no memory '{node}' on this thread. `memory-bank show THREAD` lists them.")
+    return view.deep(state, nodes[heir])
+
+
+@_command()
+def export(
+    *, thread: ThreadName, file: Annotated[Path, typer.Argument(metavar="FILE", help="The JSON file to write.")]
+) -> None:
+    """Write a memory to one JSON file, which `import` takes in anywhere."""
+    from agentic_memory_bank.runs import export_thread
+
+    _check_export(file)
+    export_thread(thread, file)
+    typer.echo(f"Exported '{view.on_one_line(thread)}' to {view.on_one_line(str(file))}.")
+
+
+@_command("import")
+def import_(
+    *,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `export` or `ask --export` wrote.")],
+    thread: Annotated[str, typer.Option("--thread", "-t", help="The name the memory gets here.")],
+) -> None:
+    """Take an exported memory in as a new thread: as a whole, or not at all."""
+    from agentic_memory_bank.runs import import_thread
+
+    import_thread(file, thread)
+    asking = view.command("ask", "...", "--thread", thread)
+    typer.echo(f"Imported {view.on_one_line(str(file))} as '{view.on_one_line(thread)}'. Ask with: {asking}")
+
+
+@_command()
+def clear(*, thread: ThreadName) -> None:
+    """Erase a thread for good: memory, checkpoints and log, from disk too."""
+    from agentic_memory_bank.runs import clear
+
+    clear(thread)
+    typer.echo(f"Erased '{view.on_one_line(thread)}'.")
+
+
+@_command()
+def gc(
+    *,
+    unfinished: Annotated[
+        bool, typer.Option("--unfinished", help="Also erase unfinished runs; they can then not be resumed.")
+    ] = False,
+) -> None:
+    """Erase what no run needs: leftovers of runs that were killed while they ended."""
+    from agentic_memory_bank.runs import collect_garbage
+
+    erased = collect_garbage(unfinished=unfinished)
+    _print(f"Erased '{view.on_one_line(name)}'." for name in erased)
+    if not erased:
+        typer.echo("There was nothing to erase.")
+
+
+@_command()
+def doctor(*, as_json: AsJson = False) -> None:
+    """Examine this installation: versions, embedding model, storage, settings, and what to do about problems."""
+    try:
+        from agentic_memory_bank.runs.doctor import examine
+
+        found: dict[str, Any] = examine()
+    except ImportError as error:
+        broken = f"The package {error.name or 'of a dependency'} cannot be imported ({error})."
+        remedy = "Install agentic-memory-bank again."
+        found = {"ok": False, "problems": [{"severity": "error", "problem": broken, "remedy": remedy}]}
+    if as_json:
+        typer.echo(view.to_json(found))
+    else:
+        _print(view.examination_lines(found))
+    raise typer.Exit(0 if found["ok"] else FAILED)
+
+
+if __name__ == "__main__":
+    main()

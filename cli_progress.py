@@ -1,0 +1,313 @@
+"""Keeps a person, or a program, informed while a run works, and obeys Ctrl-C within two seconds."""
+
+import json
+import logging
+import math
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import FrameType, TracebackType
+from typing import Any, Protocol, Self, TypeVar
+
+import typer
+
+from agentic_memory_bank.cli_view import on_one_line, shortened
+
+Event = dict[str, Any]
+Emit = Callable[[Event], None]
+Result = TypeVar("Result")
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C or SIGTERM."""
+GRACE_SECONDS = 1.2
+"""How long a step that was under way may take to end by itself after Ctrl-C."""
+LAST_RESORT_SECONDS = 1.8
+"""When the process ends after Ctrl-C even if the terminal takes no more text."""
+SILENCE_SECONDS = 8.0
+"""After this long without news, plain and JSON progress say that work goes on."""
+TICK_SECONDS = 0.1
+_LINES_SHOWN = 8
+_TASK_CHARACTERS = 100
+
+
+class Interrupted(Exception):
+    """Ctrl-C or SIGTERM: what was saved stays, what was under way may still be running in its thread."""
+
+
+# --- progress ----------------------------------------------------------------------------------------------------
+
+
+class Progress(AbstractContextManager["Progress"], Protocol):
+    """Shows what a run does, on stderr."""
+
+    def event(self, event: Event) -> None:
+        """Take in an event of the run, or a note: `{"note": text}`."""
+
+    def tick(self) -> None:
+        """Called several times a second while the run works."""
+
+
+def progress(*, as_json: bool) -> Progress:
+    """The progress that fits: JSON lines for machines, a live display on a terminal, plain lines elsewhere."""
+    if as_json:
+        return JsonProgress()
+    return LiveProgress() if sys.stderr.isatty() and os.environ.get("TERM") != "dumb" else PlainProgress()
+
+
+def described(event: Event) -> str:
+    """An event in words: the stage, and what it counts."""
+    if "note" in event:
+        return on_one_line(str(event["note"]))
+    rest = {key: value for key, value in event.items() if key != "stage"}
+    if "task" in rest:
+        task = rest.pop("task")
+        said = f"next: {task['kind']}: {task['text']}" if task else "nothing is left to do"
+        return f"{event['stage']}: {shortened(said, _TASK_CHARACTERS)}"
+    counts = [f"{value:,} {key}" if isinstance(value, int) else f"{key} {value}" for key, value in rest.items()]
+    return shortened(f"{event['stage']}: {', '.join(counts)}", _TASK_CHARACTERS)
+
+
+class _Base:
+    """What all kinds share: the clock, the stage under way, and the package's own warnings, shown as notes."""
+
+    def __init__(self) -> None:
+        self._begun = time.monotonic()
+        self._heard = self._begun
+        self._doing: Event | None = None
+        self._log = _Notes(self.event)
+
+    def __enter__(self) -> Self:
+        self._begun = self._heard = time.monotonic()
+        logging.getLogger("agentic_memory_bank").addHandler(self._log)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        logging.getLogger("agentic_memory_bank").removeHandler(self._log)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the beginning."""
+        return time.monotonic() - self._begun
+
+    def event(self, event: Event) -> None:
+        """Remember which stage is under way."""
+        self._heard = time.monotonic()
+        if "stage" in event:
+            self._doing = event
+        elif "done" in event:
+            self._doing = None
+
+    def tick(self) -> None:
+        """Say that work goes on when nothing was said for long."""
+        if time.monotonic() - self._heard >= SILENCE_SECONDS:
+            self._heard = time.monotonic()
+            self.alive()
+
+    def alive(self) -> None:
+        """Say that work goes on."""
+
+
+class PlainProgress(_Base):
+    """One line of text per piece of news."""
+
+    def event(self, event: Event) -> None:
+        """Print what a stage counts; that a stage is done is no news."""
+        super().event(event)
+        if "done" not in event:
+            self._line(described(event))
+
+    def alive(self) -> None:
+        """Print what is still under way."""
+        self._line(f"still working ({described(self._doing)})" if self._doing else "still working")
+
+    def _line(self, text: str) -> None:
+        typer.echo(f"{self.elapsed:6.1f} s  {text}", err=True)
+
+
+class JsonProgress(_Base):
+    """One JSON object per line, as the run reports it, with the seconds since the beginning."""
+
+    def event(self, event: Event) -> None:
+        """Print the event as it came."""
+        super().event(event)
+        self._line(event)
+
+    def alive(self) -> None:
+        """Print that the process is alive."""
+        self._line({"alive": True})
+
+    def _line(self, event: Event) -> None:
+        typer.echo(json.dumps({**event, "elapsed": round(self.elapsed, 3)}), err=True)
+
+
+class LiveProgress(_Base):
+    """The last few stages and a clock that ticks, redrawn in place and gone at the end."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+        from rich.spinner import Spinner
+
+        super().__init__()
+        self._lines: deque[str] = deque(maxlen=_LINES_SHOWN)
+        self._spinner = Spinner("dots")
+        self._live = Live(
+            console=Console(stderr=True), get_renderable=self._drawn, refresh_per_second=8, transient=True
+        )
+
+    def __enter__(self) -> Self:
+        """Show the display."""
+        super().__enter__()
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Wipe the display."""
+        self._live.stop()
+        super().__exit__(kind, fault, trace)
+
+    def event(self, event: Event) -> None:
+        """Move a stage that is done to the lines above the clock; a note stays on the screen for good."""
+        before = self._doing
+        super().event(event)
+        if "note" in event:
+            self._live.console.print(described(event), markup=False, highlight=False)
+        elif before is not None and before is not self._doing:
+            self._lines.append(described(before))
+
+    def _drawn(self) -> Any:
+        from rich.console import Group
+        from rich.text import Text
+
+        doing = described(self._doing) if self._doing else "working"
+        self._spinner.update(text=Text(f"{self.elapsed:.0f} s  {doing}", no_wrap=True, overflow="ellipsis"))
+        done = [Text(f"  {line}", style="dim", no_wrap=True, overflow="ellipsis") for line in list(self._lines)]
+        return Group(*done, self._spinner)
+
+
+class _Notes(logging.Handler):
+    """Makes notes of the package's own warnings, so that they neither tear the display nor break JSON lines."""
+
+    def __init__(self, emit: Emit) -> None:
+        super().__init__(logging.WARNING)
+        self._emit = emit
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._emit({"note": record.getMessage()})
+
+
+# --- work --------------------------------------------------------------------------------------------------------
+
+
+def attend(work: Callable[[Emit], Result], shown: Progress, stop: Callable[[], None]) -> Result:
+    """Do work in a thread of its own, show its events, and come back when it is done or when Ctrl-C was pressed.
+
+    Args:
+        work: What to do; it is given a function that takes its events.
+        shown: Where the events go.
+        stop: Asks the work to end after the step it is in; called at the first Ctrl-C.
+
+    Raises:
+        Interrupted: Ctrl-C or SIGTERM, and the work did not end in time or did so without a result. A thread of it
+            may be left, so leave the process with `leave`.
+    """
+    news: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+    thread = threading.Thread(target=_worked, args=(work, news), name="memory-bank", daemon=True)
+    with _Signals() as signals, shown:
+        thread.start()
+        while True:
+            if signals.first:
+                stop()
+            if signals.patience_is_over:
+                raise Interrupted
+            kind, what = _next(news)
+            if kind == "event":
+                shown.event(what)
+            elif kind == "result":
+                signals.forgive()
+                return what
+            elif kind == "error" and signals.received:
+                raise Interrupted from what
+            elif kind == "error":
+                raise what
+            shown.tick()
+
+
+def _worked(work: Callable[[Emit], Any], news: "queue.SimpleQueue[tuple[str, Any]]") -> None:
+    try:
+        news.put(("result", work(lambda event: news.put(("event", event)))))
+    except BaseException as error:  # whatever it is, it belongs to whoever waits
+        news.put(("error", error))
+
+
+def _next(news: "queue.SimpleQueue[tuple[str, Any]]") -> tuple[str, Any]:
+    try:
+        return news.get(timeout=TICK_SECONDS)
+    except queue.Empty:
+        return "nothing", None
+
+
+class _Signals:
+    """Takes SIGINT and SIGTERM while work is attended to.
+
+    The first one asks for an end and starts the last resort, the second ends the patience, the third the process.
+    """
+
+    def __init__(self) -> None:
+        self.received = 0
+        self._seen = 0
+        self._deadline = math.inf
+        self._last_resort = threading.Timer(LAST_RESORT_SECONDS, leave)
+        self._last_resort.daemon = True
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._take) for number in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    @property
+    def first(self) -> bool:
+        """True once, after the first signal."""
+        is_first, self._seen = self.received > 0 and self._seen == 0, self.received
+        return is_first
+
+    @property
+    def patience_is_over(self) -> bool:
+        """Whether the work had its time to end, or was asked twice."""
+        return self.received > 1 or time.monotonic() >= self._deadline
+
+    def forgive(self) -> None:
+        """The work was done in time: the process may live."""
+        self._last_resort.cancel()
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        self.received += 1
+        if self.received == 1:
+            self._deadline = time.monotonic() + GRACE_SECONDS
+            self._last_resort.start()
+        elif self.received > 2:
+            leave()
+
+
+def leave() -> None:
+    """End the process now, whatever its threads do: every step is on disk, and waiting for one could take minutes."""
+    if sys.stderr.isatty():
+        os.write(sys.stderr.fileno(), b"\x1b[?25h")  # the live display hides the cursor
+    os._exit(INTERRUPTED)

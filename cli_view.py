@@ -1,0 +1,309 @@
+"""Puts what a run found, and what a memory holds, into words for a terminal; nothing here prints."""
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
+
+if TYPE_CHECKING:
+    from agentic_memory_bank.state.memory_bank import MemoryBankState
+    from agentic_memory_bank.state.query_graph import Conflict, MemoryNode
+
+_UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Escape sequences and the like: a document must not be able to drive the terminal it is quoted on."""
+_OUTCOMES = {
+    "integrate": "both, put together",
+    "neither": "neither claim holds",
+    "inconclusive": "the evidence does not decide",
+}
+_QUESTION_CHARACTERS = 60
+_SUMMARY_CHARACTERS = 300
+
+Lines = Iterator[str]
+
+
+# --- words -------------------------------------------------------------------------------------------------------
+
+
+def shown(text: str) -> str:
+    """A text as it may be printed."""
+    return _UNSHOWN.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def on_one_line(text: str) -> str:
+    """A text as it may be printed in a line."""
+    return shown(re.sub(r"\s*\n\s*", " ", text.strip()))
+
+
+def shortened(text: str, characters: int) -> str:
+    """A text in a line of at most so many characters."""
+    line = on_one_line(text)
+    return line if len(line) <= characters else f"{line[: characters - 1].rstrip()}…"
+
+
+def to_json(value: object) -> str:
+    """JSON for standard output: readable where it can show every character, and escaped where it cannot."""
+    is_utf = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "").startswith("utf")
+    return json.dumps(value, ensure_ascii=not is_utf, indent=2, default=str)
+
+
+def command(*words: str) -> str:
+    """A command line the user can paste."""
+    return " ".join(["memory-bank", *map(shlex.quote, words)])
+
+
+def _heading(text: str) -> str:
+    return typer.style(text, bold=True)
+
+
+def _indented(text: str, indent: str, first: str | None = None) -> str:
+    lines = shown(text).split("\n")
+    return "\n".join(f"{(first if first is not None else indent) if not i else indent}{x}" for i, x in enumerate(lines))
+
+
+def place(source: Mapping[str, Any]) -> str:
+    """Where a quote stands: source, page if there are pages, and the characters of the entry, counted from 0."""
+    page = f", page {source['page']}" if "page" in source else ""
+    return f"{on_one_line(source['source'])}{page}, characters {source['start']}-{source['end']}"
+
+
+# --- the outcome of a run ----------------------------------------------------------------------------------------
+
+
+def outcome(output: Mapping[str, Any], *, kept: bool, elapsed: float) -> Lines:
+    """The answer, its quotes, how each contradiction was settled, and one line on the run."""
+    yield shown(output["answer"]) if output["answer"] else _no_answer(output)
+    yield from _quotes(output["sources"])
+    yield from _contradictions(output["conflicts"])
+    for stage in output.get("degraded", []):
+        yield f"\nDone without: {on_one_line(stage)}"
+    if "pause" in output:
+        yield from _pause(output)
+    thread = f" · thread {on_one_line(output['thread'])}" if kept or "pause" in output else ""
+    yield ""
+    yield typer.style(f"{output['status']}{thread} · {elapsed:.1f} s", dim=True)
+
+
+def _no_answer(output: Mapping[str, Any]) -> str:
+    if "pause" in output or output["status"] in ("stopped", "failed"):
+        return "There is no answer yet."
+    return "The documents hold nothing that answers the question."
+
+
+def _quotes(sources: Sequence[Mapping[str, Any]]) -> Lines:
+    if sources:
+        yield ""
+        yield _heading("Quotes")
+    for number, source in enumerate(sources, 1):
+        yield _indented(f"“{source['quote']}”", "     ", f"{number:3}. ")
+        yield typer.style(f"     {place(source)}", dim=True)
+
+
+def _contradictions(conflicts: Sequence[Mapping[str, Any]]) -> Lines:
+    if conflicts:
+        yield ""
+        yield _heading("Contradictions")
+    for number, conflict in enumerate(conflicts, 1):
+        yield from _contradiction(number, conflict)
+
+
+def _contradiction(number: int, conflict: Mapping[str, Any]) -> Lines:
+    is_open = conflict["outcome"] == "inconclusive"
+    label = typer.style("disputed", fg="yellow") if is_open else typer.style("settled", fg="green")
+    title = ": ".join(filter(None, (on_one_line(conflict["kind"]), on_one_line(conflict["reason"]))))
+    yield f"{number:3}. {title} ({label})"
+    for position, claim in enumerate(conflict["claims"]):
+        mark = "✓" if conflict["outcome"] == "holds" and position == conflict["winner"] else "-"
+        yield _indented(f"“{claim['quote']}”", "       ", f"     {mark} ")
+        yield typer.style(f"       {place(claim)}", dim=True)
+    yield f"     Verdict: {_verdict(conflict)}"
+    if conflict["explanation"]:
+        yield _indented(conflict["explanation"], "     ")
+    if conflict["evidence"]:
+        yield "     Evidence:"
+    for source in conflict["evidence"]:
+        yield _indented(f"“{source['quote']}”", "       ", "     - ")
+        yield typer.style(f"       {place(source)}", dim=True)
+
+
+def _verdict(conflict: Mapping[str, Any]) -> str:
+    if conflict["outcome"] == "holds" and conflict["winner"] is not None:
+        claim = conflict["claims"][conflict["winner"]]
+        said = f"{on_one_line(claim['source'])} is right: {on_one_line(claim['value'])}"
+    else:
+        said = _OUTCOMES.get(conflict["outcome"], conflict["outcome"])
+    return f"{said}. True is: {on_one_line(conflict['statement'])}" if conflict["statement"] else said
+
+
+def _pause(output: Mapping[str, Any]) -> Lines:
+    again = command("resume", output["thread"])
+    yield f"\nThe run waits. {on_one_line(output['pause']['message'])}"
+    yield f"Go on with `{again}`, or end it with `{again} --decision stop`."
+
+
+# --- a memory ----------------------------------------------------------------------------------------------------
+
+
+def memory(state: "MemoryBankState", thread: str) -> dict[str, Any]:
+    """A thread's memory as plain data: goal, tasks, conflicts with their quotes, and memories without raw text."""
+    graph, doc = state.get("query_graph", {}), state.get("insight_doc", {})
+    return {
+        "thread": thread,
+        "goal": doc.get("goal", ""),
+        "status": state.get("status", "running"),
+        "answer": state.get("answer", ""),
+        "current": doc.get("current"),
+        "completed": doc.get("completed", []),
+        "archived": doc.get("archived", []),
+        "conflicts": list(graph.get("conflicts", {}).values()),
+        "memories": [_summary(node, state) for node in graph.get("nodes", {}).values()],
+        "merges": state.get("interaction_tree", {}).get("merges", []),
+    }
+
+
+def _summary(node: "MemoryNode", state: "MemoryBankState") -> dict[str, Any]:
+    return {
+        "id": node["id"],
+        "context": node["context"],
+        "summary": node["summary"],
+        "keywords": node["keywords"],
+        "sources": node["provenance"]["sources"],
+        "neighbours": state.get("query_graph", {}).get("related", {}).get(node["id"], []),
+        "anchors": len(node["anchors"]),
+        "created_at": node["created_at"],
+        "merged_from": node["provenance"]["merged_from"],
+    }
+
+
+def memory_lines(found: Mapping[str, Any]) -> Lines:
+    """A thread's memory in words."""
+    yield f"{_heading('Goal')}  {on_one_line(found['goal']) or 'none yet'} ({found['status']})"
+    for goal in found["archived"]:
+        yield f"      earlier: {on_one_line(goal['goal'])} ({len(goal['completed'])} tasks)"
+    yield from _tasks(found)
+    if found["conflicts"]:
+        yield f"\n{_heading('Conflicts')}"
+    for conflict in found["conflicts"]:
+        yield from _conflict(conflict)
+    yield f"\n{_heading('Memories')}  {len(found['memories'])}"
+    for node in found["memories"]:
+        yield from _node_lines(node)
+
+
+def _tasks(found: Mapping[str, Any]) -> Lines:
+    if found["completed"] or found["current"]:
+        yield f"\n{_heading('Tasks')}"
+    for task in found["completed"]:
+        mark = {"success": "✓", "failure": "✗"}.get(task["status"], "~")
+        yield f"  {mark} {task['kind']}: {shortened(task['description'], _SUMMARY_CHARACTERS)}"
+        if task["learned"]:
+            yield f"      {shortened(task['learned'], _SUMMARY_CHARACTERS)}"
+    if found["current"]:
+        yield f"  … {found['current']['kind']}: {shortened(found['current']['description'], _SUMMARY_CHARACTERS)}"
+
+
+def _conflict(conflict: "Conflict") -> Lines:
+    yield f"  {conflict['id']}  {conflict['status']}, between {', '.join(conflict['nodes'])}"
+    for contradiction in conflict["contradictions"]:
+        yield f"    {contradiction['kind']}: {on_one_line(contradiction['reason'])}"
+        for position, claim in enumerate(contradiction["claims"]):
+            mark = "✓" if contradiction.get("winner") == position else "-"
+            yield f"      {mark} {claim['node']}: “{on_one_line(claim['quote'])}”"
+        if explanation := contradiction.get("explanation"):
+            yield f"      {on_one_line(explanation)}"
+
+
+def _node_lines(node: Mapping[str, Any]) -> Lines:
+    yield f"\n  {typer.style(node['id'], bold=True)}  {shortened(node['context'], _SUMMARY_CHARACTERS)}"
+    yield f"    keywords    {on_one_line(', '.join(node['keywords'])) or '-'}"
+    yield f"    sources     {on_one_line(', '.join(node['sources'])) or '-'}"
+    yield f"    neighbours  {', '.join(node['neighbours']) or '-'}"
+    yield f"    anchors     {node['anchors']}"
+
+
+def deep(state: "MemoryBankState", node: "MemoryNode") -> dict[str, Any]:
+    """One memory as plain data, with all raw text it stands for, word for word, in order of arrival."""
+    tree = state.get("interaction_tree", {})
+    order = {entry: position for position, entry in enumerate(tree.get("entries", {}))}
+    anchors = sorted(node["anchors"], key=lambda a: (order.get(a["entry"], len(order)), a["start"]))
+    return {
+        **_summary(node, state),
+        "anchors": len(anchors),
+        "history": node["history"],
+        "raw": [_raw(tree, anchor) for anchor in anchors],
+    }
+
+
+def _raw(tree: InteractionTree, anchor: Anchor) -> dict[str, Any]:
+    entry = tree.get("entries", {}).get(anchor["entry"])
+    page = entry["metadata"].get("page") if entry else None
+    return {
+        **anchor,
+        "source": entry["source"] if entry else "forgotten",
+        **({"page": page} if isinstance(page, int) else {}),
+        "text": text_of(tree, anchor),
+    }
+
+
+def deep_lines(found: Mapping[str, Any]) -> Lines:
+    """One memory in words, with all its raw text."""
+    yield from _node_lines(found)
+    if found["merged_from"]:
+        yield f"    merged from {', '.join(found['merged_from'])}"
+    yield f"\n{_heading('Summary')}\n{shown(found['summary'])}"
+    for piece in found["raw"]:
+        yield f"\n{_heading(place(piece))}\n{shown(piece['text'])}"
+
+
+# --- runs --------------------------------------------------------------------------------------------------------
+
+
+def run_lines(runs: Sequence[Mapping[str, Any]]) -> Lines:
+    """All runs as a table, and how to go on with those that are not finished."""
+    if not runs:
+        yield "There are no runs."
+        return
+    rows = [("THREAD", "STATUS", "KEPT", "LAST ACTIVE", "QUESTION"), *(_run(run) for run in runs)]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    for row in rows:
+        yield "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]]).rstrip()
+    unfinished = [run["thread"] for run in runs if run["state"] != "finished"]
+    if unfinished:
+        yield f"\n{len(unfinished)} unfinished; go on with `{command('resume', unfinished[0])}`."
+
+
+def _run(run: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
+    status = {"finished": run["status"], "paused": "paused"}.get(run["state"], "unfinished")
+    return (
+        on_one_line(run["thread"]),
+        status,
+        "yes" if run["keep"] else "no",
+        run["updated_at"][:19].replace("T", " "),
+        shortened(run["question"], _QUESTION_CHARACTERS),
+    )
+
+
+# --- doctor ------------------------------------------------------------------------------------------------------
+
+
+def examination_lines(found: Mapping[str, Any]) -> Lines:
+    """What `doctor` found, section by section, and each problem with its remedy."""
+    for title, section in found.items():
+        if isinstance(section, Mapping):
+            yield _heading(title.replace("_", " ").capitalize())
+            width = max(map(len, section), default=0)
+            yield from (f"  {name.ljust(width)}  {on_one_line(str(value))}" for name, value in section.items())
+            if not section:
+                yield "  none"
+    yield _heading("Problems")
+    for problem in found["problems"]:
+        label = typer.style(problem["severity"], fg="red" if problem["severity"] == "error" else "yellow")
+        yield f"  {label}: {on_one_line(problem['problem'])}\n    {on_one_line(problem['remedy'])}"
+    if not found["problems"]:
+        yield "  none: `memory-bank ask` can be used"

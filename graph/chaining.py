@@ -1,0 +1,43 @@
+"""A compiled graph as one Runnable among others: it does in a chain, also a streamed one, what it does alone."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Self
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.typing import ContextT, InputT, OutputT, StateT
+
+RECURSION_LIMIT = 10_000
+"""Super-steps of one invocation. A graph that is about to reach it pauses, and goes on with a fresh allowance."""
+
+
+class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
+    """A compiled graph with two defaults changed.
+
+    A chain hands its steps LangChain's limit of 25 super-steps, which nobody chose and which would end a long task
+    early; and what follows in a streamed chain expects values, not the updates of stages.
+    """
+
+    @classmethod
+    def of(cls, graph: CompiledStateGraph[StateT, ContextT, InputT, OutputT]) -> Self:
+        """The same graph, to be put into chains."""
+        return cls(**{**vars(graph), "stream_mode": "values"})
+
+    def stream(  # pyright: ignore[reportIncompatibleMethodOverride] - LangGraph's overloads differ in what they yield
+        self, input: Any, config: RunnableConfig | None = None, **options: Any
+    ) -> Iterator[Any]:
+        """As LangGraph's `stream`; `stream_mode` is "values" unless given."""
+        return super().stream(input, _roomy(config), **options)
+
+    def astream(  # pyright: ignore[reportIncompatibleMethodOverride] - as above
+        self, input: Any, config: RunnableConfig | None = None, **options: Any
+    ) -> AsyncIterator[Any]:
+        """As LangGraph's `astream`; `stream_mode` is "values" unless given."""
+        return super().astream(input, _roomy(config), **options)
+
+
+def _roomy(config: RunnableConfig | None) -> RunnableConfig | None:
+    if config is None or config.get("recursion_limit") != DEFAULT_RECURSION_LIMIT:
+        return config
+    return {**config, "recursion_limit": RECURSION_LIMIT}

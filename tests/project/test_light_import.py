@@ -1,0 +1,32 @@
+"""`import agentic_memory_bank` is for free: nothing heavy is loaded before it is used."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("torch", "faiss", "transformers", "sentence_transformers", "langchain_community", "langgraph", "numpy")
+"""What importing the package may not load."""
+HEAVIEST = ("torch", "faiss", "transformers", "sentence_transformers", "langchain_community")
+"""What even the compiled graph may not load before it is run."""
+
+
+def loaded_by(statement: str) -> set[str]:
+    """The top-level modules a fresh interpreter has after a statement."""
+    code = f"{statement}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    assert loaded_by("import agentic_memory_bank").isdisjoint(HEAVY)
+
+
+@pytest.mark.parametrize(
+    "name", ["memory_bank", "build_memory_bank", "run", "arun", "resume", "clear", "Settings", "Engine"]
+)
+def test_no_public_name_loads_a_model_or_an_index(name: str) -> None:
+    assert loaded_by(f"from agentic_memory_bank import {name}").isdisjoint(HEAVIEST)
+
+
+def test_the_command_line_shows_its_help_without_a_model() -> None:
+    assert loaded_by("import agentic_memory_bank.cli").isdisjoint(HEAVIEST)

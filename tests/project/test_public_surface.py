@@ -1,0 +1,44 @@
+"""What a user may import is chosen, and stays."""
+
+import importlib.metadata
+
+import pytest
+
+import agentic_memory_bank
+
+PUBLIC = {
+    "Engine",
+    "MemoryBankError",
+    "Settings",
+    "arun",
+    "build_memory_bank",
+    "clear",
+    "memory_bank",
+    "resume",
+    "run",
+}
+
+
+def test_the_public_names_are_those_that_were_chosen() -> None:
+    assert set(agentic_memory_bank.__all__) == PUBLIC
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_each_public_name_is_there(name: str) -> None:
+    assert getattr(agentic_memory_bank, name) is not None
+
+
+def test_dir_shows_the_public_names() -> None:
+    assert set(dir(agentic_memory_bank)) >= PUBLIC
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        agentic_memory_bank.nothing  # noqa: B018
+
+
+def test_the_distribution_and_its_command_are_installed() -> None:
+    commands = importlib.metadata.entry_points(group="console_scripts")
+
+    assert commands["memory-bank"].value == "agentic_memory_bank.cli:main"
+    assert importlib.metadata.version("agentic-memory-bank")

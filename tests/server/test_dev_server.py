@@ -1,0 +1,150 @@
+"""`langgraph dev` serves the graph as it stands: offline, without a key, without `--allow-blocking`."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph_sdk.client import SyncLangGraphClient
+from langgraph_sdk.errors import ConflictError
+
+pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
+
+STAGES = {
+    "adapter_in",
+    "classify",
+    "structure",
+    "embed",
+    "retrieve",
+    "analyze_conflict",
+    "analyze_related",
+    "integrate",
+    "plan",
+    "execute",
+    "adapter_out",
+}
+QUESTION = "How wide is the mirror?"
+SAME = "The mirror of the Meridian Array is 8.2 metres wide and weighs twenty tonnes."
+DOCUMENTS = [
+    {"text": SAME, "source": "first.txt"},
+    {"text": SAME.replace("and weighs", "and it weighs"), "source": "second.txt"},
+    {"text": "The canteen of the harbour serves fish soup on Fridays.", "source": "third.txt"},
+]
+INPUT = {"question": QUESTION, "documents": DOCUMENTS}
+
+
+@pytest.fixture(scope="module")
+def assistant(client: SyncLangGraphClient) -> str:
+    """The assistant the server made of langgraph.json."""
+    return client.assistants.search(graph_id="memory_bank")[0]["assistant_id"]
+
+
+@pytest.fixture(scope="module")
+def finished(client: SyncLangGraphClient, assistant: str) -> str:
+    """A thread on which the memory bank answered once."""
+    thread = client.threads.create()["thread_id"]
+    client.runs.wait(thread, assistant, input=INPUT)
+    return thread
+
+
+def live(state: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(state["values"]["query_graph"]["nodes"].values())
+
+
+def test_the_assistant_is_offered_with_its_description(client: SyncLangGraphClient) -> None:
+    offered = client.assistants.search(graph_id="memory_bank")
+
+    assert [assistant["name"] for assistant in offered] == ["memory_bank"]
+    assert "question" in (offered[0]["description"] or "")
+
+
+def test_the_schemas_are_those_of_input_output_and_settings(client: SyncLangGraphClient, assistant: str) -> None:
+    schemas = client.assistants.get_schemas(assistant)
+
+    assert {"question", "documents"} <= set(schemas["input_schema"]["properties"])
+    assert {"answer", "sources", "conflicts", "status"} <= set(schemas["output_schema"]["properties"])
+    assert schemas["context_schema"]["properties"]["k"]["description"]
+
+
+def test_the_drawing_has_the_eleven_stages(client: SyncLangGraphClient, assistant: str) -> None:
+    drawing = client.assistants.get_graph(assistant, xray=True)
+
+    names = {str(node["id"]) for node in drawing["nodes"]}
+    assert {name for name in names if "__" not in name} == STAGES
+
+
+def test_a_run_answers_with_quotes(client: SyncLangGraphClient, assistant: str) -> None:
+    answer = client.runs.wait(None, assistant, input=INPUT)
+
+    assert answer["status"] == "completed"
+    assert "8.2" in answer["answer"]
+    assert {source["source"] for source in answer["sources"]} <= {"first.txt", "second.txt"}
+
+
+def test_a_stream_names_each_stage_that_works(client: SyncLangGraphClient, assistant: str) -> None:
+    parts = list(client.runs.stream(None, assistant, input=INPUT, stream_mode="updates"))
+
+    worked = [stage for part in parts if part.event == "updates" for stage in part.data]
+    assert worked[0] == "adapter_in"
+    assert worked[-1] == "adapter_out"
+    assert {"classify", "structure", "embed", "retrieve", "analyze_conflict", "plan", "execute"} <= set(worked)
+
+
+def test_settings_reach_a_run(client: SyncLangGraphClient, assistant: str) -> None:
+    refused = client.runs.wait(None, assistant, input=INPUT, context={"max_input_characters": 1}, raise_error=False)
+
+    assert "InputTooLarge" in str(refused)
+
+
+def test_the_history_can_be_read_back(client: SyncLangGraphClient, finished: str) -> None:
+    history = client.threads.get_history(finished, limit=100)
+
+    assert history[0]["next"] == []
+    assert {stage for state in history for stage in state["next"]} >= {"classify", "embed", "plan", "execute"}
+    assert live(history[0])
+
+
+def test_a_thread_is_forked_from_before_a_merge(
+    client: SyncLangGraphClient, assistant: str, finished: str
+) -> None:
+    history = client.threads.get_history(finished, limit=100)
+    before = next(state for state in history if state["next"] == ["integrate"])
+    merged = live(history[0])
+
+    client.threads.update_state(
+        finished, {"merging": []}, as_node="analyze_conflict", checkpoint_id=before["checkpoint"]["checkpoint_id"]
+    )
+    client.runs.wait(finished, assistant, input=None)
+
+    forked = client.threads.get_state(finished)
+    assert forked["values"]["status"] == "completed"
+    assert len(live(forked)) > len(merged)
+    original = client.threads.get_state(finished, checkpoint_id=history[0]["checkpoint"]["checkpoint_id"])
+    assert live(original) == merged
+
+
+def test_a_second_run_on_a_busy_thread_is_refused(client: SyncLangGraphClient) -> None:
+    thread = client.threads.create()["thread_id"]
+    first = client.runs.create(thread, "slow", input=INPUT)
+
+    with pytest.raises(ConflictError):
+        client.runs.create(thread, "slow", input=INPUT, multitask_strategy="reject")
+
+    client.runs.join(thread, first["run_id"])
+    assert client.threads.get(thread)["status"] == "idle"
+
+
+def test_twelve_runs_at_once_all_end(client: SyncLangGraphClient) -> None:
+    threads = [client.threads.create()["thread_id"] for _ in range(12)]
+    runs = [client.runs.create(thread, "slow", input=INPUT)["run_id"] for thread in threads]
+
+    answers = [client.runs.join(thread, run) for thread, run in zip(threads, runs, strict=True)]
+
+    assert [answer["answer"] for answer in answers] == ["slow"] * 12
+
+
+def test_nothing_the_server_says_is_of_a_blocking_call(
+    client: SyncLangGraphClient, server: Any, finished: str
+) -> None:
+    assert client.threads.get(finished)["status"] == "idle"
+
+    assert "Blocking" not in Path(server.log).read_text()

@@ -1,0 +1,158 @@
+"""How a contradiction is settled by what all entries say."""
+
+from agentic_memory_bank.engines.extractive.corroboration import Claim, Evidence, Verdict, corroborate
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+DEADLINES = [
+    Claim("The submission deadline of ICML is 15 August 2025.", "15 August 2025", "date"),
+    Claim("ICML papers are due on 30 August 2025.", "30 August 2025", "date"),
+]
+HEIGHTS = [
+    Claim("The Meridian tower is 324 m tall.", "324 m", "number"),
+    Claim("The Meridian tower is 330 metres tall.", "330 metres", "number"),
+]
+CHIEFS = [
+    Claim("The CEO of Acme is John Smith.", "John Smith", "name"),
+    Claim("The CEO of Acme is Jane Doe.", "Jane Doe", "name"),
+]
+CHINESE = [
+    Claim("ICML的投稿截止日期是8月15日。", "8月15日", "date"),
+    Claim("ICML的投稿截止日期是8月30日。", "8月30日", "date"),
+]
+LOW = ("a", "The Meridian tower is 324 m tall.")
+HIGH = ("b", "The Meridian tower is 330 metres tall.")
+
+
+def settled(claims: list[Claim], *rows: tuple[str, ...]) -> Verdict:
+    return corroborate(claims, [Evidence(f"e{index}", *row) for index, row in enumerate(rows)])
+
+
+def entries(verdict: Verdict) -> list[list[str]]:
+    return [[support.entry_id for support in supports] for supports in verdict.support]
+
+
+def test_the_value_with_more_independent_sources_holds() -> None:
+    verdict = settled(HEIGHTS, LOW, HIGH, ("c", "Guides say the height of Meridian tower is 330 m."))
+    assert (verdict.outcome, verdict.winner) == ("holds", 1)
+    assert entries(verdict) == [["e0"], ["e1", "e2"]]
+    assert "330 metres" in verdict.reason
+
+
+def test_one_against_one_stays_open() -> None:
+    verdict = settled(HEIGHTS, LOW, HIGH)
+    assert (verdict.outcome, verdict.winner) == ("inconclusive", None)
+
+
+def test_a_source_counts_once() -> None:
+    assert (
+        settled(HEIGHTS, LOW, HIGH, ("b", "Guides say the height of Meridian tower is 330 m.")).outcome
+        == "inconclusive"
+    )
+
+
+def test_a_copied_text_counts_once() -> None:
+    assert settled(HEIGHTS, LOW, HIGH, ("c", "The Meridian tower is 330 m tall.")).outcome == "inconclusive"
+
+
+def test_what_is_said_of_another_subject_does_not_count() -> None:
+    assert (
+        settled(HEIGHTS, LOW, HIGH, ("c", "Guides say the height of Orion tower is 330 m.")).outcome == "inconclusive"
+    )
+
+
+def test_an_extension_wins_a_tie() -> None:
+    verdict = settled(
+        DEADLINES, ("a", DEADLINES[0].text), ("b", "The ICML deadline has been extended to 30 August 2025.")
+    )
+    assert (verdict.outcome, verdict.winner) == ("holds", 1)
+
+
+def test_an_extension_that_names_the_old_date_backs_the_new_one() -> None:
+    moved = "The ICML deadline was extended from 15 August 2025 to 30 August 2025."
+    verdict = settled(DEADLINES, ("a", DEADLINES[0].text), ("b", moved))
+    assert (verdict.outcome, verdict.winner) == ("holds", 1)
+
+
+def test_of_two_corrections_the_newer_holds_only_if_both_are_dated() -> None:
+    first, second = "The ICML deadline is updated: 15 August 2025.", "The ICML deadline was updated to 30 August 2025."
+    assert settled(DEADLINES, ("a", first, "2025-05-01"), ("b", second, "2025-06-01")).winner == 1
+    assert settled(DEADLINES, ("a", first, "2025-07-01"), ("b", second, "2025-06-01")).winner == 0
+    assert settled(DEADLINES, ("a", first), ("b", second)).outcome == "inconclusive"
+
+
+def test_being_newer_alone_does_not_decide() -> None:
+    assert settled(HEIGHTS, (*LOW, "2020-01-01"), (*HIGH, "2024-01-01")).outcome == "inconclusive"
+
+
+def test_a_statement_with_conditions_reconciles_both() -> None:
+    text = "Opened late. The Meridian tower measures 324 m without and 330 m with the antenna."
+    verdict = settled(HEIGHTS, LOW, HIGH, ("c", text))
+    assert verdict.outcome == "integrate"
+    assert verdict.reconciled is not None
+    assert text[verdict.reconciled.start : verdict.reconciled.end].startswith("The Meridian tower")
+
+
+def test_names_are_counted_by_source_too() -> None:
+    verdict = settled(
+        CHIEFS, ("a", CHIEFS[0].text), ("b", CHIEFS[1].text), ("c", "Jane Doe, CEO of Acme, spoke on Monday.")
+    )
+    assert (verdict.outcome, verdict.winner) == ("holds", 1)
+    assert "Jane Doe" in verdict.reason
+
+
+def test_a_denial_is_backed_by_denials() -> None:
+    claims = [
+        Claim("The Meridian API is stable.", "stable", "negation"),
+        Claim("The Meridian API is not stable.", "not stable", "negation"),
+    ]
+    rows = [("a", claims[0].text), ("b", claims[1].text), ("c", "The team no longer calls the Meridian API stable.")]
+    assert settled(claims, *rows).winner == 1
+
+
+def test_chinese_corrections_and_counts_decide_with_a_chinese_reason() -> None:
+    corrected = settled(CHINESE, ("a", CHINESE[0].text), ("b", "更正：ICML的投稿截止日期延期至8月30日。"))
+    assert corrected.winner == 1
+    assert corrected.reason == "有明确的更正或延期说明指向“8月30日”。"
+    counted = settled(
+        CHINESE, ("a", CHINESE[0].text), ("b", CHINESE[1].text), ("c", "组委会表示，ICML投稿于8月30日截止。")
+    )
+    assert counted.winner == 1
+
+
+def test_chinese_conditions_reconcile() -> None:
+    claims = [Claim("Meridian塔高324米。", "324米", "number"), Claim("Meridian塔高330米。", "330米", "number")]
+    text = "Meridian塔不含天线高324米，含天线高330米。"
+    assert settled(claims, ("a", claims[0].text), ("b", claims[1].text), ("c", text)).outcome == "integrate"
+
+
+def test_evidence_in_the_other_language_counts() -> None:
+    claims = [
+        Claim("The Meridian telescope saw first light on 12 March 2019.", "12 March 2019", "date"),
+        Claim("Meridian 望远镜于2021年5月3日首次观测。", "2021年5月3日", "date"),
+    ]
+    third = "观测站公告：Meridian 望远镜首次观测的日期是2019年3月12日。"
+    verdict = settled(claims, ("a", claims[0].text), ("b", claims[1].text), ("c", third))
+    assert (verdict.outcome, verdict.winner) == ("holds", 0)
+
+
+def test_no_evidence_decides_nothing() -> None:
+    assert settled(HEIGHTS) == Verdict("inconclusive", None, ((), ()), settled(HEIGHTS).reason)
+    assert corroborate([], []).outcome == "inconclusive"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.permutations([LOW, HIGH, ("c", "Guides say the height of Meridian tower is 330 m."), ("d", "Unrelated.")]))
+def test_the_order_of_the_entries_does_not_matter(rows: list[tuple[str, str]]) -> None:
+    assert settled(HEIGHTS, *rows).winner == 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from("ab"), st.text(max_size=60)), max_size=4),
+    st.text(max_size=40),
+    st.text(max_size=10),
+)
+def test_no_text_breaks_it(rows: list[tuple[str, str]], text: str, value: str) -> None:
+    for kind in ("number", "date", "name", "negation"):
+        assert len(settled([Claim(text, value, kind), HEIGHTS[0]], *rows).support) == 2

@@ -1,0 +1,151 @@
+"""The offline reader: quotes stand in the text word for word, answer the question, and are not made up where nothing does."""
+
+import numpy as np
+from agentic_memory_bank.engines.extractive.quoting import Passage, quotes
+from agentic_memory_bank.tools.text import sentences
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+ARTICLE = (
+    "The Kestrel probe was launched on 14 March 2021 from Kourou. It was built by Maria Okafor and her team. "
+    "It carries 4 instruments. The lander touched down on Ceres in June 2024. Many people watched it on television."
+)
+CHINESE = "青藏铁路全长1956公里，于2006年7月1日全线通车。铁路最高点唐古拉山口海拔5072米。沿线设有多个车站。"
+DIALOGUE = (
+    "Ann: Hi Bob, how was your holiday?\nBob: I spent two weeks hiking in Norway with my brother.\n"
+    "Ann: I bought a red bicycle yesterday.\nBob: Lovely!"
+)
+
+
+def passage(text: str, id: str = "p", score: float = 1.0) -> Passage:
+    return Passage(id, text, score, [(a, b) for a, b in sentences(text) if text[a:b].strip()])
+
+
+def best(question: str, *texts: str) -> str:
+    passages = [passage(text, str(number)) for number, text in enumerate(texts)]
+    found = quotes(question, None, passages)
+    return texts[int(found[0].passage)][found[0].start : found[0].end] if found else ""
+
+
+def test_the_sentence_that_answers_is_quoted() -> None:
+    assert (
+        best("When was the Kestrel probe launched?", ARTICLE)
+        == "The Kestrel probe was launched on 14 March 2021 from Kourou."
+    )
+    assert "4 instruments" in best("How many instruments does it carry?", ARTICLE)
+    assert "Maria Okafor" in best("Who built Kestrel?", ARTICLE)
+
+
+def test_chinese_questions_are_answered() -> None:
+    assert "1956公里" in best("青藏铁路全长多少公里？", CHINESE)
+    assert "5072" in best("唐古拉山口的海拔是多少？", CHINESE)
+
+
+def test_a_question_the_text_does_not_answer_gets_no_quote() -> None:
+    assert quotes("What is the capital of Mongolia?", None, [passage(ARTICLE)]) == []
+    assert quotes("谁写了红楼梦？", None, [passage(CHINESE)]) == []
+    assert quotes("Which hospital treated Napoleon?", None, [passage(DIALOGUE, score=1.0)]) == []
+
+
+def test_what_another_speaker_did_is_no_answer() -> None:
+    assert "red bicycle" in best("What did Ann buy?", DIALOGUE)
+    assert "red bicycle" not in best("What did Bob buy?", DIALOGUE)
+
+
+def test_a_turn_is_understood_by_the_question_it_answers() -> None:
+    text = "Ann: What is the name of your dog?\nBob: He is called Bruno Baxter the Second.\nAnn: Nice weather today in town."
+    assert "Bruno" in best("What is the name of Bob's dog?", text)
+
+
+def test_other_forms_of_a_word_are_found() -> None:
+    assert best(
+        "Who decided it?", "The decision came late in May from Ada Byron.", "Rain fell on the old town."
+    ).startswith("The decision")
+
+
+def test_the_kind_of_thing_asked_for_breaks_the_tie() -> None:
+    text = "The museum opened with a large party and music. The museum opened in October 1987 with speeches."
+    assert "1987" in best("When was the museum opened?", text)
+    assert "Lima" in best(
+        "Where did the meeting take place?",
+        "The meeting took place quietly and well. The meeting took place near Lima itself.",
+    )
+
+
+def test_a_question_in_the_text_is_not_quoted_as_its_answer() -> None:
+    text = "Where is the Orion lab these days? The Orion lab is in the north of Turin."
+    assert best("Where is the Orion lab?", text).endswith("Turin.")
+
+
+def test_quotes_do_not_repeat_each_other() -> None:
+    found = quotes("When was the Kestrel probe launched?", None, [passage(ARTICLE, "a"), passage(ARTICLE, "b")])
+    assert len([q for q in found if "launched" in ARTICLE[q.start : q.end]]) == 1
+
+
+def test_the_better_found_passage_goes_first_among_equals() -> None:
+    found = quotes("When did the dam break?", None, [
+        passage("The dam broke in 1911 at night.", "weak", 0.2), passage("The dam broke in 1912 after long rain.", "strong", 0.9)
+    ])  # fmt: skip
+    assert found[0].passage == "strong"
+
+
+def test_the_limit_holds() -> None:
+    text = " ".join(
+        f"Kestrel {word} was launched from {place} in {year}."
+        for word, place, year in zip("ABCDE", "KLMNO", range(2001, 2006), strict=True)
+    )
+    assert len(quotes("When was Kestrel launched?", None, [passage(text)], limit=2)) <= 2
+
+
+def test_vectors_find_what_no_word_shares() -> None:
+    text = "The physician examined the kid carefully. Prices rose by nine percent again."
+    spans = sentences(text)
+    vectors = np.array([[1.0, 0.0], [0.0, 1.0]], np.float32)
+    found = quotes(
+        "Which doctor saw the child?", np.array([1.0, 0.0], np.float32), [Passage("p", text, 1.0, spans, vectors)]
+    )
+    assert [text[q.start : q.end] for q in found] == ["The physician examined the kid carefully."]
+
+
+def test_missing_vectors_leave_it_to_the_words() -> None:
+    spans = sentences(ARTICLE)
+    blind = Passage("p", ARTICLE, 1.0, spans, np.zeros((len(spans), 1), np.float32))
+    question = "When was the Kestrel probe launched?"
+    assert quotes(question, np.zeros(1, np.float32), [blind]) == quotes(question, None, [passage(ARTICLE)])
+
+
+def test_a_long_sentence_is_cut_to_the_clauses_that_answer() -> None:
+    filler = "and the committee, which had met in the old town hall every week, went on to speak of roads and schools, "
+    text = (
+        "Late that year the council of Zug met again, "
+        + filler * 3
+        + "while the treasurer Urs Keller paid 900 francs for the bell of the church in Zug."
+    )
+    quoted = best("How much did the treasurer pay for the bell?", text)
+    assert "900 francs" in quoted
+    assert len(quoted) < len(text) / 2
+
+
+def test_nothing_to_read_or_to_ask_gives_nothing() -> None:
+    assert quotes("When?", None, []) == []
+    assert quotes("", None, [passage(ARTICLE)]) == []
+    assert quotes("?!", None, [passage(ARTICLE)]) == []
+    assert quotes("When was it?", None, [Passage("p", "", 1.0, [])]) == []
+
+
+pieces = st.sampled_from(
+    [ARTICLE, CHINESE, DIALOGUE, "...", "，，。", "Kestrel!", "launched " * 200, "\n\n", "2021年，发射。"]
+)
+
+
+@given(
+    st.lists(pieces, max_size=5),
+    st.sampled_from(["When was Kestrel launched?", "青藏铁路多少公里？", "Who?", "launched"]),
+)
+@settings(max_examples=80, deadline=None)
+def test_every_quote_stands_word_for_word_in_its_passage(texts: list[str], question: str) -> None:
+    passages = [passage(" ".join(texts[: number + 1]), str(number)) for number in range(len(texts))]
+    for quote in quotes(question, None, passages):
+        text = passages[int(quote.passage)].text
+        assert 0 <= quote.start < quote.end <= len(text)
+        assert text[quote.start : quote.end].strip() == text[quote.start : quote.end] != ""

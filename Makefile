@@ -5,13 +5,14 @@ PYTHON ?= python3
 VENV ?= .venv
 EVAL ?= ../shared/eval
 BIN := $(VENV)/bin
-INSTALL := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore $(BIN)/python -m pip install -qq -c constraints.txt
+INSTALL := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore \
+	$(BIN)/python -m pip install -qq -c constraints.txt
 OFFLINE := HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 LANGGRAPH_STRICT_MSGPACK=true
 SOURCES := $(wildcard *.py engines/*.py engines/*/*.py graph/*.py nodes/*.py nodes/*/*.py prompts/*.py runs/*.py state/*.py testing/*.py tools/*.py)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check besides-tests format format-check lint types contracts wheel-test notebooks kill bench dev clean
+.PHONY: help demo test check besides-tests format format-check lint types contracts wheel-test notebooks kill bench dev readme clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -43,6 +44,7 @@ contracts: $(BIN)/.dev ## who may import whom
 	@$(BIN)/lint-imports --no-cache > build/contracts.log || { cat build/contracts.log; exit 1; }
 
 wheel-test: build/wheel/.installed ## run the tests against the wheel
+	@$(BIN)/python -m pytest -q -m distributions tests/project
 	@rm -rf build/suite && mkdir -p build/suite && cp -r tests pyproject.toml build/suite/
 	@cd build/suite && $(OFFLINE) ../wheel/bin/python -m pytest -q --ignore=tests/project --ignore=tests/server -m "not kill and not kill_full and not slow"
 
@@ -56,6 +58,9 @@ bench: $(BIN)/.bench ## run the benchmarks: make bench EVAL=folder
 	@for benchmark in benchmarks/[a-z]*.py; do \
 		echo "== $$benchmark"; $(OFFLINE) $(BIN)/python $$benchmark --eval "$(EVAL)" || exit 1; \
 	done
+
+readme: $(BIN)/.test ## write the parts of README and .env.example that come from the code
+	@$(OFFLINE) $(BIN)/python tests/project/rendered.py
 
 dev: $(BIN)/.dev ## make the developers' environment
 
@@ -75,7 +80,7 @@ $(BIN)/.%: pyproject.toml constraints.txt | $(BIN)/python
 # environment, whose own .pth files (and so its editable copy of this package) Python then does not read.
 build/wheel/.installed: $(BIN)/.dev $(SOURCES) pyproject.toml README.md LICENSE
 	@rm -rf build/wheel build/dist build/lib && mkdir -p build/dist
-	@$(BIN)/python -m build --wheel --outdir build/dist . > build/wheel.log 2>&1 || { cat build/wheel.log; exit 1; }
+	@$(BIN)/python -m build --outdir build/dist . > build/wheel.log 2>&1 || { cat build/wheel.log; exit 1; }
 	@$(BIN)/python -m venv --without-pip build/wheel
 	@$(BIN)/python -m pip --python build/wheel/bin/python install -qq --no-deps build/dist/*.whl
 	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' > "$$(build/wheel/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/dependencies.pth"

@@ -25,6 +25,7 @@ from agentic_memory_bank.state.errors import InputError, MemoryBankError, RunErr
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
+    from langgraph.runtime import RunControl
 
     from agentic_memory_bank.runs import RunOutput
     from agentic_memory_bank.runs.ledger import Run
@@ -202,7 +203,7 @@ def _ask(
     export: Path | None,
     assignments: list[str],
     emit: Emit,
-    control: Any,
+    attempt: "_Attempt",
 ) -> "RunOutput":
     """Check all that can be checked before documents are read, read them, and run."""
     from agentic_memory_bank.nodes.memory_bank.adapter_in import checked_question
@@ -214,6 +215,7 @@ def _ask(
     _check_export(export)
     _check_is_free(thread)
     documents = _documents(context, emit)
+    attempt.has_begun = True
     return run(
         question,
         documents=documents,
@@ -222,7 +224,7 @@ def _ask(
         export=export,
         settings=settings,
         on_event=emit,
-        control=control,
+        control=attempt.control,
         **parts,
     )
 
@@ -251,12 +253,13 @@ def resume(
     _show_outcome(output, kept=found.keep, begun=begun, as_json=as_json)
 
 
-def _resume(found: "Run", decision: str, emit: Emit, control: Any) -> "RunOutput":
+def _resume(found: "Run", decision: str, emit: Emit, attempt: "_Attempt") -> "RunOutput":
     from agentic_memory_bank.runs import resume
     from agentic_memory_bank.state.settings import Settings
 
+    attempt.has_begun = True
     parts = _parts(Settings(**found.settings))
-    return resume(found.thread, decision=decision, on_event=emit, control=control, **parts)
+    return resume(found.thread, decision=decision, on_event=emit, control=attempt.control, **parts)
 
 
 def _run_to_resume(thread: str | None) -> "Run":
@@ -272,35 +275,41 @@ def _run_to_resume(thread: str | None) -> "Run":
     return unfinished[0]
 
 
-def _attended(work: Callable[..., "RunOutput"], thread: str, *, as_json: bool) -> "RunOutput":
+class _Attempt:
+    """What Ctrl-C needs to know of a run: how to ask it to end, and whether it may have been saved."""
+
+    control: "RunControl | None" = None
+    has_begun = False
+
+    def stop(self) -> None:
+        """Ask the run to end after the step it is in."""
+        if self.control is not None:
+            self.control.request_drain("interrupted")
+
+
+def _attended(work: Callable[[Emit, _Attempt], "RunOutput"], thread: str, *, as_json: bool) -> "RunOutput":
     """Run with progress on stderr; after Ctrl-C say how to go on, and leave."""
-    stops: list[Callable[[], None]] = []
+    attempt = _Attempt()
 
     def controlled(emit: Emit) -> "RunOutput":
         from langgraph.runtime import RunControl
 
-        control = RunControl()
-        stops.append(partial(control.request_drain, "interrupted"))
-        return work(emit, control)
-
-    def stop() -> None:
-        for request in stops:
-            request()
+        attempt.control = RunControl()
+        return work(emit, attempt)
 
     try:
-        return attend(controlled, progress(as_json=as_json), stop)
+        return attend(controlled, progress(as_json=as_json), attempt.stop)
     except Interrupted:
-        _say_how_to_go_on(thread, as_json=as_json)
+        _say_how_to_go_on(thread, attempt.has_begun and _is_resumable(thread), as_json=as_json)
         leave()
         raise
 
 
-def _say_how_to_go_on(thread: str, *, as_json: bool) -> None:
-    can_go_on = _is_resumable(thread)
+def _say_how_to_go_on(thread: str, can_go_on: bool, *, as_json: bool) -> None:
     again = view.command("resume", thread)
     said = f"Interrupted. What was done is saved; go on with: {again}"
     if not can_go_on:
-        said = "Interrupted before there was anything to save. Ask again."
+        said = "Interrupted, and there is nothing to go on with. Ask again."
     event: Event = {"interrupted": True, "thread": thread, "resume": again if can_go_on else None}
     typer.echo(json.dumps(event) if as_json else said, err=True)
     sys.stderr.flush()

@@ -69,8 +69,16 @@ def described(event: Event) -> str:
         task = rest.pop("task")
         said = f"next: {task['kind']}: {task['text']}" if task else "nothing is left to do"
         return f"{event['stage']}: {shortened(said, _TASK_CHARACTERS)}"
-    counts = [f"{value:,} {key}" if isinstance(value, int) else f"{key} {value}" for key, value in rest.items()]
-    return shortened(f"{event['stage']}: {', '.join(counts)}", _TASK_CHARACTERS)
+    counts = ", ".join(_counted(value, name) for name, value in rest.items())
+    return shortened(f"{event['stage']}: {counts}", _TASK_CHARACTERS)
+
+
+def _counted(value: object, name: str) -> str:
+    if not isinstance(value, int):
+        return f"{name} {value}"
+    if value == 1:
+        name = f"{name.removesuffix('ies')}y" if name.endswith("ies") else name.removesuffix("s")
+    return f"{value:,} {name}"
 
 
 class _Base:

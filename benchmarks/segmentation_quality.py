@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from agentic_memory_bank.engines.extractive.segmentation import segment
 from agentic_memory_bank.tools.embeddings import Encoder
 

@@ -1,0 +1,1 @@
+"""The diagrams: which stage follows which. Read this first."""

@@ -42,7 +42,7 @@ from agentic_memory_bank.state.errors import InputError, SettingsError
 from agentic_memory_bank.state.memory_bank import MemoryBankInput, MemoryBankOutput, MemoryBankState
 from agentic_memory_bank.state.query_graph import open_conflicts
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings import Encoder
+from agentic_memory_bank.tools.embeddings import Encoder, local_embeddings
 from agentic_memory_bank.tools.memory_index import IndexPool, MemoryIndex
 
 MemoryBank = CompiledStateGraph[MemoryBankState, Settings, MemoryBankInput, MemoryBankOutput]
@@ -176,7 +176,7 @@ def build_memory_bank(
     Returns:
         The compiled graph: `invoke({"question": ..., "documents": [...]})`.
     """
-    encoder = Encoder(embeddings, cache=vectors)
+    encoder = Encoder(embeddings or local_embeddings(Settings.of(None).embedding_path), cache=vectors)
     pool = IndexPool(partial(MemoryIndex, encoder))
     kit = Kit(engine or ExtractiveEngine(encoder), encoder, pool, clock, execute)
     bank = wire(kit).compile(checkpointer=checkpointer, store=store, cache=cache, name="memory_bank")

@@ -1,0 +1,1 @@
+"""The stages, by graph: state in, update out."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import Engine, Refresh
@@ -22,11 +23,13 @@ Clock = Callable[[], datetime]
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What an executor is handed: the planned step, and the prompt with task and recalled memory."""
+    """What an executor is handed: the planned step, the prompt with task and recalled memory, and tools to use."""
 
     task: Task
     question: str
     prompt: str
+    tools: tuple[BaseTool, ...] = ()
+    """`deep_retrieval`, which reads the raw text behind a memory."""
 
 
 Executor = Callable[[Assignment], str | Mapping[str, Any]]

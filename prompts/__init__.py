@@ -1,0 +1,1 @@
+"""The words that models and executors are given."""

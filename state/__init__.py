@@ -1,0 +1,1 @@
+"""Data and pure functions: what flows through the graphs, settings, errors."""

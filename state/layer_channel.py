@@ -1,14 +1,12 @@
 """The channel a memory layer lives in: a step writes its edits only, and full copies grow rare as the layer grows."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from langgraph.channels.delta import DeltaChannel
 
-FEWEST_UPDATES = 150
-"""Updates between full copies of a small layer: what a cold `get_state` replays stays under 100 ms."""
-UPDATES_PER_ITEM = 0.2
-"""Updates between full copies for each item of a large layer, so that the bytes per step do not grow with memory."""
+FEWEST_UPDATES = 15
+"""Updates between full copies of a small layer, whose copies cost little."""
 
 
 class LayerChannel(DeltaChannel[Any]):
@@ -20,6 +18,9 @@ class LayerChannel(DeltaChannel[Any]):
 
     __slots__ = ()
 
+    updates_per_item: ClassVar[float] = 0.1
+    """Updates between full copies for each item of a large layer, so that the bytes per step do not grow with memory."""
+
     def __init__(
         self, reducer: Callable[[Any, Sequence[Any]], Any], typ: Any = None, *, snapshot_frequency: int = FEWEST_UPDATES
     ) -> None:
@@ -28,11 +29,19 @@ class LayerChannel(DeltaChannel[Any]):
     @property
     def snapshot_frequency(self) -> int:
         """How many updates lie between two full copies, given what the channel holds now."""
-        return max(FEWEST_UPDATES, int(_items(self.value) * UPDATES_PER_ITEM))
+        return max(FEWEST_UPDATES, int(_items(self.value) * self.updates_per_item))
 
     @snapshot_frequency.setter
     def snapshot_frequency(self, value: int) -> None:
         """Take LangGraph's own default without using it."""
+
+
+class SeldomWrittenLayerChannel(LayerChannel):
+    """For a layer that one super-step in ten writes: by updates alone, reading it would go back over too many steps."""
+
+    __slots__ = ()
+
+    updates_per_item: ClassVar[float] = 0.03
 
 
 def _items(layer: Any) -> int:

@@ -8,7 +8,7 @@ from typing_extensions import NotRequired, TypedDict
 
 from agentic_memory_bank.state.insight_doc import InsightDoc, InsightEdit, apply_insight_edits
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, TreeEdit, apply_tree_edits
-from agentic_memory_bank.state.layer_channel import LayerChannel
+from agentic_memory_bank.state.layer_channel import LayerChannel, SeldomWrittenLayerChannel
 from agentic_memory_bank.state.query_graph import GraphEdit, QueryGraph, apply_graph_edits
 
 RunStatus = Literal["running", "completed", "completed_with_failures", "not_found", "stopped", "failed"]
@@ -118,7 +118,7 @@ class MemoryBankState(TypedDict, total=False):
 
     insight_doc: Annotated[InsightDoc, LayerChannel(apply_insight_edits)]
     query_graph: Annotated[QueryGraph, LayerChannel(apply_graph_edits)]
-    interaction_tree: Annotated[InteractionTree, LayerChannel(apply_tree_edits)]
+    interaction_tree: Annotated[InteractionTree, SeldomWrittenLayerChannel(apply_tree_edits)]
 
     now: str
     """The time of this round, read once, so that a stage that runs again writes the same."""

@@ -1,0 +1,1 @@
+"""What reaches out: files, embeddings, indexes."""

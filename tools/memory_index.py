@@ -43,17 +43,25 @@ class MemoryIndex:
         self._memories = HybridIndex()
         self._passages = HybridIndex()
         self._known: dict[str, _Known] = {}
+        self._seen: dict[str, MemoryNode | None] = {}
+        """The memories as they were met last; None for one without vectors, which is looked at each time."""
         self._lock = threading.RLock()
 
     def follow(self, graph: QueryGraph, tree: InteractionTree) -> None:
         """Make the indexes hold the memories of this graph and nothing else."""
         nodes = graph.get("nodes", {})
         with self._lock:
-            for node_id in [i for i in self._known if i not in nodes]:
-                self._drop(node_id)
-            changed = [n for i, n in nodes.items() if self._is_new(i, n)]
+            seen = self._seen.get  # memories are replaced, never changed, so the same object is the same memory
+            others = [(i, n) for i, n in nodes.items() if seen(i) is not n]
+            added = sum(i not in self._seen for i, _ in others)
+            if len(nodes) - added < len(self._seen):
+                for node_id in [i for i in self._seen if i not in nodes]:
+                    self._drop(node_id)
+                    del self._seen[node_id]
+            changed = [n for i, n in others if self._is_new(i, n)]
             if changed:
                 self._take(changed, tree)
+            self._seen.update((i, n if self._known[i].key else None) for i, n in others)
 
     def similar(
         self, graph: QueryGraph, tree: InteractionTree, wanted: Sequence[tuple[str, Collection[str]]], settings: Settings
@@ -105,7 +113,9 @@ class MemoryIndex:
 
     def _is_new(self, node_id: str, node: MemoryNode) -> bool:
         known = self._known.get(node_id)
-        return known is None or (known.node is not node and known.key != _key(node))
+        if known is None or not known.key:  # without a key it was taken in without vectors
+            return True
+        return known.node is not node and known.key != _key(node)
 
     def _take(self, nodes: Sequence[MemoryNode], tree: InteractionTree) -> None:
         parts = {node["id"]: _passages_of(node, tree) for node in nodes}

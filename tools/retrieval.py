@@ -25,6 +25,7 @@ _FIRST_ROWS = 256
 _BATCH = 64
 _TF_BITS = 16
 _TF_MASK = (1 << _TF_BITS) - 1
+_POSTINGS = 1 << 16  # how many postings are added up at a time
 _ROUGH = 1e-4  # above the error of a float32 product of two unit vectors of any usual dimension
 
 Floats = NDArray[np.float64]
@@ -50,6 +51,8 @@ class Query:
     alpha: float = 0.5
     exclude: Collection[str] = frozenset()
     within: Collection[str] | None = None
+    meets: int | None = None
+    """How many of the batch's `sequence`, counted from its start, this search may return; all of them without it."""
 
 
 def alpha_for(query: str, alpha: float, alpha_zh: float) -> float:
@@ -117,7 +120,7 @@ class HybridIndex:
             EmbeddingError: The vector is no finite vector of the dimension of the others; the index is unchanged.
         """
         with self._lock:
-            unit = self._unit(vector)
+            unit = self._unit(vector, replaces=id)
             self.remove(id)
             if unit is not None:
                 self._dimension = len(unit)
@@ -144,14 +147,14 @@ class HybridIndex:
             elif len(self._owners) > 2 * len(self._slots) + _FIRST_ROWS:
                 self._pack()
 
-    def _unit(self, vector: Vector | None) -> NDArray[np.float32] | None:
-        """Check a vector and bring it to length one."""
+    def _unit(self, vector: Vector | None, replaces: str | None = None) -> NDArray[np.float32] | None:
+        """Check a vector, which may take the place of an item's, and bring it to length one."""
         if vector is None:
             return None
-        values = np.asarray(vector, np.float64)
-        if values.ndim != 1 or values.size != (self._dimension or values.size) or not values.size:
+        values, dimension = np.asarray(vector, np.float64), self._dimension_without(replaces)
+        if values.ndim != 1 or values.size != (dimension or values.size) or not values.size:
             raise EmbeddingError(
-                f"A vector has the shape {values.shape}; this index holds vectors of {self._dimension or 'some'} "
+                f"A vector has the shape {values.shape}; this index holds vectors of {dimension or 'some'} "
                 "numbers. Use one embedding model for all texts, or build the index anew."
             )
         if not np.isfinite(values).all():
@@ -161,6 +164,12 @@ class HybridIndex:
             return None
         values = values / largest  # else the squares of tiny or huge numbers leave the range
         return (values / np.sqrt((values * values).sum())).astype(np.float32)
+
+    def _dimension_without(self, id: str | None) -> int | None:
+        """The dimension that vectors must have once this item is gone; None when no other item has one."""
+        slot = None if id is None else self._slots.get(id)
+        alone = slot is not None and self._vectors == 1 and self._has_vector[slot]
+        return None if alone else self._dimension
 
     def _append(self, id: str, counts: Counter[str], length: int) -> int:
         slot = len(self._owners)
@@ -240,8 +249,14 @@ class HybridIndex:
         """
         return self.search_many([Query(terms, vector, alpha, exclude, within)], k)[0]
 
-    def search_many(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
+    def search_many(self, queries: Sequence[Query], k: int, *, sequence: Sequence[str] = ()) -> list[list[Hit]]:
         """Search for several queries at once; the result of each is that of `search`, the cost per query lower.
+
+        Args:
+            queries: The searches.
+            k: How many hits at most for each.
+            sequence: Ids of which each query returns only those before its `meets`: as if the rest were in its
+                `exclude`, at no cost per id. Unknown ones are no error.
 
         Raises:
             EmbeddingError: A vector is no finite vector of the dimension of the index.
@@ -253,9 +268,9 @@ class HybridIndex:
             units = [self._unit(query.vector) for query in queries]
             if not k or not self._slots:
                 return [[] for _ in queries]
-            norms = self._length_norms()
+            norms, late = self._length_norms(), self._places(sequence)
             return [
-                self._ranked(query, unit, cosines, norms, k)
+                self._ranked(query, unit, cosines, norms, self._allowed(query, late), k)
                 for query, unit, cosines in zip(queries, units, self._rough_cosines(units), strict=True)
             ]
 
@@ -279,11 +294,11 @@ class HybridIndex:
         unit: NDArray[np.float32] | None,
         cosines: NDArray[np.float32] | None,
         norms: Floats,
+        allowed: NDArray[np.bool_],
         k: int,
     ) -> list[Hit]:
         alpha = 1.0 if unit is None else query.alpha if query.terms else 0.0
         keywords = self._keywords(query.terms, norms)
-        allowed = self._allowed(query)
         found = keywords > 0 if alpha else np.zeros(len(keywords), bool)
         if alpha < 1:
             found |= self._has_vector[: len(found)]
@@ -299,23 +314,38 @@ class HybridIndex:
     def _keywords(self, terms: Sequence[str], norms: Floats) -> Floats:
         """BM25 of each slot; terms add up in the order of the query, so the sum does not depend on the slot."""
         scores = np.zeros(len(norms))
+        postings: list[NDArray[np.int64]] = []
+        weights: list[float] = []
+        size = 0
         for term, count in Counter(terms).items():
             term_id = self._term_ids.get(term)
-            if term_id is None or not self._frequencies[term_id]:
+            if term_id is None or not (frequency := self._frequencies[term_id]):
                 continue
-            packed = np.frombuffer(self._postings[term_id], np.int64)
-            slots, counts = packed >> _TF_BITS, (packed & _TF_MASK).astype(np.float64)
-            frequency = self._frequencies[term_id]
+            postings.append(np.frombuffer(self._postings[term_id], np.int64))
             rarity = math.log1p((len(self._slots) - frequency + 0.5) / (frequency + 0.5))
-            scores[slots] += count * rarity * (K1 + 1) * counts / (counts + norms[slots])
+            weights.append(count * rarity * (K1 + 1))
+            size += len(postings[-1])
+            if size > _POSTINGS:
+                _add(scores, postings, weights, norms)
+                postings, weights, size = [], [], 0
+        if postings:
+            _add(scores, postings, weights, norms)
         return scores
 
-    def _allowed(self, query: Query) -> NDArray[np.bool_]:
+    def _places(self, sequence: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The slots of the ids that are known, and the position of each in the sequence."""
+        known = [(slot, position) for position, id in enumerate(sequence) if (slot := self._slots.get(id)) is not None]
+        return np.array([slot for slot, _ in known], np.intp), np.array([position for _, position in known], np.intp)
+
+    def _allowed(self, query: Query, places: tuple[NDArray[np.intp], NDArray[np.intp]]) -> NDArray[np.bool_]:
         allowed = self._alive[: len(self._owners)].copy()
         if query.within is not None:
             inside = np.zeros(len(allowed), bool)
             inside[[self._slots[id] for id in query.within if id in self._slots]] = True
             allowed &= inside
+        if query.meets is not None:
+            slots, positions = places
+            allowed[slots[np.searchsorted(positions, query.meets) :]] = False
         allowed[[self._slots[id] for id in query.exclude if id in self._slots]] = False
         return allowed
 
@@ -336,6 +366,13 @@ class HybridIndex:
         rows = zip(slots.tolist(), scores.tolist(), keywords.tolist(), cosines.tolist(), strict=True)
         hits = (Hit(self._owners[slot], score, keyword, cosine) for slot, score, keyword, cosine in rows)
         return heapq.nsmallest(k, hits, key=lambda hit: (-hit.score, hit.id))
+
+
+def _add(scores: Floats, postings: list[NDArray[np.int64]], weights: list[float], norms: Floats) -> None:
+    """Add what terms are worth to the scores of their slots, term by term in order, as a loop over them would."""
+    packed = np.concatenate(postings)
+    slots, counts = packed >> _TF_BITS, (packed & _TF_MASK).astype(np.float64)
+    np.add.at(scores, slots, np.repeat(weights, [len(part) for part in postings]) * counts / (counts + norms[slots]))
 
 
 def _grown(values: NDArray[Any]) -> NDArray[Any]:

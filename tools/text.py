@@ -10,6 +10,7 @@ import threading
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from operator import add
 from typing import Literal
 
 import Stemmer
@@ -89,6 +90,7 @@ _PART = re.compile(r"[-.'’&:_,]+|(?<=[^\W\d_]{2})(?=\d)|(?<=\d)(?=[^\W\d_]{2})
 _CONTRACTION = re.compile(r"(.*)(?:['’](?:s|re|ve|ll|d|m))", re.IGNORECASE)
 _ORDINALS = frozenset(("st", "nd", "rd", "th"))
 _local = threading.local()
+_USUAL = 32  # longest piece of text, in characters, whose terms are worth keeping
 
 
 def tokenize(text: str) -> list[str]:
@@ -98,11 +100,19 @@ def tokenize(text: str) -> list[str]:
     pairs of characters. An identifier yields itself without its joints and its parts (`GPT-4o`: `gpt4o gpt 4o`), a
     number its plain form (`1,121`: `1121`).
     """
-    terms: list[str] = []
-    for unit in _UNIT.finditer(_fold(text)):
-        run = unit["cjk"]
-        terms.extend(_pairs(run) if run else _word_terms(unit["word"]))
-    return terms
+    return [term for chunk in text.split() for term in (_known_chunk if len(chunk) <= _USUAL else _chunk_terms)(chunk)]
+
+
+def _chunk_terms(chunk: str) -> tuple[str, ...]:
+    """The terms of a piece of text without white space: no term reaches across it."""
+    return tuple(
+        term
+        for unit in _UNIT.finditer(_fold(chunk))
+        for term in (_pairs(unit["cjk"]) if unit["cjk"] else _word_terms(unit["word"]))
+    )
+
+
+_known_chunk = lru_cache(maxsize=1 << 16)(_chunk_terms)  # words come again, with the same marks around them
 
 
 def _fold(text: str) -> str:
@@ -121,7 +131,7 @@ def _fold_piece(piece: str) -> str:
 
 
 def _pairs(run: str) -> Iterable[str]:
-    return (run[i : i + 2] for i in range(len(run) - 1)) if len(run) > 1 else (run,)
+    return map(add, run, run[1:]) if len(run) > 1 else (run,)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -271,6 +281,12 @@ def _content(text: str, line: re.Match[str]) -> Span:
     """Where the indent of a line ends, and where the line does; both the same on a blank line."""
     indent = _INDENT.match(text, line.start(), line.end())
     return (indent.end() if indent else line.start()), line.end()
+
+
+def opening(text: str) -> str:
+    """Name what a text opens with: `fence`, `heading`, `item`, `row`, `turn` (of a dialogue) or plain `text`."""
+    line = _LINE.match(text)
+    return _kind(text, *_content(text, line)) if line else "text"
 
 
 def _kind(text: str, start: int, end: int) -> str:

@@ -16,6 +16,7 @@ from agentic_memory_bank.engines.extractive.edits import (
     copy_clash,
     edit_clash,
     other_condition,
+    other_label,
     shared_classes,
     synonymous,
 )
@@ -141,6 +142,7 @@ def _clash(
             first.question
             or second.question
             or other_condition(first, second)
+            or other_label(first, second)
             or not (same_lead or same_names(first, second))
         ):
             continue

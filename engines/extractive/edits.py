@@ -203,9 +203,25 @@ def other_condition(first: Sentence, second: Sentence) -> bool:
     if not first.values or not second.values:
         return False
     return any(
-        one & lexicon.EXCLUSIONS and other & lexicon.INCLUSIONS and not other & lexicon.EXCLUSIONS
+        one & lexicon.EXCLUSIONS and (one | other) & lexicon.INCLUSIONS and not other & lexicon.EXCLUSIONS
         for one, other in ((left, right), (right, left))
     )
+
+
+def other_label(first: Sentence, second: Sentence) -> bool:
+    """Whether a numbered thing stands in both under different numbers ("room 12", "room 14"): then it is another one."""
+    left, right = _labels(first), _labels(second)
+    return any(left[noun].isdisjoint(right[noun]) for noun in left.keys() & right.keys())
+
+
+def _labels(sentence: Sentence) -> dict[str, set[float]]:
+    found: dict[str, set[float]] = {}
+    for noun, number in zip(sentence.units, sentence.units[1:], strict=False):
+        value = number.value
+        is_bare = value is not None and value.kind == "number" and not value.unit and number.start - noun.end <= 1
+        if value is not None and is_bare and noun.key in lexicon.LABELS:
+            found.setdefault(noun.key, set()).add(value.amount)
+    return found
 
 
 def _opposite_clash(first: Sentence, second: Sentence, laid: Alignment) -> Clash | None:

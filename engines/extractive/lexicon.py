@@ -378,6 +378,13 @@ QUALIFIERS: Final = _words(
 INCLUSIONS: Final = _stems("with including includes inclusive 含 包含 包括 加上 算上 计入")
 EXCLUSIONS: Final = _stems("without excluding excludes exclusive 不含 不包含 不包括 不计 不算")
 """Words that add something to what is measured, and those that leave it out."""
+LABELS: Final = _stems(
+    "apartment appendix article batch block building bus case chapter document edition episode exhibit experiment "
+    "figure file flat flight floor gate generation grade group highway issue item lane level line lot model note "
+    "office page paragraph part phase platform player point project question room round route sample season section "
+    "series session step table team terminal test track type unit version volume ward week zone"
+)
+"""Nouns that a number after them tells apart from others of their kind ("room 12"): a name, not an amount."""
 WITHDRAWING: Final = (
     *("from", "instead of", "not", "previously", "formerly", "originally", "rather than", "no longer", "was"),
     *("由", "从", "原定", "原定于", "原为", "而非", "不是", "原"),

@@ -17,6 +17,7 @@ from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
+
 from agentic_memory_bank.tools.text import estimate_tokens, is_cjk, names_and_numbers, numbers_with_offsets, tokenize
 
 Array = npt.NDArray[np.float32]
@@ -185,7 +186,8 @@ class _Query:
 
     @classmethod
     def of(cls, question: str, vector: Array | None) -> "_Query":
-        kind = next((kind for kind, pattern in _ASKED if pattern.search(question)), "any")
+        asked_for: list[Kind] = [kind for kind, pattern in _ASKED if pattern.search(question)]
+        kind: Kind = asked_for[0] if asked_for else "any"
         terms = dict.fromkeys(tokenize(_QUESTION_WORDS.sub(" ", question)))
         telling = [term for term in terms if term not in _ENGLISH_QUESTION_WORDS]
         names = frozenset(term for name in sorted(names_and_numbers(question)) for term in tokenize(name))
@@ -236,7 +238,7 @@ def _known(vector: Array | None) -> Array | None:
 
 
 def _turns(passage: Passage) -> list[tuple[int, frozenset[str]]]:
-    """For each sentence: which turn of a dialogue it is in, and the terms of its speaker's name; all one turn in prose."""
+    """For each sentence: which turn of a dialogue it is in, and the terms of its speaker's name; prose is one turn."""
     turns: list[tuple[int, frozenset[str]]] = []
     number, speaker = 0, frozenset[str]()
     for start, end in passage.sentences:
@@ -250,7 +252,7 @@ def _turns(passage: Passage) -> list[tuple[int, frozenset[str]]]:
 def _said_around(
     turns: Sequence[tuple[int, frozenset[str]]], terms: Sequence[frozenset[str]], asks: Sequence[bool]
 ) -> list[frozenset[str]]:
-    """For each sentence: the terms of its passage; in a dialogue, of its speaker and of what they were asked just before."""
+    """For each sentence: the terms of its passage; in a dialogue, of its speaker and of what was asked just before."""
     said: dict[frozenset[str], frozenset[str]] = {}
     asked: dict[int, frozenset[str]] = {}
     for (turn, speaker), own, asking in zip(turns, terms, asks, strict=True):
@@ -321,7 +323,7 @@ class _Judge:
         return _OTHER_SPEAKER
 
     def _news(self, row: _Row, fits: bool) -> float:
-        """How far a sentence says more than the question: what is asked for, or words of its own beside its speaker's name."""
+        """How far a sentence says more than the question: what is asked for, or words beside its speaker's name."""
         if fits:
             return 1.0
         own = sum(1 for term in row.terms if term not in self._known and term not in row.speaker)
@@ -378,15 +380,16 @@ def _forms(term: str, vocabulary: Mapping[str, Sequence[str]]) -> frozenset[str]
 
 
 _IRREGULAR_VERBS: Final = """
-    beat beaten|become became|begin began begun|bend bent|bite bit bitten|blow blew blown|break broke broken|bring brought|
-    build built|buy bought|catch caught|choose chose chosen|come came|deal dealt|dig dug|draw drew drawn|drink drank drunk|
-    drive drove driven|eat ate eaten|fall fell fallen|feed fed|feel felt|fight fought|find found|flee fled|fly flew flown|
-    forget forgot forgotten|freeze froze frozen|get got gotten|give gave given|go went gone|grow grew grown|hear heard|
-    hide hid hidden|hold held|keep kept|know knew known|lead led|leave left|lend lent|lose lost|make made|meet met|pay paid|
-    ride rode ridden|ring rang rung|rise rose risen|run ran|say said|see saw seen|seek sought|sell sold|send sent|shake shook|
-    shoot shot|show shown|sing sang sung|sink sank sunk|sit sat|sleep slept|speak spoke spoken|spend spent|stand stood|
-    steal stole stolen|strike struck|swim swam swum|take took taken|teach taught|tell told|think thought|throw threw thrown|
-    wake woke woken|wear wore worn|win won|write wrote written
+    beat beaten|become became|begin began begun|bend bent|bite bit bitten|blow blew blown|break broke broken|bring
+    brought| build built|buy bought|catch caught|choose chose chosen|come came|deal dealt|dig dug|draw drew
+    drawn|drink drank drunk| drive drove driven|eat ate eaten|fall fell fallen|feed fed|feel felt|fight fought|find
+    found|flee fled|fly flew flown| forget forgot forgotten|freeze froze frozen|get got gotten|give gave given|go
+    went gone|grow grew grown|hear heard| hide hid hidden|hold held|keep kept|know knew known|lead led|leave
+    left|lend lent|lose lost|make made|meet met|pay paid| ride rode ridden|ring rang rung|rise rose risen|run
+    ran|say said|see saw seen|seek sought|sell sold|send sent|shake shook| shoot shot|show shown|sing sang sung|sink
+    sank sunk|sit sat|sleep slept|speak spoke spoken|spend spent|stand stood| steal stole stolen|strike struck|swim
+    swam swum|take took taken|teach taught|tell told|think thought|throw threw thrown| wake woke woken|wear wore
+    worn|win won|write wrote written
 """
 _IRREGULAR: Final = {
     form: forms

@@ -19,6 +19,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.tools.text import estimate_tokens, is_cjk, tokenize
 

@@ -70,7 +70,7 @@ def summarize(
         sentences: The spans of its sentences, in order.
         background: In how many texts of the whole input each index term stands; without it all are equally rare.
         ratio: The share of the text to aim at, in tokens.
-        max_tokens: Largest summary, in estimated tokens; one or two sentences, or a single one of many too long, exceed it.
+        max_tokens: Largest summary, in estimated tokens; one or two sentences, or one where all are longer, exceed it.
 
     Returns:
         The spans of the selected sentences in text order: all of one or two, 30 to 50 % of more; none of a blank text.
@@ -158,7 +158,7 @@ def _chosen(rows: Sequence[_Row], weights: dict[str, float], budget: _Budget) ->
 
 
 def _substance(row: _Row, weights: Mapping[str, float]) -> float:
-    """The weight of a sentence's terms: more than their mean, less than their sum, so that length alone does not win."""
+    """The weight of a sentence's terms: more than their mean, less than their sum, so that not just length wins."""
     return math.fsum(weights[term] for term in row.terms) / math.sqrt(len(row.terms) + 3)
 
 
@@ -170,13 +170,15 @@ _TITLE: Final = re.compile(f"《([^《》\n]{{2,40}})》|([{_HAN}]{{1,8}}(?:·[{
 _INSIDE_NAMES: Final = frozenset(("of", "the", "de", "la", "van", "von", "der", "del", "and", "&"))
 _LONGEST_NAME: Final = 5
 _COMMON_WORDS: Final = """
-    able actually also always away bit come coming could day days definitely done even everything feel find first get gets
-    getting give go goes going good got great guess guys happen hello help hey hi keep kind know last least let like little
-    long look looking lot lots love made make makes making maybe mean much need never new nice nothing often ok okay old
-    one part people put really right said say saying says see seem seen several someone something soon still stuff sure
-    take taken tell thank thanks thing things think thought time times today told took try trying two use used using
-    usually want wanted way week weeks welcome well went work wow yeah year years yep yes yesterday yet
-    时候 情况 问题 东西 部分 方面 事情 时间 地方 之一 一个 一些 今天 明天 昨天 现在 以后 以前 其中 目前 当时 大家 朋友
+    able actually also always away bit come coming could day days definitely done even everything feel find
+    first get gets getting give go goes going good got great guess guys happen hello help hey hi keep kind know
+    last least let like little long look looking lot lots love made make makes making maybe mean much need never
+    new nice nothing often ok okay old one part people put really right said say saying says see seem seen
+    several someone something soon still stuff sure take taken tell thank thanks thing things think thought time
+    times today told took try trying two use used using usually want wanted way week weeks welcome well went
+    work wow yeah year years yep yes yesterday yet
+    时候 情况 问题 东西 部分 方面 事情 时间 地方 之一 一个 一些 今天 明天 昨天 现在 以后 以前 其中 目前
+    当时 大家 朋友
 """
 _LIGHT: Final = frozenset(_COMMON_WORDS.split())
 """Words of the open classes that are too common to name what a text is about."""
@@ -184,7 +186,7 @@ _LIGHT: Final = frozenset(_COMMON_WORDS.split())
 
 @dataclass
 class _Candidate:
-    """A word or phrase that may become a keyword: how it is written and how often, where first, and the weight of its kind."""
+    """A word or phrase that may become a keyword: how it is written, how often, where first, what its kind weighs."""
 
     written: Counter[str] = field(default_factory=Counter[str])
     first: int = 0
@@ -358,8 +360,8 @@ def _cut_words(run: str, words: Mapping[str, float]) -> list[str]:
 def _dictionary() -> tuple[dict[str, float], frozenset[str]]:
     """Chinese words with the logarithm of their share in all text, and which of them are nouns; read on first use.
 
-    Only jieba's word list is read: its own loader keeps an unchecked cache in the shared temporary folder. Without jieba,
-    only what is repeated can be a keyword.
+    Only jieba's word list is read: its own loader keeps an unchecked cache in the shared temporary folder. Without
+    jieba, only what is repeated can be a keyword.
     """
     found = find_spec("jieba")
     file = Path(found.origin).with_name("dict.txt") if found and found.origin else None

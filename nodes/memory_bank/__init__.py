@@ -1,0 +1,1 @@
+"""The eleven stages of the memory bank, one per module."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import Answer, Dispute, Evidence, Passage
-from agentic_memory_bank.nodes.kit import Assignment, Kit
+from agentic_memory_bank.nodes.kit import Assignment, Executor, Kit
 from agentic_memory_bank.nodes.memory_bank.views import citation, refuted_anchors
 from agentic_memory_bank.prompts.enhanced import render
 from agentic_memory_bank.state.errors import ToolError
@@ -14,6 +14,7 @@ from agentic_memory_bank.state.interaction_tree import Anchor, text_of
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Outcome, Result, Source
 from agentic_memory_bank.state.query_graph import Claim, Conflict
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.deep_retrieval import deep_retrieval
 
 EVIDENCE_PER_CLAIM = 12
 """How many passages of raw text are looked at for each side of a contradiction."""
@@ -30,7 +31,7 @@ def execute(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Mem
         raise ToolError("No step is planned.")
     runtime.stream_writer({"stage": "execute", "kind": task["kind"], "memories": len(state.get("recalled", []))})
     if kit.executor is not None and task["kind"] != "cross_validate":
-        return {"result": _outside(state, task, kit)}
+        return {"result": _outside(state, task, kit.executor)}
     if task["kind"] == "cross_validate":
         return {"result": _validated(state, runtime, task, kit)}
     if task["kind"] == "answer":
@@ -38,10 +39,9 @@ def execute(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Mem
     raise ToolError(f"There is no executor for a step of kind '{task['kind']}'. Pass one with `execute=`.")
 
 
-def _outside(state: MemoryBankState, task: Task, kit: Kit) -> Result:
-    assert kit.executor is not None
-    prompt = render(state)
-    said = kit.executor(Assignment(task, state["insight_doc"]["goal"], prompt))
+def _outside(state: MemoryBankState, task: Task, executor: Executor) -> Result:
+    tools = (deep_retrieval(state.get("query_graph", {}), state.get("interaction_tree", {})),)
+    said = executor(Assignment(task, state["insight_doc"]["goal"], render(state), tools))
     report: Mapping[str, object] = {"text": said} if isinstance(said, str) else said
     text = str(report.get("text", ""))
     answer = str(report.get("answer", text if task["kind"] == "answer" else ""))
@@ -130,7 +130,7 @@ def _validated(state: MemoryBankState, runtime: Runtime[Settings], task: Task, k
     return {
         "task": task["id"],
         "status": "success",
-        "learned": " ".join(f.explanation for f in found),
+        "learned": " ".join(list(dict.fromkeys(f.explanation for f in found))[:2]),
         "answer": "",
         "sources": [],
         "entries": [],

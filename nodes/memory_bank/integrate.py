@@ -1,6 +1,6 @@
 """Stage 8: what is the one memory that stands for several that say the same, or that a validation settled?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from langgraph.runtime import Runtime
 
@@ -21,7 +21,8 @@ def integrate(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> M
     """
     settled = _settle(state, state.get("verdict"))
     work = [*((ids, None) for ids in state["merging"]), *((ids, settled) for ids in _decided(settled))]
-    asked = [_group(state, ids, conflict) for ids, conflict in work]
+    arrival = {node_id: position for position, node_id in enumerate(state["query_graph"]["nodes"])}
+    asked = [_group(state, ids, conflict, arrival) for ids, conflict in work]
     made = kit.engine.integrate(asked) if asked else []
     update = _Merging(state, kit, settled)
     for group, said in zip(asked, made, strict=True):
@@ -121,9 +122,11 @@ def _decided(conflict: Conflict | None) -> list[list[str]]:
     return groups(pairs)
 
 
-def _group(state: MemoryBankState, ids: Sequence[str], conflict: Conflict | None) -> MergeGroup:
+def _group(
+    state: MemoryBankState, ids: Sequence[str], conflict: Conflict | None, arrival: Mapping[str, int]
+) -> MergeGroup:
     graph = state["query_graph"]
-    live = [i for i in ids if i in graph["nodes"]]
+    live = sorted((i for i in ids if i in graph["nodes"]), key=arrival.__getitem__)
     inherited = dict.fromkeys(n for i in live for n in query_graph.neighbours(graph, i) if n not in live)
     found = [c for c in conflict["contradictions"] if _within(c, live)] if conflict else []
     return MergeGroup(

@@ -13,13 +13,16 @@ from agentic_memory_bank.nodes.memory_bank.views import digest, memories
 from agentic_memory_bank.state import insight_doc
 from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
-from agentic_memory_bank.state.query_graph import Conflict, open_conflicts
+from agentic_memory_bank.state.query_graph import Conflict, Contradiction, open_conflicts
 from agentic_memory_bank.state.settings import Settings
 
 STEPS_IN_RESERVE = 40
 """Super-steps kept back of LangGraph's recursion limit: a round and its end fit in."""
 TRAIL_LENGTH = 32
 """How many planned steps are remembered to notice that one comes again."""
+
+POINTS_NAMED = 8
+"""How many points of a conflict a task names; a prompt does not grow with the size of a group."""
 
 
 class Pause(TypedDict):
@@ -70,18 +73,26 @@ def _next_task(state: MemoryBankState, kit: Kit) -> Task | None:
 
 def _validation(conflict: Conflict, doc_id: str, number: int) -> Task:
     """The step that settles a conflict: it names the memories and every point on which they differ (B-02)."""
-    points = " ".join(
-        f"{c['reason']} [{claim_list}]"
-        for c in conflict["contradictions"]
-        if (claim_list := " / ".join(f"{claim['node']}: {claim['quote']}" for claim in c["claims"]))
-    )
+    shown = conflict["contradictions"][:POINTS_NAMED]
+    points = [f"{c['reason']} [{_claims(c)}]" for c in shown]
+    if more := len(conflict["contradictions"]) - len(shown):
+        points.append(f"And {more} more.")
     return {
         "id": "t" + digest(doc_id, number, "cross_validate", conflict["id"])[:12],
         "kind": "cross_validate",
-        "description": f"Find out which holds between the memories {', '.join(conflict['nodes'])}. {points}",
+        "description": f"Find out which holds between the memories {_listed(conflict['nodes'])}. {' '.join(points)}",
         "conflict": conflict["id"],
         "attachments": [],
     }
+
+
+def _claims(contradiction: Contradiction) -> str:
+    return " / ".join(f"{claim['node']}: {claim['quote']}" for claim in contradiction["claims"])
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - 2 * POINTS_NAMED
+    return ", ".join(names[: 2 * POINTS_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _fingerprint(state: MemoryBankState, task: Task | None) -> str:

@@ -1,6 +1,5 @@
 """What becomes of a stage that failed twice: nothing is lost, no error text is remembered, and the run goes on."""
 
-import builtins
 import logging
 from typing import Literal
 
@@ -25,9 +24,10 @@ def raised(error: BaseException | str) -> BaseException:
     if isinstance(error, BaseException):
         return error
     kind, _, text = error.removesuffix(")").partition("(")
-    known = getattr(errors, kind, None) or getattr(builtins, kind, None)
-    is_error = isinstance(known, type) and issubclass(known, Exception)
-    return known(text) if is_error else MemoryBankError(error)
+    if not kind.isidentifier():
+        return MemoryBankError(error)
+    known = getattr(errors, kind, None) or type(kind, (MemoryBankError,), {})
+    return known(text.strip("'\""))
 
 
 def without(stage: str, error: BaseException, state: MemoryBankState) -> MemoryBankUpdate:

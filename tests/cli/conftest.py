@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agentic_memory_bank import cli
 from typer.testing import CliRunner, Result
+
+from agentic_memory_bank import cli
 
 DRIVER = Path(__file__).with_name("driver.py")
 

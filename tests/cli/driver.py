@@ -14,7 +14,12 @@ def parts(settings: object) -> dict[str, Any]:
     from agentic_memory_bank.testing import ScriptedEngine
     from agentic_memory_bank.tools.embeddings import HashEmbeddings
 
-    judgements = {"quick": {}, "sleeping": {"structure": sleep}, "busy": {"structure": work}, "brief": {"structure": nap}}
+    judgements = {
+        "quick": {},
+        "sleeping": {"structure": sleep},
+        "busy": {"structure": work},
+        "brief": {"structure": nap},
+    }
     engine = ScriptedEngine(**judgements[os.environ["MEMORY_BANK_TEST_ENGINE"]])
     return {"engine": engine, "embeddings": HashEmbeddings()}
 

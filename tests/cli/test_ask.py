@@ -5,9 +5,10 @@ import logging
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
 from agentic_memory_bank.cli import app
 from agentic_memory_bank.engines.base import ClaimSpan, EvidenceSpan, Finding, Relation, Step
-from typer.testing import CliRunner
 
 from .conftest import Command, Parts, json_lines
 
@@ -23,7 +24,9 @@ def contradicting(pairings):
 
 def first_wins(disputes):
     spans = [d.evidence[0] for d in disputes]
-    return [Finding("holds", 0, "", "Two sources say so.", (EvidenceSpan(s.entry, (s.start, s.start + 8)),)) for s in spans]
+    return [
+        Finding("holds", 0, "", "Two sources say so.", (EvidenceSpan(s.entry, (s.start, s.start + 8)),)) for s in spans
+    ]
 
 
 @pytest.fixture
@@ -84,7 +87,7 @@ def test_json_is_one_object_and_progress_is_json_lines(memory_bank: Command, doc
 def test_progress_is_plain_lines_with_counts_where_there_is_no_terminal(memory_bank: Command, document: Path) -> None:
     result = memory_bank("ask", "How many qubits?", "-c", document)
 
-    assert " s  classify: 1 chunks, 25 characters" in result.stderr
+    assert " s  classify: 1 chunk, 25 characters" in result.stderr
     assert " s  plan: next: answer: How many qubits?" in result.stderr
     assert "\x1b" not in result.output
 

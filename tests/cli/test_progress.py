@@ -1,0 +1,189 @@
+"""Progress: what each event says, that silence is broken, and that a terminal is left as it was found."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from agentic_memory_bank import cli_progress
+from agentic_memory_bank.cli_progress import Interrupted, JsonProgress, PlainProgress, attend, described
+
+from .conftest import DRIVER, json_lines
+
+HEAVY = ("torch", "faiss", "transformers", "sentence_transformers", "langchain_community")
+
+
+def test_events_are_told_with_their_counts() -> None:
+    assert (
+        described({"stage": "classify", "chunks": 3, "characters": 12_000}) == "classify: 3 chunks, 12,000 characters"
+    )
+    assert described({"stage": "execute", "kind": "answer", "memories": 5}) == "execute: kind answer, 5 memories"
+    assert described({"stage": "integrate", "memories": 1, "pairs": 1}) == "integrate: 1 memory, 1 pair"
+    assert described({"stage": "plan", "task": None}) == "plan: nothing is left to do"
+    assert described({"stage": "plan", "task": {"kind": "answer", "text": "a\nb"}}) == "plan: next: answer: a b"
+    assert described({"note": "careful\x1b[2J"}) == "careful\ufffd[2J"
+
+
+def test_silence_is_broken_by_what_is_still_under_way(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli_progress, "SILENCE_SECONDS", 0.0)
+    with PlainProgress() as plain:
+        plain.event({"stage": "embed", "memories": 9})
+        plain.tick()
+        plain.event({"done": "embed"})
+        plain.tick()
+    with JsonProgress() as machine:
+        machine.tick()
+
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(" s  ")[-1] for line in lines[:3]] == [
+        "embed: 9 memories",
+        "still working (embed: 9 memories)",
+        "still working",
+    ]
+    assert json_lines(lines[3])[0]["alive"] is True
+
+
+def test_a_tick_after_news_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with PlainProgress() as plain:
+        plain.tick()
+
+    assert capsys.readouterr().err == ""
+
+
+def test_work_is_done_in_a_thread_and_its_errors_come_back() -> None:
+    names: list[str] = []
+
+    def work(emit: cli_progress.Emit) -> int:
+        names.append(threading.current_thread().name)
+        return 7
+
+    def broken(emit: cli_progress.Emit) -> int:
+        raise ValueError("no")
+
+    assert attend(work, PlainProgress(), lambda: None) == 7
+    assert names == ["memory-bank"]
+    with pytest.raises(ValueError, match="no"):
+        attend(broken, PlainProgress(), lambda: None)
+
+
+@pytest.fixture
+def left(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Patience without end, and a note in the place of the end of the process."""
+    notes: list[str] = []
+    monkeypatch.setattr(cli_progress, "GRACE_SECONDS", 600.0)
+    monkeypatch.setattr(cli_progress, "LAST_RESORT_SECONDS", 600.0)
+    monkeypatch.setattr(cli_progress, "leave", lambda: notes.append("left"))
+    return notes
+
+
+def test_after_the_first_ctrl_c_work_that_ends_is_heeded(left: list[str]) -> None:
+    stopped = threading.Event()
+
+    def work(emit: cli_progress.Emit) -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stopped.wait(30)
+        return "done in time"
+
+    assert attend(work, PlainProgress(), stopped.set) == "done in time"
+    assert left == []
+
+
+def test_after_the_first_ctrl_c_work_that_fails_was_interrupted(left: list[str]) -> None:
+    stopped = threading.Event()
+
+    def work(emit: cli_progress.Emit) -> str:
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stopped.wait(30)
+        raise RuntimeError("the run was stopped between two steps")
+
+    with pytest.raises(Interrupted):
+        attend(work, PlainProgress(), stopped.set)
+
+
+def test_the_second_ctrl_c_does_not_wait_for_the_work(left: list[str]) -> None:
+    stopped, end = threading.Event(), threading.Event()
+
+    def work(emit: cli_progress.Emit) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stopped.wait(30)
+        os.kill(os.getpid(), signal.SIGINT)
+        end.wait(30)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(Interrupted):
+        attend(work, PlainProgress(), stopped.set)
+    end.set()
+
+    assert signal.getsignal(signal.SIGINT) is before
+    assert left == []
+
+
+def _read_all(terminal: int, pieces: list[bytes]) -> None:
+    with open(terminal, "rb", buffering=0) as stream, suppress(OSError):  # EIO: the other end was closed
+        while piece := stream.read(4096):
+            pieces.append(piece)
+
+
+def test_on_a_terminal_progress_is_drawn_and_gone_at_the_end(document: Path) -> None:
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, str(DRIVER), "ask", "How many qubits?", "-c", str(document)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=slave,
+        env={**os.environ, "MEMORY_BANK_TEST_ENGINE": "brief", "TERM": "xterm", "COLUMNS": "100"},
+    )
+    os.close(slave)
+    pieces: list[bytes] = []
+    reading = threading.Thread(target=_read_all, args=(master, pieces))  # a full terminal would stop the process
+    reading.start()
+    output, _ = process.communicate(timeout=60)
+    reading.join()
+    drawn = b"".join(pieces).decode()
+
+    assert process.returncode == 0
+    assert "structure: 1 topic" in drawn
+    assert drawn.rindex("\x1b[?25h") > drawn.rindex("\x1b[?25l")  # the cursor is back
+    assert "“The chip has 433 qubits.”" in output.decode()
+
+
+def test_help_and_runs_start_without_heavy_packages_and_help_without_langgraph() -> None:
+    script = (
+        "import sys\n"
+        "from typer.testing import CliRunner\n"
+        "from agentic_memory_bank import cli\n"
+        "assert CliRunner().invoke(cli.app, [sys.argv[1]]).exit_code == 0\n"
+        "print(*[name for name in sys.argv[2:] if name in sys.modules])\n"
+    )
+    for word, unwanted in (("--help", (*HEAVY, "langgraph", "langchain_core", "numpy")), ("runs", HEAVY)):
+        command = [sys.executable, "-c", script, word, *unwanted]
+        assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "\n"
+
+
+def test_the_process_is_made_safe_and_quiet_before_langgraph_is_imported(document: Path) -> None:
+    script = (
+        "import os, sys, warnings, logging\n"
+        "from agentic_memory_bank import cli\n"
+        "def look():\n"
+        "    assert 'langgraph' not in sys.modules\n"
+        "    print(os.environ['LANGGRAPH_STRICT_MSGPACK'], os.environ['LANGSMITH_TRACING'])\n"
+        "    warnings.warn('old', DeprecationWarning)\n"
+        "    logging.getLogger('foreign').warning('noise')\n"
+        "cli.app = look\n"
+        "cli.main()\n"
+    )
+    environment = {k: v for k, v in os.environ.items() if k not in ("LANGGRAPH_STRICT_MSGPACK", "LANGSMITH_TRACING")}
+    for chosen, printed in (({}, "true false\n"), ({"LANGSMITH_TRACING": "true"}, "true true\n")):
+        result = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, env={**environment, **chosen}
+        )
+        assert result.stdout == printed
+        assert result.stderr == ""

@@ -1,0 +1,77 @@
+"""The demo and the examples run as they stand, and show what they promise."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.model, pytest.mark.slow]
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = ROOT / "examples" / "meridian_array"
+QUESTION = "When did the Meridian Array open, and what is the diameter of its mirror?"
+
+
+def python(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the demo's command finds, as JSON."""
+    home = tmp_path_factory.mktemp("demo")
+    command = "import os, sys; os.environ['MEMORY_BANK_HOME'] = sys.argv.pop(1); from agentic_memory_bank.cli import main; main()"
+    return json.loads(python("-c", command, str(home), "ask", QUESTION, "--context", str(DOCUMENTS), "--json"))
+
+
+def test_the_demo_asks_this_question() -> None:
+    assert QUESTION in (ROOT / "examples" / "demo.sh").read_text()
+
+
+def test_the_demo_answers_with_what_two_of_three_sources_say(demo: dict[str, Any]) -> None:
+    assert demo["status"] == "completed"
+    assert "14 March 2016" in demo["answer"]
+    assert "8.2" in demo["answer"]
+
+
+def test_every_quote_of_the_demo_stands_in_its_document(demo: dict[str, Any]) -> None:
+    assert demo["sources"]
+    for source in demo["sources"]:
+        text = Path(source["source"]).read_text(encoding="utf-8")
+        assert text[source["start"] : source["end"]] == source["quote"]
+
+
+def test_the_demo_settles_the_date_and_the_number_by_corroboration(demo: dict[str, Any]) -> None:
+    settled = {conflict["kind"]: conflict for conflict in demo["conflicts"] if conflict["status"] == "settled"}
+
+    assert set(settled) == {"date", "number"}
+    for kind, value in (("date", "14 March 2016"), ("number", "8.2")):
+        conflict = settled[kind]
+        assert conflict["outcome"] == "holds"
+        assert value in conflict["claims"][conflict["winner"]]["value"]
+        assert len({evidence["source"] for evidence in conflict["evidence"]}) == 2
+
+
+def test_one_of_the_claims_is_chinese(demo: dict[str, Any]) -> None:
+    assert any("travel_notes.zh" in claim["source"] for c in demo["conflicts"] for claim in c["claims"])
+
+
+def test_the_example_of_a_question_prints_quotes_and_verdicts() -> None:
+    printed = python("examples/ask.py")
+
+    assert "annual_report.md" in printed
+    assert "holds" in printed
+
+
+def test_the_example_of_a_kept_memory_answers_twice() -> None:
+    first, second = python("examples/kept_memory.py").strip().split("\n\n")
+
+    assert "8.2" in first
+    assert "14 March 2016" in second

@@ -1,0 +1,108 @@
+"""What README and .env.example say is what the code does."""
+
+import re
+import subprocess
+import sys
+from importlib import util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from typer.main import get_command
+
+from agentic_memory_bank import Settings
+from agentic_memory_bank.cli import app
+
+ROOT = Path(__file__).parents[2]
+READMES = ("README.md", "README.zh.md")
+FENCE = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+
+
+def _neighbour(name: str) -> ModuleType:
+    spec = util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec and spec.loader
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+rendered = _neighbour("rendered")
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def blocks(name: str, language: str) -> list[str]:
+    return [body for kind, body in FENCE.findall(text(name)) if kind == language]
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_the_diagram_is_that_of_the_graph(name: str) -> None:
+    assert rendered.diagram() in text(name)
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_the_first_screen_shows_how_to_begin(name: str) -> None:
+    first = text(name).partition("\n## ")[0]
+
+    assert [word for word in ("make demo", "make test", "langgraph dev", "```mermaid", "```python") if word in first] == [
+        "make demo",
+        "make test",
+        "langgraph dev",
+        "```mermaid",
+        "```python",
+    ]
+
+
+def test_the_table_of_settings_is_that_of_the_code() -> None:
+    assert rendered.settings_table() in text("README.md")
+
+
+def test_the_chinese_table_has_the_same_settings_and_defaults() -> None:
+    row = re.compile(r"^\| `MEMORY_BANK_(\w+)` \| (\S+) \|", re.MULTILINE)
+    expected = [(name.upper(), rendered.default(name) or "无") for name in Settings.model_fields]
+
+    assert [found for found in row.findall(text("README.zh.md")) if found[0] != "HOME"] == expected
+
+
+def test_the_example_of_an_environment_names_every_variable() -> None:
+    assert text(".env.example") == rendered.environment()
+
+
+def test_both_readmes_show_the_same_code() -> None:
+    for language in ("mermaid", "python", "bash"):
+        assert blocks("README.md", language) == blocks("README.zh.md", language), language
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_every_command_that_is_named_exists(name: str) -> None:
+    known = set(get_command(app).commands)  # type: ignore[attr-defined]
+    named = {word for body in blocks(name, "bash") for word in re.findall(r"^memory-bank (\w+)", body, re.MULTILINE)}
+
+    assert named
+    assert named <= known
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_every_folder_and_file_that_is_named_is_there(name: str) -> None:
+    linked = re.findall(r"\]\((?!http|#)([^)#]+)\)", text(name))
+
+    assert [path for path in linked if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.model
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(FENCE.findall((ROOT / "README.md").read_text(encoding="utf-8")))))
+def test_the_python_of_the_readme_runs(number: int, tmp_path: Path) -> None:
+    kind, body = FENCE.findall(text("README.md"))[number]
+    if kind != "python":
+        return
+    (tmp_path / "report.txt").write_text("The mirror of the Meridian Array has a diameter of 8.2 m.")
+    (tmp_path / "code.py").write_text(body)
+
+    done = subprocess.run(
+        [sys.executable, "code.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -1,0 +1,83 @@
+"""Deep retrieval: from a memory back to the raw text it stands for, whole and in the order in which it arrived."""
+
+import json
+from typing import Any
+
+from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import BaseModel, Field
+
+from agentic_memory_bank.state.errors import ToolError
+from agentic_memory_bank.state.interaction_tree import Entry, InteractionTree, current_id
+from agentic_memory_bank.state.query_graph import QueryGraph
+
+DESCRIPTION = (
+    "Read the complete raw text behind a memory. Use it when the summary is not detailed enough, or to see how "
+    "something was found out. Give the id that stands in brackets before the memory."
+)
+
+
+class _Arguments(BaseModel):
+    node_id: str = Field(description="The id of a memory, as shown in brackets.")
+    entry_id: str | None = Field(default=None, description="Only this entry of the memory.")
+
+
+def deep_retrieve(
+    graph: QueryGraph, tree: InteractionTree, node_id: str, entry_id: str | None = None
+) -> list[dict[str, Any]]:
+    """The entries a memory rests on, oldest first (seed 002, deep retrieval).
+
+    A memory that was merged away is read through the one that holds its text now.
+
+    Args:
+        graph: The memories.
+        tree: The raw text.
+        node_id: Which memory.
+        entry_id: Only this entry.
+
+    Returns:
+        For each entry its id, whole text, time, source, metadata, tool calls and attachments, and as `spans` the
+        stretches of the text that the memory stands for.
+
+    Raises:
+        ToolError: There is no such memory, or no such entry of it.
+    """
+    node = graph.get("nodes", {}).get(current_id(tree, node_id))
+    if node is None:
+        raise ToolError(f"There is no memory '{node_id}'. Use an id that is shown in brackets before a memory.")
+    spans: dict[str, list[list[int]]] = {}
+    for anchor in node["anchors"]:
+        spans.setdefault(anchor["entry"], []).append([anchor["start"], anchor["end"]])
+    if entry_id is not None and entry_id not in spans:
+        raise ToolError(f"The memory '{node_id}' has no entry '{entry_id}'. Its entries: {', '.join(spans)}.")
+    entries = tree.get("entries", {})
+    found = [entries[i] for i in spans if i in entries and entry_id in (None, i)]
+    arrival = {name: position for position, name in enumerate(entries)}
+    found.sort(key=lambda entry: (entry["created_at"], arrival[entry["id"]]))
+    return [_shown(entry, spans[entry["id"]]) for entry in found]
+
+
+def _shown(entry: Entry, spans: list[list[int]]) -> dict[str, Any]:
+    return {
+        "id": entry["id"],
+        "text": entry["text"],
+        "created_at": entry["created_at"],
+        "source": entry["source"],
+        "metadata": entry["metadata"],
+        "tool_calls": entry["tool_calls"],
+        "attachments": entry["attachments"],
+        "spans": spans,
+    }
+
+
+def deep_retrieval(graph: QueryGraph, tree: InteractionTree) -> BaseTool:
+    """The tool an executor calls. A wrong id gives the agent a sentence to act on, never an exception."""
+
+    def read(node_id: str, entry_id: str | None = None) -> str:
+        try:
+            return json.dumps(deep_retrieve(graph, tree, node_id, entry_id), ensure_ascii=False)
+        except ToolError as error:
+            return str(error)
+
+    return StructuredTool.from_function(
+        func=read, name="deep_retrieval", description=DESCRIPTION, args_schema=_Arguments
+    )

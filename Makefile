@@ -28,7 +28,7 @@ check: test besides-tests ## everything CI runs
 besides-tests: format-check lint types contracts wheel-test notebooks
 
 format: $(BIN)/.dev ## put the code into shape
-	@$(BIN)/ruff check -q --fix-only --select I,UP,RUF100 .
+	@$(BIN)/ruff check -q --fix-only --select I,F401,UP,RUF100,SIM905 .
 	@$(BIN)/ruff format -q .
 
 format-check: $(BIN)/.dev
@@ -56,7 +56,9 @@ kill: $(BIN)/.test ## kill a run at every point there is, and resume it
 
 bench: $(BIN)/.bench ## run the benchmarks: make bench EVAL=folder
 	@for benchmark in benchmarks/[a-z]*.py; do \
-		echo "== $$benchmark"; $(OFFLINE) $(BIN)/python $$benchmark --eval "$(EVAL)" || exit 1; \
+		echo "== $$benchmark"; \
+		if grep -q -- '"--eval"' $$benchmark; then data="--eval $(EVAL)"; else data=; fi; \
+		$(OFFLINE) $(BIN)/python $$benchmark $$data || exit 1; \
 	done
 
 readme: $(BIN)/.test ## write the parts of README and .env.example that come from the code

@@ -2,8 +2,8 @@
 
     python benchmarks/retrieval_quality.py --eval DIR [--cache DIR]
 
-DIR is the folder of evaluation data; its own `score.py` is the judge. Tokenizer, encoder, index and settings are the
-product's, all at their defaults. With `--cache`, vectors are kept in that folder for the next time.
+DIR is the folder of evaluation data; its own `score.py` is the judge. What is searched is the product's `MemoryIndex` at
+the product's settings, over a graph with one memory for each session of a dialogue, paragraph or sentence. With `--cache`, vectors are kept in that folder for the next time.
 """
 
 import argparse
@@ -11,15 +11,17 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agentic_memory_bank.state.interaction_tree import Anchor, Entry, InteractionTree
+from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings import Encoder
-from agentic_memory_bank.tools.retrieval import HybridIndex, Query, alpha_for
-from agentic_memory_bank.tools.text import tokenize
+from agentic_memory_bank.tools.memory_index import MemoryIndex
 
 Row = dict[str, Any]
 
@@ -35,7 +37,7 @@ class Target:
     least: float
     gold: str = "gold"
     exclude: str = ""
-    group_by: str | None = None
+    of_sessions: bool = False
 
 
 TARGETS = (
@@ -48,7 +50,7 @@ TARGETS = (
         0.93,
         gold="gold_sessions",
         exclude="adversarial",
-        group_by="session",
+        of_sessions=True,
     ),
     Target("multihop", "multihop/queries", "multihop/corpus", "R@5", 0.69),
     Target("CMRC sentences", "cmrc_zh/queries", "cmrc_zh/sentences", "R@10", 0.82, gold="gold_sentences"),
@@ -88,43 +90,92 @@ def _measure(target: Target, data: Path, half: str, encoder: Encoder, folder: Pa
     return f"{verdict}  {target.name}: {target.metric} {reached:.4f}, target {target.least:.2f}", passed
 
 
+@dataclass
+class _Bank:
+    """The memory of one group: its index, and for each entry the offsets at which its units start."""
+
+    index: MemoryIndex
+    starts: dict[str, list[int]] = field(default_factory=dict)
+    units: dict[str, list[str]] = field(default_factory=dict)
+
+    def unit_at(self, anchor: Anchor) -> str:
+        """The unit that a passage stands in."""
+        return self.units[anchor["entry"]][bisect_right(self.starts[anchor["entry"]], anchor["start"]) - 1]
+
+
 def _answers(target: Target, queries: list[Row], units: list[Row], encoder: Encoder) -> Iterator[Row]:
-    """Rank the units of each query's group; units of one session answer for it, each session ranked by its best."""
+    """Rank the sessions or the units of each query's group."""
     settings = Settings()
-    indexes = _indexes(units, encoder)
-    name_of = _naming(target, units)
-    depth = len(units) if target.group_by else 10
-    vectors = encoder.vectors([query["query"] for query in queries])
-    for query, vector in zip(queries, vectors, strict=True):
-        text = query["query"]
-        wanted = Query(tokenize(text), vector, alpha_for(text, settings.alpha, settings.alpha_zh))
-        hits = indexes[query["group"]].search_many([wanted], depth)[0]
-        ranked = list(dict.fromkeys(name_of(hit.id) for hit in hits))
-        yield {"qid": query["qid"], "ranked": ranked[:10]}
+    banks = _banks(units, encoder)
+    encoder.vectors([query["query"] for query in queries])
+    for query in queries:
+        bank, text = banks[query["group"]], query["query"]
+        if target.of_sessions:
+            ranked = [node_id for node_id, _ in bank.index.search_memories(text, 10, settings)]
+        else:
+            found = bank.index.search_passages(text, 20, settings)
+            ranked = list(dict.fromkeys(bank.unit_at(anchor) for _, _, anchor in found))[:10]
+        yield {"qid": query["qid"], "ranked": ranked}
 
 
-def _indexes(units: list[Row], encoder: Encoder) -> dict[str, HybridIndex]:
-    indexes: dict[str, HybridIndex] = {}
-    vectors = encoder.vectors([_text(unit) for unit in units])
-    for unit, vector in zip(units, vectors, strict=True):
-        keywords = unit.get("title", "")
-        terms = tokenize(f"{_text(unit)}\n{keywords}")
-        indexes.setdefault(unit["group"], HybridIndex()).put(unit["id"], terms, vector)
-    return indexes
+def _banks(units: list[Row], encoder: Encoder) -> dict[str, _Bank]:
+    """The memory of each group: one entry and one memory for each session, or for each unit that is in none."""
+    groups: dict[str, dict[str, list[Row]]] = {}
+    for unit in units:
+        groups.setdefault(unit["group"], {}).setdefault(unit.get("session", unit["id"]), []).append(unit)
+    return {group: _bank(members, encoder) for group, members in groups.items()}
+
+
+def _bank(entries: dict[str, list[Row]], encoder: Encoder) -> _Bank:
+    bank = _Bank(MemoryIndex(encoder))
+    graph: QueryGraph = {"nodes": {}}
+    tree: InteractionTree = {"entries": {}}
+    for entry_id, members in entries.items():
+        text = ""
+        for unit in members:
+            bank.starts.setdefault(entry_id, []).append(len(text))
+            bank.units.setdefault(entry_id, []).append(unit["id"])
+            text += _text(unit) + "\n"
+        tree["entries"][entry_id] = _entry(entry_id, text)
+        graph["nodes"][entry_id] = _node(entry_id, len(text))
+    bank.index.follow(graph, tree)
+    return bank
+
+
+def _entry(id: str, text: str) -> Entry:
+    return {
+        "id": id,
+        "kind": "document",
+        "text": text,
+        "created_at": "",
+        "source": "",
+        "metadata": {},
+        "tool_calls": [],
+        "attachments": [],
+    }
+
+
+def _node(id: str, length: int) -> MemoryNode:
+    """A memory that says nothing of its own, so that raw text alone is measured."""
+    return {
+        "id": id,
+        "summary": "",
+        "context": "",
+        "keywords": [],
+        "embedding": None,
+        "created_at": "",
+        "anchors": [{"entry": id, "start": 0, "end": length}],
+        "provenance": {"sources": [], "task": None, "merged_from": []},
+        "history": [],
+    }
 
 
 def _text(unit: Row) -> str:
     """What is remembered of a unit: who said it, and what a shared picture shows; a passage below its title."""
     if "speaker" in unit:
-        return " ".join(filter(None, (f"{unit['speaker']}: {unit['text']}", unit.get("caption"))))
+        said = " ".join(filter(None, (f"{unit['speaker']}: {unit['text']}", unit.get("caption"))))
+        return " ".join(said.split())
     return "\n".join(filter(None, (unit.get("title"), unit["text"])))
-
-
-def _naming(target: Target, units: list[Row]) -> Callable[[str], str]:
-    if target.group_by is None:
-        return str
-    owners = {unit["id"]: unit[target.group_by] for unit in units}
-    return owners.__getitem__
 
 
 def _rows(path: Path) -> list[Row]:

@@ -1,7 +1,7 @@
 """A compiled graph as one Runnable among others: it does in a chain, also a streamed one, what it does alone."""
 
 from collections.abc import AsyncIterator, Iterator
-from typing import Any, Self
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT
@@ -20,9 +20,10 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
     """
 
     @classmethod
-    def of(cls, graph: CompiledStateGraph[StateT, ContextT, InputT, OutputT]) -> Self:
+    def of(cls, graph: CompiledStateGraph[Any, Any, Any, Any]) -> "ChainableGraph[Any, Any, Any, Any]":
         """The same graph, to be put into chains."""
-        return cls(**{**vars(graph), "stream_mode": "values"})
+        attributes: dict[str, Any] = {**vars(graph), "stream_mode": "values"}
+        return ChainableGraph(**attributes)
 
     def stream(  # pyright: ignore[reportIncompatibleMethodOverride] - LangGraph's overloads differ in what they yield
         self, input: Any, config: RunnableConfig | None = None, **options: Any

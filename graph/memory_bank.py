@@ -16,7 +16,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph.cache.base import BaseCache
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import NodeError
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
@@ -116,7 +116,10 @@ def wire(kit: Kit) -> StateGraph[MemoryBankState, Settings, MemoryBankInput, Mem
         MemoryBankState, input_schema=MemoryBankInput, output_schema=MemoryBankOutput, context_schema=Settings
     )
     again = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=False, retry_on=worth_retrying)
-    bank.set_node_defaults(retry_policy=again, error_handler=go_on)
+    bank.set_node_defaults(
+        retry_policy=again,
+        error_handler=go_on,  # pyright: ignore[reportArgumentType] - LangGraph's type leaves out the error it passes
+    )
 
     bank.add_node("adapter_in", partial(adapter_in, kit=kit))
     bank.add_node("classify", partial(classify, kit=kit))
@@ -126,7 +129,11 @@ def wire(kit: Kit) -> StateGraph[MemoryBankState, Settings, MemoryBankInput, Mem
     bank.add_node("analyze_conflict", partial(analyze_conflict, kit=kit))
     bank.add_node("analyze_related", partial(analyze_related, kit=kit))
     bank.add_node("integrate", partial(integrate, kit=kit))
-    bank.add_node("plan", partial(plan, kit=kit), error_handler=give_up)
+    bank.add_node(
+        "plan",
+        partial(plan, kit=kit),
+        error_handler=give_up,  # pyright: ignore[reportArgumentType] - as above
+    )
     bank.add_node("execute", partial(execute, kit=kit))
     bank.add_node("adapter_out", partial(adapter_out, kit=kit))
 

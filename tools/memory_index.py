@@ -1,9 +1,10 @@
-"""Finds memories and the stretches of raw text behind them: two hybrid indexes that follow the Query Graph."""
+"""Finds memories and the stretches of raw text behind them: two indexes that follow the Query Graph."""
 
+import math
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from agentic_memory_bank.state.memory_bank import Recalled
 from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, embedded_text
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings import Encoder
+from agentic_memory_bank.tools.passage_index import PassageIndex
 from agentic_memory_bank.tools.retrieval import Hit, HybridIndex, Query, alpha_for
 from agentic_memory_bank.tools.text import estimate_tokens, passages, tokenize
 
@@ -20,6 +22,10 @@ PASSAGE_TOKENS = 320
 """Upper size of a passage: a paragraph as a rule; longer ones are cut at sentence borders."""
 PASSAGES_PER_HIT = 8
 """How many passages are looked at for each memory that may be returned."""
+SOFTNESS = 0.1
+"""How much below a memory's best passage others may be and still add to its score."""
+WHOLE = 0.2
+"""Weight of the keywords that a memory holds anywhere, beside those that its best passages hold together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +34,20 @@ class _Known:
 
     node: MemoryNode
     key: tuple[object, ...]
-    passages: dict[str, Anchor] = field(default_factory=dict)
+    passages: tuple[str, ...] = ()
 
 
 class MemoryIndex:
     """The index of one thread's memory: a function of the graph, never a second truth.
 
     `follow` brings it to any graph by the difference, so it is right after merges, time travel and in a new process.
-    Memories are found by their best passage as well as by their own text; without vectors, by keywords alone.
+    Memories are found by their best passages and by all their keywords; without vectors, by keywords alone.
     """
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
         self._memories = HybridIndex()
-        self._passages = HybridIndex()
+        self._passages = PassageIndex()
         self._known: dict[str, _Known] = {}
         self._seen: dict[str, MemoryNode | None] = {}
         """The memories as they were met last; None for one without vectors, which is looked at each time."""
@@ -64,9 +70,18 @@ class MemoryIndex:
             self._seen.update((i, n if self._known[i].key else None) for i, n in others)
 
     def similar(
-        self, graph: QueryGraph, tree: InteractionTree, wanted: Sequence[tuple[str, Collection[str]]], settings: Settings
+        self,
+        graph: QueryGraph,
+        tree: InteractionTree,
+        wanted: Sequence[tuple[str, Collection[str]]],
+        settings: Settings,
+        *,
+        in_turn: bool = False,
     ) -> list[list[Hit]]:
-        """For each (memory, memories to leave out), the k memories most like it, best first."""
+        """For each (memory, memories to leave out), the k memories most like it, best first.
+
+        With `in_turn`, a memory of `wanted` is found only for those behind it, so that each pair comes up once.
+        """
         with self._lock:
             self.follow(graph, tree)
             texts = [embedded_text(graph["nodes"][node_id]) for node_id, _ in wanted]
@@ -77,10 +92,11 @@ class MemoryIndex:
                     None if vectors is None else vectors[position],
                     alpha=alpha_for(text, settings.alpha, settings.alpha_zh),
                     exclude={*exclude, node_id},
+                    meets=position if in_turn else None,
                 )
                 for position, (text, (node_id, exclude)) in enumerate(zip(texts, wanted, strict=True))
             ]
-            return self._memories.search_many(queries, settings.k)
+            return self._memories.search_many(queries, settings.k, sequence=[node_id for node_id, _ in wanted])
 
     def recall(self, graph: QueryGraph, tree: InteractionTree, query: str, settings: Settings) -> list[Recalled]:
         """Choose the memories for a prompt: the k best hits with some neighbours, cut by relevance and token budget.
@@ -91,25 +107,40 @@ class MemoryIndex:
         with self._lock:
             self.follow(graph, tree)
             found = self.search_passages(query, settings.k * PASSAGES_PER_HIT, settings)
-            scores: dict[str, float] = {}
-            for hit, node_id, _ in found:
-                scores.setdefault(node_id, hit.score)
-            chosen = _with_neighbours(graph, scores, settings)
-            shown = {node_id for _, node_id, _ in found[: settings.k * 2]} | {n for n, is_hit in chosen if is_hit}
-            by_node: dict[str, list[Anchor]] = {}
-            for _, node_id, anchor in found:
-                if node_id in shown:
-                    by_node.setdefault(node_id, []).append(anchor)
+            scores = self._scores(query, found)
+        chosen = _with_neighbours(graph, scores, settings)
+        shown = {node_id for _, node_id, _ in found[: settings.k * 2]} | {n for n, is_hit in chosen if is_hit}
+        by_node: dict[str, list[Anchor]] = {}
+        for _, node_id, anchor in found:
+            if node_id in shown:
+                by_node.setdefault(node_id, []).append(anchor)
         recalled = [_recalled(node_id, is_hit, scores, by_node) for node_id, is_hit in chosen]
         return _within_budget(recalled, graph, tree, settings.memory_tokens)
+
+    def search_memories(self, query: str, k: int, settings: Settings) -> list[tuple[str, float]]:
+        """The k memories that fit a query best, best first, each with its score."""
+        with self._lock:
+            found = self.search_passages(query, k * PASSAGES_PER_HIT, settings)
+            return list(self._scores(query, found).items())[:k]
 
     def search_passages(self, query: str, k: int, settings: Settings) -> list[tuple[Hit, str, Anchor]]:
         """The k passages of raw text that fit a query best, each with its memory and where it stands."""
         with self._lock:
             alpha = alpha_for(query, settings.alpha, settings.alpha_zh)
-            hits = self._passages.search(tokenize(query), self._vector(query), k, alpha=alpha)
-            owners = [(hit, hit.id.rsplit("#", 1)[0]) for hit in hits]
-            return [(hit, owner, self._known[owner].passages[hit.id]) for hit, owner in owners]
+            hits = self._passages.search(query, self._vector(query), k, alpha=alpha)
+            return [(hit, _owner(hit.id), self._passages.anchor(hit.id)) for hit in hits]
+
+    def _scores(self, query: str, found: Sequence[tuple[Hit, str, Anchor]]) -> dict[str, float]:
+        """Score memories by the passages found of them, best first: several good ones are more than one."""
+        by_node: defaultdict[str, list[float]] = defaultdict(list)
+        for hit, node_id, _ in found:
+            by_node[node_id].append(hit.score)
+        whole = self._memories.search(tokenize(query), None, len(by_node), within=by_node)
+        keywords = {hit.id: hit.keyword for hit in whole}
+        scores = {
+            node_id: _soft_maximum(parts) + WHOLE * keywords.get(node_id, 0.0) for node_id, parts in by_node.items()
+        }
+        return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
 
     def _is_new(self, node_id: str, node: MemoryNode) -> bool:
         known = self._known.get(node_id)
@@ -123,19 +154,17 @@ class MemoryIndex:
         vectors = self._vectors([*texts, *(text for cut in parts.values() for text in cut)])
         rest = len(nodes)
         for position, node in enumerate(nodes):
-            cut = parts[node["id"]]
-            self._drop(node["id"])
-            own = None if vectors is None else vectors[position]
-            terms = tokenize("\n".join([texts[position], *cut]))
-            self._memories.put(node["id"], terms, own)
-            placed: dict[str, Anchor] = {}
+            own, cut = node["id"], parts[node["id"]]
+            self._drop(own)
+            terms = tokenize(texts[position])
             for number, (text, anchor) in enumerate(cut.items()):
-                passage_id = f"{node['id']}#{number}"
-                self._passages.put(passage_id, tokenize(text), None if vectors is None else vectors[rest])
-                placed[passage_id] = anchor
+                said = tokenize(text)
+                self._passages.put(f"{own}#{number}", text, said, anchor, None if vectors is None else vectors[rest])
+                terms += said
                 rest += 1
+            self._memories.put(own, terms, None if vectors is None else vectors[position])
             key = _key(node) if vectors is not None else ()
-            self._known[node["id"]] = _Known(node, key, placed)
+            self._known[own] = _Known(node, key, tuple(f"{own}#{number}" for number in range(len(cut))))
 
     def _drop(self, node_id: str) -> None:
         known = self._known.pop(node_id, None)
@@ -172,6 +201,15 @@ class IndexPool:
             while len(self._indexes) > self._size:
                 self._indexes.popitem(last=False)
             return index
+
+
+def _owner(passage_id: str) -> str:
+    return passage_id.rsplit("#", 1)[0]
+
+
+def _soft_maximum(scores: Sequence[float]) -> float:
+    best = max(scores)
+    return best + SOFTNESS * math.log(math.fsum(math.exp((score - best) / SOFTNESS) for score in scores))
 
 
 def _key(node: MemoryNode) -> tuple[object, ...]:

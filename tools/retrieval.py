@@ -25,7 +25,6 @@ _FIRST_ROWS = 256
 _BATCH = 64
 _TF_BITS = 16
 _TF_MASK = (1 << _TF_BITS) - 1
-_POSTINGS = 1 << 16  # how many postings are added up at a time
 _ROUGH = 1e-4  # above the error of a float32 product of two unit vectors of any usual dimension
 
 Floats = NDArray[np.float64]
@@ -314,23 +313,21 @@ class HybridIndex:
     def _keywords(self, terms: Sequence[str], norms: Floats) -> Floats:
         """BM25 of each slot; terms add up in the order of the query, so the sum does not depend on the slot."""
         scores = np.zeros(len(norms))
-        postings: list[NDArray[np.int64]] = []
-        weights: list[float] = []
-        size = 0
         for term, count in Counter(terms).items():
             term_id = self._term_ids.get(term)
-            if term_id is None or not (frequency := self._frequencies[term_id]):
+            if term_id is None or not self._frequencies[term_id]:
                 continue
-            postings.append(np.frombuffer(self._postings[term_id], np.int64))
+            packed = np.frombuffer(self._postings[term_id], np.int64)
+            slots, counts = packed >> _TF_BITS, (packed & _TF_MASK).astype(np.float64)
+            frequency = self._frequencies[term_id]
             rarity = math.log1p((len(self._slots) - frequency + 0.5) / (frequency + 0.5))
-            weights.append(count * rarity * (K1 + 1))
-            size += len(postings[-1])
-            if size > _POSTINGS:
-                _add(scores, postings, weights, norms)
-                postings, weights, size = [], [], 0
-        if postings:
-            _add(scores, postings, weights, norms)
+            scores[slots] += count * rarity * (K1 + 1) * counts / (counts + norms[slots])
         return scores
+
+    def _places(self, sequence: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The slots of the ids that are known, and the position of each in the sequence."""
+        known = [(slot, position) for position, id in enumerate(sequence) if (slot := self._slots.get(id)) is not None]
+        return np.array([slot for slot, _ in known], np.intp), np.array([position for _, position in known], np.intp)
 
     def _places(self, sequence: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The slots of the ids that are known, and the position of each in the sequence."""
@@ -366,13 +363,6 @@ class HybridIndex:
         rows = zip(slots.tolist(), scores.tolist(), keywords.tolist(), cosines.tolist(), strict=True)
         hits = (Hit(self._owners[slot], score, keyword, cosine) for slot, score, keyword, cosine in rows)
         return heapq.nsmallest(k, hits, key=lambda hit: (-hit.score, hit.id))
-
-
-def _add(scores: Floats, postings: list[NDArray[np.int64]], weights: list[float], norms: Floats) -> None:
-    """Add what terms are worth to the scores of their slots, term by term in order, as a loop over them would."""
-    packed = np.concatenate(postings)
-    slots, counts = packed >> _TF_BITS, (packed & _TF_MASK).astype(np.float64)
-    np.add.at(scores, slots, np.repeat(weights, [len(part) for part in postings]) * counts / (counts + norms[slots]))
 
 
 def _grown(values: NDArray[Any]) -> NDArray[Any]:

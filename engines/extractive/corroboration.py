@@ -111,7 +111,7 @@ def corroborate(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> Verdic
     """
     statements = list(_statements(claims, evidence))
     support = tuple(_supports(statements, index) for index in range(len(claims)))
-    chinese = any(sentence.chinese for claim in claims for sentence in sentences_of(claim.text))
+    chinese = all(any(sentence.chinese for sentence in sentences_of(claim.text)) for claim in claims)
     reconciling = next((statement for statement in statements if _reconciles(statement)), None)
     if reconciling is not None:
         return Verdict("integrate", None, support, _because_both(claims, chinese), reconciling.support)

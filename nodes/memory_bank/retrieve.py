@@ -21,11 +21,9 @@ def retrieve(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Me
     """
     graph, settings = state["query_graph"], Settings.of(runtime)
     fresh = [node_id for node_id in state["fresh"] if node_id in graph["nodes"]]
-    wanted = [
-        (node_id, {*fresh[position:], *neighbours(graph, node_id), *_opponents(graph, node_id)})
-        for position, node_id in enumerate(fresh)
-    ]
-    found = kit.index(state, runtime).similar(graph, state["interaction_tree"], wanted, settings)
+    opponents = _opponents(graph)
+    wanted = [(node_id, {*neighbours(graph, node_id), *opponents.get(node_id, ())}) for node_id in fresh]
+    found = kit.index(state, runtime).similar(graph, state["interaction_tree"], wanted, settings, in_turn=True)
     candidates = {
         node_id: passed
         for (node_id, _), hits in zip(wanted, found, strict=True)
@@ -35,14 +33,14 @@ def retrieve(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Me
     return {"candidates": candidates, "fresh": fresh}
 
 
-def _opponents(graph: QueryGraph, node_id: str) -> list[str]:
-    """Memories in an open or disputed conflict with this one: not judged again without new evidence."""
-    return [
-        other
-        for conflict in graph.get("conflicts", {}).values()
-        if conflict["status"] != "settled" and node_id in conflict["nodes"]
-        for other in conflict["nodes"]
-    ]
+def _opponents(graph: QueryGraph) -> dict[str, set[str]]:
+    """For each memory, those it is in open or disputed conflict with: not judged again without new evidence."""
+    opponents: dict[str, set[str]] = {}
+    for conflict in graph.get("conflicts", {}).values():
+        if conflict["status"] != "settled":
+            for node_id in conflict["nodes"]:
+                opponents.setdefault(node_id, set()).update(conflict["nodes"])
+    return opponents
 
 
 def _is_worth_judging(graph: QueryGraph, node_id: str, hit: Hit, settings: Settings) -> bool:

@@ -160,6 +160,21 @@ def test_a_merged_memory_inherits_edges_once_and_none_to_its_members() -> None:
     assert neighbours(graph, "c") == ["h"]
 
 
+@given(batches, st.lists(ids, min_size=2, max_size=4, unique=True))
+def test_a_merge_inherits_the_neighbours_of_all_members_minus_the_members(
+    writes: list[list[GraphEdit]], members: list[str]
+) -> None:
+    before = apply_graph_edits({}, writes)
+    live = [m for m in members if m in before.get("nodes", {})]
+
+    after = apply_graph_edits(before, [[query_graph.merge(members, node("heir"))]])
+
+    if len(live) >= 2:
+        expected = {n for m in live for n in neighbours(before, m)} - set(live)
+        assert set(neighbours(after, "heir")) == expected
+        assert not set(live) & set(after["nodes"])
+
+
 def test_the_order_of_merges_does_not_change_the_raw_text_that_is_reached() -> None:
     start = graph_of(*(query_graph.put(node(i)) for i in "abc"))
     one_way = [query_graph.merge(["a", "b"], node("h")), query_graph.merge(["h", "c"], node("i"))]

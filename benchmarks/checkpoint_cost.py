@@ -13,6 +13,7 @@ import os
 import random
 import resource
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -211,14 +212,20 @@ class Meter:
 
 
 def cold_state(home: Home) -> float:
-    """Milliseconds of `get_state` over a connection and a graph of its own: the better of two."""
+    """Milliseconds of `get_state` over a connection and a graph of its own: the best of three.
+
+    What the measuring process holds besides is kept out of garbage collection, as it would not be there in a fresh one.
+    """
     taken: list[float] = []
-    for _ in range(2):
+    gc.collect()
+    gc.freeze()
+    for _ in range(3):
         with open_saver(home.checkpoints(THREAD)) as saver:
             bank = build_memory_bank(engine=ScriptedEngine(), embeddings=HashEmbeddings(), checkpointer=saver)
             start = time.perf_counter()
             bank.get_state({"configurable": {"thread_id": THREAD}})
             taken.append((time.perf_counter() - start) * 1_000)
+    gc.unfreeze()
     return min(taken)
 
 
@@ -246,7 +253,8 @@ def measure(size: int, steps: int, folder: Path) -> Row:
         "bytes": meter.spent.written / steps,
         "wall_ms": meter.spent.wall / steps * 1_000,
         "processor_ms": meter.spent.processor / steps * 1_000,
-        "state_ms": max(meter.state_ms),
+        "state_ms": statistics.median(meter.state_ms),
+        "worst_state_ms": max(meter.state_ms),
         "resident_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_024,
     }
 
@@ -280,11 +288,13 @@ def apart(*given: str) -> Row:
 
 def report(rows: list[Row], document: Row) -> bool:
     """Print what was measured and whether it meets the targets."""
-    say(f"{'nodes':>7} {'bytes/step':>11} {'ms/step':>9} {'cpu ms/step':>12} {'get_state ms, worst':>20} {'MB':>6}")
+    say(
+        f"{'nodes':>7} {'bytes/step':>11} {'ms/step':>9} {'cpu ms/step':>12} {'get_state ms':>13} {'worst':>6} {'MB':>5}"
+    )
     for row in rows:
         say(
             f"{row['size']:>7,} {row['bytes']:>11,.0f} {row['wall_ms']:>9.2f} {row['processor_ms']:>12.2f}"
-            f" {row['state_ms']:>20.0f} {row['resident_mb']:>6.0f}"
+            f" {row['state_ms']:>13.0f} {row['worst_state_ms']:>6.0f} {row['resident_mb']:>5.0f}"
         )
     say(
         f"a document of {document['characters']:,} characters: {document['bytes']:,} bytes of checkpoints "

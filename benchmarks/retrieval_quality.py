@@ -2,8 +2,9 @@
 
     python benchmarks/retrieval_quality.py --eval DIR [--cache DIR]
 
-DIR is the folder of evaluation data; its own `score.py` is the judge. What is searched is the product's `MemoryIndex` at
-the product's settings, over a graph with one memory for each session of a dialogue, paragraph or sentence. With `--cache`, vectors are kept in that folder for the next time.
+DIR is the folder of evaluation data; its own `score.py` is the judge. What is searched is the product's `MemoryIndex`
+at the product's settings, over a graph with one memory for each session of a dialogue, paragraph or sentence. With
+`--cache`, vectors are kept in that folder for the next time.
 """
 
 import argparse

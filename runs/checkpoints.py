@@ -7,13 +7,14 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from agentic_memory_bank.runs.database import connect
-from agentic_memory_bank.state.errors import StorageDamagedError, StorageError
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple, get_checkpoint_id
 from langgraph.checkpoint.serde.event_hooks import SerdeEvent, register_serde_event_listener
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
+
+from agentic_memory_bank.runs.database import connect
+from agentic_memory_bank.state.errors import StorageDamagedError, StorageError
 
 _WORTH_PACKING = 512
 """Bytes from which a value is compressed; shorter ones only get a checksum."""

@@ -8,6 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Overwrite
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.nodes.kit import timestamp, utc_now
 from agentic_memory_bank.runs.checkpoints import open_saver
@@ -17,12 +22,8 @@ from agentic_memory_bank.runs.ledger import Ledger, Run
 from agentic_memory_bank.state.errors import ExportError, InputError, RunError, StorageDamagedError
 from agentic_memory_bank.state.insight_doc import InsightDoc
 from agentic_memory_bank.state.interaction_tree import InteractionTree
-from agentic_memory_bank.state.memory_bank import MemoryBankState, Source
+from agentic_memory_bank.state.memory_bank import MemoryBankState, RunStatus, Source
 from agentic_memory_bank.state.query_graph import QueryGraph
-from langchain_core.runnables import RunnableConfig
-from langgraph.types import Overwrite
-from pydantic import TypeAdapter, ValidationError
-from typing_extensions import TypedDict
 
 FORMAT = "agentic-memory-bank"
 VERSION = 1
@@ -37,7 +38,7 @@ class Memory(TypedDict):
     answer: str
     sources: list[Source]
     conflicts: list[dict[str, Any]]
-    status: str
+    status: RunStatus
     now: str
     embeddings: str
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from agentic_memory_bank.runs.home import Home, storage_errors
 from agentic_memory_bank.state.errors import ThreadBusyError
-from filelock import FileLock, Timeout
 
 
 @contextmanager
@@ -28,11 +29,13 @@ def locked(file: Path, what: str) -> Iterator[None]:
         ThreadBusyError: Somebody else holds it.
     """
     lock = FileLock(file, timeout=0, mode=0o600, thread_local=False)
-    try:
-        with storage_errors(file):
+    with storage_errors(file):
+        try:
             lock.acquire()
-    except Timeout:
-        raise ThreadBusyError(f"{what} is being run right now. Wait for it to end, or use another thread.") from None
+        except Timeout:
+            raise ThreadBusyError(
+                f"{what} is being run right now. Wait for it to end, or use another thread."
+            ) from None
     try:
         yield
     finally:

@@ -9,6 +9,13 @@ from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
 
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphDrained
+from langgraph.runtime import RunControl
+from langgraph.types import Command, StateSnapshot
+
 from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
 from agentic_memory_bank.nodes.kit import Clock, Executor, timestamp, utc_now
@@ -24,12 +31,6 @@ from agentic_memory_bank.state.memory_bank import MemoryBankOutput
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings import Encoder
 from agentic_memory_bank.tools.loaders import as_documents, load_all
-from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
-from langchain_core.runnables import RunnableConfig
-from langgraph.errors import GraphDrained
-from langgraph.runtime import RunControl
-from langgraph.types import Command, StateSnapshot
 
 Progress = Callable[[dict[str, Any]], None]
 """Called with each event of a run: `{"stage": ..., counts}` while a stage works, `{"done": stage}` after it."""

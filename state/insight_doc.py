@@ -1,9 +1,9 @@
 """The Insight Doc: what the task is, what was done, what was learned, and the one step that is next."""
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, NotRequired
 
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 TaskKind = Literal["search", "solve", "answer", "cross_validate", "recognize"]
 TaskStatus = Literal["success", "failure", "superseded"]

@@ -1,9 +1,9 @@
 """The Interaction Tree: everything that ever arrived, verbatim and read-only, and which memories were merged."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired
 
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 EntryKind = Literal["document", "dialogue", "tool_result", "trajectory", "verdict", "answer"]
 

@@ -1,10 +1,10 @@
 """What flows through the memory bank: input, the three layers, the small state of a round, and output."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from langgraph.managed import RemainingSteps
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.insight_doc import InsightDoc, InsightEdit, apply_insight_edits
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, TreeEdit, apply_tree_edits

@@ -1,9 +1,9 @@
 """The Query Graph: memories, the `related` edges between them, and which of them contradict each other."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NotRequired
 
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.interaction_tree import Anchor
 
@@ -364,7 +364,7 @@ def embedded_text(node: MemoryNode) -> str:
 
 def to_networkx(graph: QueryGraph) -> "networkx.Graph[Any]":
     """Give the graph to networkx (which must be installed): memories as node attributes, `related` as edges."""
-    import networkx  # noqa: PLC0415 - optional, and slow to import
+    import networkx
 
     view: networkx.Graph[Any] = networkx.Graph()
     view.add_nodes_from((node_id, dict(node)) for node_id, node in graph.get("nodes", {}).items())

@@ -389,4 +389,7 @@ def _plain(value: object, depth: int) -> object:
     if depth < _DEEPEST and isinstance(value, Mapping):
         pairs = cast(Mapping[object, object], value).items()
         return {clean(str(key)): _plain(item, depth + 1) for key, item in pairs}
-    return clean(str(value))
+    try:
+        return clean(str(value))
+    except RecursionError:
+        raise InputError("A document's metadata is nested too deeply. Give flat metadata.") from None

@@ -244,9 +244,7 @@ def _recalled(node_id: str, is_hit: bool, scores: dict[str, float], by_node: dic
     return {"node": node_id, "score": round(scores.get(node_id, 0.0), 6), "hit": is_hit, "passages": passages_shown}
 
 
-def _within_budget(
-    recalled: list[Recalled], graph: QueryGraph, tree: InteractionTree, budget: int
-) -> list[Recalled]:
+def _within_budget(recalled: list[Recalled], graph: QueryGraph, tree: InteractionTree, budget: int) -> list[Recalled]:
     """Keep the most relevant while they fit: hits before neighbours, and of each as many passages as there is room."""
     kept: list[Recalled] = []
     for item in sorted(recalled, key=lambda r: (not r["hit"], -r["score"], r["node"])):

@@ -175,12 +175,16 @@ class HybridIndex:
         if slot == len(self._alive):
             self._alive, self._has_vector = _grown(self._alive), _grown(self._has_vector)
             self._lengths = _grown(self._lengths)
-        document = array("q")
+        document, place = array("q"), slot << _TF_BITS
+        known, postings, frequencies = self._term_ids, self._postings, self._frequencies
         for term, count in counts.items():
-            term_id = self._term_id(term)
-            count = min(count, _TF_MASK)
-            self._postings[term_id].append(slot << _TF_BITS | count)
-            self._frequencies[term_id] += 1
+            term_id = known.get(term)
+            if term_id is None:
+                term_id = self._new_term(term)
+            if count > _TF_MASK:
+                count = _TF_MASK  # noqa: PLW2901 - this loop is most of the cost of a put
+            postings[term_id].append(place | count)
+            frequencies[term_id] += 1
             document.append(term_id << _TF_BITS | count)
         self._owners.append(id)
         self._documents.append(document)
@@ -189,12 +193,11 @@ class HybridIndex:
         self._total_length += length
         return slot
 
-    def _term_id(self, term: str) -> int:
-        term_id = self._term_ids.setdefault(term, len(self._terms))
-        if term_id == len(self._terms):
-            self._terms.append(term)
-            self._postings.append(array("q"))
-            self._frequencies.append(0)
+    def _new_term(self, term: str) -> int:
+        term_id = self._term_ids[term] = len(self._terms)
+        self._terms.append(term)
+        self._postings.append(array("q"))
+        self._frequencies.append(0)
         return term_id
 
     def _set_vector(self, slot: int, unit: NDArray[np.float32]) -> None:
@@ -323,11 +326,6 @@ class HybridIndex:
             rarity = math.log1p((len(self._slots) - frequency + 0.5) / (frequency + 0.5))
             scores[slots] += count * rarity * (K1 + 1) * counts / (counts + norms[slots])
         return scores
-
-    def _places(self, sequence: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The slots of the ids that are known, and the position of each in the sequence."""
-        known = [(slot, position) for position, id in enumerate(sequence) if (slot := self._slots.get(id)) is not None]
-        return np.array([slot for slot, _ in known], np.intp), np.array([position for _, position in known], np.intp)
 
     def _places(self, sequence: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The slots of the ids that are known, and the position of each in the sequence."""

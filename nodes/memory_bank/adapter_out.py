@@ -9,7 +9,7 @@ from agentic_memory_bank.nodes.memory_bank.views import citation, digest
 from agentic_memory_bank.state import insight_doc, interaction_tree
 from agentic_memory_bank.state.insight_doc import InsightDoc, Task, apply_insight_edits
 from agentic_memory_bank.state.interaction_tree import Entry
-from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Result, RunStatus
+from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, RunStatus
 from agentic_memory_bank.state.query_graph import Claim, Contradiction
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.text import clean

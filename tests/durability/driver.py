@@ -41,9 +41,19 @@ from agentic_memory_bank.testing import ScriptedEngine, TickingClock
 from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
 from agentic_memory_bank.tools.vector_cache import VectorCache
 
-STAGES = (
-    "adapter_in classify structure embed retrieve analyze_conflict analyze_related integrate plan execute adapter_out"
-).split()
+STAGES = [
+    "adapter_in",
+    "classify",
+    "structure",
+    "embed",
+    "retrieve",
+    "analyze_conflict",
+    "analyze_related",
+    "integrate",
+    "plan",
+    "execute",
+    "adapter_out",
+]
 THREAD = "the thread"
 TEXTS = [
     "The harbour bridge of Aldport was opened in 1931 after nine years of work on its two stone piers.",
@@ -181,7 +191,7 @@ def watch_disk() -> None:
     around(ledger_module, "truncate_log", "log cut")
     around(running_module, "write_export")
     around(export_module, "_settle", "export named")
-    export_module.open = lambda *given: HalfFile(open(*given))  # type: ignore[attr-defined]  # noqa: SIM115, PTH123
+    export_module.open = lambda *given: HalfFile(open(*given))  # type: ignore[attr-defined]  # noqa: SIM115
     around(upkeep_module, "erase_folder", "stray erased")
     around(home_module, "erase_folder")
     around(home_module, "_overwrite", "file overwritten")
@@ -347,7 +357,7 @@ def attempt(order: dict[str, Any], action: str) -> dict[str, Any]:
         return {"result": act(order, action)}
     except MemoryBankError as error:
         return {"raised": type(error).__name__, "message": str(error)}
-    except Exception:  # noqa: BLE001 - the test shows it
+    except Exception:
         return {"crashed": traceback.format_exc()}
 
 
@@ -417,7 +427,7 @@ def serve() -> None:
                 written.replace(report)
                 os.write(answers.fileno(), f"{report}\n".encode())
                 code = 0
-            except BaseException:  # noqa: BLE001
+            except BaseException:
                 os.write(answers.fileno(), f"{order['report']} failed: {traceback.format_exc()!r}\n".encode())
             finally:
                 os._exit(code)

@@ -97,7 +97,9 @@ def faults_of(steps: list[Report], whole: Whole) -> list[str]:
         "something is left after gc": collected["folders"] != left or bool(collected["around"]),
         "a row is left after gc": len(collected["rows"]) != len(left),
     }
-    return [fault for fault, found in checks.items() if found] + (outcome_faults(killed, resumed, whole) if was_asked else [])
+    return [fault for fault, found in checks.items() if found] + (
+        outcome_faults(killed, resumed, whole) if was_asked else []
+    )
 
 
 def outcome_faults(killed: list[Report], resumed: Report, whole: Whole) -> list[str]:
@@ -182,8 +184,19 @@ def test_the_scenarios_lead_through_every_stage(unkilled: dict[str, Whole]) -> N
     memory = json.loads(unkilled["scripted"].run["export"])["memory"]
 
     assert passed.issuperset(
-        "adapter_in classify structure embed retrieve analyze_conflict analyze_related integrate plan execute "
-        "adapter_out".split()
+        [
+            "adapter_in",
+            "classify",
+            "structure",
+            "embed",
+            "retrieve",
+            "analyze_conflict",
+            "analyze_related",
+            "integrate",
+            "plan",
+            "execute",
+            "adapter_out",
+        ]
     )
     assert {event["cause"] for event in memory["interaction_tree"]["merges"]} == {"merge", "conflict"}
     assert {conflict["status"] for conflict in memory["query_graph"]["conflicts"].values()} == {"settled"}
@@ -199,7 +212,9 @@ def test_a_lease_is_free_as_soon_as_its_holder_is_killed(driver: Any, unkilled: 
 
 
 @pytest.mark.kill
-def test_an_import_that_is_killed_leaves_nothing_or_all(driver: Any, unkilled: dict[str, Whole], tmp_path: Path) -> None:
+def test_an_import_that_is_killed_leaves_nothing_or_all(
+    driver: Any, unkilled: dict[str, Whole], tmp_path: Path
+) -> None:
     file = tmp_path / "memory.json"
     file.write_text(unkilled["scripted"].run["export"])
     order = {"file": str(file), "steps": [{"do": "import"}, {"do": "export"}]}
@@ -207,7 +222,10 @@ def test_an_import_that_is_killed_leaves_nothing_or_all(driver: Any, unkilled: d
     assert exported["export"] == unkilled["scripted"].run["export"]
 
     points = moments(whole)
-    orders = [{**order, "steps": [{"do": "import", "at": at}, {"do": "gc"}, {"do": "import"}, {"do": "export"}]} for at in points]
+    orders = [
+        {**order, "steps": [{"do": "import", "at": at}, {"do": "gc"}, {"do": "import"}, {"do": "export"}]}
+        for at in points
+    ]
     for at, (killed, collected, again, after) in zip(points, driver.carry_out(orders), strict=True):
         assert killed["killed"], at
         assert bool(collected["rows"]) == bool(collected["folders"]), at

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,10 @@ from agentic_memory_bank.testing import ScriptedEngine, TickingClock
 from agentic_memory_bank.tools.embeddings import HashEmbeddings
 
 CANARY = "quixotic-zymurgy"
-TEXTS = [f"The {CANARY} house of Aldport was founded in 1881.", f"Its {CANARY} cellar holds forty barrels of dark beer."]
+TEXTS = [
+    f"The {CANARY} house of Aldport was founded in 1881.",
+    f"Its {CANARY} cellar holds forty barrels of dark beer.",
+]
 QUESTION = f"When was the {CANARY} house founded?"
 Go = Callable[..., Any]
 
@@ -110,9 +114,7 @@ def test_what_was_asked_is_written_down_before_the_first_step(go: Go, home: Path
 
 
 @pytest.mark.parametrize("stage", ["adapter_in", "structure", "retrieve", "plan", "execute"])
-def test_a_drained_run_resumes_to_the_memory_of_one_that_was_not(
-    go: Go, resume: Go, home: Path, stage: str
-) -> None:
+def test_a_drained_run_resumes_to_the_memory_of_one_that_was_not(go: Go, resume: Go, home: Path, stage: str) -> None:
     whole = go(thread="whole", keep=True)
     stopped_after(go, stage, keep=True)
 
@@ -263,7 +265,8 @@ def test_a_thread_in_use_is_refused_at_once(go: Go, resume: Go, home: Path) -> N
 @pytest.mark.kill
 def test_a_lease_holds_across_processes_and_ends_with_its_holder(driver: Any, resume: Go) -> None:
     folder = driver.folder()
-    holder = threading.Thread(target=driver.carry_out, args=([{"folder": str(folder), "steps": [{"do": "hold"}]}],))
+    order = {"folder": str(folder), "steps": [{"do": "hold", "at": ["until it is killed", 1]}]}
+    holder = threading.Thread(target=driver.carry_out, args=([order],))
     holder.start()
     ready = folder / "holding"
     while not (ready.exists() and ready.read_text()):
@@ -482,13 +485,16 @@ def test_a_forged_row_runs_no_code(go: Go, home: Path, tmp_path: Path, code: int
     go(thread="t", keep=True)
     marker = tmp_path / "marker"
     call = ormsgpack.packb(["os", "system", f"touch {marker}", "__call__"])
-    forged = ormsgpack.packb({"channel_values": {"answer": ormsgpack.Ext(code, call)}})
-    packed = forged + checkpoints.zlib.crc32(forged).to_bytes(4, "big")
-    with sqlite3.connect(Home(home).checkpoints("t")) as saved:
-        saved.execute("UPDATE checkpoints SET checkpoint = ?, type = 'msgpack+crc32'", (packed,))
-    saved.close()
+    with open_saver(Home(home).checkpoints("t")) as saver:
+        saved = saver.get_tuple({"configurable": {"thread_id": "t", "checkpoint_ns": ""}})
+        assert saved is not None
+        forged = ormsgpack.packb({**saved.checkpoint, "channel_values": {"answer": ormsgpack.Ext(code, call)}})
+        packed = forged + checkpoints.zlib.crc32(forged).to_bytes(4, "big")
+        saver.conn.execute("UPDATE checkpoints SET checkpoint = ?, type = 'msgpack+crc32'", (packed,))
+        saver.conn.commit()
 
-    with pytest.raises(StorageDamagedError):
+    asks_for_a_type = code <= 5
+    with pytest.raises(StorageDamagedError) if asks_for_a_type else nullcontext():
         runs.read_state("t", home=home)
     assert not marker.exists()
 

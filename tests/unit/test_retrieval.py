@@ -252,3 +252,28 @@ def test_a_k_or_alpha_out_of_range_is_refused(k, alpha):
 def test_a_chinese_query_takes_the_weight_for_chinese():
     assert alpha_for("谁开发了 GPT-4o？", 0.5, 0.7) == 0.7
     assert alpha_for("Who made GPT-4o?", 0.5, 0.7) == 0.5
+
+
+def test_the_only_vector_may_be_replaced_by_one_of_another_dimension():
+    index = HybridIndex()
+    index.put("a", ["river"], np.ones(3))
+    index.put("b", ["river"], None)
+
+    index.put("a", ["river"], np.ones(2))
+
+    assert index.search([], np.ones(2), 5)[0].id == "a"
+    with pytest.raises(EmbeddingError):
+        index.put("b", ["river"], np.ones(3))
+
+
+@given(st.lists(ids, max_size=9), st.integers(0, 9), st.frozensets(ids))
+def test_the_rest_of_a_sequence_is_left_out_as_if_it_were_excluded(sequence, meets, exclude):
+    index = HybridIndex()
+    for position, id in enumerate("abcdef"):
+        index.put(id, ["river"] * (position + 1) + ["bank"], None)
+    batch = [Query(["river"], None, exclude=exclude, meets=meets), Query(["bank"], None)]
+
+    found = index.search_many(batch, 9, sequence=sequence)
+
+    spelled_out = [Query(["river"], None, exclude={*exclude, *sequence[meets:]}), Query(["bank"], None)]
+    assert found == index.search_many(spelled_out, 9)

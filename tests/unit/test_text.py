@@ -15,6 +15,7 @@ from agentic_memory_bank.tools.text import (
     language,
     names_and_numbers,
     numbers_with_offsets,
+    opening,
     paragraphs,
     passages,
     sentences,
@@ -143,6 +144,34 @@ def test_two_ways_to_write_a_thing_share_its_most_specific_term(one, other):
 )
 def test_terms(text, terms):
     assert tokenize(text) == terms
+
+
+@given(texts, st.sampled_from([" ", "\n", "\u3000", "\x1c", "\xa0"]), texts)
+def test_the_terms_of_joined_texts_are_those_of_both(one, space, other):
+    assert tokenize(one + space + other) == tokenize(one) + tokenize(other)
+
+
+@pytest.mark.parametrize("text", ["GPT-4o，Zürich’s", "1,121.5", "don't", "中文GPT-4o中文", "x" * 99, "战国" * 40])
+def test_a_text_met_again_has_the_same_terms(text):
+    assert tokenize(text) == tokenize(text) == tokenize(f" {text}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Alice: hi\nthere", "turn"),
+        ("张三：你好", "turn"),
+        ("  # Title\ntext", "heading"),
+        ("- milk", "item"),
+        ("| a |", "row"),
+        ("```\nx = 1", "fence"),
+        ("Plain: of course", "turn"),
+        ("Nothing else", "text"),
+        ("", "text"),
+    ],
+)
+def test_what_a_text_opens_with(text, kind):
+    assert opening(text) == kind
 
 
 def test_a_term_is_never_longer_than_its_limit():

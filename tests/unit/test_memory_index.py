@@ -1,0 +1,158 @@
+"""Passages and memories are found by what they say, by the turns around them and by names that lead on."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentic_memory_bank.state.interaction_tree import InteractionTree
+from agentic_memory_bank.state.query_graph import QueryGraph
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.memory_index import MemoryIndex
+from agentic_memory_bank.tools.passage_index import PassageIndex
+from agentic_memory_bank.tools.text import tokenize
+
+
+def memories(texts: dict[str, str]) -> tuple[QueryGraph, InteractionTree]:
+    nodes: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
+    for id, text in texts.items():
+        nodes[id] = {"id": id, "summary": text[:40], "context": "", "keywords": [], "embedding": None}
+        nodes[id] |= {"created_at": "2026", "history": [], "anchors": [{"entry": id, "start": 0, "end": len(text)}]}
+        nodes[id] |= {"provenance": {"sources": [], "task": None, "merged_from": []}}
+        entries[id] = {"id": id, "kind": "document", "text": text, "created_at": "2026", "source": id}
+        entries[id] |= {"metadata": {}, "tool_calls": [], "attachments": []}
+    return {"nodes": nodes}, {"entries": entries}
+
+
+def index_of(texts: dict[str, str]) -> MemoryIndex:
+    index = MemoryIndex(Encoder(HashEmbeddings()))
+    index.follow(*memories(texts))
+    return index
+
+
+def passage_index(texts: list[str]) -> PassageIndex:
+    """Passages that follow each other in one entry, found by keywords alone."""
+    index = PassageIndex()
+    for n, text in enumerate(texts):
+        index.put(f"p{n}", text, tokenize(text), {"entry": "e", "start": n, "end": n + 1}, None)
+    return index
+
+
+def found(index: PassageIndex, query: str) -> dict[str, float]:
+    return {hit.id: hit.score for hit in index.search(query, None, 10, alpha=1)}
+
+
+def test_a_turn_borrows_from_the_turn_it_answers() -> None:
+    turns = [
+        "Ann: What instrument does your daughter play?",
+        "Bob: She used to play chess.",
+        "Ann: Some play football.",
+    ]
+    scores = found(passage_index(turns), "Which instrument does the daughter play?")
+
+    assert scores["p1"] > scores["p2"]
+
+
+def test_paragraphs_of_a_document_do_not_borrow_from_each_other() -> None:
+    texts = ["What instrument the daughter plays is asked.", "They play chess.", "They play chess."]
+    scores = found(passage_index(texts), "Which instrument does the daughter play?")
+
+    assert scores["p1"] == pytest.approx(scores["p2"])
+
+
+@pytest.mark.parametrize("form", ["{0}\nIt rises in the hills.", "# {0}\n\nIt rises in the hills.", "{0} rises there."])
+def test_a_name_in_the_first_hits_leads_on_to_what_is_about_it(form: str) -> None:
+    river = form.format("River Wenlow")
+    index = passage_index(["The Old Bridge crosses the River Wenlow.", "The hills are high.", river, "Rises of tax."])
+
+    assert list(found(index, "What flows under the old bridge?"))[1] == "p2"
+
+
+def test_a_name_that_the_question_holds_gives_nothing_more() -> None:
+    texts = ["The Old Bridge crosses the River Wenlow.", "River Wenlow\nIt rises in the hills."]
+
+    hits = passage_index(texts).search("Does the old bridge cross the River Wenlow?", None, 5, alpha=1)
+
+    assert [hit.score for hit in hits] == [hit.keyword for hit in hits]
+
+
+def test_the_more_passages_are_about_a_name_the_less_it_gives() -> None:
+    bridge = "The Old Bridge crosses the River Wenlow."
+    one = found(passage_index([bridge, "River Wenlow\nIt is long."]), "old bridge")
+    many = found(passage_index([bridge, *(f"River Wenlow\nIt is long {n}." for n in range(9))]), "old bridge")
+
+    assert one["p1"] == pytest.approx(3 * many["p1"])
+
+
+def test_a_title_counts_twice_among_the_keywords() -> None:
+    scores = found(
+        passage_index(["Harbour\nOf ships and men.", "Ships and men of the\nharbour and no more."]), "harbour"
+    )
+
+    assert scores["p0"] > scores["p1"]
+
+
+PIECES = [
+    "Ann: Where is the bridge?",
+    "Bob: At the river.",
+    "Old Bridge\nIt crosses the River Wenlow.",
+    "River Wenlow\nLong.",
+]
+steps = st.lists(st.tuples(st.integers(0, 5), st.none() | st.sampled_from(PIECES)), max_size=20)
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps)
+def test_any_history_of_passages_ranks_as_a_fresh_index(history: list[tuple[int, str | None]]) -> None:
+    index, held = PassageIndex(), dict[int, str]()
+    for place, text in history:
+        if text is None:
+            index.remove(f"p{place}")
+            held.pop(place, None)
+        else:
+            index.put(f"p{place}", text, tokenize(text), {"entry": "e", "start": place, "end": place + 1}, None)
+            held[place] = text
+    fresh = PassageIndex()
+    for place, text in sorted(held.items(), reverse=True):
+        fresh.put(f"p{place}", text, tokenize(text), {"entry": "e", "start": place, "end": place + 1}, None)
+
+    for query in ("Where is the bridge?", "What crosses the river?"):
+        assert index.search(query, None, 9, alpha=1) == fresh.search(query, None, 9, alpha=1)
+
+
+def test_a_memory_with_several_good_passages_comes_before_one_with_one() -> None:
+    texts = {
+        "a": "The tower opened in May.\n\nMuch later it rained.",
+        "b": "The tower opened in May.\n\nThe tower opened in the morning.",
+    }
+
+    assert [node_id for node_id, _ in index_of(texts).search_memories("When was the tower opened?", 5, Settings())][
+        0
+    ] == "b"
+
+
+def test_memories_compared_in_turn_meet_each_other_once() -> None:
+    texts = {name: f"The tower of {name} is tall." for name in ("Alba", "Brno", "Cork", "Dole")}
+    graph, tree = memories(texts)
+    fresh = ["Brno", "Cork", "Dole"]
+    index = MemoryIndex(Encoder(HashEmbeddings()))
+    excluded = [(node_id, {*fresh[position:]}) for position, node_id in enumerate(fresh)]
+
+    in_turn = index.similar(graph, tree, [(node_id, set[str]()) for node_id in fresh], Settings(), in_turn=True)
+
+    assert in_turn == index.similar(graph, tree, excluded, Settings())
+    assert [len(hits) for hits in in_turn] == [1, 2, 3]
+
+
+def test_a_memory_is_found_by_the_keywords_of_its_own_text_and_of_its_passages() -> None:
+    texts = {"a": "A dull beginning of forty letters or more, then the zeppelin.", "b": "Another dull beginning."}
+    graph, tree = memories(texts)
+    index = index_of(texts)
+    graph["nodes"]["q"] = {**graph["nodes"]["b"], "id": "q", "summary": "zeppelin", "anchors": []}
+
+    best = index.similar(graph, tree, [("q", set[str]())], Settings(alpha=1))[0][0]
+
+    assert (best.id, best.keyword) == ("a", 1.0)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -29,7 +29,7 @@ from agentic_memory_bank.runs.upkeep import forget
 from agentic_memory_bank.state.errors import EngineMismatchError, RunError, UnknownThreadError
 from agentic_memory_bank.state.memory_bank import MemoryBankOutput
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings import Encoder
+from agentic_memory_bank.tools.embeddings import Encoder, local_embeddings
 from agentic_memory_bank.tools.loaders import as_documents, load_all
 
 Progress = Callable[[dict[str, Any]], None]
@@ -135,8 +135,8 @@ def run(
         RunError: The thread has an unfinished run.
         StorageError: The disk failed. What was saved can be resumed.
     """
-    parts = _parts(engine, embeddings, execute, clock, home, on_event, control)
     settings = settings or Settings.of(None)
+    parts = _parts(engine, embeddings or _local(settings), execute, clock, home, on_event, control)
     question = checked_question(question)
     loaded = checked_documents(_loaded(documents), settings)
     thread = checked_thread(thread) if thread is not None else uuid4().hex
@@ -209,7 +209,8 @@ def resume(
                 f"The run on the thread '{found.thread}' had come to its end, and its memory is erased. Ask again, or "
                 "read its export if you asked for one."
             )
-        return _drive(parts, found, Settings(**found.settings), decision)
+        settings = Settings(**found.settings)
+        return _drive(replace(parts, embeddings=embeddings or _local(settings)), found, settings, decision)
 
 
 def clear(thread: str, *, home: str | Path | None = None) -> None:
@@ -238,6 +239,11 @@ def _parts(
     control: RunControl | None,
 ) -> _Parts:
     return _Parts(engine, embeddings, execute, clock, on_event, Home(Path(home) if home else None), control)
+
+
+def _local(settings: Settings) -> Embeddings | None:
+    """The model in the folder the settings name, if they name one."""
+    return local_embeddings(settings.embedding_path) if settings.embedding_path else None
 
 
 def _loaded(documents: Sequence[Any]) -> list[Document]:

@@ -289,7 +289,8 @@ def apart(*given: str) -> Row:
 def report(rows: list[Row], document: Row) -> bool:
     """Print what was measured and whether it meets the targets."""
     say(
-        f"{'nodes':>7} {'bytes/step':>11} {'ms/step':>9} {'cpu ms/step':>12} {'get_state ms':>13} {'worst':>6} {'MB':>5}"
+        f"{'nodes':>7} {'bytes/step':>11} {'ms/step':>9} {'cpu ms/step':>12}"
+        f" {'get_state ms':>13} {'worst':>6} {'MB':>5}"
     )
     for row in rows:
         say(
@@ -313,7 +314,8 @@ def report(rows: list[Row], document: Row) -> bool:
         <= MOST_TIMES_TEXT * document["characters"],
     }
     say(
-        f"bytes {spread(rows, 'bytes'):.2f} times, ms {spread(rows, 'wall_ms'):.2f}, cpu {spread(rows, 'processor_ms'):.2f}"
+        f"largest over smallest: bytes {spread(rows, 'bytes'):.2f}, ms {spread(rows, 'wall_ms'):.2f},"
+        f" processor ms {spread(rows, 'processor_ms'):.2f}"
     )
     for target, is_met in targets.items():
         say(f"{'pass' if is_met else 'FAIL'}  {target}")

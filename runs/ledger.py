@@ -155,7 +155,7 @@ class Ledger:
 def _run(row: tuple[Any, ...]) -> Run:
     try:
         found = Run(*row)
-        documents, settings = json.loads(found.documents), json.loads(found.settings)
+        documents, settings = json.loads(row[3]), json.loads(row[4])
         if found.state not in get_args(RunState) or not isinstance(documents, list) or not isinstance(settings, dict):
             raise ValueError(found.state)
         return replace(

@@ -403,6 +403,6 @@ def _output(snapshot: StateSnapshot, thread: str) -> RunOutput:
 def _end(parts: _Parts, begun: Run, output: RunOutput) -> None:
     """Note the end first, then erase: killed in between, `resume` and `gc` know that nothing is lost."""
     if begun.is_unfinished:
-        parts.ledger.update(begun.thread, "finished", output["status"], parts.now())
+        parts.ledger.update(begun.thread, "finished", output.get("status", "running"), parts.now())
     if not begun.keep:
         forget(parts.home, parts.ledger, begun.thread)

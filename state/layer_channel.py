@@ -19,7 +19,7 @@ class LayerChannel(DeltaChannel[Any]):
     __slots__ = ()
 
     updates_per_item: ClassVar[float] = 0.1
-    """Updates between full copies for each item of a large layer, so that the bytes per step do not grow with memory."""
+    """Updates between full copies for each item of a large layer, so that bytes per step do not grow with memory."""
 
     def __init__(
         self, reducer: Callable[[Any, Sequence[Any]], Any], typ: Any = None, *, snapshot_frequency: int = FEWEST_UPDATES

@@ -358,8 +358,19 @@ def open_conflicts(graph: QueryGraph) -> list[Conflict]:
 
 
 def embedded_text(node: MemoryNode) -> str:
-    """The text a memory's vector is made of: summary, context and keywords, everywhere, so that scores compare."""
-    return "\n".join([node["summary"], node["context"], ", ".join(node["keywords"])])
+    """The text a memory's vector is made of: summary, context and keywords, everywhere, so that scores compare.
+
+    What the summary says already is not said again: repetition moves the vector away from what a question is near to,
+    and costs as much to encode as news.
+    """
+    said = node["summary"].casefold()
+    lines = [node["summary"]]
+    if node["context"].casefold() not in said:
+        lines.append(node["context"])
+        said += node["context"].casefold()
+    if unsaid := [keyword for keyword in node["keywords"] if keyword.casefold() not in said]:
+        lines.append(", ".join(unsaid))
+    return "\n".join(lines)
 
 
 def to_networkx(graph: QueryGraph) -> "networkx.Graph[Any]":

@@ -42,6 +42,8 @@ RELATED_COSINE = 0.5
 """Cosine from which two memories belong together; below it they need a keyword in common."""
 KEYWORDS = 8
 """How many keywords a memory has."""
+SUMMARY_SHARE = 0.35
+"""Share of a longer topic that its summary aims at (the specification asks for 30 to 50 %)."""
 REPEATED_SENTENCE = 0.8
 """Share of terms from which a sentence says what another one said already."""
 
@@ -151,7 +153,7 @@ class ExtractiveEngine:
 def _structured(text: str, background: Mapping[str, int]) -> Structured:
     spans = sentences(text)
     keywords = summary.keywords(text, limit=KEYWORDS, background=background)
-    chosen = summary.summarize(text, spans, background=background)
+    chosen = summary.summarize(text, spans, background=background, ratio=SUMMARY_SHARE)
     context = summary.context(text, spans, keywords)
     return Structured(_joined(text, chosen), context, tuple(keywords))
 

@@ -54,7 +54,7 @@ class Driver:
 
 @pytest.fixture(scope="session")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
-    """A warm process that forks. It works in memory where it can: a kill is the same there, and no disk is waited for."""
+    """A warm process that forks. It works in memory where it can: a kill is the same, and no disk is waited for."""
     in_memory = Path("/dev/shm")
     place = TemporaryDirectory(dir=in_memory if os.access(in_memory, os.W_OK) else tmp_path_factory.mktemp("kill"))
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

@@ -236,7 +236,9 @@ def find_conflicts(pairings: list[Pairing]) -> list[Relation]:
             if all("lighthouse" in memory.text for memory in pair):
                 found.append(Relation(pairing.fresh.id, candidate.id, "merge"))
             elif all("bridge" in memory.text for memory in pair) and years[0] != years[1]:
-                claims = tuple(ClaimSpan("1934" if new else "1931", (0, len(m.text))) for new, m in zip(years, pair))
+                claims = tuple(
+                    ClaimSpan("1934" if new else "1931", (0, len(m.text))) for new, m in zip(years, pair, strict=True)
+                )
                 relation = Relation(pairing.fresh.id, candidate.id, "conflict", "date", "The years differ.", claims)  # type: ignore[arg-type]
                 found.append(relation)
     return found

@@ -513,7 +513,7 @@ def test_a_small_value_that_unpacks_to_a_huge_one_is_refused(monkeypatch: pytest
         serializer.loads_typed(serializer.dumps_typed("x" * 2_000))
 
 
-@pytest.mark.parametrize("value", [1 << 70, object(), {"a": {1j}}], ids=str)
+@pytest.mark.parametrize("value", [1 << 70, object(), {"a": {1j}}], ids=["large", "object", "complex"])
 def test_a_value_that_cannot_be_stored_is_a_typed_error(value: Any) -> None:
     with pytest.raises(StorageError, match="cannot be stored"):
         PackedSerializer().dumps_typed(value)
@@ -540,10 +540,10 @@ def test_a_full_disk_stops_a_run_which_goes_on_once_there_is_space(
             full.setattr(checkpoints, "connect", narrow)
             try:
                 go(thread=thread, keep=True)
-                continue
-            except StorageFullError as error:
-                assert "resume" in str(error)
+            except StorageFullError:
                 met += 1
+            else:
+                continue
         resumed = resume(thread)
         assert {**resumed, "thread": ""} == {**whole, "thread": ""}
         assert runs.memory_digest(runs.read_state(thread, home=home)) == digest
@@ -740,15 +740,13 @@ def test_strange_values_are_the_same_when_a_run_begins_from_the_ledger(
     assert texts[0] == texts[1]
 
 
-def test_deep_metadata_is_kept_or_refused_at_the_door(go: Go) -> None:
+def test_deep_metadata_is_refused_at_the_door(go: Go) -> None:
     deep: Any = "bottom"
     for _ in range(20_000):
         deep = [deep]
 
-    try:
-        assert go(documents=[{"text": "Deep.", "metadata": {"deep": deep}}])["status"] == "completed"
-    except InputError:
-        pass
+    with pytest.raises(InputError, match="nested too deeply"):
+        go(documents=[{"text": "Deep.", "metadata": {"deep": deep}}])
 
 
 def test_storage_errors_tell_a_full_disk_from_other_faults(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How well pairs of texts are judged by the product's own stages: contradictions found, true merges made, nothing confused.
+"""How well pairs of texts are judged by the product's own stages: contradictions, true merges, no confusion.
 
 Each pair is put through structure, embed, retrieve (with its gate) and analyze_conflict of the memory bank: the first
 text as a memory that is there, the second as a fresh one. `score.py` of the evaluation folder is the judge.

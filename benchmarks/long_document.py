@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
-from agentic_memory_bank.prompts.enhanced import memory_block
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings, local_embeddings
@@ -37,9 +36,11 @@ class CachedEmbeddings(HashEmbeddings):
         self._encoder = Encoder(local_embeddings(), cache=cache)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Encode what the cache does not hold."""
         return self._encoder.vectors(texts).tolist()
 
     def embed_query(self, text: str) -> list[float]:
+        """Encode one text."""
         return self._encoder.vector(text).tolist()
 
 

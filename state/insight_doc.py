@@ -113,7 +113,8 @@ def _open(doc: InsightDoc, doc_id: str, goal: str) -> InsightDoc:
         return doc
     archived = doc.get("archived", [])
     if "goal" in doc:
-        archived = [*archived, {"goal": doc["goal"], "completed": doc.get("completed", [])}]
+        earlier: Goal = {"goal": doc["goal"], "completed": doc.get("completed", [])}
+        archived = [*archived, earlier]
     return {"id": doc_id, "goal": goal, "current": None, "completed": [], "archived": archived}
 
 

@@ -280,7 +280,7 @@ class _Draft:
         touching = [
             c for c in self.conflicts.values() if c["status"] != "settled" and not set(nodes).isdisjoint(c["nodes"])
         ]
-        group = {**found, "nodes": nodes}
+        group: Conflict = {**found, "nodes": nodes}
         for other in touching:
             del self.conflicts[other["id"]]
             group = _join(other, group)
@@ -331,7 +331,7 @@ def _join(older: Conflict, newer: Conflict) -> Conflict:
 
 
 def join_anchors(*several: Sequence[Anchor]) -> list[Anchor]:
-    """Unite anchors: in order of first appearance of their entries, by position, touching and overlapping ones joined."""
+    """Unite anchors: in the order in which their entries first appear, by position, touching ones joined."""
     by_entry: dict[str, list[tuple[int, int]]] = {}
     for anchors in several:
         for anchor in anchors:

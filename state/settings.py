@@ -1,4 +1,4 @@
-"""Every value that can be tuned, its default and its bounds; read from `MEMORY_BANK_*` and shown as a form by Studio."""
+"""Every value that can be tuned, its default and its bounds; read from `MEMORY_BANK_*`, a form in Studio."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Self

@@ -11,5 +11,6 @@ class TickingClock:
         self._step = step
 
     def __call__(self) -> datetime:
+        """Tell the time, and move on."""
         moment, self._next = self._next, self._next + self._step
         return moment

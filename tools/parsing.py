@@ -96,7 +96,8 @@ class Parser:
 
     def _ask(self, request: dict[str, str], name: str) -> dict[str, Any]:
         child = self._child = self._child or self._start()
-        assert child.stdin is not None and child.stdout is not None  # both were asked for as pipes
+        assert child.stdin is not None
+        assert child.stdout is not None
         clock = threading.Timer(self._wall_seconds, child.kill)
         clock.daemon = True
         clock.start()

@@ -174,7 +174,7 @@ def answer(request: dict[str, str]) -> dict[str, Any]:
 
 
 def confine(memory_bytes: int) -> None:
-    """Limit the address space, and write no core file. (Windows has no such limits; there the clock alone holds.)"""
+    """Limit the address space, and write no core file. (Windows has no such limits; there the clock alone holds)."""
     try:
         import resource
     except ImportError:

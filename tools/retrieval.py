@@ -182,7 +182,7 @@ class HybridIndex:
             if term_id is None:
                 term_id = self._new_term(term)
             if count > _TF_MASK:
-                count = _TF_MASK  # noqa: PLW2901 - this loop is most of the cost of a put
+                count = _TF_MASK
             postings[term_id].append(place | count)
             frequencies[term_id] += 1
             document.append(term_id << _TF_BITS | count)

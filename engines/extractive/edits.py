@@ -209,7 +209,7 @@ def other_condition(first: Sentence, second: Sentence) -> bool:
 
 
 def other_label(first: Sentence, second: Sentence) -> bool:
-    """Whether a numbered thing stands in both under different numbers ("room 12", "room 14"): then it is another one."""
+    """Whether a numbered thing stands in both under different numbers ("room 12", "room 14"): two things, then."""
     left, right = _labels(first), _labels(second)
     return any(left[noun].isdisjoint(right[noun]) for noun in left.keys() & right.keys())
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-
 from functools import lru_cache
 
 import numpy as np
@@ -177,7 +176,7 @@ def _related_by(fresh: Memory, existing: Memory, cosine: float) -> Relation | No
     )
 
 
-def _shared(a: Memory, b: Memory) -> set[str]:
+def _shared(a: Memory, b: Memory) -> frozenset[str]:
     return _keyword_terms(a.keywords) & _keyword_terms(b.keywords)
 
 

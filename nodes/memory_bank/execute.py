@@ -90,7 +90,7 @@ def _read(state: MemoryBankState, task: Task, kit: Kit) -> Result:
 
 
 def _other_side(state: MemoryBankState, sources: list[Source]) -> list[Claim]:
-    """The claims that contradict what is quoted while it is open which is right: an answer shows both, or it misleads."""
+    """The claims that contradict what is quoted while it is open which is right: half of that misleads."""
     disputed = [c for c in state.get("query_graph", {}).get("conflicts", {}).values() if c["status"] != "settled"]
     others: dict[str, Claim] = {}
     for contradiction in (c for conflict in disputed for c in conflict["contradictions"]):
@@ -139,7 +139,7 @@ def _validated(state: MemoryBankState, runtime: Runtime[Settings], task: Task, k
 
 
 def _disputes(state: MemoryBankState, runtime: Runtime[Settings], conflict: Conflict, kit: Kit) -> list[Dispute]:
-    """The contradictions of a conflict, each with all that memory holds on any of them, so that none is judged apart."""
+    """The contradictions of a conflict, each with all that memory holds on any of them: none is judged apart."""
     index, settings = kit.index(state, runtime), Settings.of(runtime)
     index.follow(state["query_graph"], state["interaction_tree"])
     claims = [claim for contradiction in conflict["contradictions"] for claim in contradiction["claims"]]

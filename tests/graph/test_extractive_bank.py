@@ -49,9 +49,11 @@ def test_an_extended_deadline_replaces_the_earlier_one() -> None:
     assert (found["status"], found["outcome"]) == ("settled", "holds")
     assert "30 August" in found["claims"][found["winner"]]["value"]
     (node,) = state["query_graph"]["nodes"].values()
-    assert "30 August" in node["summary"] and "extended" in node["summary"]
+    assert "30 August" in node["summary"]
+    assert "extended" in node["summary"]
     assert "15 August" not in node["summary"]
-    assert "30 August" in result["answer"] and "15 August" not in result["answer"]
+    assert "30 August" in result["answer"]
+    assert "15 August" not in result["answer"]
 
 
 def test_two_chief_executives_are_a_conflict_that_names_both() -> None:
@@ -63,7 +65,8 @@ def test_two_chief_executives_are_a_conflict_that_names_both() -> None:
     )
 
     (found,) = result["conflicts"]
-    assert "Jane Doe" in found["reason"] and "John Smith" in found["reason"]
+    assert "Jane Doe" in found["reason"]
+    assert "John Smith" in found["reason"]
     assert result["insight_doc"]["completed"][0]["kind"] == "cross_validate"
     assert all(not others for others in state["query_graph"]["related"].values())
 
@@ -80,7 +83,8 @@ def test_a_statement_that_reconciles_two_heights_keeps_both_with_their_condition
     assert result["conflicts"], "the two heights were not noticed"
     assert {c["outcome"] for c in result["conflicts"]} == {"integrate"}
     summaries = " ".join(n["summary"] for n in state["query_graph"]["nodes"].values())
-    assert "324 m tall without" in summaries and "330 m tall with" in summaries
+    assert "324 m tall without" in summaries
+    assert "330 m tall with" in summaries
 
 
 def test_the_majority_of_independent_sources_settles_a_number() -> None:
@@ -107,7 +111,8 @@ def test_one_against_one_stays_disputed_and_the_answer_shows_both_sides() -> Non
     )
 
     assert [c["status"] for c in result["conflicts"]] == ["disputed"]
-    assert "433" in result["answer"] and "1,121" in result["answer"]
+    assert "433" in result["answer"]
+    assert "1,121" in result["answer"]
     assert {s["source"] for s in result["sources"]} == {"a.md", "b.md"}
 
 
@@ -176,7 +181,8 @@ def test_summaries_of_longer_texts_are_shorter_than_their_source() -> None:
     _, state = asked("What happened?", text)
 
     nodes = state["query_graph"]["nodes"].values()
-    assert nodes and all(n["summary"] and n["context"] and n["keywords"] for n in nodes)
+    assert nodes
+    assert all(n["summary"] and n["context"] and n["keywords"] for n in nodes)
     assert sum(len(n["summary"]) for n in nodes) <= 0.6 * len(text)
 
 

@@ -126,7 +126,14 @@ def test_when_all_that_is_new_is_in_conflict_relations_wait_for_the_validation()
 
     path = path_of(graph, {"question": "Are you sure?", "documents": CONDOR[1:]}, config=config)
 
-    assert path[: path.index("plan")] == ["adapter_in", "classify", "structure", "embed", "retrieve", "analyze_conflict"]
+    assert path[: path.index("plan")] == [
+        "adapter_in",
+        "classify",
+        "structure",
+        "embed",
+        "retrieve",
+        "analyze_conflict",
+    ]
 
 
 def test_a_conflict_is_a_status_and_never_an_edge() -> None:
@@ -141,7 +148,10 @@ def test_a_conflict_is_a_status_and_never_an_edge() -> None:
 
 
 def test_a_conflict_that_stays_open_is_marked_disputed_and_both_sides_are_kept() -> None:
-    engine = ScriptedEngine(find_conflicts=conflicting, validate=lambda ds: [Finding("inconclusive", explanation="one against one") for _ in ds])
+    engine = ScriptedEngine(
+        find_conflicts=conflicting,
+        validate=lambda ds: [Finding("inconclusive", explanation="one against one") for _ in ds],
+    )
     graph, config = saved(engine)
 
     result = graph.invoke({"question": "How many qubits?", "documents": CONDOR}, config)
@@ -229,7 +239,8 @@ def test_a_merged_memory_hands_its_edges_on_and_its_neighbours_are_refreshed_and
 
     def integrate(groups: Sequence[MergeGroup]) -> list[Integration]:
         return [
-            Integration("H", "about H", ("h",), "A and B made H", {n.id: refreshed for n in g.neighbours}) for g in groups
+            Integration("H", "about H", ("h",), "A and B made H", {n.id: refreshed for n in g.neighbours})
+            for g in groups
         ]
 
     engine = ScriptedEngine(find_conflicts=relations, find_related=links, integrate=integrate)
@@ -310,7 +321,8 @@ def test_the_engine_sees_whole_texts_not_the_first_hundred_characters() -> None:
 
     bank(ScriptedEngine(find_conflicts=note)).invoke({"question": "How many?", "documents": [long, long + " Really."]})
 
-    assert seen and all("433 qubits" in text for text in seen)
+    assert seen
+    assert all("433 qubits" in text for text in seen)
 
 
 def test_what_no_topic_claims_is_kept_in_a_rest_topic() -> None:
@@ -325,7 +337,9 @@ def test_what_no_topic_claims_is_kept_in_a_rest_topic() -> None:
     assert spans == [(0, 13), (13, len(text))]
 
 
-@pytest.mark.parametrize("stage", ["classify", "structure", "find_conflicts", "find_related", "integrate", "plan", "answer"])
+@pytest.mark.parametrize(
+    "stage", ["classify", "structure", "find_conflicts", "find_related", "integrate", "plan", "answer"]
+)
 def test_a_judgement_that_fails_once_is_asked_again(stage: str) -> None:
     plain = ScriptedEngine(find_conflicts=merging)
     failures = iter([EngineError("busy")])

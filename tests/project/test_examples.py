@@ -27,7 +27,10 @@ def python(*arguments: str) -> str:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What the demo's command finds, as JSON."""
     home = tmp_path_factory.mktemp("demo")
-    command = "import os, sys; os.environ['MEMORY_BANK_HOME'] = sys.argv.pop(1); from agentic_memory_bank.cli import main; main()"
+    command = (
+        "import os, sys; os.environ['MEMORY_BANK_HOME'] = sys.argv.pop(1); "
+        "from agentic_memory_bank.cli import main; main()"
+    )
     return json.loads(python("-c", command, str(home), "ask", QUESTION, "--context", str(DOCUMENTS), "--json"))
 
 

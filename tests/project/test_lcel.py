@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = [pytest.mark.model, pytest.mark.slow]
 
-APPLICATION = '''
+APPLICATION = """
 import asyncio
 import json
 from operator import itemgetter
@@ -52,7 +52,7 @@ found["batch"] = chain.batch([QUESTION] * 3)
 found["run"] = run(QUESTION, documents=[TEXT])["answer"]
 found["arun"] = asyncio.run(arun(QUESTION, documents=[TEXT]))["answer"]
 print(json.dumps(found))
-'''
+"""
 
 
 @pytest.fixture(scope="module")

@@ -57,12 +57,7 @@ def test_the_list_of_packages_is_that_of_the_folders() -> None:
 
 def test_no_folder_of_modules_lacks_its_init() -> None:
     packed = {folder.relative_to(ROOT).parts[:1] for folder in folders_with_code()}
-    with_modules = {
-        module.parent
-        for top in packed
-        if top
-        for module in (ROOT / top[0]).rglob("*.py")
-    }
+    with_modules = {module.parent for top in packed if top for module in (ROOT / top[0]).rglob("*.py")}
 
     assert with_modules <= set(folders_with_code())
 
@@ -71,9 +66,7 @@ def test_everything_imported_is_declared() -> None:
     declared = {normal(requirement) for requirement in PROJECT["project"]["dependencies"]}
     homes = packages_distributions()
 
-    undeclared = {
-        name for name in imported() if declared.isdisjoint(normal(home) for home in homes.get(name, [name]))
-    }
+    undeclared = {name for name in imported() if declared.isdisjoint(normal(home) for home in homes.get(name, [name]))}
 
     assert undeclared == set()
 

@@ -34,7 +34,7 @@ def test_dir_shows_the_public_names() -> None:
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        agentic_memory_bank.nothing  # noqa: B018
+        _ = agentic_memory_bank.nothing
 
 
 def test_the_distribution_and_its_command_are_installed() -> None:

@@ -20,7 +20,8 @@ FENCE = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 
 def _neighbour(name: str) -> ModuleType:
     spec = util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec and spec.loader
+    assert spec
+    assert spec.loader
     module = util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -46,7 +47,9 @@ def test_the_diagram_is_that_of_the_graph(name: str) -> None:
 def test_the_first_screen_shows_how_to_begin(name: str) -> None:
     first = text(name).partition("\n## ")[0]
 
-    assert [word for word in ("make demo", "make test", "langgraph dev", "```mermaid", "```python") if word in first] == [
+    assert [
+        word for word in ("make demo", "make test", "langgraph dev", "```mermaid", "```python") if word in first
+    ] == [
         "make demo",
         "make test",
         "langgraph dev",

@@ -103,9 +103,7 @@ def test_the_history_can_be_read_back(client: SyncLangGraphClient, finished: str
     assert live(history[0])
 
 
-def test_a_thread_is_forked_from_before_a_merge(
-    client: SyncLangGraphClient, assistant: str, finished: str
-) -> None:
+def test_a_thread_is_forked_from_before_a_merge(client: SyncLangGraphClient, assistant: str, finished: str) -> None:
     history = client.threads.get_history(finished, limit=100)
     before = next(state for state in history if state["next"] == ["integrate"])
     merged = live(history[0])
@@ -142,9 +140,7 @@ def test_twelve_runs_at_once_all_end(client: SyncLangGraphClient) -> None:
     assert [answer["answer"] for answer in answers] == ["slow"] * 12
 
 
-def test_nothing_the_server_says_is_of_a_blocking_call(
-    client: SyncLangGraphClient, server: Any, finished: str
-) -> None:
+def test_nothing_the_server_says_is_of_a_blocking_call(client: SyncLangGraphClient, server: Any, finished: str) -> None:
     assert client.threads.get(finished)["status"] == "idle"
 
     assert "Blocking" not in Path(server.log).read_text()

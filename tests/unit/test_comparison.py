@@ -1,9 +1,10 @@
 """What counts as a contradiction, as the same, and as neither."""
 
 import pytest
-from agentic_memory_bank.engines.extractive.comparison import Comparison, compare
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from agentic_memory_bank.engines.extractive.comparison import Comparison, compare
 
 ALIKE = 0.9
 """Cosine of texts about one thing: what must not merge must not merge even then."""

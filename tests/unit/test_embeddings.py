@@ -327,7 +327,8 @@ def test_without_a_place_for_the_cache_the_encoder_goes_on(tmp_path: Path) -> No
 def test_a_full_disk_does_not_stop_the_encoder(tmp_path: Path) -> None:
     encoder = Encoder(HashEmbeddings(4096), cache=tmp_path / "v.sqlite", memory=0)
     encoder.vector("first")
-    assert encoder._disk is not None and encoder._disk._connection is not None
+    assert encoder._disk is not None
+    assert encoder._disk._connection is not None
     encoder._disk._connection.execute("PRAGMA max_page_count=20")
 
     vectors = encoder.vectors([f"text {index}" for index in range(50)])
@@ -445,7 +446,8 @@ def test_the_default_model_tells_meaning_reads_to_the_end_and_writes_nothing(cap
     assert alone == pytest.approx(cat, abs=1e-5)
     assert capfd.readouterr() == ("", "")
     loaded = local_embeddings()._loaded
-    assert loaded is not None and loaded.tokenizer is not None
+    assert loaded is not None
+    assert loaded.tokenizer is not None
     for text in (long, chinese, "x.y,z" * 300, "한국어는 아름답다" * 100):
         parts = embeddings._word_pieces(loaded, text)
         assert "".join(parts) == text

@@ -1,8 +1,9 @@
 """Which pairs are judged at all."""
 
-from agentic_memory_bank.tools.gate import CHINESE_COSINE, ENGLISH_COSINE, passes
 from hypothesis import given
 from hypothesis import strategies as st
+
+from agentic_memory_bank.tools.gate import CHINESE_COSINE, ENGLISH_COSINE, passes
 
 
 def test_english_texts_pass_by_their_cosine() -> None:

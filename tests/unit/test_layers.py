@@ -46,7 +46,9 @@ tree_edits = st.one_of(
     st.builds(interaction_tree.append, st.builds(entry, names, st.text(max_size=5))),
     st.builds(
         interaction_tree.merged,
-        st.builds(lambda a, b: {"node": a, "merged": [b], "at": "2026", "cause": "merge", "description": ""}, names, names),
+        st.builds(
+            lambda a, b: {"node": a, "merged": [b], "at": "2026", "cause": "merge", "description": ""}, names, names
+        ),
     ),
 )
 
@@ -145,7 +147,9 @@ def test_forgotten_text_is_gone_and_its_anchors_read_as_nothing() -> None:
 
 
 def test_a_large_layer_is_copied_more_rarely() -> None:
-    small, large = (LayerChannel(apply_tree_edits, dict).from_checkpoint({"entries": dict.fromkeys(range(n))}) for n in (10, 50_000))
+    small, large = (
+        LayerChannel(apply_tree_edits, dict).from_checkpoint({"entries": dict.fromkeys(range(n))}) for n in (10, 50_000)
+    )
 
     assert small.snapshot_frequency == FEWEST_UPDATES
     assert large.snapshot_frequency > FEWEST_UPDATES

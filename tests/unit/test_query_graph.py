@@ -36,9 +36,7 @@ def node(node_id: str, *, entry: str = "", start: int = 0, end: int = 10, at: st
 
 
 def clash(*members: str, name: str = "c") -> Conflict:
-    claims = [
-        {"node": m, "value": m, "quote": m, "anchor": {"entry": f"e-{m}", "start": 0, "end": 1}} for m in members
-    ]
+    claims = [{"node": m, "value": m, "quote": m, "anchor": {"entry": f"e-{m}", "start": 0, "end": 1}} for m in members]
     return {
         "id": name,
         "nodes": list(members),
@@ -55,7 +53,9 @@ def graph_of(*edits: GraphEdit) -> QueryGraph:
 
 @st.composite
 def edits(draw: st.DrawFn) -> GraphEdit:
-    kind = draw(st.sampled_from(["put", "relate", "unrelate", "merge", "forget", "conflict", "revise", "settle", "embed"]))
+    kind = draw(
+        st.sampled_from(["put", "relate", "unrelate", "merge", "forget", "conflict", "revise", "settle", "embed"])
+    )
     some = draw(st.lists(ids, min_size=1, max_size=4))
     match kind:
         case "put":

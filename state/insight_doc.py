@@ -112,8 +112,8 @@ def _open(doc: InsightDoc, doc_id: str, goal: str) -> InsightDoc:
     if doc.get("id") == doc_id:
         return doc
     archived = doc.get("archived", [])
-    if "goal" in doc:
-        earlier: Goal = {"goal": doc["goal"], "completed": doc.get("completed", [])}
+    if "goal" in doc or doc.get("completed"):
+        earlier: Goal = {"goal": doc.get("goal", ""), "completed": doc.get("completed", [])}
         archived = [*archived, earlier]
     return {"id": doc_id, "goal": goal, "current": None, "completed": [], "archived": archived}
 

@@ -38,7 +38,10 @@ class Settings(BaseSettings):
         default=4_000, ge=100, le=1_000_000, description="Token budget of the recalled memories in the prompt."
     )
     gate_english: float = Field(
-        default=0.4, ge=-1, le=1, description="Cosine from which a pair of memories is judged; English and mixed pairs."
+        default=0.4,
+        ge=-1,
+        le=1,
+        description="Cosine from which two English memories are judged; a mixed pair needs a name or number in common.",
     )
     gate_chinese: float = Field(
         default=0.55, ge=-1, le=1, description="The same for two Chinese memories, where unrelated text reaches 0.6."
@@ -48,9 +51,6 @@ class Settings(BaseSettings):
     )
     window_ratio: float = Field(
         default=0.9, gt=0, le=1, description="Share of the window that one chunk of a long text may fill."
-    )
-    topic_tokens: int = Field(
-        default=300, ge=16, le=8_000, description="Upper size of one topic, in tokens; longer ones are divided."
     )
     max_input_characters: int = Field(
         default=200_000_000, ge=1, description="Longest input that is taken, all documents together."

@@ -28,6 +28,12 @@ WHOLE = 0.2
 """Weight of the keywords that a memory holds anywhere, beside those that its best passages hold together."""
 
 
+HEADER_TOKENS = 40
+"""What the lines of a memory cost in a prompt besides its own words: id, time, labels."""
+PLACE_TOKENS = 20
+"""What it costs to say where a passage stands."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
     """What the indexes hold of one memory; `key` tells whether it is still true."""
@@ -244,16 +250,22 @@ def _recalled(node_id: str, is_hit: bool, scores: dict[str, float], by_node: dic
     return {"node": node_id, "score": round(scores.get(node_id, 0.0), 6), "hit": is_hit, "passages": passages_shown}
 
 
+def _shown_tokens(node: MemoryNode) -> int:
+    """What a memory costs in a prompt, passages aside: its id, time and sources with what it says."""
+    said = "\n".join([node["summary"], node["context"], *node["keywords"], *node["provenance"]["sources"]])
+    return estimate_tokens(said) + HEADER_TOKENS
+
+
 def _within_budget(recalled: list[Recalled], graph: QueryGraph, tree: InteractionTree, budget: int) -> list[Recalled]:
     """Keep the most relevant while they fit: hits before neighbours, and of each as many passages as there is room."""
     kept: list[Recalled] = []
     for item in sorted(recalled, key=lambda r: (not r["hit"], -r["score"], r["node"])):
-        budget -= estimate_tokens(embedded_text(graph["nodes"][item["node"]]))
+        budget -= _shown_tokens(graph["nodes"][item["node"]])
         if budget < 0 and kept:
             break
         shown: list[Anchor] = []
         for anchor in item["passages"]:
-            budget -= (cost := estimate_tokens(text_of(tree, anchor)))
+            budget -= (cost := estimate_tokens(text_of(tree, anchor)) + PLACE_TOKENS)
             if budget < 0 and (kept or shown):
                 budget += cost
                 break

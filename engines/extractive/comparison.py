@@ -80,13 +80,17 @@ def compare(a: str, b: str, cosine: float, *, merge_cosine: float = 0.8, merge_s
     if _other_bearer(first, second) and _shared(first, second) < _NEAR_COPY:
         return _nothing(a, b)
     pairs = list(_paired(_distinct(first), _distinct(second)))
-    found = _clash(pairs, _same_lead(first, second), min(len(first), len(second)) > _LONG_TEXT) or _copy_clash(
-        first, second
-    )
+    found = _clash(pairs, _same_lead(first, second), _too_long_for_slots(first, second)) or _copy_clash(first, second)
     if found is not None:
         return _conflict(a, b, *found)
     likeness = _likeness(first, second, pairs, cosine, merge_cosine, merge_share)
     return _same(a, b, likeness) if likeness > 0 else _nothing(a, b)
+
+
+def _too_long_for_slots(first: Sequence[Sentence], second: Sequence[Sentence]) -> bool:
+    """Whether slots would pair up what speaks of other things; texts in two languages have little but slots."""
+    one_language = any(s.chinese for s in first) == any(s.chinese for s in second)
+    return one_language and min(len(first), len(second)) > _LONG_TEXT
 
 
 def _distinct(sentences: Sequence[Sentence]) -> list[Sentence]:

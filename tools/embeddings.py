@@ -60,6 +60,10 @@ def local_embeddings(path: str | Path | None = None) -> "LocalEmbeddings":
     return _shared(None if path is None else str(path))
 
 
+_SHORT_TEXT = 240  # characters
+_SHORT_BATCH, _LONG_BATCH = 16, 4
+
+
 class LocalEmbeddings(Embeddings):
     """A sentence-transformers model on the CPU, loaded at the first text and kept. Safe across threads.
 
@@ -68,9 +72,8 @@ class LocalEmbeddings(Embeddings):
     already: otherwise the tokenizer complains on stderr whenever the process forks.
     """
 
-    def __init__(self, path: str | None = None, *, batch_size: int = 32) -> None:
+    def __init__(self, path: str | None = None) -> None:
         self._path = path
-        self._batch_size = batch_size
         self._lock = threading.RLock()
         self._loaded: _Loaded | None = None
 
@@ -103,9 +106,18 @@ class LocalEmbeddings(Embeddings):
             return _in_parts(texts, lambda text: _word_pieces(loaded, text), self._encode_parts)
 
     def _encode_parts(self, parts: list[str]) -> Vectors:
+        """Encode short and long texts apart: each in batches of the size that fits a processor's cache best."""
+        made: dict[int, Vectors] = {}
+        for is_long, batch_size in ((False, _SHORT_BATCH), (True, _LONG_BATCH)):
+            places = [place for place, part in enumerate(parts) if (len(part) > _SHORT_TEXT) == is_long]
+            if places:
+                made.update(zip(places, self._encode_batches([parts[p] for p in places], batch_size), strict=True))
+        return np.stack([made[place] for place in range(len(parts))])
+
+    def _encode_batches(self, parts: list[str], batch_size: int) -> Vectors:
         made = cast(Any, self._load().model).encode(  # its overloads name types that pyright cannot see
             parts,
-            batch_size=self._batch_size,
+            batch_size=batch_size,
             convert_to_numpy=True,
             normalize_embeddings=True,
             show_progress_bar=False,

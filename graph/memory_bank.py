@@ -8,6 +8,7 @@ skip       adapter_in > plan                                         there is no
 act        plan > adapter_in > execute > adapter_out                 one step, with memory recalled for it
 """
 
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -83,7 +84,7 @@ def worth_retrying(error: Exception) -> bool:
 
 
 def go_on(state: MemoryBankState, runtime: Runtime[Settings], error: NodeError) -> Command[setbacks.Next]:
-    """Go on without a stage that failed twice. What the caller did wrong is the caller's to hear."""
+    """Go on without a stage that failed twice."""
     note = setbacks.without(error.node, setbacks.raised(error.error), state)
     match error.node:
         case "classify":
@@ -96,17 +97,13 @@ def go_on(state: MemoryBankState, runtime: Runtime[Settings], error: NodeError) 
             return Command(update={**setbacks.unmerged(state), **note}, goto="plan")
         case "execute":
             return Command(update={**setbacks.undone(state), **note}, goto="adapter_out")
-        case "retrieve" | "analyze_conflict" | "analyze_related":
-            return Command(update={"candidates": {}, "merging": [], **note}, goto="plan")
         case _:
-            raise setbacks.raised(error.error)
+            return Command(update={"candidates": {}, "merging": [], **note}, goto="plan")
 
 
 def give_up(state: MemoryBankState, error: NodeError) -> Command[Literal["adapter_out"]]:
     """End the run when no next step can be planned: everything is kept."""
     fault = setbacks.raised(error.error)
-    if isinstance(fault, (InputError, SettingsError)):
-        raise fault
     return Command(update={"status": "failed", **setbacks.without("plan", fault, state)}, goto="adapter_out")
 
 
@@ -116,25 +113,30 @@ def wire(kit: Kit) -> StateGraph[MemoryBankState, Settings, MemoryBankInput, Mem
         MemoryBankState, input_schema=MemoryBankInput, output_schema=MemoryBankOutput, context_schema=Settings
     )
     again = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=False, retry_on=worth_retrying)
-    bank.set_node_defaults(
-        retry_policy=again,
-        error_handler=go_on,  # pyright: ignore[reportArgumentType] - LangGraph's type leaves out the error it passes
-    )
+    bank.set_node_defaults(retry_policy=again)
 
+    # The doors have no handler: what fails there is the caller's to hear, and stays pending until it is resumed.
     bank.add_node("adapter_in", partial(adapter_in, kit=kit))
-    bank.add_node("classify", partial(classify, kit=kit))
-    bank.add_node("structure", partial(structure, kit=kit))
-    bank.add_node("embed", partial(embed, kit=kit))
-    bank.add_node("retrieve", partial(retrieve, kit=kit))
-    bank.add_node("analyze_conflict", partial(analyze_conflict, kit=kit))
-    bank.add_node("analyze_related", partial(analyze_related, kit=kit))
-    bank.add_node("integrate", partial(integrate, kit=kit))
+    for name, stage in (
+        ("classify", classify),
+        ("structure", structure),
+        ("embed", embed),
+        ("retrieve", retrieve),
+        ("analyze_conflict", analyze_conflict),
+        ("analyze_related", analyze_related),
+        ("integrate", integrate),
+        ("execute", execute),
+    ):
+        bank.add_node(
+            name,
+            partial(stage, kit=kit),
+            error_handler=go_on,  # pyright: ignore[reportArgumentType] - LangGraph's type leaves out the error it passes
+        )
     bank.add_node(
         "plan",
         partial(plan, kit=kit),
         error_handler=give_up,  # pyright: ignore[reportArgumentType] - as above
     )
-    bank.add_node("execute", partial(execute, kit=kit))
     bank.add_node("adapter_out", partial(adapter_out, kit=kit))
 
     bank.add_edge(START, "adapter_in")
@@ -183,11 +185,18 @@ def build_memory_bank(
     Returns:
         The compiled graph: `invoke({"question": ..., "documents": [...]})`.
     """
-    encoder = Encoder(embeddings or local_embeddings(Settings.of(None).embedding_path), cache=vectors)
+    encoder = Encoder(embeddings or local_embeddings(_model_folder()), cache=vectors)
     pool = IndexPool(partial(MemoryIndex, encoder))
     kit = Kit(engine or ExtractiveEngine(encoder), encoder, pool, clock, execute)
     bank = wire(kit).compile(checkpointer=checkpointer, store=store, cache=cache, name="memory_bank")
     return ChainableGraph.of(bank)
+
+
+def _model_folder() -> Path | None:
+    """The folder the environment names. Settings that cannot be used are reported by the run that needs them."""
+    with suppress(SettingsError):
+        return Settings.of(None).embedding_path
+    return None
 
 
 graph = build_memory_bank()

@@ -27,6 +27,8 @@ from agentic_memory_bank.state.query_graph import QueryGraph
 
 FORMAT = "agentic-memory-bank"
 VERSION = 1
+LONGEST_NAME = 200
+"""Bytes; the name of the part file is longer, and file systems allow 255."""
 
 
 class Memory(TypedDict):
@@ -108,8 +110,10 @@ def checked_export(path: str | Path | None) -> Path | None:
     if path is None or path == "":
         return None
     place = Path(path).absolute()
-    if not place.name or "\0" in str(place) or place.is_dir():
+    if not place.name or "\0" in str(place) or len(os.fsencode(place.name)) > LONGEST_NAME or place.is_dir():
         raise InputError(f"The export cannot be written to {str(path)!r}. Give the name of a file.")
+    if place.exists() and not place.is_file():
+        raise InputError(f"The export cannot be written to {str(path)!r}: it is no regular file. Give another name.")
     return place
 
 

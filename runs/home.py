@@ -104,6 +104,8 @@ def checked_thread(thread: object) -> str:
     """
     if not isinstance(thread, str) or not thread.strip():
         raise InputError(f"A thread is named by a non-empty string, not by {thread!r}.")
+    if "\0" in thread or thread.encode("utf-8", "replace").decode() != thread:
+        raise InputError(f"The thread name {thread!r} holds characters that cannot be stored. Use another.")
     return thread
 
 

@@ -140,7 +140,10 @@ class Ledger:
 
     @contextmanager
     def _database(self) -> Iterator[Any]:
+        threads = self._path.parent / "threads"
         try:
+            if self._path.exists() and not self._path.stat().st_size and threads.is_dir() and any(threads.iterdir()):
+                raise StorageDamagedError("it is empty")
             with storage_errors(self._path), closing(connect(self._path)) as database:
                 database.execute(_TABLE)
                 yield database

@@ -26,7 +26,7 @@ from agentic_memory_bank.runs.home import Home, checked_thread, database_errors
 from agentic_memory_bank.runs.lease import lease
 from agentic_memory_bank.runs.ledger import Ledger, Run
 from agentic_memory_bank.runs.upkeep import forget
-from agentic_memory_bank.state.errors import EngineMismatchError, RunError, UnknownThreadError
+from agentic_memory_bank.state.errors import EngineMismatchError, RunError, StorageDamagedError, UnknownThreadError
 from agentic_memory_bank.state.memory_bank import MemoryBankOutput
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings import Encoder, local_embeddings
@@ -334,7 +334,7 @@ def _check_engine(parts: _Parts, begun: Run) -> None:
         ("engine", begun.engine, parts.engine_name),
         ("embeddings", begun.embeddings, parts.embeddings_name),
     ):
-        if was != given:
+        if was != given and begun.is_unfinished:
             raise EngineMismatchError(
                 f"The run on thread '{begun.thread}' was started with the {what} '{was}', not '{given}'. Pass the same "
                 "again."
@@ -351,6 +351,11 @@ def _what_to_do(snapshot: StateSnapshot, begun: Run, decision: str) -> object:
         raise lost(begun.thread)
     if begun.state == "accepted":
         return {"question": begun.question, "documents": begun.documents}
+    if snapshot.values.get("status") == "running":
+        raise StorageDamagedError(
+            f"The run on the thread '{begun.thread}' has no end, and no step is left to take. Export what it holds, "
+            "then clear it and ask again."
+        )
     return _NOTHING
 
 

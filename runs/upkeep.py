@@ -39,7 +39,7 @@ def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None)
 
 def forget(place: Home, ledger: Ledger, thread: str) -> None:
     """Erase all of a thread, and last its row: killed in between, the row tells that something is left."""
-    with suppress(StorageDamagedError):
+    with suppress(StorageDamagedError, OSError):
         found = ledger.find(thread)
         if found and found.export:
             part_of(Path(found.export), thread).unlink(missing_ok=True)

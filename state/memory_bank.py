@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NotRequired
 
+from langgraph.channels.ephemeral_value import EphemeralValue
 from langgraph.managed import RemainingSteps
 from typing_extensions import TypedDict
 
@@ -112,9 +113,10 @@ class MemoryBankOutput(TypedDict, total=False):
 class MemoryBankState(TypedDict, total=False):
     """Everything a stage can read. The layers are written as edits, the rest is small and belongs to a round."""
 
-    question: str | None
-    documents: list[Any]
-    attachments: list[dict[str, Any]]
+    question: Annotated[str | None, EphemeralValue]
+    """What was handed over is there for the first stage only, so that refused input does not come up again."""
+    documents: Annotated[list[Any], EphemeralValue]
+    attachments: Annotated[list[dict[str, Any]], EphemeralValue]
 
     insight_doc: Annotated[InsightDoc, LayerChannel(apply_insight_edits)]
     query_graph: Annotated[QueryGraph, LayerChannel(apply_graph_edits)]

@@ -18,7 +18,7 @@ class Settings(BaseSettings):
     Keys of providers are no fields: they are read from the environment where a client is made.
     """
 
-    model_config = SettingsConfigDict(env_prefix="MEMORY_BANK_", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="MEMORY_BANK_", extra="ignore", frozen=True, env_ignore_empty=True)
 
     k: int = Field(default=5, ge=1, le=100, description="How many memories a search returns, neighbours aside.")
     alpha: float = Field(

@@ -129,6 +129,14 @@ class MemoryIndex:
             found = self.search_passages(query, k * PASSAGES_PER_HIT, settings)
             return list(self._scores(query, found).items())[:k]
 
+    def evidence(
+        self, graph: QueryGraph, tree: InteractionTree, quotes: Sequence[str], k: int, settings: Settings
+    ) -> list[Anchor]:
+        """The passages of this graph that fit each quote best, k of each: what may speak for or against it."""
+        with self._lock:
+            self.follow(graph, tree)
+            return [anchor for quote in quotes for _, _, anchor in self.search_passages(quote, k, settings)]
+
     def search_passages(self, query: str, k: int, settings: Settings) -> list[tuple[Hit, str, Anchor]]:
         """The k passages of raw text that fit a query best, each with its memory and where it stands."""
         with self._lock:

@@ -263,8 +263,15 @@ def _said_around(
 
 
 def _repeats(row: _Row, other: _Row) -> bool:
+    """Whether two sentences say the same; with other numbers they do not, however alike they are worded."""
     shorter = min(len(row.terms), len(other.terms))
+    if _numbers(row) - _numbers(other) and _numbers(other) - _numbers(row):
+        return False
     return shorter > 0 and len(row.terms & other.terms) >= _SAME * shorter
+
+
+def _numbers(row: _Row) -> set[str]:
+    return {term for term in row.terms if any(map(str.isdigit, term))}
 
 
 # ----------------------------------------------------------------------------------------------------------- judging
@@ -325,6 +332,9 @@ class _Judge:
     def _news(self, row: _Row, fits: bool) -> float:
         """How far a sentence says more than the question: what is asked for, or words beside its speaker's name."""
         if fits:
+            return 1.0
+        numbers = {term for term in self._query.terms if any(map(str.isdigit, term))}
+        if numbers and numbers | self._query.names <= row.terms:  # the very row of a table that is asked about
             return 1.0
         own = sum(1 for term in row.terms if term not in self._known and term not in row.speaker)
         return min(1.0, own / _NEWS)

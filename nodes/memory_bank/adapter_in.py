@@ -38,7 +38,8 @@ def _take_in(state: MemoryBankState, settings: Settings, kit: Kit, now: str) -> 
         raise InputError("Attachments cannot be used by this graph yet; hand over their text as `documents`.")
     entries = [_entry(position, document, now) for position, document in enumerate(documents)]
     archived = len(state.get("insight_doc", {}).get("archived", []))
-    doc_id = "i" + digest(question, archived, state.get("insight_doc", {}).get("id", ""))[:12]
+    known = state.get("insight_doc", {}).get("id", "")
+    doc_id = "i" + digest(question, archived, known, *(entry["id"] for entry in entries))[:12]
     return {
         "question": None,
         "documents": [],

@@ -6,6 +6,7 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import Span, TopicSpans
 from agentic_memory_bank.nodes.kit import Kit
+from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.state.interaction_tree import Anchor
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Topic
 from agentic_memory_bank.state.settings import Settings
@@ -18,7 +19,7 @@ def classify(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Me
     entries = state["interaction_tree"]["entries"]
     texts = [entries[a["entry"]]["text"][a["start"] : a["end"]] for a in chunks]
     runtime.stream_writer({"stage": "classify", "chunks": len(chunks), "characters": sum(map(len, texts))})
-    judged = kit.engine.classify(texts, state["insight_doc"]["goal"])
+    judged = contract.topics(kit.engine.classify(texts, state["insight_doc"]["goal"]), texts)
     found = [t for chunk, topics in zip(chunks, judged, strict=True) for t in claimed(chunk, topics)]
     return {"topics": found, "incoming": []}
 

@@ -6,6 +6,7 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import Answer, Dispute, Evidence, Passage
 from agentic_memory_bank.nodes.kit import Assignment, Executor, Kit
+from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.memory_bank.views import citation, refuted_anchors
 from agentic_memory_bank.prompts.enhanced import render
 from agentic_memory_bank.state.errors import ToolError
@@ -15,6 +16,7 @@ from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpd
 from agentic_memory_bank.state.query_graph import Claim, Conflict
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.deep_retrieval import deep_retrieval
+from agentic_memory_bank.tools.text import clean
 
 EVIDENCE_PER_CLAIM = 12
 """How many passages of raw text are looked at for each side of a contradiction."""
@@ -42,16 +44,18 @@ def execute(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Mem
 def _outside(state: MemoryBankState, task: Task, executor: Executor) -> Result:
     tools = (deep_retrieval(state.get("query_graph", {}), state.get("interaction_tree", {})),)
     said = executor(Assignment(task, state["insight_doc"]["goal"], render(state), tools))
+    if not isinstance(said, (str, Mapping)):
+        raise ToolError("An executor returns text, or a mapping with `text`.")
     report: Mapping[str, object] = {"text": said} if isinstance(said, str) else said
-    text = str(report.get("text", ""))
-    answer = str(report.get("answer", text if task["kind"] == "answer" else ""))
+    text = _said(report, "text")
+    answer = _said(report, "answer") or (text if task["kind"] == "answer" else "")
     if not (text.strip() or answer.strip()):
         raise ToolError("The executor returned nothing. A step that found nothing should say so in words.")
-    entry = {"kind": "trajectory", "text": text, "source": str(report.get("source", "executor"))}
+    entry = {"kind": "trajectory", "text": text, "source": _said(report, "source") or "executor"}
     return {
         "task": task["id"],
         "status": "success",
-        "learned": str(report.get("learned", "")) or text[:200],
+        "learned": _said(report, "learned") or text[:200],
         "answer": answer,
         "sources": [],
         "entries": [entry] if text.strip() else [],
@@ -59,15 +63,23 @@ def _outside(state: MemoryBankState, task: Task, executor: Executor) -> Result:
     }
 
 
+def _said(report: Mapping[str, object], field: str) -> str:
+    value = report.get(field)
+    return "" if value is None else clean(str(value))
+
+
 def _read(state: MemoryBankState, task: Task, kit: Kit) -> Result:
     """Answer from the recalled raw text, with quotes; what a validation refuted is not quoted."""
     tree, wrong = state["interaction_tree"], refuted_anchors(state)
     shown = [(item, anchor) for item in state.get("recalled", []) for anchor in item["passages"]]
+    shown = [(item, anchor) for item, anchor in shown if text_of(tree, anchor).strip()]  # the rest was forgotten
     passages = [
         Passage(text_of(tree, anchor), item["score"], tuple(s for w in wrong if (s := _inside(anchor, w))))
         for item, anchor in shown
     ]
-    said = kit.engine.answer(state["insight_doc"]["goal"], passages) if passages else Answer("", (), "")
+    said = Answer("", (), "")
+    if passages:
+        said = contract.answer(kit.engine.answer(state["insight_doc"]["goal"], passages), passages)
     sources: list[Source] = []
     answer = said.text
     for quote in said.quotes:
@@ -116,7 +128,8 @@ def _inside(outer: Anchor, inner: Anchor) -> tuple[int, int] | None:
 def _validated(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: Kit) -> Result:
     """Let the engine decide each contradiction of the conflict by the raw text of all sources."""
     conflict = state["query_graph"]["conflicts"][task["conflict"] or ""]
-    found = kit.engine.validate(_disputes(state, runtime, conflict, kit))
+    disputes = _disputes(state, runtime, conflict, kit)
+    found = contract.findings(kit.engine.validate(disputes), disputes)
     outcomes: list[Outcome] = [
         {
             "outcome": f.outcome,
@@ -141,12 +154,12 @@ def _validated(state: MemoryBankState, runtime: Runtime[Settings], task: Task, k
 def _disputes(state: MemoryBankState, runtime: Runtime[Settings], conflict: Conflict, kit: Kit) -> list[Dispute]:
     """The contradictions of a conflict, each with all that memory holds on any of them: none is judged apart."""
     index, settings = kit.index(state, runtime), Settings.of(runtime)
-    index.follow(state["query_graph"], state["interaction_tree"])
     claims = [claim for contradiction in conflict["contradictions"] for claim in contradiction["claims"]]
     found: dict[tuple[str, int, int], Anchor] = {}
-    for quote in dict.fromkeys(claim["quote"] for claim in claims):
-        for _, _, anchor in index.search_passages(quote, EVIDENCE_PER_CLAIM, settings):
-            found.setdefault(_place(anchor), anchor)
+    quotes = list(dict.fromkeys(claim["quote"] for claim in claims))
+    graph, tree = state["query_graph"], state["interaction_tree"]
+    for anchor in index.evidence(graph, tree, quotes, EVIDENCE_PER_CLAIM, settings):
+        found.setdefault(_place(anchor), anchor)
     for claim in claims:
         if not any(_inside(anchor, claim["anchor"]) for anchor in found.values()):
             found[_place(claim["anchor"])] = claim["anchor"]

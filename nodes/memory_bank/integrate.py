@@ -6,6 +6,7 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import Integration, MergeGroup, Span
 from agentic_memory_bank.nodes.kit import Kit
+from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.memory_bank.views import digest, groups, losers, memories, span_of
 from agentic_memory_bank.state import insight_doc, interaction_tree, query_graph
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Verdict
@@ -23,7 +24,7 @@ def integrate(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> M
     work = [*((ids, None) for ids in state["merging"]), *((ids, settled) for ids in _decided(settled))]
     arrival = {node_id: position for position, node_id in enumerate(state["query_graph"]["nodes"])}
     asked = [_group(state, ids, conflict, arrival) for ids, conflict in work]
-    made = kit.engine.integrate(asked) if asked else []
+    made = contract.integrations(kit.engine.integrate(asked), asked) if asked else []
     update = _Merging(state, kit, settled)
     for group, said in zip(asked, made, strict=True):
         update.add(group, said)

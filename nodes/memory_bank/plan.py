@@ -3,6 +3,7 @@
 from copy import deepcopy
 from typing import Literal
 
+from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
@@ -24,6 +25,9 @@ TRAIL_LENGTH = 32
 POINTS_NAMED = 8
 """How many points of a conflict a task names; a prompt does not grow with the size of a group."""
 
+_CHECKPOINTER = "__pregel_checkpointer"
+"""Where LangGraph tells its nodes of the saver; a thread id alone does not say that anything is saved."""
+
 
 class Pause(TypedDict):
     """Why the run waits: resume it with a `Decision`."""
@@ -42,7 +46,7 @@ def plan(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Memory
     trail = state.get("trail", [])
     fingerprint = _fingerprint(state, task)
     pause = _pause(state, Settings.of(runtime), kit, stalled=task is not None and fingerprint in trail)
-    if pause and _decide(pause, runtime) == "stop":
+    if pause and _decide(pause) == "stop":
         return {"insight_doc": [insight_doc.plan(None)], "fresh": [], "candidates": {}, "status": "stopped"}
     runtime.stream_writer({"stage": "plan", "task": task and {"kind": task["kind"], "text": task["description"]}})
     update: MemoryBankUpdate = {
@@ -115,9 +119,8 @@ def _pause(state: MemoryBankState, settings: Settings, kit: Kit, *, stalled: boo
     return None
 
 
-def _decide(pause: Pause, runtime: Runtime[Settings]) -> Decision:
+def _decide(pause: Pause) -> Decision:
     """Ask whoever drives the run; where nothing could be resumed, stop."""
-    info = runtime.execution_info
-    if info is None or info.thread_id is None:
+    if get_config()["configurable"].get(_CHECKPOINTER) is None:
         return "stop"
     return "continue" if interrupt(pause) == "continue" else "stop"

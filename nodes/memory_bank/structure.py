@@ -6,6 +6,7 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import Structured, TopicText
 from agentic_memory_bank.nodes.kit import Kit
+from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.memory_bank.views import digest
 from agentic_memory_bank.state import query_graph
 from agentic_memory_bank.state.interaction_tree import text_of
@@ -18,7 +19,7 @@ def structure(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> M
     """Compress topics into memories; each points at the raw text it stands for."""
     texts = topic_texts(state)
     runtime.stream_writer({"stage": "structure", "topics": len(texts)})
-    return as_memories(state, kit.engine.structure(texts))
+    return as_memories(state, contract.structured(kit.engine.structure(texts), texts))
 
 
 def topic_texts(state: MemoryBankState) -> list[TopicText]:
@@ -42,7 +43,7 @@ def as_memories(state: MemoryBankState, structured: Sequence[Structured]) -> Mem
 
 def _memory(state: MemoryBankState, topic: Topic, said: Structured) -> MemoryNode:
     anchors = join_anchors(topic["anchors"])
-    entries = state["interaction_tree"]["entries"]
+    raw = [state["interaction_tree"]["entries"][anchor["entry"]] for anchor in anchors]
     return {
         "id": "n" + digest(*((a["entry"], a["start"], a["end"]) for a in anchors))[:12],
         "summary": said.summary,
@@ -52,8 +53,8 @@ def _memory(state: MemoryBankState, topic: Topic, said: Structured) -> MemoryNod
         "created_at": state["now"],
         "anchors": anchors,
         "provenance": {
-            "sources": list(dict.fromkeys(entries[a["entry"]]["source"] for a in anchors)),
-            "task": next((entries[a["entry"]]["metadata"].get("task") for a in anchors), None),
+            "sources": list(dict.fromkeys(entry["source"] for entry in raw)),
+            "task": next((e["metadata"].get("task") for e in raw if e["kind"] == "trajectory"), None),
             "merged_from": [],
         },
         "history": [],

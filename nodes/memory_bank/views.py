@@ -56,7 +56,9 @@ def span_of(node: MemoryNode, anchor: Anchor) -> Span | None:
 
 def citation(state: MemoryBankState, anchor: Anchor, node: str | None = None) -> Source:
     """A quote with everything a reader needs to find it; white space around the quote is left out."""
-    entry = state["interaction_tree"]["entries"][anchor["entry"]]
+    entry = state["interaction_tree"].get("entries", {}).get(anchor["entry"])
+    if entry is None:
+        return {"quote": "", "source": "forgotten", "entry": anchor["entry"], "start": 0, "end": 0}
     raw = entry["text"][anchor["start"] : anchor["end"]]
     start = anchor["start"] + len(raw) - len(raw.lstrip())
     quote = raw.strip()
@@ -67,7 +69,8 @@ def citation(state: MemoryBankState, anchor: Anchor, node: str | None = None) ->
         "start": start,
         "end": start + len(quote),
     }
-    if isinstance(page := entry["metadata"].get("page"), int):
+    page = entry["metadata"].get("page")
+    if isinstance(page, int) and not isinstance(page, bool):
         cited["page"] = page
     if node:
         cited["node"] = node

@@ -236,3 +236,20 @@ def test_an_executor_can_look_deep_into_memory() -> None:
     asked("How tall is the tower?", "The tower is 324 m tall.", execute=execute)
 
     assert "The tower is 324 m tall." in read[0]
+
+
+def test_the_row_that_is_asked_about_is_quoted_first() -> None:
+    result, _ = asked(
+        "What is the value of alpha 7?", "\n".join(f"Alpha {i} has the value {i * 3}." for i in range(5, 9))
+    )
+
+    assert result["answer"].startswith("Alpha 7 has the value 21.")
+
+
+def test_sentences_with_different_years_are_both_quoted_though_worded_alike() -> None:
+    text = "The Orion Institute was founded in 1984 in Lyon.\n\nThe Orion Institute was founded in 1992 in Lyon."
+
+    result, _ = asked("When was the Orion Institute founded?", text)
+
+    assert "1984" in result["answer"]
+    assert "1992" in result["answer"]

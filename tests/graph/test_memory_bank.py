@@ -10,6 +10,7 @@ from langgraph.types import Command
 from agentic_memory_bank.engines.base import (
     Answer,
     ClaimSpan,
+    EvidenceSpan,
     Finding,
     Integration,
     Link,
@@ -24,9 +25,11 @@ from agentic_memory_bank.engines.base import (
     TopicSpans,
 )
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
+from agentic_memory_bank.state import interaction_tree
 from agentic_memory_bank.state.errors import EngineError, InputError, InputTooLarge
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
 from agentic_memory_bank.tools.embeddings import HashEmbeddings
+from agentic_memory_bank.tools.memory_index import MemoryIndex
 
 CONDOR = ["IBM Condor has 433 qubits.", "IBM Condor has 1121 qubits."]
 
@@ -629,3 +632,95 @@ def test_structured_summaries_are_what_is_stored_and_raw_text_is_what_is_quoted(
     (node,) = state_of(graph, config)["query_graph"]["nodes"].values()
     assert (node["summary"], node["context"], node["keywords"]) == ("short", "topic", ["k"])
     assert result["sources"][0]["quote"] == CONDOR[0]
+
+
+def strange(**judgements: Any) -> dict[str, Any]:
+    """What comes of an engine that breaks its contract: the result of a run over a conflict and a merge."""
+    engine = ScriptedEngine(**({"find_conflicts": lambda ps: conflicting(ps) + merging(ps)} | judgements))
+    graph, config = saved(engine)
+    return graph.invoke({"question": "How many?", "documents": [*CONDOR, "It rains.", "It rains."]}, config)
+
+
+@pytest.mark.parametrize(
+    "judgements",
+    [
+        {"validate": lambda ds: [Finding("holds", 0, evidence=(EvidenceSpan("nope", (0, 3)),)) for _ in ds]},
+        {"validate": lambda ds: [Finding("holds", 7) for _ in ds]},
+        {"validate": lambda ds: [Finding("holds", None) for _ in ds]},
+        {"validate": lambda ds: [Finding("right", 0) for _ in ds]},
+        {"validate": lambda ds: []},
+        {"structure": lambda ts: [Structured(None, None, (None,)) for _ in ts]},
+        {"structure": lambda ts: []},
+        {"integrate": lambda gs: [Integration(None, "", (), "") for _ in gs]},
+        {"classify": lambda ts, task: [[TopicSpans(((0.0, 2.5),), "", ())] for _ in ts]},
+        {"classify": lambda ts, task: None},
+    ],
+)
+def test_an_engine_that_breaks_its_contract_cannot_harm_memory(judgements: dict[str, Any]) -> None:
+    result = strange(**judgements)
+
+    assert result["status"] in ("completed", "completed_with_failures")
+    assert result["sources"]
+    for found in result["conflicts"]:
+        assert found["winner"] in (None, 0, 1)
+        assert (found["outcome"] == "holds") == (found["winner"] is not None)
+
+
+@pytest.mark.parametrize(
+    "quote", [Quote(9, (0, 3)), Quote(-1, (0, 3)), Quote(0, (-5, 3)), Quote(0, (9, 3)), Quote(0, (0, 9999))]
+)
+def test_quotes_that_stand_nowhere_are_dropped(quote: Quote) -> None:
+    result = strange(answer=lambda question, passages: Answer("made up", (quote,), ""))
+
+    assert (result["sources"], result["answer"], result["status"]) == ([], "", "not_found")
+
+
+@pytest.mark.parametrize("returned", [None, 7, ["text"], {"text": None}, {"text": "  "}])
+def test_an_executor_that_returns_nothing_usable_has_failed_its_step(returned: Any) -> None:
+    result = bank(execute=lambda assignment: returned).invoke({"question": "How many?", "documents": CONDOR[:1]})
+
+    assert result["status"] == "completed_with_failures"
+    assert result["answer"] == ""
+
+
+def test_refused_input_does_not_come_up_again_with_the_next_question() -> None:
+    graph, config = saved()
+    for refused in ({"question": "q", "documents": [5]}, {"question": "", "documents": ["Secret."]}):
+        with pytest.raises(InputError):
+            graph.invoke(refused, config)  # type: ignore[arg-type]
+
+    result = graph.invoke({"question": "How many?", "documents": CONDOR[:1]}, config)
+
+    assert result["answer"] == CONDOR[0]
+    assert [e["text"] for e in state_of(graph, config)["interaction_tree"]["entries"].values()] == CONDOR[:1]
+
+
+def test_a_thread_without_a_saver_is_stopped_and_not_left_waiting() -> None:
+    """Design section 5: without a checkpointer a run ends with what it has."""
+    config = {"configurable": {"thread_id": "z"}}
+    stuck = bank(ScriptedEngine(plan=lambda situation: Step("search", "the same again")))
+
+    assert stuck.invoke({"question": "Why?"}, config)["status"] == "stopped"  # type: ignore[arg-type]
+
+
+def test_a_forgotten_entry_does_not_break_the_thread() -> None:
+    graph, config = saved(ScriptedEngine(find_conflicts=conflicting))
+    graph.invoke({"question": "How many?", "documents": CONDOR}, config)
+    first = next(iter(state_of(graph, config)["interaction_tree"]["entries"]))
+    graph.update_state(config, {"interaction_tree": [interaction_tree.forget_entries([first])]}, as_node="adapter_out")  # type: ignore[arg-type]
+
+    result = graph.invoke({"question": "How many now?"}, config)
+
+    assert result["status"] == "completed"
+
+
+def test_what_fails_at_the_door_stays_pending_and_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error at a door is the caller's to hear; the run is not over, and goes on when it is invoked again."""
+    graph, config = saved()
+    with monkeypatch.context() as broken:
+        broken.setattr(MemoryIndex, "recall", lambda *given: (_ for _ in ()).throw(MemoryError()))
+        with pytest.raises(MemoryError):
+            graph.invoke({"question": "How many?", "documents": CONDOR[:1]}, config)
+    assert graph.get_state(config).tasks  # type: ignore[arg-type]
+
+    assert graph.invoke(None, config)["answer"] == CONDOR[0]  # type: ignore[arg-type]

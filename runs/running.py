@@ -95,7 +95,7 @@ def run(
     *,
     documents: Sequence[str | Path | Document | Mapping[str, Any]] = (),
     thread: str | None = None,
-    keep: bool = False,
+    keep: bool | None = None,
     export: str | Path | None = None,
     settings: Settings | None = None,
     engine: Engine | None = None,
@@ -113,7 +113,8 @@ def run(
         documents: Texts, LangChain documents, mappings with `text`, and files or folders: a `Path`, or a string of one
             line that names something on disk or ends like a file name.
         thread: Names the run, to resume it or to ask again. Default: a name of its own.
-        keep: Keep the memory for further questions. Otherwise every byte of it is erased when the run ends.
+        keep: Keep the memory for further questions. Otherwise every byte of it is erased when the run ends. Default:
+            kept if it was kept before, so that a further question does not erase it.
         export: A JSON file the memory is written to before anything is erased.
         settings: Default: those of the environment.
         engine: Who judges. A resume needs the same one.
@@ -148,7 +149,8 @@ def run(
             raise RunError(f"The thread '{thread}' has an unfinished run. Resume it, or clear it first.")
         if before is None or not before.keep:
             parts.home.erase(thread)  # what a run that was killed while it ended left behind
-        begun = _begin(parts, thread, question, loaded, settings, before, keep=keep, export=place)
+        kept = keep if keep is not None else before is not None and before.keep
+        begun = _begin(parts, thread, question, loaded, settings, before, keep=kept, export=place)
         return _drive(parts, begun, settings)
 
 

@@ -98,7 +98,7 @@ def apply_tree_edits(tree: InteractionTree, updates: Iterable[Sequence[TreeEdit]
 
 def _apply(edit: TreeEdit, entries: dict[str, Entry], merges: list[MergeEvent]) -> None:
     match edit:
-        case {"op": "append", "entry": entry}:
+        case {"op": "append", "entry": {"id": str()} as entry}:
             entries.setdefault(entry["id"], entry)
         case {"op": "merged", "event": event}:
             if event not in merges[-64:]:  # a stage that ran twice after a crash says the same thing twice

@@ -177,7 +177,7 @@ class _Draft:
 
     def apply(self, edit: GraphEdit) -> None:
         match edit:
-            case {"op": "put", "node": node}:
+            case {"op": "put", "node": {"id": str()} as node}:
                 self.nodes[node["id"]] = node
                 self.related.setdefault(node["id"], [])
             case {"op": "relate", "pairs": pairs}:

@@ -68,9 +68,9 @@ def _status(state: MemoryBankState, doc: InsightDoc, answer: str) -> RunStatus:
 
 
 def _conflicts(state: MemoryBankState) -> list[dict[str, Any]]:
-    """Every contradiction met, with its claims, the verdict and the evidence as citations."""
-    return [
-        {
+    """Every contradiction met, with its claims, the verdict and the evidence as citations; the same words once."""
+    found = {
+        (conflict["id"], *sorted(claim["quote"] for claim in contradiction["claims"])): {
             "id": conflict["id"],
             "status": conflict["status"],
             "kind": contradiction["kind"],
@@ -80,7 +80,8 @@ def _conflicts(state: MemoryBankState) -> list[dict[str, Any]]:
         }
         for conflict in state.get("query_graph", {}).get("conflicts", {}).values()
         for contradiction in conflict["contradictions"]
-    ]
+    }
+    return list(found.values())
 
 
 def _claim(state: MemoryBankState, claim: Claim) -> dict[str, Any]:

@@ -758,3 +758,12 @@ def test_storage_errors_tell_a_full_disk_from_other_faults(tmp_path: Path) -> No
 def test_the_latest_checkpoint_of_an_empty_thread_is_none(tmp_path: Path) -> None:
     with open_saver(tmp_path / "empty.sqlite") as saver:
         assert saver.get_tuple({"configurable": {"thread_id": "t", "checkpoint_ns": ""}}) is None
+
+
+def test_a_further_question_does_not_erase_what_was_kept() -> None:
+    given: dict[str, Any] = {"engine": ScriptedEngine(), "embeddings": HashEmbeddings(), "thread": "k"}
+    runs.run("How deep is the lake?", documents=["The lake is deep."], keep=True, **given)
+
+    runs.run("And how deep is the lake?", **given)
+
+    assert runs.read_state("k")["interaction_tree"]["entries"]

@@ -51,7 +51,14 @@ def path_of(graph: MemoryBank, given: Any, **options: Any) -> list[str]:
 def every(pairings: Sequence[Pairing], relation: str, *words: str) -> list[Relation]:
     """The same relation for every pair of which both texts hold one of the words."""
     return [
-        Relation(p.fresh.id, c.id, relation, "number", "they differ", (ClaimSpan("a", (0, 4)), ClaimSpan("b", (0, 4))))  # type: ignore[arg-type]
+        Relation(
+            p.fresh.id,
+            c.id,
+            relation,
+            "number",
+            "they differ",
+            (ClaimSpan("a", (0, len(p.fresh.text))), ClaimSpan("b", (0, len(c.text)))),
+        )  # type: ignore[arg-type]
         for p in pairings
         for c in p.candidates
         if all(any(w in text for w in words) or not words for text in (p.fresh.text, c.text))

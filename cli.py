@@ -14,7 +14,7 @@ from functools import partial, wraps
 from itertools import groupby
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 from uuid import uuid4
 
 import typer
@@ -118,14 +118,31 @@ def _command(name: str | None = None) -> Callable[[Callable[..., None]], Callabl
 
 def _tell(error: MemoryBankError, *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps({"error": type(error).__name__, "message": str(error)}), err=True)
+        typer.echo(json.dumps({"error": _public_name(error), "message": str(error)}), err=True)
     else:
         typer.echo(f"{typer.style('Error:', fg='red')} {view.on_one_line(str(error))}", err=True)
+
+
+def _public_name(error: MemoryBankError) -> str:
+    """The error as `state/errors.py` names it; what a module calls its own kinds of it is its own matter."""
+    return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == MemoryBankError.__module__)
 
 
 def _print(lines: Iterable[str]) -> None:
     for line in lines:
         typer.echo(line)
+
+
+def _known_decision(given: str | None) -> str | None:
+    """Refuse a decision that is none, as wrong usage; the module that knows them is loaded only where one is given."""
+    if given is not None:
+        from agentic_memory_bank.nodes.memory_bank.pausing import checked_decision
+
+        try:
+            checked_decision(given)
+        except InputError as error:
+            raise typer.BadParameter(str(error)) from None
+    return given
 
 
 def _print_version(wanted: bool) -> None:
@@ -179,7 +196,7 @@ def ask(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="A setting of this run, such as k=8 or max_seconds=60. A wrong name lists them all.",
+            help="A setting of this run, such as k=8 or budget_seconds=60. A wrong name lists them all.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -236,8 +253,12 @@ def resume(
         str | None, typer.Argument(metavar="[THREAD]", help="Default: the unfinished run that was active last.")
     ] = None,
     decision: Annotated[
-        Literal["continue", "stop"] | None,
-        typer.Option("--decision", help="For a run that waits: go on, or end it with what it has."),
+        str | None,
+        typer.Option(
+            "--decision",
+            callback=_known_decision,
+            help="For a run that waits: `continue`, `finish` without a model, or `stop` to end it with what it has.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -254,12 +275,13 @@ def resume(
 
 
 def _resume(found: "Run", decision: str, emit: Emit, attempt: "_Attempt") -> "RunOutput":
+    from agentic_memory_bank.nodes.memory_bank.pausing import checked_decision
     from agentic_memory_bank.runs import resume
-    from agentic_memory_bank.state.settings import Settings
+    from agentic_memory_bank.runs.arguments import checked_settings
 
     attempt.has_begun = True
-    parts = _parts(Settings(**found.settings))
-    return resume(found.thread, decision=decision, on_event=emit, control=attempt.control, **parts)
+    parts = _parts(checked_settings(found.settings))
+    return resume(found.thread, decision=checked_decision(decision), on_event=emit, control=attempt.control, **parts)
 
 
 def _run_to_resume(thread: str | None) -> "Run":
@@ -351,8 +373,7 @@ def _exit_code(output: Mapping[str, Any]) -> int:
 
 def _settings(assignments: list[str]) -> "Settings":
     """The settings of the environment, and what `--set` says instead."""
-    from langgraph.runtime import Runtime
-
+    from agentic_memory_bank.runs.arguments import checked_settings
     from agentic_memory_bank.state.errors import SettingsError
     from agentic_memory_bank.state.settings import Settings
 
@@ -365,15 +386,16 @@ def _settings(assignments: list[str]) -> "Settings":
                 f"--set {assignment!r} names no setting. Write NAME=VALUE, where NAME is one of {known}."
             )
         values[name] = value
-    return Settings.of(Runtime(context=cast(Any, values)))
+    return checked_settings(values)
 
 
 def _check_export(export: Path | None) -> None:
     """Refuse now what could not be written after all the work, and what would be lost by it."""
     if export is None:
         return
-    from agentic_memory_bank.runs.export import FORMAT
+    from agentic_memory_bank.runs.export import FORMAT, checked_export
 
+    checked_export(export)  # not even opened if it is a pipe: that is to wait for who reads it
     folder = next(parent for parent in export.absolute().parents if parent.exists())
     if export.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
         raise InputError(f"An export cannot be written to {export}. Give the name of a file in a folder you can write.")
@@ -433,12 +455,13 @@ def _standard_input() -> "list[Document]":
 
 def _runs() -> "list[Run]":
     """All runs, the latest first; a home that is not there yet is not made."""
-    from agentic_memory_bank.runs.home import Home
+    from agentic_memory_bank.runs.home import Home, storage_errors
     from agentic_memory_bank.runs.ledger import Ledger
 
     place = Home()
-    if not place.ledger.exists():
-        return []
+    with storage_errors(place.ledger):
+        if not place.ledger.exists():
+            return []
     place.prepare()
     return Ledger(place.ledger).all()
 

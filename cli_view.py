@@ -1,11 +1,12 @@
 """Puts what a run found, and what a memory holds, into words for a terminal; nothing here prints."""
 
 import json
+import math
 import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -50,7 +51,16 @@ def shortened(text: str, characters: int) -> str:
 def to_json(value: object) -> str:
     """JSON for standard output: readable where it can show every character, and escaped where it cannot."""
     is_utf = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "").startswith("utf")
-    return json.dumps(value, ensure_ascii=not is_utf, indent=2, default=str)
+    return json.dumps(_plain(value), ensure_ascii=not is_utf, indent=2, allow_nan=False, default=str)
+
+
+def _plain(value: object) -> object:
+    """A copy in which JSON has a word for each number: infinity and "not a number" become null."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in cast("Mapping[object, object]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in cast("Sequence[object]", value)]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def command(*words: str) -> str:

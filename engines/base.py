@@ -75,7 +75,8 @@ class Relation:
 
     fresh: str
     existing: str
-    relation: Literal["conflict", "merge"]
+    relation: Literal["conflict", "merge", "unjudged"]
+    """`unjudged`: no judgement could be had of this pair; it is asked about again when it comes up again."""
     kind: str = ""
     reason: str = ""
     claims: tuple[ClaimSpan, ClaimSpan] | None = None
@@ -131,6 +132,8 @@ class Situation:
     insight_doc: InsightDoc
     fresh: tuple[Memory, ...]
     conflicts: tuple[Conflict, ...]
+    kinds: tuple[TaskKind, ...] = ("answer",)
+    """The kinds of step that can be carried out here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +219,8 @@ class Engine(Protocol):
     """Who judges. Stages ask an engine and nothing else, so a graph runs alike with a chat model and without.
 
     Every method takes all the questions of a round at once and answers in the same order. Memories and texts are
-    named by the ids and indices given; an answer that names anything else is dropped by the stage.
+    named by the ids and indices given; an answer that names anything else is dropped by the stage. Where a single
+    question could not be judged and others could, its answer is None.
 
     Raises:
         EngineError: From any method, when no judgement can be had.
@@ -227,11 +231,11 @@ class Engine(Protocol):
         """What runs are recorded under; a run is resumed only with an engine of the same name."""
         ...
 
-    def classify(self, texts: Sequence[str], task: str) -> list[list[TopicSpans]]:
+    def classify(self, texts: Sequence[str], task: str) -> Sequence[list[TopicSpans] | None]:
         """Divide each text into topics. What no topic claims is kept by the stage in a rest topic."""
         ...
 
-    def structure(self, topics: Sequence[TopicText]) -> list[Structured]:
+    def structure(self, topics: Sequence[TopicText]) -> Sequence[Structured | None]:
         """Compress each topic into a memory that keeps key information and evidence."""
         ...
 
@@ -243,7 +247,7 @@ class Engine(Protocol):
         """Find what belongs together though it neither contradicts nor repeats."""
         ...
 
-    def integrate(self, groups: Sequence[MergeGroup]) -> list[Integration]:
+    def integrate(self, groups: Sequence[MergeGroup]) -> Sequence[Integration | None]:
         """Make one memory of each group, without what a validation refuted."""
         ...
 
@@ -251,7 +255,7 @@ class Engine(Protocol):
         """Name the one next step, or None when nothing is left to do. Conflicts are put first by the stage."""
         ...
 
-    def validate(self, disputes: Sequence[Dispute]) -> list[Finding]:
+    def validate(self, disputes: Sequence[Dispute]) -> Sequence[Finding | None]:
         """Decide each dispute by the evidence, or say that it stays open."""
         ...
 

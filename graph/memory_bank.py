@@ -11,7 +11,7 @@ act        plan > adapter_in > execute > adapter_out                 one step, w
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from langchain_core.embeddings import Embeddings
 from langgraph.cache.base import BaseCache
@@ -25,6 +25,7 @@ from langgraph.types import Command, RetryPolicy
 
 from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
+from agentic_memory_bank.engines.judges import AnswerPool, Judges
 from agentic_memory_bank.graph.chaining import ChainableGraph
 from agentic_memory_bank.nodes.kit import Clock, Executor, Kit, utc_now
 from agentic_memory_bank.nodes.memory_bank import setbacks
@@ -36,6 +37,7 @@ from agentic_memory_bank.nodes.memory_bank.classify import classify
 from agentic_memory_bank.nodes.memory_bank.embed import embed
 from agentic_memory_bank.nodes.memory_bank.execute import execute
 from agentic_memory_bank.nodes.memory_bank.integrate import integrate
+from agentic_memory_bank.nodes.memory_bank.judged import judged
 from agentic_memory_bank.nodes.memory_bank.plan import plan
 from agentic_memory_bank.nodes.memory_bank.retrieve import retrieve
 from agentic_memory_bank.nodes.memory_bank.structure import structure
@@ -45,6 +47,9 @@ from agentic_memory_bank.state.query_graph import open_conflicts
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings import Encoder, local_embeddings
 from agentic_memory_bank.tools.memory_index import IndexPool, MemoryIndex
+
+if TYPE_CHECKING:
+    from agentic_memory_bank.engines.llm.models import GivenModels
 
 MemoryBank = CompiledStateGraph[MemoryBankState, Settings, MemoryBankInput, MemoryBankOutput]
 
@@ -79,8 +84,8 @@ def what_came_back(state: MemoryBankState) -> Literal["integrate", "classify", "
 
 
 def worth_retrying(error: Exception) -> bool:
-    """Whether a second try can help: not against input or settings that are wrong."""
-    return not isinstance(error, (InputError, SettingsError))
+    """Whether a second try can help: not where input or settings are wrong, nor where it was made already."""
+    return not isinstance(error, (InputError, SettingsError)) and not getattr(error, "is_final", False)
 
 
 def go_on(state: MemoryBankState, runtime: Runtime[Settings], error: NodeError) -> Command[setbacks.Next]:
@@ -129,12 +134,12 @@ def wire(kit: Kit) -> StateGraph[MemoryBankState, Settings, MemoryBankInput, Mem
     ):
         bank.add_node(
             name,
-            partial(stage, kit=kit),
+            partial(judged, stage=stage, kit=kit),
             error_handler=go_on,  # pyright: ignore[reportArgumentType] - LangGraph's type leaves out the error it passes
         )
     bank.add_node(
         "plan",
-        partial(plan, kit=kit),
+        partial(judged, stage=plan, kit=kit),
         error_handler=give_up,  # pyright: ignore[reportArgumentType] - as above
     )
     bank.add_node("adapter_out", partial(adapter_out, kit=kit))
@@ -161,6 +166,7 @@ def wire(kit: Kit) -> StateGraph[MemoryBankState, Settings, MemoryBankInput, Mem
 def build_memory_bank(
     *,
     engine: Engine | None = None,
+    models: "GivenModels | None" = None,
     embeddings: Embeddings | None = None,
     execute: Executor | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
@@ -168,11 +174,15 @@ def build_memory_bank(
     cache: BaseCache[Any] | None = None,
     clock: Clock = utc_now,
     vectors: Path | None = None,
+    answers: Path | None = None,
 ) -> MemoryBank:
     """Compile a memory bank.
 
     Args:
-        engine: Who judges. Default: the extractive engine, which needs no network and no key.
+        engine: Who judges, in place of everything below. Default: the chat models of a run, or else the extractive
+            engine, which needs no network and no key.
+        models: A LangChain chat model for all roles, or a mapping of roles to chat models. Roles without one have the
+            model that the settings name for them.
         embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
         execute: Who carries out the planned steps: called with an `Assignment`, it returns text. Default: the engine
             reads the recalled memory.
@@ -181,13 +191,15 @@ def build_memory_bank(
         cache: LangGraph's node cache.
         clock: Tells the time of each round; give a fixed one to make runs byte-equal.
         vectors: File in which vectors are kept between processes. Default: in memory only.
+        answers: File in which the answers of chat models are kept, so that none is paid for twice. Default: in memory.
 
     Returns:
         The compiled graph: `invoke({"question": ..., "documents": [...]})`.
     """
     encoder = Encoder(embeddings or local_embeddings(_model_folder()), cache=vectors)
     pool = IndexPool(partial(MemoryIndex, encoder))
-    kit = Kit(engine or ExtractiveEngine(encoder), encoder, pool, clock, execute)
+    judges = Judges(ExtractiveEngine(encoder), engine, models, AnswerPool(answers))
+    kit = Kit(engine or judges.offline, encoder, pool, clock, execute, judges)
     bank = wire(kit).compile(checkpointer=checkpointer, store=store, cache=cache, name="memory_bank")
     return ChainableGraph.of(bank)
 

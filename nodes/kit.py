@@ -9,6 +9,7 @@ from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import Engine, Refresh
+from agentic_memory_bank.engines.judges import Judge, Judges, RunOf
 from agentic_memory_bank.state import query_graph
 from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.state.insight_doc import Task
@@ -42,16 +43,32 @@ class Kit:
     """Given to the stages when a graph is built; never part of state, config or checkpoints."""
 
     engine: Engine
+    """Who judges this stage."""
     encoder: Encoder
     indexes: IndexPool
     clock: Clock
     executor: Executor | None = None
+    judges: Judges | None = None
+    """Who judges which run; None where the engine is the same for all."""
 
     def index(self, state: MemoryBankState, runtime: Runtime[Settings]) -> MemoryIndex:
         """The index of this run's memory: by thread, or by task where there is no thread."""
-        info = runtime.execution_info
-        thread = info.thread_id if info and info.thread_id else state.get("insight_doc", {}).get("id", "")
-        return self.indexes.of(thread)
+        return self.indexes.of(_thread(state, runtime))
+
+    def judge(self, state: MemoryBankState, runtime: Runtime[Settings]) -> Judge:
+        """The engine of this run."""
+        if self.judges is None:
+            return Judge(self.engine)
+        writer, started = runtime.stream_writer, state.get("started", 0.0)
+        run = RunOf(
+            settings=Settings.of(runtime),
+            thread=_thread(state, runtime),
+            goal=state.get("insight_doc", {}).get("id", ""),
+            allowance=state.get("allowance", {}),
+            elapsed=lambda: self.clock().timestamp() - started,
+            on_call=lambda usage: writer({"usage": usage}),
+        )
+        return self.judges.of(run)
 
     def cosines(self, node: MemoryNode, others: Sequence[MemoryNode]) -> tuple[float, ...]:
         """Cosine of a memory with each of the others; zeros when there are no vectors to be had."""
@@ -72,6 +89,11 @@ class Kit:
                 key = self.encoder.key(embedded_text(revised))
                 edits.append(query_graph.revise(node_id, new.context, keywords, key, state["now"]))
         return edits
+
+
+def _thread(state: MemoryBankState, runtime: Runtime[Settings]) -> str:
+    info = runtime.execution_info
+    return info.thread_id if info and info.thread_id else state.get("insight_doc", {}).get("id", "")
 
 
 def utc_now() -> datetime:

@@ -4,7 +4,7 @@ from agentic_memory_bank.prompts.fence import escape, fence
 from agentic_memory_bank.state.insight_doc import CompletedTask, InsightDoc
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
 from agentic_memory_bank.state.memory_bank import MemoryBankState, Recalled
-from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph
+from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, covers
 
 
 def render(state: MemoryBankState) -> str:
@@ -64,12 +64,11 @@ def memory_block(graph: QueryGraph, tree: InteractionTree, recalled: list[Recall
 
 
 def _memory(node: MemoryNode, item: Recalled, tree: InteractionTree, disputed: bool) -> str:
-    lines = [
-        f"[{node['id']}] {node['context']}",
-        f"recorded {node['created_at']}; from {', '.join(node['provenance']['sources'])}",
-        f"keywords: {', '.join(node['keywords'])}",
-        f"summary: {node['summary']}",
-    ]
+    lines = [f"[{node['id']}] recorded {node['created_at']}; from {', '.join(node['provenance']['sources'])}"]
+    if item["hit"] or not item["passages"]:  # one that is there for a passage alone is shown by it
+        lines += [f"context: {node['context']}", f"keywords: {', '.join(node['keywords'])}"]
+        if not covers(item["passages"], node["anchors"]):  # what is shown whole needs no summary
+            lines.append(f"summary: {node['summary']}")
     if disputed:
         lines.append("disputed: another memory contradicts this one, and it is not settled which is right")
     lines += [f"verbatim ({_place(anchor, tree)}): {text_of(tree, anchor).strip()}" for anchor in item["passages"]]

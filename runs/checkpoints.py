@@ -54,15 +54,19 @@ class PackedSerializer(JsonPlusSerializer):
         Raises:
             StorageDamagedError: It is not what was written.
         """
-        kind, _, packing = data[0].partition("+")
+        kind, _, packing = str(data[0]).partition("+")
         try:
             unpacked = _unpacked(packing, data[1])
             with _no_foreign_types():
                 return super().loads_typed((kind, unpacked))
         except (ValueError, TypeError, KeyError, IndexError, NotImplementedError, RecursionError, zlib.error) as error:
-            raise StorageDamagedError(
-                f"A saved step is damaged ({error}). Clear the thread and start again, or import an export."
-            ) from error
+            raise _damaged(error) from error
+
+
+def _damaged(fault: Exception) -> StorageDamagedError:
+    return StorageDamagedError(
+        f"A saved step is damaged ({fault}). Clear the thread and start again, or import an export."
+    )
 
 
 def _unpacked(packing: str, data: bytes) -> bytes:
@@ -104,7 +108,11 @@ class LatestSaver(SqliteSaver):
     """
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Read a checkpoint: the one that is named, or the latest."""
+        """Read a checkpoint: the one that is named, or the latest.
+
+        Raises:
+            StorageDamagedError: It is not what was written.
+        """
         configurable = config.get("configurable", {})
         if not get_checkpoint_id(config):
             with self.cursor(transaction=False) as cursor:
@@ -117,7 +125,10 @@ class LatestSaver(SqliteSaver):
             if latest is None:
                 return None
             config = {"configurable": {**configurable, "checkpoint_id": latest[0]}}
-        return super().get_tuple(config)
+        try:
+            return super().get_tuple(config)
+        except (TypeError, ValueError) as error:  # its metadata, which no serializer of ours reads
+            raise _damaged(error) from error
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
@@ -49,12 +49,31 @@ class _Examination:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.environment = environment
-        self.place = Home()
         self.problems: list[dict[str, str]] = []
+
+    @property
+    def place(self) -> Home:
+        """Where runs live; an error where the variables name no place."""
+        return Home()
 
     def problem(self, severity: Severity, what: str, remedy: str) -> None:
         """Note a problem. An error makes `ask` impossible, a warning does not."""
-        self.problems.append({"severity": severity, "problem": what, "remedy": remedy})
+        found = {"severity": severity, "problem": what, "remedy": remedy}
+        if found not in self.problems:
+            self.problems.append(found)
+
+    def section(self, look: "Callable[[_Examination], dict[str, Any]]") -> dict[str, Any]:
+        """Look at one thing; whatever keeps it from being looked at is a problem itself, and the others are told."""
+        try:
+            return look(self)
+        except ImportError:
+            raise
+        except MemoryBankError as error:
+            self.problem("error", str(error), "Mend the variable, or unset it.")
+        except Exception as fault:  # a value nobody thought of must not keep the rest from being told
+            what = f"The {look.__name__.strip('_')} cannot be examined ({fault})."
+            self.problem("error", what, "Mend the MEMORY_BANK_* variables and the places they name.")
+        return {}
 
 
 def examine() -> dict[str, Any]:
@@ -66,12 +85,12 @@ def examine() -> dict[str, Any]:
     """
     looked = _Examination(os.environ)
     sections = {
-        "platform": _platform(looked),
-        "packages": _packages(looked),
-        "embeddings": _embeddings(looked),
-        "storage": _storage(looked),
-        "runs": _runs(looked),
-        "variables": _variables(looked),
+        "platform": looked.section(_platform),
+        "packages": looked.section(_packages),
+        "embeddings": looked.section(_embeddings),
+        "storage": looked.section(_storage),
+        "runs": looked.section(_runs),
+        "variables": looked.section(_variables),
     }
     is_usable = all(problem["severity"] != "error" for problem in looked.problems)
     return {**sections, "problems": looked.problems, "ok": is_usable}
@@ -224,6 +243,6 @@ def _variables(looked: _Examination) -> dict[str, str]:
                 looked.problem("warning", f"The variable {name} is no setting of this version.", "Mend or unset it.")
     try:
         Settings.of(None)
-    except MemoryBankError as error:
+    except (MemoryBankError, ValueError) as error:  # a variable that is not the JSON it should be is a ValueError
         looked.problem("error", str(error), "Mend the variable, or unset it.")
     return found

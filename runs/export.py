@@ -105,15 +105,19 @@ def checked_export(path: str | Path | None) -> Path | None:
     """Where an export is to be written.
 
     Raises:
-        InputError: It is a folder, or its name cannot be one of a file.
+        InputError: It is a folder, pipe or device, or its name cannot be one of a file.
     """
     if path is None or path == "":
         return None
     place = Path(path).absolute()
-    if not place.name or "\0" in str(place) or len(os.fsencode(place.name)) > LONGEST_NAME or place.is_dir():
-        raise InputError(f"The export cannot be written to {str(path)!r}. Give the name of a file.")
-    if place.exists() and not place.is_file():
-        raise InputError(f"The export cannot be written to {str(path)!r}: it is no regular file. Give another name.")
+    refused = f"The export cannot be written to {str(path)!r}"
+    try:
+        if not place.name or "\0" in str(place) or len(os.fsencode(place.name)) > LONGEST_NAME or place.is_dir():
+            raise InputError(f"{refused}. Give the name of a file.")
+        if place.exists() and not place.is_file():
+            raise InputError(f"{refused}: it is no regular file. Give another name.")
+    except OSError as error:
+        raise InputError(f"{refused} ({error.strerror}). Give another name.") from error
     return place
 
 
@@ -133,9 +137,12 @@ def read_export(path: Path) -> Memory:
         ExportError: It is foreign, damaged, newer than this package, or breaks an invariant of memory.
     """
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():  # to open a pipe is to wait for its writer
+            raise ExportError(f"{str(path)!r} cannot be read: it is a pipe, socket or device. Give a regular file.")
         raw = path.read_bytes()
     except (OSError, ValueError) as error:
-        raise ExportError(f"{str(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+        why = getattr(error, "strerror", None) or error
+        raise ExportError(f"{str(path)!r} cannot be read: {why}. Give a file that an export wrote.") from None
     try:
         content = json.loads(raw)
     except (ValueError, RecursionError):
@@ -204,6 +211,21 @@ def lost(thread: str) -> StorageDamagedError:
     return StorageDamagedError(
         f"The checkpoints of the thread '{thread}' are lost. Clear it, and ask again or import an export."
     )
+
+
+def check_is_kept(thread: str, place: Home) -> None:
+    """See that what a thread was to keep is still there; nothing is made where it is not.
+
+    Raises:
+        StorageDamagedError: It is lost or damaged.
+    """
+    checkpoints = place.checkpoints(thread)
+    with storage_errors(checkpoints):
+        if not checkpoints.exists():
+            raise lost(thread)
+        with open_saver(checkpoints) as saver:
+            if saver.get_tuple(_config(thread)) is None:
+                raise lost(thread)
 
 
 def import_thread(path: str | Path, thread: str, *, home: str | Path | None = None) -> None:

@@ -9,19 +9,37 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from agentic_memory_bank.state.errors import InputError, StorageDamagedError, StorageError, StorageFullError
+from agentic_memory_bank.state.errors import (
+    InputError,
+    SettingsError,
+    StorageDamagedError,
+    StorageError,
+    StorageFullError,
+)
 
 _CHUNK = 1 << 20
 _ERASED = ".erased"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FOREIGN = ("SQLITE_ERROR", "SQLITE_CONSTRAINT", "SQLITE_MISMATCH")
+"""What SQLite reports when tables and columns are not those that are asked for."""
 
 
 def default_home() -> Path:
-    """`MEMORY_BANK_HOME`, or `agentic-memory-bank` in the user's state folder (XDG)."""
-    if home := os.environ.get("MEMORY_BANK_HOME"):
-        return Path(home).expanduser()
+    """`MEMORY_BANK_HOME`, or `agentic-memory-bank` in the user's state folder (XDG).
+
+    Raises:
+        SettingsError: The folder is given by the home of a user, and there is no such user.
+    """
+    home = os.environ.get("MEMORY_BANK_HOME")
     state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(state).expanduser() / "agentic-memory-bank"
+    place = Path(home) if home else Path(state) / "agentic-memory-bank"
+    try:
+        return place.expanduser()
+    except RuntimeError:
+        raise SettingsError(
+            f"The folder of all runs, {place}, is in the home of a user who has none. Set MEMORY_BANK_HOME to a folder "
+            "you can write."
+        ) from None
 
 
 class Home:
@@ -65,6 +83,10 @@ class Home:
     def vectors(self, thread: str) -> Path:
         """The vector cache of a thread."""
         return self.folder(thread) / "vectors.sqlite"
+
+    def answers(self, thread: str) -> Path:
+        """The answers of chat models that a thread has paid for."""
+        return self.folder(thread) / "answers.sqlite"
 
     def make_folder(self, thread: str) -> None:
         """Make the folder of a thread, 0700, with an empty checkpoint database, 0600."""
@@ -142,7 +164,7 @@ def storage_errors(place: Path) -> Iterator[None]:
 
     Raises:
         StorageFullError: The disk, or a quota, is full.
-        StorageDamagedError: A database is not a database, or its pages are damaged.
+        StorageDamagedError: A database is not a database, its pages are damaged, or its tables are foreign.
         StorageError: Anything else about storage.
     """
     try:
@@ -170,4 +192,12 @@ def _explained(error: sqlite3.DatabaseError, place: Path) -> StorageError:
         return StorageDamagedError(
             f"The database at {place} is damaged ({error}). Clear the thread and start again, or import an export."
         )
-    return StorageError(f"The database at {place} cannot be used: {error}.")
+    if code.startswith(_FOREIGN):
+        return StorageDamagedError(
+            f"The database at {place} does not have the tables of this package ({error}). Clear the thread and start "
+            "again, or import an export."
+        )
+    return StorageError(
+        f"The database at {place} cannot be used ({error}). Mend its rights, or end the program that holds it, then "
+        "try again."
+    )

@@ -31,6 +31,7 @@ CREATE TABLE IF NOT EXISTS runs (
     updated_at TEXT NOT NULL
 )
 """
+_HAS_TABLE = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'runs'"
 _COLUMNS = (
     "thread, state, question, documents, settings, engine, embeddings, keep, export, status, continues,"
     " created_at, updated_at"
@@ -140,19 +141,26 @@ class Ledger:
 
     @contextmanager
     def _database(self) -> Iterator[Any]:
-        threads = self._path.parent / "threads"
         try:
-            if self._path.exists() and not self._path.stat().st_size and threads.is_dir() and any(threads.iterdir()):
-                raise StorageDamagedError("it is empty")
-            with storage_errors(self._path), closing(connect(self._path)) as database:
-                database.execute(_TABLE)
-                yield database
-                database.commit()
+            with storage_errors(self._path):
+                was_there = self._path.exists()
+                with closing(connect(self._path)) as database:
+                    # Threads first: whoever else begins right now makes the table before a thread.
+                    if was_there and self._has_threads() and not database.execute(_HAS_TABLE).fetchone():
+                        raise StorageDamagedError("it holds no table of runs")
+                    database.execute(_TABLE)
+                    yield database
+                    database.commit()
         except StorageDamagedError as error:
             raise StorageDamagedError(
-                f"The ledger of runs at {self._path} is damaged. Put back a copy of it; or move it away, which gives "
-                "up the runs it knew: `memory-bank gc` then erases what they left."
+                f"The ledger of runs at {self._path} is damaged, or was not written by this version of the "
+                "package. Put back a copy of it; or move it away, which gives up the runs it knew: `memory-bank gc` "
+                "then erases what they left."
             ) from error
+
+    def _has_threads(self) -> bool:
+        threads = self._path.parent / "threads"
+        return threads.is_dir() and any(threads.iterdir())
 
 
 def _run(row: tuple[Any, ...]) -> Run:

@@ -1,27 +1,31 @@
 """Durable runs: `run` and `arun` start one, `resume` goes on with one, `clear` forgets one."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 from langgraph.types import Command, StateSnapshot
 
 from agentic_memory_bank.engines.base import Engine
+from agentic_memory_bank.engines.judges import engine_name
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
 from agentic_memory_bank.nodes.kit import Clock, Executor, timestamp, utc_now
 from agentic_memory_bank.nodes.memory_bank.adapter_in import checked_documents, checked_question
+from agentic_memory_bank.nodes.memory_bank.pausing import Decision, checked_decision
+from agentic_memory_bank.runs.arguments import check_parts, check_wishes, checked_settings
 from agentic_memory_bank.runs.checkpoints import open_saver
-from agentic_memory_bank.runs.export import checked_export, lost, write_export
+from agentic_memory_bank.runs.export import check_is_kept, checked_export, lost, write_export
 from agentic_memory_bank.runs.home import Home, checked_thread, database_errors
 from agentic_memory_bank.runs.lease import lease
 from agentic_memory_bank.runs.ledger import Ledger, Run
@@ -32,11 +36,16 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings import Encoder, local_embeddings
 from agentic_memory_bank.tools.loaders import as_documents, load_all
 
+if TYPE_CHECKING:
+    from agentic_memory_bank.engines.llm.models import GivenModels
+
 Progress = Callable[[dict[str, Any]], None]
 """Called with each event of a run: `{"stage": ..., counts}` while a stage works, `{"done": stage}` after it."""
 FILE_SUFFIXES = frozenset({".txt", ".md", ".markdown", ".html", ".htm", ".pdf", ".docx", ".jsonl", ".json", ".csv"})
 """A string of one word that ends like this is meant as a file, also when the file is missing."""
 _NOTHING = object()
+BEFORE_PLAN = "analyze_related"
+"""The stage after which a run that failed to plan goes on when it is resumed."""
 RECURSION_LIMIT = 10_000
 """Super-steps of one invocation; `plan` pauses before it is reached, and the run goes on with a fresh allowance."""
 
@@ -53,6 +62,7 @@ class _Parts:
     """What is given in code to run with; none of it is written to disk."""
 
     engine: Engine | None = None
+    models: "GivenModels | None" = None
     embeddings: Embeddings | None = None
     execute: Executor | None = None
     clock: Clock = utc_now
@@ -67,16 +77,18 @@ class _Parts:
         with database_errors(self.home.checkpoints(thread)), open_saver(self.home.checkpoints(thread)) as saver:
             yield build_memory_bank(
                 engine=self.engine,
+                models=self.models,
                 embeddings=self.embeddings,
                 execute=self.execute,
                 checkpointer=saver,
                 clock=self.clock,
                 vectors=self.home.vectors(thread),
+                answers=self.home.answers(thread),
             )
 
-    @property
-    def engine_name(self) -> str:
-        return self.engine.name if self.engine else "extractive"
+    def engine_name(self, settings: Settings) -> str:
+        """What the run is recorded under; a resume needs the same."""
+        return self.engine.name if self.engine else engine_name(settings, self.models)
 
     @property
     def embeddings_name(self) -> str:
@@ -93,12 +105,13 @@ class _Parts:
 def run(
     question: str,
     *,
-    documents: Sequence[str | Path | Document | Mapping[str, Any]] = (),
+    documents: Sequence[str | Path | Document | Mapping[str, Any]] | None = (),
     thread: str | None = None,
     keep: bool | None = None,
     export: str | Path | None = None,
-    settings: Settings | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
     engine: Engine | None = None,
+    models: "GivenModels | None" = None,
     embeddings: Embeddings | None = None,
     execute: Executor | None = None,
     clock: Clock = utc_now,
@@ -111,13 +124,15 @@ def run(
     Args:
         question: What to find out.
         documents: Texts, LangChain documents, mappings with `text`, and files or folders: a `Path`, or a string of one
-            line that names something on disk or ends like a file name.
+            line that names something on disk or ends like a file name. `None` is none.
         thread: Names the run, to resume it or to ask again. Default: a name of its own.
         keep: Keep the memory for further questions. Otherwise every byte of it is erased when the run ends. Default:
             kept if it was kept before, so that a further question does not erase it.
         export: A JSON file the memory is written to before anything is erased.
-        settings: Default: those of the environment.
-        engine: Who judges. A resume needs the same one.
+        settings: `Settings`, or a mapping of their values. Default, for each: that of the environment.
+        engine: Who judges, in place of chat models and of the offline engine. A resume needs the same one.
+        models: A LangChain chat model for all roles, or a mapping of roles to chat models; a resume needs the same. The
+            settings name models for the roles without one.
         embeddings: Any LangChain embeddings.
         execute: Who carries out the planned steps.
         clock: Tells the time.
@@ -130,14 +145,16 @@ def run(
         decision (see `resume`).
 
     Raises:
-        InputError: Question or documents cannot be used. Nothing was written.
+        InputError: Something that was handed over cannot be used. Nothing was written.
+        SettingsError: A setting is not allowed. Nothing was written.
         LoadError: A file cannot be read. Nothing was written.
         ThreadBusyError: The thread is being run right now.
         RunError: The thread has an unfinished run.
         StorageError: The disk failed. What was saved can be resumed.
     """
-    settings = settings or Settings.of(None)
-    parts = _parts(engine, embeddings or _local(settings), execute, clock, home, on_event, control)
+    settings = checked_settings(settings)
+    parts = _parts(engine, models, embeddings or _local(settings), execute, clock, home, on_event, control)
+    check_wishes(keep=keep, export=export)
     question = checked_question(question)
     loaded = checked_documents(_loaded(documents), settings)
     thread = checked_thread(thread) if thread is not None else uuid4().hex
@@ -149,6 +166,8 @@ def run(
             raise RunError(f"The thread '{thread}' has an unfinished run. Resume it, or clear it first.")
         if before is None or not before.keep:
             parts.home.erase(thread)  # what a run that was killed while it ended left behind
+        else:
+            check_is_kept(thread, parts.home)
         kept = keep if keep is not None else before is not None and before.keep
         begun = _begin(parts, thread, question, loaded, settings, before, keep=kept, export=place)
         return _drive(parts, begun, settings)
@@ -172,8 +191,9 @@ async def arun(question: str, **options: Any) -> RunOutput:
 def resume(
     thread: str | None = None,
     *,
-    decision: str = "continue",
+    decision: Decision = "continue",
     engine: Engine | None = None,
+    models: "GivenModels | None" = None,
     embeddings: Embeddings | None = None,
     execute: Executor | None = None,
     clock: Clock = utc_now,
@@ -185,8 +205,10 @@ def resume(
 
     Args:
         thread: Default: the unfinished run that was active last.
-        decision: For a run that waits: `continue`, or `stop` to end it with what it has.
+        decision: For a run that waits: `continue`, which grants as much again of what is used up; a mapping of budgets
+            such as `{"budget_calls": 200}`; `finish`, to go on without models; or `stop`, to end it with what it has.
         engine: The engine the run was started with; the others as for `run`.
+        models: As for `run`.
         embeddings: As for `run`.
         execute: As for `run`.
         clock: As for `run`.
@@ -195,12 +217,14 @@ def resume(
         control: As for `run`.
 
     Raises:
+        InputError: There is no such decision, or something else that was handed over cannot be used.
         UnknownThreadError: There is no such run, or none that is unfinished.
         EngineMismatchError: It was started with another engine or other embeddings.
         ThreadBusyError: The thread is being run right now.
         StorageDamagedError: Its checkpoints are lost or damaged.
     """
-    parts = _parts(engine, embeddings, execute, clock, home, on_event, control)
+    parts = _parts(engine, models, embeddings, execute, clock, home, on_event, control)
+    decision = checked_decision(decision)
     parts.home.prepare()
     found = parts.ledger.get(checked_thread(thread)) if thread is not None else _latest(parts.ledger)
     with lease(parts.home, found.thread):
@@ -211,7 +235,7 @@ def resume(
                 f"The run on the thread '{found.thread}' had come to its end, and its memory is erased. Ask again, or "
                 "read its export if you asked for one."
             )
-        settings = Settings(**found.settings)
+        settings = checked_settings(found.settings)
         return _drive(replace(parts, embeddings=embeddings or _local(settings)), found, settings, decision)
 
 
@@ -233,6 +257,7 @@ def clear(thread: str, *, home: str | Path | None = None) -> None:
 
 def _parts(
     engine: Engine | None,
+    models: "GivenModels | None",
     embeddings: Embeddings | None,
     execute: Executor | None,
     clock: Clock,
@@ -240,7 +265,8 @@ def _parts(
     on_event: Progress | None,
     control: RunControl | None,
 ) -> _Parts:
-    return _Parts(engine, embeddings, execute, clock, on_event, Home(Path(home) if home else None), control)
+    check_parts(engine, embeddings, execute, clock, home, on_event, control)
+    return _Parts(engine, models, embeddings, execute, clock, on_event, Home(Path(home) if home else None), control)
 
 
 def _local(settings: Settings) -> Embeddings | None:
@@ -248,11 +274,12 @@ def _local(settings: Settings) -> Embeddings | None:
     return local_embeddings(settings.embedding_path) if settings.embedding_path else None
 
 
-def _loaded(documents: Sequence[Any]) -> list[Document]:
-    if isinstance(documents, (str, Path, Document, Mapping)):
-        documents = [documents]
+def _loaded(documents: object) -> list[Document]:
+    if documents is None:
+        return []
+    is_one = isinstance(documents, str | Path | Document | BaseMessage | Mapping) or not isinstance(documents, Iterable)
     items: list[Any] = []
-    for item in documents:
+    for item in cast("Iterable[Any]", [documents] if is_one else documents):
         items += load_all([item]) if _names_a_file(item) else [item]
     return as_documents(items)
 
@@ -289,7 +316,7 @@ def _begin(
         question=question,
         documents=[{"text": d.page_content, "metadata": d.metadata} for d in documents],
         settings=settings.model_dump(mode="json"),
-        engine=parts.engine_name,
+        engine=parts.engine_name(settings),
         embeddings=parts.embeddings_name,
         keep=keep,
         export=str(export) if export else None,
@@ -309,12 +336,15 @@ def _latest(ledger: Ledger) -> Run:
     return unfinished[0]
 
 
-def _drive(parts: _Parts, begun: Run, settings: Settings, decision: str = "continue") -> RunOutput:
+def _drive(parts: _Parts, begun: Run, settings: Settings, decision: Decision = "continue") -> RunOutput:
     """Take a run from wherever it is to its end, or to the next pause."""
-    _check_engine(parts, begun)
+    _check_engine(parts, begun, settings)
     config: RunnableConfig = {"configurable": {"thread_id": begun.thread}, "recursion_limit": RECURSION_LIMIT}
     with parts.bank(begun.thread) as bank:
         snapshot = bank.get_state(config)
+        if begun.state == "paused" and snapshot.values.get("status") == "failed":
+            bank.update_state(config, {"status": "running"}, as_node=BEFORE_PLAN)
+            snapshot = bank.get_state(config)
         given = _what_to_do(snapshot, begun, decision)
         while given is not _NOTHING:
             _advance(parts, bank, begun, config, settings, given)
@@ -327,13 +357,16 @@ def _drive(parts: _Parts, begun: Run, settings: Settings, decision: str = "conti
             return output
         if begun.export and begun.is_unfinished:
             write_export(Path(begun.export), begun.thread, snapshot.values, begun.embeddings)
+    if output.get("status") == "failed":
+        parts.ledger.update(begun.thread, "paused", "failed", parts.now())  # all is kept, and can be resumed
+        return output
     _end(parts, begun, output)
     return output
 
 
-def _check_engine(parts: _Parts, begun: Run) -> None:
+def _check_engine(parts: _Parts, begun: Run, settings: Settings) -> None:
     for what, was, given in (
-        ("engine", begun.engine, parts.engine_name),
+        ("engine", begun.engine, parts.engine_name(settings)),
         ("embeddings", begun.embeddings, parts.embeddings_name),
     ):
         if was != given and begun.is_unfinished:
@@ -343,7 +376,7 @@ def _check_engine(parts: _Parts, begun: Run) -> None:
             )
 
 
-def _what_to_do(snapshot: StateSnapshot, begun: Run, decision: str) -> object:
+def _what_to_do(snapshot: StateSnapshot, begun: Run, decision: Decision) -> object:
     """What to invoke the graph with, by the tasks that are pending; `next` is empty in the middle of a step, too."""
     if snapshot.interrupts:
         return Command(resume=decision)

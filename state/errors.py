@@ -6,14 +6,16 @@ MemoryBankError
 ├── SettingsError         a setting has no meaning, or a needed package or key is missing
 ├── EngineError           a judgement could not be made
 │   ├── AnswerRejected    the engine answered, and the answer breaks its contract
-│   └── ModelUnavailable  the model behind the engine could not be reached
+│   ├── ModelUnavailable  the model behind the engine could not be reached
+│   └── ModelRefused      the model's server will not answer until something is mended: a key, a name, a quota
 ├── EmbeddingError        vectors could not be made, or cannot be used
 ├── LoadError             a file could not be turned into text
 ├── ToolError             a tool called by an agent failed
 ├── RunError              a durable run cannot go on
 │   ├── ThreadBusyError   another process or thread is running this thread
 │   ├── UnknownThreadError  nothing is known of this thread
-│   └── EngineMismatchError  the run was started with another engine
+│   ├── EngineMismatchError  the run was started with another engine
+│   └── BudgetReachedError   the run has spent what it may
 └── StorageError          what is on disk cannot be read or written
     ├── StorageFullError  the disk or its quota is full
     ├── StorageDamagedError  a database or its checkpoints are not what was written
@@ -40,6 +42,9 @@ class SettingsError(MemoryBankError, ValueError):
 class EngineError(MemoryBankError):
     """A judgement could not be made."""
 
+    is_final = False
+    """The engine has asked again already, or knows that asking again cannot help."""
+
 
 class AnswerRejected(EngineError):
     """The engine answered, and the answer breaks the contract of the judgement."""
@@ -47,6 +52,10 @@ class AnswerRejected(EngineError):
 
 class ModelUnavailable(EngineError):
     """The model behind the engine could not be reached."""
+
+
+class ModelRefused(EngineError):
+    """The model's server will not answer this, however often it is asked; the message says what has to be mended."""
 
 
 class EmbeddingError(MemoryBankError):
@@ -75,6 +84,22 @@ class UnknownThreadError(RunError, LookupError):
 
 class EngineMismatchError(RunError):
     """The run was started with another engine than the one it is asked to go on with."""
+
+
+class BudgetReachedError(RunError):
+    """The run has spent what it may.
+
+    Args:
+        resource: What is used up: `calls`, `tokens`, `money` or `seconds`.
+        limit: How much was allowed in all.
+    """
+
+    def __init__(self, resource: str, limit: float) -> None:
+        super().__init__(
+            f"The budget of {limit:,g} {resource} is used up. Raise it, finish with what is there, or stop."
+        )
+        self.resource = resource
+        self.limit = limit
 
 
 class StorageError(MemoryBankError):

@@ -29,7 +29,7 @@ class Recalled(TypedDict):
     node: str
     score: float
     hit: bool
-    """Whether the search found it; otherwise it is a neighbour of one that was found."""
+    """Whether it is one of the k best; otherwise it is there for one passage, or as a neighbour of a hit."""
     passages: list[Anchor]
 
 
@@ -78,12 +78,35 @@ class Source(TypedDict):
     node: NotRequired[str]
 
 
+class RoleUsage(TypedDict):
+    """What one role of the judge spent."""
+
+    model: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    served_by: dict[str, int]
+    """Calls by the form of structured output: `json_schema`, `function_calling`, `json_mode`, `prompt`."""
+
+
 class Usage(TypedDict):
     """What the run spent on models. The extractive engine spends nothing."""
 
     calls: int
     input_tokens: int
     output_tokens: int
+    cost: NotRequired[float | None]
+    """By the prices that were given; None when a model has no price."""
+    roles: NotRequired[dict[str, RoleUsage]]
+
+
+class Allowance(TypedDict, total=False):
+    """What was decided when a budget was reached."""
+
+    extra: dict[str, float]
+    """What was granted above the budgets of the settings, by resource."""
+    ending: Literal["finish", "stop"]
+    """No model is asked any more: the offline engine finishes the run, or the round before it stops."""
 
 
 class MemoryBankInput(TypedDict, total=False):
@@ -149,6 +172,7 @@ class MemoryBankState(TypedDict, total=False):
     conflicts: list[dict[str, Any]]
     status: RunStatus
     usage: Usage
+    allowance: Allowance
 
 
 class MemoryBankUpdate(TypedDict, total=False):
@@ -177,3 +201,4 @@ class MemoryBankUpdate(TypedDict, total=False):
     conflicts: list[dict[str, Any]]
     status: RunStatus
     usage: Usage
+    allowance: Allowance

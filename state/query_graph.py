@@ -347,6 +347,14 @@ def join_anchors(*several: Sequence[Anchor]) -> list[Anchor]:
     return joined
 
 
+def covers(parts: Sequence[Anchor], whole: Sequence[Anchor]) -> bool:
+    """Whether the parts together hold every character of the whole."""
+    held = join_anchors(parts)
+    return all(
+        any(p["entry"] == a["entry"] and p["start"] <= a["start"] and a["end"] <= p["end"] for p in held) for a in whole
+    )
+
+
 def neighbours(graph: QueryGraph, node_id: str) -> list[str]:
     """The memories related to this one, in the order in which the edges were drawn."""
     return graph.get("related", {}).get(node_id, [])

@@ -4,15 +4,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from pydantic import Field, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from agentic_memory_bank.state.errors import SettingsError
+from agentic_memory_bank.state.model_table import ModelTable
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
 
-class Settings(BaseSettings):
+class Settings(ModelTable):
     """Plain values only: they are stored with a run and shown to people. Explicit beats environment beats default.
 
     Keys of providers are no fields: they are read from the environment where a client is made.
@@ -46,17 +47,41 @@ class Settings(BaseSettings):
     gate_chinese: float = Field(
         default=0.55, ge=-1, le=1, description="The same for two Chinese memories, where unrelated text reaches 0.6."
     )
-    window_tokens: int = Field(
-        default=32_000, ge=64, le=2_000_000, description="Window of the judge that classifies, in tokens."
-    )
     window_ratio: float = Field(
-        default=0.9, gt=0, le=1, description="Share of the window that one chunk of a long text may fill."
+        default=0.9,
+        gt=0,
+        le=1,
+        description="Share of a window that text may fill: one chunk of a long text, or what is packed into a call.",
     )
     max_input_characters: int = Field(
         default=200_000_000, ge=1, description="Longest input that is taken, all documents together."
     )
-    max_seconds: float | None = Field(
+    retries: int = Field(default=1, ge=0, le=5, description="How often a failed request to a model is sent again.")
+    longest_wait: float = Field(
+        default=60.0,
+        ge=0,
+        le=3_600,
+        description="Longest `Retry-After` that is waited for, in seconds; over it, it failed.",
+    )
+    max_concurrency: int = Field(
+        default=8, ge=1, le=256, description="How many requests of one stage are in flight at the same time."
+    )
+    budget_calls: int | None = Field(
+        default=None, ge=1, description="Requests to models before a run pauses and asks. No limit when empty."
+    )
+    budget_tokens: int | None = Field(
+        default=None, ge=1, description="Tokens, in and out, before a run pauses and asks. No limit when empty."
+    )
+    budget_money: float | None = Field(
+        default=None, gt=0, description="Money, in the unit of `prices`, before a run pauses and asks. Needs `prices`."
+    )
+    budget_seconds: float | None = Field(
         default=None, gt=0, description="Time a run may take before it pauses and asks. No limit when empty."
+    )
+    prices: dict[str, tuple[float, float]] = Field(
+        default_factory=dict,
+        description='Price of a million tokens, in and out, by model: `{"openai:NAME": [0.15, 0.6]}`. What is not '
+        "listed is shown as unknown.",
     )
     embedding_path: Path | None = Field(
         default=None, description="Folder of a sentence-transformers model. Default: the installed files, then the hub."
@@ -76,6 +101,8 @@ class Settings(BaseSettings):
             return cls.model_validate(context) if isinstance(context, dict) else cls()
         except ValidationError as error:
             raise SettingsError(_explain(error)) from None
+        except ValueError as error:  # a variable that holds no JSON where there should be some
+            raise SettingsError(f"{error}. Mend the variable MEMORY_BANK_<NAME>.") from None
 
 
 def _explain(error: ValidationError) -> str:

@@ -377,19 +377,46 @@ def _document(text: str, metadata: Mapping[str, Any], where: str, *, speaker: st
 
 
 def _cleaned(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {clean(str(key)): _plain(value, 0) for key, value in metadata.items()}
+    return {_text_of(key, "key"): _value(key, value) for key, value in metadata.items()}
+
+
+def _value(key: object, value: object) -> object:
+    try:
+        return _plain(value, 0)
+    except InputError as refused:
+        raise InputError(f"The metadata {_text_of(key, 'key')!r} cannot be kept. {refused}") from refused.__cause__
 
 
 def _plain(value: object, depth: int) -> object:
     """Copy a value as data that every store can write: what is none becomes its text."""
-    if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 1 << 63):
+    value = _number(value)
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, float):
+        return float(value)  # of a type of its own, such as numpy's, it could not be written
+    if isinstance(value, int) and abs(value) < 1 << 63:
+        return int(value)
     if depth < _DEEPEST and isinstance(value, list | tuple):
         return [_plain(item, depth + 1) for item in cast(list[object], value)]
     if depth < _DEEPEST and isinstance(value, Mapping):
         pairs = cast(Mapping[object, object], value).items()
-        return {clean(str(key)): _plain(item, depth + 1) for key, item in pairs}
+        return {_text_of(key, "key"): _plain(item, depth + 1) for key, item in pairs}
+    return _text_of(value, "value")
+
+
+def _number(value: object) -> object:
+    """A number of numpy as Python's own; whatever else has a `dtype` stays what it is."""
+    dtype = getattr(value, "dtype", None)
+    is_number = getattr(dtype, "kind", None) in ("b", "i", "u", "f") and getattr(value, "shape", None) == ()
+    return cast(Any, value).item() if is_number else value
+
+
+def _text_of(value: object, what: str) -> str:
     try:
         return clean(str(value))
     except RecursionError:
-        raise InputError("A document's metadata is nested too deeply. Give flat metadata.") from None
+        raise InputError(f"A {what} in a document's metadata is nested too deeply. Give flat metadata.") from None
+    except Exception as fault:  # it is anybody's, and Python itself writes no number of more than 4300 digits
+        kind = type(value).__name__
+        refused = f"A {what} in a document's metadata is of type {kind} and has no text ({fault}). Give text."
+        raise InputError(refused) from fault

@@ -11,7 +11,7 @@ import numpy as np
 from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
 from agentic_memory_bank.state.memory_bank import Recalled
-from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, embedded_text
+from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, covers, embedded_text
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings import Encoder
 from agentic_memory_bank.tools.passage_index import PassageIndex
@@ -20,6 +20,10 @@ from agentic_memory_bank.tools.text import estimate_tokens, passages, tokenize
 
 PASSAGE_TOKENS = 320
 """Upper size of a passage: a paragraph as a rule; longer ones are cut at sentence borders."""
+SHOWN_TOKENS = 2 * PASSAGE_TOKENS
+"""Upper size of what is shown for a passage that was found: its whole paragraph, up to here."""
+AROUND = 4_000
+"""How far around a passage its paragraph is looked for, in characters."""
 PASSAGES_PER_HIT = 8
 """How many passages are looked at for each memory that may be returned."""
 SOFTNESS = 0.1
@@ -32,6 +36,8 @@ HEADER_TOKENS = 40
 """What the lines of a memory cost in a prompt besides its own words: id, time, labels."""
 PLACE_TOKENS = 20
 """What it costs to say where a passage stands."""
+NEIGHBOUR_SHARE = 0.1
+"""Share of the budget that passages leave to neighbours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +111,9 @@ class MemoryIndex:
             return self._memories.search_many(queries, settings.k, sequence=[node_id for node_id, _ in wanted])
 
     def recall(self, graph: QueryGraph, tree: InteractionTree, query: str, settings: Settings) -> list[Recalled]:
-        """Choose the memories for a prompt: the k best hits with some neighbours, cut by relevance and token budget.
+        """Choose what a prompt shows: the k best memories, the best passages whosever they are, and some neighbours.
+
+        Passages are taken in their own order, so a prompt holds what a search of the raw text alone would bring.
 
         Returns:
             Best first; rendering shows them newest first.
@@ -114,14 +122,8 @@ class MemoryIndex:
             self.follow(graph, tree)
             found = self.search_passages(query, settings.k * PASSAGES_PER_HIT, settings)
             scores = self._scores(query, found)
-        chosen = _with_neighbours(graph, scores, settings)
-        shown = {node_id for _, node_id, _ in found[: settings.k * 2]} | {n for n, is_hit in chosen if is_hit}
-        by_node: dict[str, list[Anchor]] = {}
-        for _, node_id, anchor in found:
-            if node_id in shown:
-                by_node.setdefault(node_id, []).append(anchor)
-        recalled = [_recalled(node_id, is_hit, scores, by_node) for node_id, is_hit in chosen]
-        return _within_budget(recalled, graph, tree, settings.memory_tokens)
+        paragraphs = [(node_id, _paragraph(anchor, tree)) for _, node_id, anchor in found]
+        return _Choice(graph, tree, scores, settings).of(paragraphs)
 
     def search_memories(self, query: str, k: int, settings: Settings) -> list[tuple[str, float]]:
         """The k memories that fit a query best, best first, each with its score."""
@@ -242,41 +244,80 @@ def _passages_of(node: MemoryNode, tree: InteractionTree) -> dict[str, Anchor]:
     return cut
 
 
-def _with_neighbours(graph: QueryGraph, scores: dict[str, float], settings: Settings) -> list[tuple[str, bool]]:
-    """The best memories, each followed by a few related ones, the more relevant first; capped, so no hub floods in."""
-    hits = list(scores)[: settings.k]
-    chosen = dict.fromkeys(hits, True)
-    for node_id in hits:
-        others = [n for n in graph.get("related", {}).get(node_id, []) if n not in chosen]
-        others.sort(key=lambda n: -scores.get(n, 0.0))
-        chosen.update(dict.fromkeys(others[: settings.neighbours_per_hit], False))
-    return list(chosen.items())
+def _paragraph(part: Anchor, tree: InteractionTree) -> Anchor:
+    """The paragraph that a passage was cut from, if it is not too long to be shown whole; else the passage."""
+    entry = tree.get("entries", {}).get(part["entry"])
+    text = entry["text"] if entry else ""
+    low = max(0, part["start"] - AROUND)
+    for start, end in passages(text[low : part["end"] + AROUND], SHOWN_TOKENS):
+        if low + start <= part["start"] and part["end"] <= low + end:
+            return {"entry": part["entry"], "start": low + start, "end": low + end}
+    return part
 
 
-def _recalled(node_id: str, is_hit: bool, scores: dict[str, float], by_node: dict[str, list[Anchor]]) -> Recalled:
-    passages_shown = by_node.get(node_id, [])
-    return {"node": node_id, "score": round(scores.get(node_id, 0.0), 6), "hit": is_hit, "passages": passages_shown}
+class _Choice:
+    """Fills the token budget of a prompt: hits, then passages in their order, with room kept for a few neighbours."""
 
+    def __init__(self, graph: QueryGraph, tree: InteractionTree, scores: dict[str, float], settings: Settings) -> None:
+        self._graph, self._tree, self._scores = graph, tree, scores
+        self._k, self._per_hit = settings.k, settings.neighbours_per_hit
+        self._left = settings.memory_tokens
+        self._hits: list[str] = []
+        self._shown: dict[str, list[Anchor]] = {}
 
-def _shown_tokens(node: MemoryNode) -> int:
-    """What a memory costs in a prompt, passages aside: its id, time and sources with what it says."""
-    said = "\n".join([node["summary"], node["context"], *node["keywords"], *node["provenance"]["sources"]])
-    return estimate_tokens(said) + HEADER_TOKENS
-
-
-def _within_budget(recalled: list[Recalled], graph: QueryGraph, tree: InteractionTree, budget: int) -> list[Recalled]:
-    """Keep the most relevant while they fit: hits before neighbours, and of each as many passages as there is room."""
-    kept: list[Recalled] = []
-    for item in sorted(recalled, key=lambda r: (not r["hit"], -r["score"], r["node"])):
-        budget -= _shown_tokens(graph["nodes"][item["node"]])
-        if budget < 0 and kept:
-            break
-        shown: list[Anchor] = []
-        for anchor in item["passages"]:
-            budget -= (cost := estimate_tokens(text_of(tree, anchor)) + PLACE_TOKENS)
-            if budget < 0 and (kept or shown):
-                budget += cost
+    def of(self, found: Sequence[tuple[str, Anchor]]) -> list[Recalled]:
+        """What is shown, given the passages found, best first."""
+        for node_id in list(self._scores)[: self._k]:
+            if not self._take(self._cost(node_id)) and self._hits:
                 break
-            shown.append(anchor)
-        kept.append({**item, "passages": shown})
-    return kept
+            self._hits.append(node_id)
+            self._shown[node_id] = []
+        kept_back = int(self._left * NEIGHBOUR_SHARE)
+        self._left -= kept_back
+        self._add_passages(found)
+        self._left += kept_back
+        self._add_neighbours()
+        return [
+            {"node": i, "score": round(self._scores.get(i, 0.0), 6), "hit": i in self._hits, "passages": anchors}
+            for i, anchors in sorted(self._shown.items(), key=self._order)
+        ]
+
+    def _add_passages(self, found: Sequence[tuple[str, Anchor]]) -> None:
+        for node_id, anchor in found:
+            cost = estimate_tokens(text_of(self._tree, anchor)) + PLACE_TOKENS
+            if node_id not in self._shown:
+                cost += HEADER_TOKENS
+            if any(anchor in shown for shown in self._shown.values()):
+                continue  # two parts of one paragraph were found
+            if not self._take(cost) and any(self._shown.values()):
+                return  # the best memory and the best passage are shown even if they are over the budget
+            self._shown.setdefault(node_id, []).append(anchor)
+            node = self._graph["nodes"][node_id]
+            if node_id in self._hits and covers(self._shown[node_id], node["anchors"]):
+                self._left += estimate_tokens(node["summary"])  # what is shown whole needs no summary
+
+    def _add_neighbours(self) -> None:
+        """A few related ones of each hit, the more relevant first; capped, so that no hub floods in."""
+        for hit in self._hits:
+            others = [n for n in self._graph.get("related", {}).get(hit, []) if n not in self._shown]
+            others.sort(key=lambda n: -self._scores.get(n, 0.0))
+            for node_id in others[: self._per_hit]:
+                if not self._take(self._cost(node_id)):
+                    return
+                self._shown[node_id] = []
+
+    def _take(self, tokens: int) -> bool:
+        """Whether there was room, which is then taken."""
+        if tokens > self._left:
+            return False
+        self._left -= tokens
+        return True
+
+    def _cost(self, node_id: str) -> int:
+        """What a memory costs in a prompt, passages aside: its id, time and sources with what it says."""
+        node = self._graph["nodes"][node_id]
+        said = "\n".join([node["summary"], node["context"], *node["keywords"], *node["provenance"]["sources"]])
+        return estimate_tokens(said) + HEADER_TOKENS
+
+    def _order(self, shown: tuple[str, list[Anchor]]) -> tuple[bool, float, str]:
+        return shown[0] not in self._hits, -self._scores.get(shown[0], 0.0), shown[0]

@@ -23,6 +23,7 @@ def adapter_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> 
     Raises:
         InputError: The question is empty, or a document is not text.
         InputTooLarge: The documents together are over `Settings.max_input_characters`.
+        SettingsError: A model that the settings name cannot be asked.
     """
     now = timestamp(kit.clock(), state.get("now", ""))
     handed_over = state.get("question") is not None or state.get("documents")
@@ -34,6 +35,8 @@ def adapter_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> 
 def _take_in(state: MemoryBankState, settings: Settings, kit: Kit, now: str) -> MemoryBankUpdate:
     question = checked_question(state.get("question"))
     documents = checked_documents(state.get("documents"), settings)
+    if kit.judges:
+        kit.judges.check(settings)
     if state.get("attachments"):
         raise InputError("Attachments cannot be used by this graph yet; hand over their text as `documents`.")
     entries = [_entry(position, document, now) for position, document in enumerate(documents)]
@@ -63,6 +66,7 @@ def _take_in(state: MemoryBankState, settings: Settings, kit: Kit, now: str) -> 
         "conflicts": [],
         "status": "running",
         "usage": {"calls": 0, "input_tokens": 0, "output_tokens": 0},
+        "allowance": {},
     }
 
 

@@ -27,6 +27,9 @@ def analyze_conflict(state: MemoryBankState, runtime: Runtime[Settings], kit: Ki
     merging = [pair for pair in merging if in_conflict.isdisjoint(pair)]
     judged: dict[str, Judgement] = {pair_key(nodes[f], nodes[c]): "clear" for f, c in _pairs(pairings)}
     for relation in relations:
+        if relation.relation == "unjudged":
+            judged.pop(pair_key(nodes[relation.fresh], nodes[relation.existing]), None)
+            continue
         deferred = relation.relation == "merge" and (relation.fresh, relation.existing) not in merging
         judged[pair_key(nodes[relation.fresh], nodes[relation.existing])] = "clear" if deferred else relation.relation
     runtime.stream_writer({"stage": "analyze_conflict", "conflicts": len(conflicts), "merges": len(merging)})

@@ -29,7 +29,7 @@ def incoming_chunks(state: MemoryBankState, settings: Settings) -> list[Anchor]:
 
     Chunks of one entry follow each other without a gap (seed 002: window times ratio).
     """
-    limit = max(1, int(settings.window_tokens * settings.window_ratio))
+    limit = max(1, int(settings.classify_window * settings.window_ratio))
     entries = state["interaction_tree"]["entries"]
     return [
         {"entry": entry_id, "start": start, "end": end}

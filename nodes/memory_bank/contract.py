@@ -44,10 +44,11 @@ def as_many(answers: Sequence[_T], questions: Sequence[object]) -> Sequence[_T]:
     return answers
 
 
-def topics(found: Sequence[Sequence[TopicSpans]], texts: Sequence[str]) -> list[list[TopicSpans]]:
+def topics(found: Sequence[Sequence[TopicSpans] | None], texts: Sequence[str]) -> list[list[TopicSpans]]:
     """Topics of each text, spans whole numbers; what lies outside of a text is cut by the stage."""
     checked: list[list[TopicSpans]] = []
-    for row in as_many(found, texts):
+    for judged in as_many(found, texts):
+        row = judged or ()
         for topic in row:
             if not all(isinstance(place, int) for span in topic.spans for place in span):
                 raise AnswerRejected("The engine gave spans that are no whole numbers.")
@@ -55,15 +56,19 @@ def topics(found: Sequence[Sequence[TopicSpans]], texts: Sequence[str]) -> list[
     return checked
 
 
-def structured(found: Sequence[Structured], asked: Sequence[object]) -> list[Structured]:
+def structured(found: Sequence[Structured | None], asked: Sequence[object]) -> list[Structured | None]:
     """One memory for each topic, made of text."""
-    return [Structured(text(said.summary), text(said.context), _texts(said.keywords)) for said in as_many(found, asked)]
+    return [
+        said and Structured(text(said.summary), text(said.context), _texts(said.keywords))
+        for said in as_many(found, asked)
+    ]
 
 
-def integrations(found: Sequence[Integration], asked: Sequence[object]) -> list[Integration]:
+def integrations(found: Sequence[Integration | None], asked: Sequence[object]) -> list[Integration | None]:
     """One memory for each group, made of text."""
     return [
-        Integration(
+        said
+        and Integration(
             text(said.summary),
             text(said.context),
             _texts(said.keywords),
@@ -74,12 +79,14 @@ def integrations(found: Sequence[Integration], asked: Sequence[object]) -> list[
     ]
 
 
-def findings(found: Sequence[Finding], disputes: Sequence[Dispute]) -> list[Finding]:
+def findings(found: Sequence[Finding | None], disputes: Sequence[Dispute]) -> list[Finding]:
     """One finding for each dispute; what names no claim decides nothing, evidence nobody showed is dropped."""
     return [_finding(finding, dispute) for finding, dispute in zip(as_many(found, disputes), disputes, strict=True)]
 
 
-def _finding(found: Finding, dispute: Dispute) -> Finding:
+def _finding(found: Finding | None, dispute: Dispute) -> Finding:
+    if found is None:
+        return Finding("inconclusive", explanation="No judgement could be had.")
     ends: dict[str, int] = {}
     for shown in dispute.evidence:
         ends[shown.entry] = max(ends.get(shown.entry, 0), shown.start + len(shown.text))

@@ -26,9 +26,10 @@ def integrate(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> M
     asked = [_group(state, ids, conflict, arrival) for ids, conflict in work]
     made = contract.integrations(kit.engine.integrate(asked), asked) if asked else []
     update = _Merging(state, kit, settled)
-    for group, said in zip(asked, made, strict=True):
+    done = [(group, said) for group, said in zip(asked, made, strict=True) if said]  # the others stay apart
+    for group, said in done:
         update.add(group, said)
-    runtime.stream_writer({"stage": "integrate", "merged": len(made)})
+    runtime.stream_writer({"stage": "integrate", "merged": len(done)})
     return update.finish()
 
 

@@ -1,18 +1,17 @@
 """Stage 9: what is the one next step?"""
 
 from copy import deepcopy
-from typing import Literal
+from typing import Final
 
-from langgraph.config import get_config
 from langgraph.runtime import Runtime
-from langgraph.types import interrupt
-from typing_extensions import TypedDict
 
 from agentic_memory_bank.engines.base import Situation
 from agentic_memory_bank.nodes.kit import Kit
+from agentic_memory_bank.nodes.memory_bank.pausing import Pause, pause
 from agentic_memory_bank.nodes.memory_bank.views import digest, memories
 from agentic_memory_bank.state import insight_doc
-from agentic_memory_bank.state.insight_doc import Task
+from agentic_memory_bank.state.errors import BudgetReachedError
+from agentic_memory_bank.state.insight_doc import Task, TaskKind
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
 from agentic_memory_bank.state.query_graph import Conflict, Contradiction, open_conflicts
 from agentic_memory_bank.state.settings import Settings
@@ -24,30 +23,29 @@ TRAIL_LENGTH = 32
 
 POINTS_NAMED = 8
 """How many points of a conflict a task names; a prompt does not grow with the size of a group."""
-
-_CHECKPOINTER = "__pregel_checkpointer"
-"""Where LangGraph tells its nodes of the saver; a thread id alone does not say that anything is saved."""
-
-
-class Pause(TypedDict):
-    """Why the run waits: resume it with a `Decision`."""
-
-    reason: Literal["stall", "seconds", "steps"]
-    message: str
-
-
-Decision = Literal["continue", "stop"]
-"""`continue` goes on with a fresh allowance; `stop` ends the run with what it has."""
+_STOPPED: Final[MemoryBankUpdate] = {
+    "insight_doc": [insight_doc.plan(None)],
+    "fresh": [],
+    "candidates": {},
+    "status": "stopped",
+}
 
 
 def plan(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
-    """Name one next step, or none. An open conflict is validated first; limits pause the run before they are hit."""
+    """Name one next step, or none. An open conflict is validated first; limits pause the run before they are hit.
+
+    Raises:
+        BudgetReachedError: The run took the time it may take.
+    """
+    if state.get("allowance", {}).get("ending") == "stop":
+        return _STOPPED
+    _check_time(state, Settings.of(runtime), kit)
     task = _next_task(state, kit)
     trail = state.get("trail", [])
     fingerprint = _fingerprint(state, task)
-    pause = _pause(state, Settings.of(runtime), kit, stalled=task is not None and fingerprint in trail)
-    if pause and _decide(pause) == "stop":
-        return {"insight_doc": [insight_doc.plan(None)], "fresh": [], "candidates": {}, "status": "stopped"}
+    waiting = _pause(state, stalled=task is not None and fingerprint in trail)
+    if waiting and pause(waiting) != "continue":
+        return _STOPPED
     runtime.stream_writer({"stage": "plan", "task": task and {"kind": task["kind"], "text": task["description"]}})
     update: MemoryBankUpdate = {
         "insight_doc": [insight_doc.plan(task)],
@@ -55,7 +53,7 @@ def plan(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Memory
         "candidates": {},
         "trail": [*trail, fingerprint][-TRAIL_LENGTH:],
     }
-    if pause:
+    if waiting:
         update["started"] = kit.clock().timestamp()
     return update
 
@@ -68,7 +66,8 @@ def _next_task(state: MemoryBankState, kit: Kit) -> Task | None:
         return _validation(waiting[0], doc["id"], number)
     conflicts = tuple(graph.get("conflicts", {}).values())
     shown = deepcopy((doc, conflicts))  # an engine may be anybody's code, and the state is not its to change
-    step = kit.engine.plan(Situation(shown[0], memories(state, state.get("fresh", [])), shown[1]))
+    kinds: tuple[TaskKind, ...] = ("search", "solve", "answer") if kit.executor else ("answer",)
+    step = kit.engine.plan(Situation(shown[0], memories(state, state.get("fresh", [])), shown[1], kinds))
     if step is None:
         return None
     task_id = "t" + digest(doc["id"], number, step.kind, step.description)[:12]
@@ -108,19 +107,19 @@ def _fingerprint(state: MemoryBankState, task: Task | None) -> str:
     return digest(task["kind"], task["description"], *known)[:16]
 
 
-def _pause(state: MemoryBankState, settings: Settings, kit: Kit, *, stalled: bool) -> Pause | None:
+def _pause(state: MemoryBankState, *, stalled: bool) -> Pause | None:
     if stalled:
         return {"reason": "stall", "message": "The same step was planned again, and nothing new was learned since."}
-    elapsed = kit.clock().timestamp() - state.get("started", 0.0)
-    if settings.max_seconds is not None and elapsed >= settings.max_seconds:
-        return {"reason": "seconds", "message": f"The run took its {settings.max_seconds:g} seconds."}
     if state.get("remaining_steps", STEPS_IN_RESERVE + 1) <= STEPS_IN_RESERVE:
         return {"reason": "steps", "message": "LangGraph's recursion limit is near; going on gives a fresh allowance."}
     return None
 
 
-def _decide(pause: Pause) -> Decision:
-    """Ask whoever drives the run; where nothing could be resumed, stop."""
-    if get_config()["configurable"].get(_CHECKPOINTER) is None:
-        return "stop"
-    return "continue" if interrupt(pause) == "continue" else "stop"
+def _check_time(state: MemoryBankState, settings: Settings, kit: Kit) -> None:
+    """Time is a budget with and without a model."""
+    allowance = state.get("allowance", {})
+    if settings.budget_seconds is None or "ending" in allowance:
+        return
+    limit = settings.budget_seconds + allowance.get("extra", {}).get("seconds", 0.0)
+    if kit.clock().timestamp() - state.get("started", 0.0) >= limit:
+        raise BudgetReachedError("seconds", limit)

@@ -3,20 +3,17 @@
 import logging
 from typing import Literal
 
-from agentic_memory_bank.engines.base import Structured
 from agentic_memory_bank.nodes.memory_bank.classify import incoming_chunks, rest
-from agentic_memory_bank.nodes.memory_bank.structure import as_memories, topic_texts
+from agentic_memory_bank.nodes.memory_bank.structure import as_memories, beginning, topic_texts
 from agentic_memory_bank.state import errors, query_graph
-from agentic_memory_bank.state.errors import MemoryBankError
+from agentic_memory_bank.state.errors import EngineError, MemoryBankError
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Outcome, Verdict
 from agentic_memory_bank.state.query_graph import Conflict
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.text import sentences
 
 Next = Literal["structure", "embed", "retrieve", "plan", "execute", "adapter_out"]
 
 _log = logging.getLogger("agentic_memory_bank")
-_SUMMARY_CHARACTERS = 600
 
 
 def raised(error: BaseException | str) -> BaseException:
@@ -34,9 +31,10 @@ def without(stage: str, error: BaseException, state: MemoryBankState) -> MemoryB
     """Note that a stage was done without."""
     unexpected = error if not isinstance(error, MemoryBankError) else None
     _log.warning(
-        "The stage %s failed twice (%s); the run goes on without it.", stage, type(error).__name__, exc_info=unexpected
+        "The stage %s failed (%s); the run goes on without it.", stage, type(error).__name__, exc_info=unexpected
     )
-    return {"degraded": [*state.get("degraded", []), f"{stage}: {type(error).__name__}"]}
+    said = f": {error}" if isinstance(error, EngineError) and error.is_final else ""  # in our words, and safe to show
+    return {"degraded": [*state.get("degraded", []), f"{stage}: {type(error).__name__}{said}"]}
 
 
 def unclassified(state: MemoryBankState, settings: Settings) -> MemoryBankUpdate:
@@ -48,17 +46,7 @@ def unclassified(state: MemoryBankState, settings: Settings) -> MemoryBankUpdate
 
 def unstructured(state: MemoryBankState) -> MemoryBankUpdate:
     """Memories whose summary is how their text begins."""
-    return as_memories(state, [_beginning(topic.text) for topic in topic_texts(state)])
-
-
-def _beginning(text: str) -> Structured:
-    head = ""
-    for start, end in sentences(text[: _SUMMARY_CHARACTERS * 2]):
-        if head and end > _SUMMARY_CHARACTERS:
-            break
-        head += text[start:end]
-    head = head.strip()[:_SUMMARY_CHARACTERS]
-    return Structured(summary=head, context=head[:160], keywords=())
+    return as_memories(state, [beginning(topic.text) for topic in topic_texts(state)])
 
 
 def unmerged(state: MemoryBankState) -> MemoryBankUpdate:

@@ -13,13 +13,28 @@ from agentic_memory_bank.state.interaction_tree import text_of
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Topic
 from agentic_memory_bank.state.query_graph import MemoryNode, join_anchors
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.text import sentences
+
+_SUMMARY_CHARACTERS = 600
 
 
 def structure(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
     """Compress topics into memories; each points at the raw text it stands for."""
     texts = topic_texts(state)
     runtime.stream_writer({"stage": "structure", "topics": len(texts)})
-    return as_memories(state, contract.structured(kit.engine.structure(texts), texts))
+    judged = contract.structured(kit.engine.structure(texts), texts)
+    return as_memories(state, [said or beginning(topic.text) for said, topic in zip(judged, texts, strict=True)])
+
+
+def beginning(text: str) -> Structured:
+    """The memory of a topic that nobody could summarise: how its text begins."""
+    head = ""
+    for start, end in sentences(text[: _SUMMARY_CHARACTERS * 2]):
+        if head and end > _SUMMARY_CHARACTERS:
+            break
+        head += text[start:end]
+    head = head.strip()[:_SUMMARY_CHARACTERS]
+    return Structured(summary=head, context=head[:160], keywords=())
 
 
 def topic_texts(state: MemoryBankState) -> list[TopicText]:

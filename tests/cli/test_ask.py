@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 from pathlib import Path
 
 import pytest
@@ -131,7 +132,7 @@ def test_a_second_question_uses_the_kept_memory(memory_bank: Command, document: 
 def test_a_run_that_waits_ends_with_4_and_says_how_to_go_on(memory_bank: Command, parts: Parts, document: Path) -> None:
     parts.engine(plan=lambda situation: Step("answer", "again and again"))
 
-    waiting = memory_bank("ask", "Why?", "-c", document, "--thread", "t", "--set", "max_seconds=1e-9")
+    waiting = memory_bank("ask", "Why?", "-c", document, "--thread", "t", "--set", "budget_seconds=1e-9")
 
     assert waiting.exit_code == 4, waiting.output
     assert "`memory-bank resume t --decision stop`" in waiting.stdout
@@ -193,6 +194,7 @@ def test_bad_input_is_refused_in_one_line_before_anything_is_written(
     (tmp_path / "empty.txt").touch()
     (tmp_path / "zeros.bin").write_bytes(bytes(range(256)) * 8)
     (tmp_path / "empty folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
     cases: list[tuple[list[str | Path], str]] = [
         (["   "], "question is empty"),
         (["Why?", "-c", tmp_path / "missing.pdf"], "no file or folder"),
@@ -202,10 +204,14 @@ def test_bad_input_is_refused_in_one_line_before_anything_is_written(
         (["Why?", "-c", "-"], "Standard input is empty"),
         (["Why?", "-c", "-", "-c", "-"], "read once"),
         (["Why?", "--thread", " "], "non-empty string"),
-        (["Why?", "--set", "K=5"], "one of k, alpha"),
+        (["Why?", "--set", "K=5"], "one of model, classify_model"),
         (["Why?", "--set", "k=many"], "k: Input should be a valid integer"),
         (["Why?", "--export", tmp_path], "cannot be written"),
         (["Why?", "--export", tmp_path / "zeros.bin"], "is no export"),
+        (["Why?", "--export", tmp_path / "pipe"], "no regular file"),
+        (["Why?", "--export", "/dev/null"], "no regular file"),
+        (["Why?", "--export", tmp_path / ("x" * 300) / "memory.json"], "cannot be written"),
+        (["Why?", "-c", tmp_path / "pipe"], "pipe, socket or device"),
     ]
     for words, said in cases:
         result = memory_bank("ask", *words)
@@ -232,7 +238,7 @@ def test_a_missing_model_folder_is_refused_before_documents_are_read(home: Path,
 def test_an_unfinished_thread_is_refused_before_documents_are_read(
     memory_bank: Command, parts: Parts, document: Path
 ) -> None:
-    memory_bank("ask", "Why?", "-c", document, "--thread", "t", "--set", "max_seconds=1e-9")
+    memory_bank("ask", "Why?", "-c", document, "--thread", "t", "--set", "budget_seconds=1e-9")
 
     result = memory_bank("ask", "Why?", "-c", document, "--thread", "t")
 

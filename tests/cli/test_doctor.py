@@ -37,7 +37,7 @@ def test_a_sound_installation_has_every_section_and_makes_no_home(memory_bank: C
 
 def test_threads_unfinished_runs_and_leftovers_are_counted(memory_bank: Command, home: Path, document: Path) -> None:
     memory_bank("ask", "Why?", "-c", document, "--thread", "kept")
-    memory_bank("ask", "Why?", "-c", document, "--thread", "waits", "--set", "max_seconds=1e-9")
+    memory_bank("ask", "Why?", "-c", document, "--thread", "waits", "--set", "budget_seconds=1e-9")
     (home / "threads" / "stray").mkdir()
 
     found = json.loads(memory_bank("doctor", "--json").stdout)
@@ -69,6 +69,40 @@ def test_a_setting_that_is_not_allowed_makes_ask_impossible(
 
     assert memory_bank("doctor").exit_code == 1
     assert any("alpha" in problem and severity == "error" for problem, severity in problems(memory_bank).items())
+
+
+@pytest.mark.parametrize("name", ["K", "ALPHA", "EMBEDDING_PATH", "HOME"])
+@pytest.mark.parametrize("value", ["abc", "~nobody-by-this-name/x", "x" * 5_000])
+def test_a_variable_of_any_value_leaves_the_other_sections_told(
+    memory_bank: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, value: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(f"MEMORY_BANK_{name}", value)
+    is_usable = name == "HOME" and value.startswith("abc")  # a folder may be called anything
+
+    result = memory_bank("doctor", "--json")
+
+    assert result.exit_code == (0 if is_usable else 1), result.output
+    found = json.loads(result.stdout)
+    assert found["packages"]["langgraph"][0].isdigit()
+    assert found["variables"][f"MEMORY_BANK_{name}"]
+    assert is_usable or any(
+        name.lower() in p["problem"].lower() or value[:9] in p["problem"] for p in found["problems"]
+    )
+    assert "Problems" in memory_bank("doctor").stdout
+
+
+def test_a_variable_that_is_not_the_json_it_should_be_is_told(
+    memory_bank: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(runtime: object) -> None:
+        raise ValueError('error parsing value for field "prices"')
+
+    monkeypatch.setattr(doctor.Settings, "of", unreadable)
+
+    assert memory_bank("doctor").exit_code == 1
+    assert any("prices" in problem for problem in problems(memory_bank))
+    assert json.loads(memory_bank("doctor", "--json").stdout)["variables"]
 
 
 def test_weights_that_are_not_genuine_make_ask_impossible(

@@ -1,11 +1,13 @@
 """`runs`, `show`, `export`, `import`, `clear`, `gc`: what is known of threads, and what becomes of it."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from agentic_memory_bank.engines.base import Relation
+from agentic_memory_bank.nodes.memory_bank.pausing import DECISIONS
 
 from .conftest import Command, Parts
 
@@ -22,7 +24,7 @@ def merging(pairings):
 
 
 def test_runs_lists_what_is_kept_and_what_can_be_resumed(memory_bank: Command, kept: str, document: Path) -> None:
-    memory_bank("ask", "Why?", "-c", document, "--thread", "a b", "--set", "max_seconds=1e-9")
+    memory_bank("ask", "Why?", "-c", document, "--thread", "a b", "--set", "budget_seconds=1e-9")
 
     lines = memory_bank("runs").stdout.splitlines()
 
@@ -104,6 +106,14 @@ def test_a_decision_is_refused_where_none_is_waited_for(memory_bank: Command, ke
     assert "waits for no decision" in result.stderr
 
 
+def test_a_decision_that_is_none_is_wrong_usage_that_names_those_there_are(memory_bank: Command, kept: str) -> None:
+    result = memory_bank("resume", kept, "--decision", "maybe")
+
+    assert result.exit_code == 2
+    assert all(decision in result.stderr for decision in DECISIONS)
+    assert all(f"`{decision}`" in " ".join(memory_bank("resume", "--help").stdout.split()) for decision in DECISIONS)
+
+
 def test_a_memory_travels_by_export_and_import(memory_bank: Command, kept: str, tmp_path: Path) -> None:
     file = tmp_path / "memory.json"
 
@@ -126,7 +136,8 @@ def test_a_foreign_or_damaged_export_is_refused(memory_bank: Command, kept: str,
     short = tmp_path / "short.json"
     short.write_bytes(whole.read_bytes()[:200])
 
-    for file in (foreign, damaged, short, tmp_path / "missing.json", tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for file in (foreign, damaged, short, tmp_path / "missing.json", tmp_path, tmp_path / "pipe", Path("/dev/zero")):
         result = memory_bank("import", file, "--thread", "new")
         assert result.exit_code == 1, file
         assert len(result.stderr.splitlines()) == 1, file
@@ -148,6 +159,8 @@ def test_export_overwrites_exports_and_nothing_else(memory_bank: Command, kept: 
     assert [memory_bank("export", kept, file).exit_code for _ in range(2)] == [0, 0]
     assert memory_bank("export", kept, document).exit_code == 1
     assert document.read_text(encoding="utf-8") == "The chip has 433 qubits.\n"
+    os.mkfifo(pipe := document.with_name("pipe"))
+    assert memory_bank("export", kept, pipe).exit_code == 1
 
 
 def test_clear_erases_a_thread(memory_bank: Command, kept: str, home: Path) -> None:
@@ -158,7 +171,7 @@ def test_clear_erases_a_thread(memory_bank: Command, kept: str, home: Path) -> N
 
 
 def test_gc_erases_unfinished_runs_only_when_asked_to(memory_bank: Command, kept: str, document: Path) -> None:
-    memory_bank("ask", "Why?", "-c", document, "--thread", "waits", "--set", "max_seconds=1e-9")
+    memory_bank("ask", "Why?", "-c", document, "--thread", "waits", "--set", "budget_seconds=1e-9")
 
     assert memory_bank("gc").stdout == "There was nothing to erase.\n"
     assert memory_bank("gc", "--unfinished").stdout == "Erased 'waits'.\n"

@@ -457,12 +457,12 @@ def test_without_a_checkpointer_a_stall_ends_the_run_with_what_it_has() -> None:
 
 def test_a_run_that_took_its_time_pauses_and_goes_on_when_it_is_allowed_to() -> None:
     graph, config = saved()
-    limited = {"max_seconds": 0.5}
+    limited = {"budget_seconds": 0.5}
 
     graph.invoke({"question": "Why?", "documents": ["Because."]}, config, context=limited)  # type: ignore[arg-type]
     assert graph.get_state(config).interrupts[0].value["reason"] == "seconds"  # type: ignore[arg-type]
 
-    result = graph.invoke(Command(resume="continue"), config, context={"max_seconds": 100})  # type: ignore[arg-type]
+    result = graph.invoke(Command(resume="continue"), config, context={"budget_seconds": 100})  # type: ignore[arg-type]
     assert result["status"] == "completed"
 
 

@@ -4,6 +4,7 @@ import textwrap
 from pathlib import Path
 
 from agentic_memory_bank import Settings, memory_bank
+from agentic_memory_bank.state.model_table import ROLES
 
 
 def diagram() -> str:
@@ -16,17 +17,34 @@ def diagram() -> str:
     return f"```mermaid\n{mermaid}\n```"
 
 
+CELLS = ("temperature", "top_p", "window", "output", "timeout")
+
+
 def default(name: str) -> str:
     """A setting's default as it would be written in the environment."""
-    value = Settings.model_fields[name].default
-    return "" if value is None else str(value)
+    value = Settings.model_fields[name].get_default(call_default_factory=True)
+    return "" if value in (None, {}) else str(value)
+
+
+def plain_settings() -> list[str]:
+    """The settings that are no cells of the table of models."""
+    cells = {f"{role}_{cell}" for role in ROLES for cell in (*CELLS, "model")}
+    return [name for name in Settings.model_fields if name not in cells]
 
 
 def settings_table() -> str:
-    """Every setting as a row."""
+    """Every setting as a row, cells of the table of models aside."""
     rows = ["| variable | default | what it is |", "|---|---|---|"]
-    for name, field in Settings.model_fields.items():
-        rows.append(f"| `MEMORY_BANK_{name.upper()}` | {default(name) or 'none'} | {field.description} |")
+    for name in plain_settings():
+        description = Settings.model_fields[name].description
+        rows.append(f"| `MEMORY_BANK_{name.upper()}` | {default(name) or 'none'} | {description} |")
+    return "\n".join(rows)
+
+
+def model_table() -> str:
+    """The table of models with its defaults; a cell is the variable `MEMORY_BANK_<ROLE>_<COLUMN>`."""
+    rows = [f"| role | {' | '.join(CELLS)} |", "|---|---|---|---|---|---|"]
+    rows += [f"| `{role}` | {' | '.join(default(f'{role}_{cell}') for cell in CELLS)} |" for role in ROLES]
     return "\n".join(rows)
 
 
@@ -40,6 +58,9 @@ def environment() -> str:
         said = textwrap.fill(field.description or "", 118, initial_indent="# ", subsequent_indent="# ")
         parts.append(f"{said}\n# MEMORY_BANK_{name.upper()}={default(name)}")
     parts += [
+        "# Keys and addresses of models; they are read where a client is made, and are no settings.\n"
+        "# OPENAI_API_KEY=\n# OPENAI_BASE_URL=\n# DEEPSEEK_API_KEY=\n# DEEPSEEK_BASE_URL=https://api.deepseek.com\n"
+        "# MEMORY_BANK_LOCAL_BASE_URL=http://127.0.0.1:11434/v1\n# MEMORY_BANK_LOCAL_API_KEY=",
         "# Where runs live on disk. Default: agentic-memory-bank in the user's state folder, ~/.local/state.\n"
         "# MEMORY_BANK_HOME=",
         "# LangGraph's own: checkpoints then restore known types only. The command line sets it by itself.\n"
@@ -51,8 +72,8 @@ def environment() -> str:
 def write(root: Path) -> None:
     """Put the parts that are made from the code into the files, between the marks `<!-- name -->`."""
     for name, parts in {
-        "README.md": {"diagram": diagram(), "settings": settings_table()},
-        "README.zh.md": {"diagram": diagram()},
+        "README.md": {"diagram": diagram(), "settings": settings_table(), "models": model_table()},
+        "README.zh.md": {"diagram": diagram(), "models": model_table()},
     }.items():
         text = (root / name).read_text(encoding="utf-8")
         for mark, part in parts.items():

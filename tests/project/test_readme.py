@@ -10,7 +10,6 @@ from types import ModuleType
 import pytest
 from typer.main import get_command
 
-from agentic_memory_bank import Settings
 from agentic_memory_bank.cli import app
 
 ROOT = Path(__file__).parents[2]
@@ -62,9 +61,14 @@ def test_the_table_of_settings_is_that_of_the_code() -> None:
     assert rendered.settings_table() in text("README.md")
 
 
+def test_the_table_of_models_is_that_of_the_code_in_both_languages() -> None:
+    assert rendered.model_table() in text("README.md")
+    assert rendered.model_table() in text("README.zh.md")
+
+
 def test_the_chinese_table_has_the_same_settings_and_defaults() -> None:
     row = re.compile(r"^\| `MEMORY_BANK_(\w+)` \| (\S+) \|", re.MULTILINE)
-    expected = [(name.upper(), rendered.default(name) or "无") for name in Settings.model_fields]
+    expected = [(name.upper(), rendered.default(name) or "无") for name in rendered.plain_settings()]
 
     assert [found for found in row.findall(text("README.zh.md")) if found[0] != "HOME"] == expected
 

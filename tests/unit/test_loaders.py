@@ -10,6 +10,7 @@ import zlib
 from pathlib import Path
 
 import docx
+import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -473,6 +474,19 @@ def test_strings_dicts_documents_and_messages_become_documents(tmp_path: Path) -
 def test_what_is_no_document_is_named_by_type_and_place(items: object, said: str) -> None:
     with pytest.raises(InputError, match=said):
         as_documents(items)
+
+
+@pytest.mark.parametrize("metadata", [{"size": 10**5_000}, {"outer": {10**5_000: 1}}])
+def test_metadata_that_has_no_text_is_refused_by_its_key(metadata: dict[str, object]) -> None:
+    with pytest.raises(InputError, match=f"metadata '{next(iter(metadata))}' cannot be kept"):
+        as_documents(Document("x", metadata=metadata))
+
+
+def test_numbers_of_other_libraries_become_pythons_own() -> None:
+    [document] = as_documents(Document("x", metadata={"n": numpy.float64(0.5), "many": [numpy.int8(3)], "flag": True}))
+
+    assert document.metadata == {"n": 0.5, "many": [3], "flag": True, "source": "document 1"}
+    assert [type(value) for value in (document.metadata["n"], document.metadata["many"][0])] == [float, int]
 
 
 def test_a_list_that_contains_itself_is_refused() -> None:

@@ -1,0 +1,134 @@
+"""Gives every run its engine: the one passed in code, the chat models of its settings, or the offline engine."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentic_memory_bank.engines.base import Engine
+from agentic_memory_bank.state.errors import EngineError, SettingsError
+from agentic_memory_bank.state.memory_bank import Allowance, Usage
+from agentic_memory_bank.state.settings import Settings
+
+if TYPE_CHECKING:
+    from agentic_memory_bank.engines.llm.answers import AnswerStore
+    from agentic_memory_bank.engines.llm.meter import Meter
+    from agentic_memory_bank.engines.llm.models import ChatModels, GivenModels
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """The engine of one stage of one run, and what it spends."""
+
+    engine: Engine
+    meter: "Meter | None" = None
+
+    @property
+    def failures(self) -> Sequence[EngineError]:
+        """Why some questions of the stage have no answer."""
+        return getattr(self.engine, "failures", ()) if self.meter else ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunOf:
+    """The run an engine is wanted for."""
+
+    settings: Settings
+    thread: str
+    goal: str
+    """Id of the Insight Doc: what is spent is counted for this."""
+    allowance: Allowance
+    elapsed: Callable[[], float]
+    on_call: Callable[[Usage], None]
+
+
+def engine_name(settings: Settings, models: "GivenModels | None") -> str:
+    """What runs are recorded under: the models of all roles, each once; no client is made and no key needed.
+
+    Raises:
+        SettingsError: `models` is neither a chat model nor a mapping of roles to chat models.
+    """
+    if models is None and not settings.names_models:
+        return "extractive"
+    from agentic_memory_bank.engines.llm.models import names_of
+
+    return f"models {', '.join(names_of(settings, models))}"
+
+
+class AnswerPool:
+    """The answers of the tasks that were active last, in memory, or those of one task in its file."""
+
+    def __init__(self, path: Path | None = None, size: int = 16) -> None:
+        self._path = path
+        self._size = size
+        self._stores: OrderedDict[str, AnswerStore] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, thread: str) -> "AnswerStore":
+        """The answers of a thread."""
+        from agentic_memory_bank.engines.llm.answers import AnswerStore
+
+        name = "" if self._path else thread
+        with self._lock:
+            store = self._stores.pop(name, None) or AnswerStore(self._path)
+            self._stores[name] = store
+            while len(self._stores) > self._size:
+                self._stores.popitem(last=False)
+            return store
+
+    def close(self) -> None:
+        """Close the files."""
+        with self._lock:
+            for store in self._stores.values():
+                store.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """Who judges, for each run: settings may name other models than those of the run before."""
+
+    offline: Engine
+    given: Engine | None = None
+    models: "GivenModels | None" = None
+    answers: AnswerPool = field(default_factory=AnswerPool)
+
+    def check(self, settings: Settings) -> None:
+        """See that the models of a run can be asked, before anything is spent.
+
+        Raises:
+            SettingsError: A name is not known, a key is not set, or a budget of money lacks a price.
+        """
+        models = self._chat_models(settings)
+        if models is None or settings.budget_money is None:
+            return
+        if unknown := sorted({m.name for m in models.roles.values()} - set(settings.prices)):
+            raise SettingsError(f"A budget of money needs the price of {', '.join(unknown)}. Add it to `prices`.")
+
+    def of(self, run: RunOf) -> Judge:
+        """The engine of a run."""
+        models = None if run.allowance.get("ending") else self._chat_models(run.settings)
+        if models is None:
+            return Judge(self.given or self.offline)
+        from agentic_memory_bank.engines.llm import ChatEngine
+        from agentic_memory_bank.engines.llm.asking import Asker
+        from agentic_memory_bank.engines.llm.meter import Meter, limits
+
+        meter = Meter(
+            self.answers.of(run.thread),
+            run.goal,
+            limits(run.settings, run.allowance.get("extra", {})),
+            run.settings.prices,
+            run.elapsed,
+            run.on_call,
+        )
+        return Judge(ChatEngine(Asker(models, meter, run.settings), self.offline), meter)
+
+    def _chat_models(self, settings: Settings) -> "ChatModels | None":
+        """The chat models of a run, if it has any; what is never asked is never imported."""
+        if self.given is not None or (self.models is None and not settings.names_models):
+            return None
+        from agentic_memory_bank.engines.llm.models import ChatModels
+
+        return ChatModels.of(settings, self.models)

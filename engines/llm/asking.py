@@ -1,0 +1,246 @@
+"""Asks chat models the questions of a stage: at the same time, within the budget, once more where an answer failed."""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableLambda
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.constants import TAG_NOSTREAM
+from pydantic import BaseModel, ValidationError
+
+from agentic_memory_bank.engines.llm import reading
+from agentic_memory_bank.engines.llm.answers import Call
+from agentic_memory_bank.engines.llm.faults import Fault, fault_of
+from agentic_memory_bank.engines.llm.meter import Meter
+from agentic_memory_bank.engines.llm.models import ChatModels, RoleModel
+from agentic_memory_bank.engines.providers import PROVIDERS
+from agentic_memory_bank.state.errors import AnswerRejected, EngineError, ModelRefused, ModelUnavailable
+from agentic_memory_bank.state.model_table import Role
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.text import clean, estimate_tokens
+
+_Answer = TypeVar("_Answer", bound=BaseModel)
+_Error = TypeVar("_Error", bound=EngineError)
+
+FIRST_WAIT: Final = 0.5
+"""Seconds before a request is sent again, where the server names none."""
+MESSAGE_TOKENS: Final = 8
+"""What a message costs besides its words."""
+_SHOWN: Final = 4_000
+"""How many characters of an unusable answer are shown to the model again."""
+_ONE_OBJECT: Final = "Answer with one JSON object and nothing else. Its schema:"
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[_Answer]):
+    """One question to one role."""
+
+    role: Role
+    instructions: str
+    """Ours, and nothing that came from outside."""
+    prompt: str
+    """What is judged, fenced."""
+    answer: type[_Answer]
+    check: Callable[[_Answer], None] | None = None
+    """Raises `AnswerRejected` for an answer of the right shape that cannot be true."""
+
+
+@dataclass
+class Asker:
+    """Asks the questions of one stage of one run."""
+
+    models: ChatModels
+    meter: Meter
+    settings: Settings
+    sleep: Callable[[float], None] = time.sleep
+    failures: list[EngineError] = field(default_factory=list)
+    """Why some questions have no answer."""
+    refusal: ModelRefused | None = None
+    """Why nothing is asked any more."""
+
+    def ask(self, questions: Sequence[Question[_Answer]]) -> list[_Answer | None]:
+        """Ask questions of one kind at the same time, and answer in their order; None for one that failed twice.
+
+        Raises:
+            ModelRefused: A key, a name or a quota has to be mended first.
+            BudgetReachedError: The run has spent what it may; what was answered is kept.
+            EngineError: None of the questions could be answered.
+        """
+        if not questions:
+            return []
+        batch = RunnableLambda(self._answered).batch(
+            list(questions), {"max_concurrency": self.settings.max_concurrency}, return_exceptions=True
+        )
+        answers, errors = [], []
+        for found in batch:
+            if isinstance(found, (ModelUnavailable, AnswerRejected)):
+                errors.append(found)
+                answers.append(None)
+            elif isinstance(found, BaseException):
+                raise found
+            else:
+                answers.append(found)
+        if len(errors) == len(questions):
+            raise errors[0]
+        self.failures += errors
+        return answers
+
+    def _answered(self, question: Question[_Answer]) -> _Answer:
+        model = self.models.roles[question.role]
+        key = _key(question, model)
+        kept = self.meter.store.find(key)
+        if kept is not None:
+            with suppress(ValidationError, AnswerRejected):  # of an older form of this question
+                return _checked(question.answer.model_validate_json(kept), question)
+        return _Exchange(self, question, model, key).answer()
+
+
+@dataclass(frozen=True, slots=True)
+class _Rejected:
+    """An answer that cannot be used."""
+
+    why: str
+    said: str = ""
+    """What the model wrote, to be shown to it again; empty when it broke off, refused, or wrote nothing."""
+
+
+class _Exchange:
+    """The requests for one question: the first, and those after it that are still allowed."""
+
+    def __init__(self, asker: Asker, question: Question[Any], model: RoleModel, key: str) -> None:
+        self._asker, self._question, self._model, self._key = asker, question, model, key
+        self._objections: list[BaseMessage] = []
+        self._failures = 0
+
+    def answer(self) -> Any:
+        """Ask until there is an answer.
+
+        Raises:
+            EngineError: There is none to be had.
+        """
+        while True:
+            if self._asker.refusal:
+                raise self._asker.refusal
+            rung = self._model.ladder.rung
+            outcome = self._request(rung)
+            if isinstance(outcome, Fault):
+                self._consider(outcome, rung)
+            elif isinstance(outcome, _Rejected):
+                self._object(outcome, rung)
+            else:
+                return outcome
+
+    def _request(self, rung: str) -> BaseModel | Fault | _Rejected:
+        messages = self._messages(rung)
+        prompt = sum(estimate_tokens(str(m.content)) + MESSAGE_TOKENS for m in messages)
+        meter, model = self._asker.meter, self._model
+        with meter.calling(model.name, prompt, model.row.output):
+            message = self._sent(messages, rung)
+            if isinstance(message, Fault):
+                meter.note(Call(meter.run, model.row.role, model.name, rung, 0, 0))
+                return message
+            call = self._call(message, rung, prompt)
+            try:
+                answer = self._read(message)
+            except AnswerRejected as error:
+                meter.note(call)
+                return _Rejected(str(error), said(message))
+            meter.note(call, self._key, answer.model_dump_json())
+            return answer
+
+    def _messages(self, rung: str) -> list[BaseMessage]:
+        instructions = self._question.instructions
+        if self._objections or rung in ("json_mode", "prompt"):
+            schema = convert_to_openai_tool(self._question.answer)["function"]["parameters"]
+            instructions += f"\n\n{_ONE_OBJECT}\n{json.dumps(schema, ensure_ascii=False)}"
+        return [SystemMessage(instructions), HumanMessage(self._question.prompt), *self._objections]
+
+    def _sent(self, messages: list[BaseMessage], rung: str) -> AIMessage | Fault:
+        """What came back. What a client raises is looked at and dropped: it may hold keys."""
+        try:
+            return self._model.bound(rung, self._question.answer).invoke(messages, {"tags": [TAG_NOSTREAM]})
+        except Exception as error:
+            return fault_of(error, rung)
+
+    def _read(self, message: AIMessage) -> BaseModel:
+        reading.complete(message, needs_finish=self._model.is_openai)
+        return _checked(reading.read(message, self._question.answer), self._question)
+
+    def _call(self, message: AIMessage, rung: str, prompt: int) -> Call:
+        """What was spent; estimated where the server does not say."""
+        usage = message.usage_metadata
+        tokens_in = usage["input_tokens"] if usage else prompt
+        tokens_out = usage["output_tokens"] if usage else estimate_tokens(said(message))
+        return Call(self._asker.meter.run, self._model.row.role, self._model.name, rung, tokens_in, tokens_out)
+
+    def _object(self, rejected: _Rejected, rung: str) -> None:
+        """Show the model what is wrong, if it may be asked again."""
+        self._fail(AnswerRejected(f"The answer of {self._named()} cannot be used. {rejected.why}"))
+        if rejected.said:
+            if "{" not in rejected.said:
+                self._model.ladder.ignored(rung)
+            objection = f"This answer cannot be used. {rejected.why} Give it once more, whole."
+            self._objections = [AIMessage(rejected.said[:_SHOWN]), HumanMessage(objection)]
+
+    def _consider(self, fault: Fault, rung: str) -> None:
+        """Wait, if the request may be sent again."""
+        if fault.refuses and self._model.ladder.step_down(rung):
+            return
+        text = f"{self._named()} did not answer: {self._explained(fault)}"
+        if fault.is_general or fault.refuses:
+            self._asker.refusal = _final(ModelRefused(text))
+            raise self._asker.refusal
+        if fault.is_final:
+            raise _final(ModelUnavailable(text))
+        self._fail(ModelUnavailable(text))
+        wait = FIRST_WAIT * 2 ** (self._failures - 1) if fault.wait is None else fault.wait
+        if wait > self._asker.settings.longest_wait:
+            raise _final(ModelUnavailable(f"{text} It asks to be left alone for {wait:.0f} s."))
+        self._asker.sleep(wait)
+
+    def _fail(self, error: EngineError) -> None:
+        self._failures += 1
+        if self._failures > self._asker.settings.retries:
+            raise _final(error)
+
+    def _named(self) -> str:
+        return f"{self._model.name} ({self._model.row.role})"
+
+    def _explained(self, fault: Fault) -> str:
+        provider = PROVIDERS.get(self._model.name.partition(":")[0])
+        key, address = (provider.key, provider.address) if provider else ("the chat model's key", "its base URL")
+        return fault.reason.format(key=key, address=address, role=self._model.row.role.upper())
+
+
+def said(message: AIMessage) -> str:
+    """What a model wrote, as text: the arguments of a tool call, or its words."""
+    if message.tool_calls:
+        return json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)
+    if message.invalid_tool_calls:
+        return message.invalid_tool_calls[0]["args"] or ""
+    return message.text
+
+
+def _final(error: _Error) -> _Error:
+    error.is_final = True
+    return error
+
+
+def _checked(answer: _Answer, question: Question[_Answer]) -> _Answer:
+    """An answer that is storable text throughout and passes the question's own check."""
+    cleaned = question.answer.model_validate_json(clean(answer.model_dump_json()))
+    if question.check:
+        question.check(cleaned)
+    return cleaned
+
+
+def _key(question: Question[Any], model: RoleModel) -> str:
+    """Names an answer by all it depends on."""
+    parts = (model.name, model.parameters, question.instructions, question.prompt, question.answer.__qualname__)
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).hexdigest()

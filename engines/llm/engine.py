@@ -1,0 +1,484 @@
+"""The engine that asks chat models: one call per window of what is to be judged, never one per item."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from agentic_memory_bank.engines.base import (
+    Answer,
+    ClaimSpan,
+    Dispute,
+    Engine,
+    Evidence,
+    EvidenceSpan,
+    Finding,
+    Integration,
+    Link,
+    Memory,
+    MergeGroup,
+    Pairing,
+    Passage,
+    Quote,
+    Refresh,
+    Relation,
+    Situation,
+    Span,
+    Step,
+    Structured,
+    TopicSpans,
+    TopicText,
+)
+from agentic_memory_bank.engines.llm.asking import Asker, Question
+from agentic_memory_bank.engines.llm.locating import locate
+from agentic_memory_bank.engines.llm.packing import PairWindow, fields_tokens, pack, pair_windows, within
+from agentic_memory_bank.prompts import (
+    answer,
+    classify,
+    find_conflicts,
+    find_related,
+    integrate,
+    plan,
+    structure,
+    validate,
+)
+from agentic_memory_bank.prompts.judging import listed
+from agentic_memory_bank.state.errors import AnswerRejected, EngineError
+from agentic_memory_bank.state.model_table import Role
+from agentic_memory_bank.tools.text import estimate_tokens, passages, sentences
+
+UNIT_TOKENS = 160
+"""Upper size of what has a number of its own in the question of classification."""
+FULL_TEXT_TOKENS = 160
+"""A memory whose raw text is not longer is judged by it, a longer one by its summary."""
+HINT_CHARACTERS = 300
+HINTS = 40
+"""How many places of differing wording are pointed out in one call."""
+DISPUTES = 8
+"""How many disputes are decided in one call."""
+FULL_TEXTS_SHARE = 0.6
+"""Share of a window that the memories of one group may take, full texts included."""
+NEIGHBOURS_SHARE = 0.25
+KEYWORDS = 8
+"""How many keywords a memory has."""
+NEWS_SHARE = 0.5
+"""Share of the planner's window for what is new in memory."""
+TASKS_SHOWN = 30
+CONFLICTS_SHOWN = 12
+
+
+class ChatEngine:
+    """Judges with chat models. A role without a model is judged by the offline engine.
+
+    Args:
+        asker: Sends the questions.
+        offline: Judges for the roles that have no model, and points out differing wording for those that have.
+    """
+
+    def __init__(self, asker: Asker, offline: Engine) -> None:
+        self._asker = asker
+        self._offline = offline
+
+    @property
+    def name(self) -> str:
+        """The models, by which runs are recorded."""
+        return self._asker.models.name
+
+    @property
+    def failures(self) -> Sequence[EngineError]:
+        """Why some questions of this stage have no answer."""
+        return self._asker.failures
+
+    def classify(self, texts: Sequence[str], task: str) -> list[list[TopicSpans] | None]:
+        """Divide texts into topics; small texts share a window."""
+        if not self._asks("classify"):
+            return list(self._offline.classify(texts, task))
+        cut = [passages(text, UNIT_TOKENS) for text in texts]
+        windows = pack(texts, estimate_tokens, self._capacity("classify", classify.INSTRUCTIONS + task))
+        questions = [
+            Question(
+                "classify",
+                classify.INSTRUCTIONS,
+                classify.render(task, [[texts[i][s:e] for s, e in cut[i]] for i in window]),
+                classify.Topics,
+            )
+            for window in windows
+        ]
+        found: list[list[TopicSpans] | None] = [None] * len(texts)
+        for window, said in zip(windows, self._asker.ask(questions), strict=True):
+            if said is not None:
+                for position, topics in zip(window, _topics(said, [cut[i] for i in window]), strict=True):
+                    found[position] = topics
+        return found
+
+    def structure(self, topics: Sequence[TopicText]) -> list[Structured | None]:
+        """Summarise topics, as many in a call as fit."""
+        if not self._asks("structure"):
+            return list(self._offline.structure(topics))
+        capacity = self._capacity("structure", structure.INSTRUCTIONS)
+        windows = pack(topics, lambda topic: estimate_tokens(topic.text + topic.context), capacity)
+        questions = [
+            Question(
+                "structure",
+                structure.INSTRUCTIONS,
+                structure.render([(topics[i].text, topics[i].context, topics[i].keywords) for i in window]),
+                structure.Memories,
+                _names_all("memories", len(window)),
+            )
+            for window in windows
+        ]
+        found: list[Structured | None] = [None] * len(topics)
+        for window, said in zip(windows, self._asker.ask(questions), strict=True):
+            for memory in said.memories if said else ():
+                if 1 <= memory.id <= len(window) and memory.summary.strip():
+                    keywords = _keywords(memory.keywords)
+                    found[window[memory.id - 1]] = Structured(memory.summary.strip(), memory.context.strip(), keywords)
+        return found
+
+    def find_conflicts(self, pairings: Sequence[Pairing]) -> list[Relation]:
+        """Judge all pairs, each memory shown once in a window; rules point out where the raw texts differ."""
+        hints = self._offline.find_conflicts(pairings)
+        if not self._asks("analyze"):
+            return hints
+        differing = {(r.fresh, r.existing): r for r in hints if r.relation == "conflict" and r.claims}
+        windows = self._pair_windows(pairings, find_conflicts.INSTRUCTIONS)
+        questions = [
+            Question(
+                "analyze",
+                find_conflicts.INSTRUCTIONS,
+                find_conflicts.render(_shown(w), w.numbered_pairs(), _points(w, differing)),
+                find_conflicts.Findings,
+            )
+            for w in windows
+        ]
+        relations: list[Relation] = []
+        for window, said in zip(windows, self._asker.ask(questions), strict=True):
+            if said is None:
+                relations += [Relation(a, b, "unjudged") for a, others in window.pairs.items() for b in others]
+            for finding in said.findings if said else ():
+                if relation := _relation(finding, window, differing):
+                    relations.append(relation)
+        return relations
+
+    def find_related(self, pairings: Sequence[Pairing]) -> list[Link]:
+        """Draw edges between what belongs together."""
+        if not self._asks("analyze"):
+            return self._offline.find_related(pairings)
+        windows = self._pair_windows(pairings, find_related.INSTRUCTIONS)
+        questions = [
+            Question(
+                "analyze",
+                find_related.INSTRUCTIONS,
+                find_related.render(_shown(w), w.numbered_pairs()),
+                find_related.Relations,
+            )
+            for w in windows
+        ]
+        links: list[Link] = []
+        for window, said in zip(windows, self._asker.ask(questions), strict=True):
+            for relation in said.related if said else ():
+                if named := window.named(relation.new, relation.other):
+                    links.append(_link(relation, named, window))
+        return links
+
+    def integrate(self, groups: Sequence[MergeGroup]) -> list[Integration | None]:
+        """Make one memory of each group, several groups in a call where they fit."""
+        if not self._asks("integrate"):
+            return list(self._offline.integrate(groups))
+        capacity = self._capacity("integrate", integrate.INSTRUCTIONS)
+        rendered = [_group(group, capacity) for group in groups]
+        windows = pack(rendered, estimate_tokens, capacity)
+        questions = [
+            Question(
+                "integrate",
+                integrate.INSTRUCTIONS,
+                integrate.join([rendered[i] for i in window]),
+                integrate.Integrations,
+                _names_all("merged", len(window)),
+            )
+            for window in windows
+        ]
+        found: list[Integration | None] = [None] * len(groups)
+        for window, said in zip(windows, self._asker.ask(questions), strict=True):
+            for merged in said.merged if said else ():
+                if 1 <= merged.group <= len(window) and merged.summary.strip():
+                    position = window[merged.group - 1]
+                    found[position] = _integration(merged, groups[position])
+        return found
+
+    def plan(self, situation: Situation) -> Step | None:
+        """Name the next step."""
+        if not self._asks("plan"):
+            return self._offline.plan(situation)
+        doc = situation.insight_doc
+        capacity = int(self._capacity("plan", plan.INSTRUCTIONS + doc["goal"]) * NEWS_SHARE)
+        news = within([_fields(m) for m in reversed(situation.fresh)], fields_tokens, capacity)
+        done = [f"{t['kind']}, {t['status']}: {t['description']} {t['learned']}" for t in doc.get("completed", [])]
+        conflicts = [
+            f"{conflict['status']}: {contradiction['reason']} {contradiction.get('explanation', '')}"
+            for conflict in situation.conflicts[-CONFLICTS_SHOWN:]
+            for contradiction in conflict["contradictions"][:1]
+        ]
+        prompt = plan.render(doc["goal"], situation.kinds, done[-TASKS_SHOWN:], news, conflicts)
+        question = Question("plan", plan.INSTRUCTIONS, prompt, plan.Plan, _can_be_done(situation.kinds))
+        (said,) = self._asker.ask([question])
+        if said is None or said.is_done:
+            return None
+        return Step(next(kind for kind in situation.kinds if kind == said.kind), said.description.strip())
+
+    def validate(self, disputes: Sequence[Dispute]) -> list[Finding | None]:
+        """Decide disputes by their evidence, several in a call where they share it."""
+        if not self._asks("react"):
+            return list(self._offline.validate(disputes))
+        capacity = self._capacity("react", validate.INSTRUCTIONS)
+        together: dict[tuple[Evidence, ...], list[int]] = {}
+        for position, dispute in enumerate(disputes):
+            together.setdefault(dispute.evidence, []).append(position)
+        windows = [
+            (positions[start : start + DISPUTES], within(evidence, lambda e: estimate_tokens(e.text), capacity))
+            for evidence, positions in together.items()
+            for start in range(0, len(positions), DISPUTES)
+        ]
+        questions = [
+            Question(
+                "react",
+                validate.INSTRUCTIONS,
+                validate.render(
+                    [disputes[i].quotes for i in positions],
+                    [(e.source, e.date or f"recorded {e.created_at}", e.text) for e in evidence],
+                ),
+                validate.Verdicts,
+                _names_all("verdicts", len(positions)),
+            )
+            for positions, evidence in windows
+        ]
+        found: list[Finding | None] = [None] * len(disputes)
+        for (positions, evidence), said in zip(windows, self._asker.ask(questions), strict=True):
+            for verdict in said.verdicts if said else ():
+                if 1 <= verdict.dispute <= len(positions):
+                    position = positions[verdict.dispute - 1]
+                    found[position] = _finding(verdict, disputes[position], evidence)
+        return found
+
+    def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
+        """Answer from passages; what is quoted stands in them."""
+        if not self._asks("react"):
+            return self._offline.answer(question, passages)
+        capacity = self._capacity("react", answer.INSTRUCTIONS + question)
+        shown = within(passages, lambda passage: estimate_tokens(passage.text), capacity)
+        refuted = [passage.text[start:end] for passage in shown for start, end in passage.refuted]
+        prompt = answer.render(question, [passage.text for passage in shown], refuted)
+        asked = Question("react", answer.INSTRUCTIONS, prompt, answer.Answer, _rests_on(shown))
+        (said,) = self._asker.ask([asked])
+        if said is None or not said.is_found:
+            return Answer("", (), "Memory holds nothing that answers the question.")
+        return Answer(said.answer.strip(), tuple(_quotes(said, shown)), _opening(said.answer))
+
+    def _asks(self, role: Role) -> bool:
+        return role in self._asker.models.roles
+
+    def _capacity(self, role: Role, instructions: str) -> int:
+        """Tokens of a window that are left for what is judged."""
+        row = self._asker.models.roles[role].row
+        return max(1, int(row.window * self._asker.settings.window_ratio) - estimate_tokens(instructions))
+
+    def _pair_windows(self, pairings: Sequence[Pairing], instructions: str) -> list[PairWindow]:
+        capacity = self._capacity("analyze", instructions)
+        return pair_windows(pairings, lambda memory: fields_tokens(_fields(memory)), capacity)
+
+
+def _names_all(field: str, count: int) -> Callable[[object], None]:
+    """A check that an answer has an item for each of so many."""
+
+    def check(said: object) -> None:
+        given = len(getattr(said, field))
+        if given < count:
+            raise AnswerRejected(f"{count} were asked for under {field}, and {given} given.")
+
+    return check
+
+
+def _can_be_done(kinds: Sequence[str]) -> Callable[[plan.Plan], None]:
+    """A check that a plan names a step somebody can carry out."""
+
+    def check(said: plan.Plan) -> None:
+        if not said.is_done and (said.kind not in kinds or not said.description.strip()):
+            raise AnswerRejected(f"The step needs a description and one of the kinds {listed(kinds)}.")
+
+    return check
+
+
+def _rests_on(shown: Sequence[Passage]) -> Callable[[answer.Answer], None]:
+    """A check that an answer rests on words that stand in the passages."""
+
+    def check(said: answer.Answer) -> None:
+        if said.is_found and not (said.answer.strip() and _quotes(said, shown)):
+            raise AnswerRejected("An answer needs quotes, copied exactly from the passages by their numbers.")
+
+    return check
+
+
+def _topics(said: classify.Topics, cut: Sequence[Sequence[Span]]) -> list[list[TopicSpans]]:
+    """The topics of each text of a window; a topic that reaches over several texts is one in each of them."""
+    found: list[list[TopicSpans]] = [[] for _ in cut]
+    for topic in _few(said.topics):
+        before = 0
+        for own, spans in zip(found, cut, strict=True):
+            numbers = {n - before for r in topic.paragraphs for n in range(max(r.first, before + 1), r.last + 1)}
+            chosen = tuple(spans[n - 1] for n in sorted(numbers) if 1 <= n <= len(spans))
+            if chosen:
+                own.append(TopicSpans(chosen, topic.context.strip(), _keywords(topic.keywords)))
+            before += len(spans)
+    return found
+
+
+def _few(topics: Sequence[classify.Topic]) -> list[classify.Topic]:
+    """The topics, with those that follow each other joined where there are more than can be judged in one call each."""
+    joined: list[classify.Topic] = []
+    share = -(-len(topics) // classify.MOST_TOPICS)
+    for position, topic in enumerate(topics):
+        if position % share == 0:
+            joined.append(topic)
+        else:
+            joined[-1] = classify.Topic(
+                paragraphs=[*joined[-1].paragraphs, *topic.paragraphs],
+                context=joined[-1].context,
+                keywords=[*joined[-1].keywords, *topic.keywords],
+            )
+    return joined
+
+
+def _keywords(said: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word.strip() for word in said if word.strip()))[:KEYWORDS]
+
+
+def _fields(memory: Memory) -> dict[str, str]:
+    """A memory as a judge is shown it: by its raw text where that is short, otherwise by its summary."""
+    is_short = estimate_tokens(memory.text) <= max(FULL_TEXT_TOKENS, estimate_tokens(memory.summary))
+    return {
+        "context": memory.context,
+        "keywords": listed(memory.keywords),
+        "text" if is_short else "summary": memory.text if is_short else memory.summary,
+        "from": f"{listed(memory.sources)}, recorded {memory.created_at}",
+    }
+
+
+def _shown(window: PairWindow) -> dict[int, dict[str, str]]:
+    return {number: _fields(window.memories[memory_id]) for memory_id, number in window.numbers.items()}
+
+
+def _points(window: PairWindow, differing: Mapping[tuple[str, str], Relation]) -> list[tuple[int, int, str, str]]:
+    """Where rules see the raw texts of a pair differ, word for word."""
+    points: list[tuple[int, int, str, str]] = []
+    for new, others in window.pairs.items():
+        for other in others:
+            hint = differing.get((new, other))
+            if hint and hint.claims and len(points) < HINTS:
+                texts = [window.memories[i].text for i in (new, other)]
+                words = [t[c.span[0] : c.span[1]][:HINT_CHARACTERS] for t, c in zip(texts, hint.claims, strict=True)]
+                points.append((window.numbers[new], window.numbers[other], words[0].strip(), words[1].strip()))
+    return points
+
+
+def _relation(
+    said: find_conflicts.Finding, window: PairWindow, differing: Mapping[tuple[str, str], Relation]
+) -> Relation | None:
+    """What was found of a pair; what names no pair, or no relation, is dropped."""
+    named = window.named(said.new, said.other)
+    relation = said.relation.strip().casefold()
+    if named is None or relation not in ("conflict", "merge"):
+        return None
+    hint = differing.get(named)
+    if relation == "merge":
+        return None if hint else Relation(*named, "merge", reason=said.reason)  # rules see them differ: they stay apart
+    is_swapped = window.numbers[named[0]] != said.new
+    quoted = (said.other_claim, said.new_claim) if is_swapped else (said.new_claim, said.other_claim)
+    claims = _claims([window.memories[i] for i in named], quoted) or (hint.claims if hint else None)
+    return Relation(*named, "conflict", said.kind.strip() or "other", said.reason.strip(), claims)
+
+
+def _claims(ends: Sequence[Memory], quoted: Sequence[str]) -> tuple[ClaimSpan, ClaimSpan] | None:
+    """The claims, where both stand in the raw texts."""
+    spans = [locate(words, memory.text) for memory, words in zip(ends, quoted, strict=True)]
+    if spans[0] is None or spans[1] is None:
+        return None
+    return ClaimSpan(quoted[0].strip(), spans[0]), ClaimSpan(quoted[1].strip(), spans[1])
+
+
+def _link(said: find_related.Relation, named: tuple[str, str], window: PairWindow) -> Link:
+    updates = {window.numbers[i]: (i, window.memories[i]) for i in named}
+    given = {
+        said.new: (said.new_context, said.new_keywords),
+        said.other: (said.other_context, said.other_keywords),
+    }
+    refreshed = {
+        memory_id: Refresh(context.strip() or memory.context, _keywords(keywords) or memory.keywords)
+        for number, (memory_id, memory) in updates.items()
+        for context, keywords in [given[number]]
+        if context.strip() or _keywords(keywords)
+    }
+    return Link(*named, refreshed)
+
+
+def _group(group: MergeGroup, capacity: int) -> str:
+    """A group as a judge is shown it: with the full texts where they fit a share of the window, else the summaries."""
+    texts = sum(estimate_tokens(memory.text) for memory in group.memories)
+    fits = texts <= capacity * FULL_TEXTS_SHARE
+    told = within(
+        [_fields(m) | ({"summary": m.summary, "text": m.text} if fits else {}) for m in group.memories],
+        fields_tokens,
+        int(capacity * FULL_TEXTS_SHARE),
+    )
+    neighbours = within([_outline(m) for m in group.neighbours], fields_tokens, int(capacity * NEIGHBOURS_SHARE))
+    by_id = {m.id: m for m in group.memories}
+    refuted = [by_id[i].text[s:e] for i, (s, e) in group.refuted if i in by_id]
+    return integrate.render(told, neighbours, group.cause, refuted, group.statements)
+
+
+def _outline(memory: Memory) -> dict[str, str]:
+    return {"context": memory.context, "keywords": listed(memory.keywords)}
+
+
+def _integration(said: integrate.Merged, group: MergeGroup) -> Integration:
+    neighbours = {
+        group.neighbours[new.id - 1].id: Refresh(new.context.strip(), _keywords(new.keywords))
+        for new in said.neighbours
+        if 1 <= new.id <= len(group.neighbours) and new.context.strip()
+    }
+    return Integration(
+        said.summary.strip(), said.context.strip(), _keywords(said.keywords), said.description.strip(), neighbours
+    )
+
+
+def _finding(said: validate.Verdict, dispute: Dispute, evidence: Sequence[Evidence]) -> Finding:
+    outcome = said.outcome.strip().casefold()
+    holds = outcome == "holds" and 1 <= said.claim <= len(dispute.quotes)
+    spans = [evidence[n - 1] for n in dict.fromkeys(said.evidence) if 1 <= n <= len(evidence)]
+    known = outcome in ("integrate", "neither") and bool(said.statement.strip())
+    return Finding(
+        outcome="holds"
+        if holds
+        else "integrate"
+        if known and outcome == "integrate"
+        else "neither"
+        if known
+        else "inconclusive",
+        winner=said.claim - 1 if holds else None,
+        statement=said.statement.strip() if known else "",
+        explanation=said.explanation.strip(),
+        evidence=tuple(EvidenceSpan(e.entry, (e.start, e.start + len(e.text))) for e in spans),
+    )
+
+
+def _quotes(said: answer.Answer, shown: Sequence[Passage]) -> list[Quote]:
+    """The quotes that stand in their passages, and touch nothing that was refuted."""
+    found: list[Quote] = []
+    for quote in said.quotes:
+        if 1 <= quote.passage <= len(shown):
+            passage = shown[quote.passage - 1]
+            span = locate(quote.words, passage.text)
+            if span and not any(span[0] < end and start < span[1] for start, end in passage.refuted):
+                found.append(Quote(quote.passage - 1, span))
+    return list(dict.fromkeys(found))
+
+
+def _opening(text: str) -> str:
+    """One or two sentences, for the Insight Doc."""
+    return "".join(text[start:end] for start, end in sentences(text)[:2]).strip()

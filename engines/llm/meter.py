@@ -1,0 +1,158 @@
+"""Counts what a run spends on models, and stops it before it spends more than it may."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agentic_memory_bank.engines.llm.answers import AnswerStore, Call
+from agentic_memory_bank.state.errors import BudgetReachedError, SettingsError
+from agentic_memory_bank.state.memory_bank import Usage
+from agentic_memory_bank.state.settings import Settings
+
+Resource = Literal["calls", "tokens", "money", "seconds"]
+RESOURCES: tuple[Resource, ...] = ("calls", "tokens", "money", "seconds")
+
+Prices = Mapping[str, tuple[float, float]]
+Limits = dict[Resource, float]
+
+
+def limits(settings: Settings, extra: Mapping[str, float]) -> Limits:
+    """What a run may spend in all: the budgets of its settings, and what was granted since."""
+    allowed: Limits = {}
+    for resource in RESOURCES:
+        budget = getattr(settings, f"budget_{resource}")
+        if budget is not None:
+            allowed[resource] = budget + extra.get(resource, 0.0)
+    return allowed
+
+
+@dataclass(slots=True)
+class _Load:
+    """What is spent, or in flight."""
+
+    calls: int = 0
+    tokens: int = 0
+    money: float = 0.0
+
+    def add(self, other: "_Load", sign: int = 1) -> None:
+        self.calls += sign * other.calls
+        self.tokens += sign * other.tokens
+        self.money += sign * other.money
+
+
+@dataclass
+class Meter:
+    """What one run has spent, from the answers it has paid for, so that nothing is forgotten when it is killed."""
+
+    store: AnswerStore
+    run: str
+    limits: Limits = field(default_factory=dict)
+    prices: Prices = field(default_factory=dict)
+    elapsed: Callable[[], float] = lambda: 0.0
+    """Seconds since the run began, or was last allowed to go on."""
+    on_call: Callable[[Usage], None] | None = None
+    """Told of the usage after each call, from the thread that made it."""
+
+    def __post_init__(self) -> None:
+        self._spent, self._flying = _Load(), _Load()
+        self._changed = threading.Condition()
+        for call, count in self.store.calls(self.run):
+            self._spent.add(_Load(count, call.input_tokens + call.output_tokens, self._cost(call) or 0.0))
+
+    @contextmanager
+    def calling(self, model: str, prompt: int, answer: int) -> Iterator[None]:
+        """Hold back the most that a call may cost while it is made; near a limit, calls wait for each other.
+
+        So a budget is passed by one call at most, however many are made at the same time.
+
+        Args:
+            model: Name in the table of prices.
+            prompt: Estimated tokens of the prompt.
+            answer: Longest answer, in tokens.
+
+        Raises:
+            BudgetReachedError: Nothing is left.
+            SettingsError: Money is limited, and the price of the model is not known.
+        """
+        price = self.prices.get(model)
+        if price is None and "money" in self.limits:
+            raise SettingsError(f"A budget of money needs the price of '{model}'. Add it to `prices`.")
+        most = _Load(1, prompt + answer, _money(price or (0.0, 0.0), prompt, answer))
+        with self._changed:
+            while not self._fits(most):
+                self._changed.wait()
+            self._flying.add(most)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._flying.add(most, -1)
+                self._changed.notify_all()
+
+    def note(self, call: Call, key: str | None = None, answer: str | None = None) -> None:
+        """Count a call that was made, and keep its answer if it has one."""
+        with self._changed:
+            self.store.note(call, key, answer)
+            self._spent.add(_Load(1, call.input_tokens + call.output_tokens, self._cost(call) or 0.0))
+        if self.on_call:
+            self.on_call(self.usage())
+
+    def check(self) -> None:
+        """See that something is left.
+
+        Raises:
+            BudgetReachedError: Nothing is.
+        """
+        with self._changed:
+            if reached := self._reached():
+                raise BudgetReachedError(reached, self.limits[reached])
+
+    def usage(self) -> Usage:
+        """What was spent so far, by role; what has no known price costs None."""
+        total: Usage = {"calls": 0, "input_tokens": 0, "output_tokens": 0, "cost": 0.0, "roles": {}}
+        for call, count in self.store.calls(self.run):
+            _count(total, call, count, self._cost(call))
+        return total
+
+    def _fits(self, most: _Load) -> bool:
+        """Whether a call may be made now; alone, it may be as long as anything is left."""
+        if reached := self._reached():
+            raise BudgetReachedError(reached, self.limits[reached])
+        if not self._flying.calls:
+            return True
+        return all(
+            getattr(self._spent, name) + getattr(self._flying, name) + getattr(most, name) <= self.limits[name]
+            for name in self.limits
+            if name != "seconds"
+        )
+
+    def _reached(self) -> Resource | None:
+        for name, limit in self.limits.items():
+            spent = self.elapsed() if name == "seconds" else getattr(self._spent, name)
+            if spent >= limit:
+                return name
+        return None
+
+    def _cost(self, call: Call) -> float | None:
+        price = self.prices.get(call.model)
+        return None if price is None else _money(price, call.input_tokens, call.output_tokens)
+
+
+def _money(price: tuple[float, float], tokens_in: int, tokens_out: int) -> float:
+    return (price[0] * tokens_in + price[1] * tokens_out) / 1_000_000
+
+
+def _count(total: Usage, call: Call, count: int, cost: float | None) -> None:
+    roles = total.setdefault("roles", {})
+    role = roles.setdefault(
+        call.role, {"model": call.model, "calls": 0, "input_tokens": 0, "output_tokens": 0, "served_by": {}}
+    )
+    for counted in (total, role):
+        counted["calls"] += count
+        counted["input_tokens"] += call.input_tokens
+        counted["output_tokens"] += call.output_tokens
+    role["served_by"][call.rung] = role["served_by"].get(call.rung, 0) + count
+    so_far = total.get("cost")
+    total["cost"] = None if so_far is None or cost is None else so_far + cost

@@ -1,0 +1,175 @@
+"""The chat models of a run, one per role, and the form of structured output that each of them takes."""
+
+import hashlib
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Self, cast
+
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import Runnable
+from langchain_core.utils.function_calling import convert_to_openai_function, convert_to_openai_tool
+from pydantic import BaseModel
+
+from agentic_memory_bank.engines.providers import chat_model, provider_of
+from agentic_memory_bank.state.errors import SettingsError
+from agentic_memory_bank.state.model_table import ROLES, Role, RoleSettings
+from agentic_memory_bank.state.settings import Settings
+
+GivenModels = BaseChatModel | Mapping[str, BaseChatModel]
+"""A chat model for all roles, or one for each of some roles; its own parameters hold, not those of the table."""
+
+IGNORED_TWICE: Final = 2
+_ALL: Final = ("json_schema", "function_calling", "json_mode", "prompt")
+_RUNGS: Final = {"openai": _ALL, "local": _ALL, "deepseek": ("function_calling", "json_mode", "prompt")}
+
+
+class Ladder:
+    """The forms of structured output that a server may take, the best first; what it refused is not tried again."""
+
+    def __init__(self, rungs: Sequence[str]) -> None:
+        self._rungs = list(rungs)
+        self._ignored = 0
+        self._lock = threading.Lock()
+
+    @property
+    def rung(self) -> str:
+        """The form to use now."""
+        return self._rungs[0]
+
+    def step_down(self, refused: str) -> bool:
+        """Give up a form; False when there is none below it."""
+        with self._lock:
+            if self._rungs[0] == refused and len(self._rungs) > 1:
+                self._rungs.pop(0)
+            return self._rungs[0] != refused
+
+    def ignored(self, rung: str) -> None:
+        """Note that a form was taken and not kept to; the second time it is given up."""
+        with self._lock:
+            self._ignored += 1
+            is_habit = self._ignored >= IGNORED_TWICE
+        if is_habit:
+            self._ignored = 0
+            self.step_down(rung)
+
+
+@dataclass(frozen=True, slots=True)
+class RoleModel:
+    """The model of one role."""
+
+    row: RoleSettings
+    name: str
+    """As in the table of models and prices, or the name of the class and model that was passed in code."""
+    client: BaseChatModel
+    ladder: Ladder
+    parameters: str
+    """What else an answer depends on; part of the key under which it is kept."""
+    is_openai: bool
+    """Whether the client always says why an answer ended."""
+
+    def bound(self, rung: str, answer: type[BaseModel]) -> Runnable[LanguageModelInput, AIMessage]:
+        """The client, asked to answer in one form."""
+        if rung == "json_schema":
+            schema = convert_to_openai_function(answer, strict=True)
+            form = {"name": schema["name"], "strict": True, "schema": schema["parameters"]}
+            return self.client.bind(response_format={"type": "json_schema", "json_schema": form})
+        if rung == "function_calling":
+            tool = convert_to_openai_tool(answer)
+            return self.client.bind_tools([tool], tool_choice=tool["function"]["name"])
+        if rung == "json_mode":
+            return self.client.bind(response_format={"type": "json_object"})
+        return cast("Runnable[LanguageModelInput, AIMessage]", self.client)
+
+
+_LADDERS: dict[str, Ladder] = {}
+
+
+@dataclass(frozen=True)
+class ChatModels:
+    """The chat models of a run. A role without one is judged by the offline engine."""
+
+    roles: Mapping[Role, RoleModel] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, settings: Settings, given: GivenModels | None = None) -> Self:
+        """The models that were passed in code, and for the other roles those that the settings name.
+
+        Raises:
+            SettingsError: A name is not known, or its key is not set.
+        """
+        passed = _by_role(given)
+        found: dict[Role, RoleModel] = {}
+        for role in ROLES:
+            row = settings.role(role)
+            if role in passed:
+                found[role] = _passed(row, passed[role])
+            elif row.model:
+                found[role] = _named(row, row.model)
+        return cls(found)
+
+    @property
+    def name(self) -> str:
+        """What runs are recorded under: the models, each once, in the order of the roles."""
+        return f"models {', '.join(dict.fromkeys(model.name for model in self.roles.values()))}"
+
+
+def names_of(settings: Settings, given: GivenModels | None) -> list[str]:
+    """The names of the models of all roles, each once."""
+    passed = _by_role(given)
+    names = [_name_of(passed[role]) if role in passed else settings.role(role).model for role in ROLES]
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def _by_role(given: GivenModels | None) -> dict[Role, BaseChatModel]:
+    if given is None:
+        return {}
+    if isinstance(given, BaseChatModel):
+        return dict.fromkeys(ROLES, given)
+    if not isinstance(given, Mapping) or not all(isinstance(model, BaseChatModel) for model in given.values()):
+        raise SettingsError("Pass a LangChain chat model, or a mapping of roles to chat models, as `models`.")
+    if unknown := sorted(set(given) - set(ROLES)):
+        raise SettingsError(f"There is no role {', '.join(unknown)}. The roles are {', '.join(ROLES)}.")
+    return {cast("Role", role): model for role, model in given.items()}
+
+
+def _named(row: RoleSettings, name: str) -> RoleModel:
+    client = chat_model(row)
+    provider, _ = provider_of(name)
+    address = str(getattr(client, "openai_api_base", "") or "")
+    ladder = _ladder(f"{name}\n{address}", _RUNGS[provider.name])
+    parameters = f"{_hash(address)} {row.temperature} {row.top_p} {row.output}"
+    return RoleModel(row, name, client, ladder, parameters, is_openai=True)
+
+
+def _passed(row: RoleSettings, client: BaseChatModel) -> RoleModel:
+    from langchain_openai.chat_models.base import BaseChatOpenAI
+
+    is_openai = isinstance(client, BaseChatOpenAI)
+    rungs = _ALL if is_openai else _ALL[1:2] * _takes_tools(client) + _ALL[-1:]
+    return RoleModel(
+        row, _name_of(client), client, _ladder(f"{id(client)}", rungs), _hash(_parameters(client)), is_openai
+    )
+
+
+def _takes_tools(client: BaseChatModel) -> bool:
+    return type(client).bind_tools is not BaseChatModel.bind_tools
+
+
+def _name_of(client: BaseChatModel) -> str:
+    model = getattr(client, "model_name", None) or getattr(client, "model", None)
+    return f"{type(client).__name__}:{model}" if isinstance(model, str) else type(client).__name__
+
+
+def _parameters(client: BaseChatModel) -> str:
+    """All that a client says of itself; its keys are secrets, which do not print."""
+    return client.model_dump_json(exclude={"callbacks", "cache"}, fallback=str)
+
+
+def _ladder(key: str, rungs: Sequence[str]) -> Ladder:
+    return _LADDERS.setdefault(_hash(key), Ladder(rungs))
+
+
+def _hash(value: object) -> str:
+    return hashlib.sha256(str(value).encode("utf-8", "surrogatepass")).hexdigest()[:16]

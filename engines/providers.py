@@ -1,0 +1,73 @@
+"""Chat models by name: `openai:NAME`, `deepseek:NAME`, or `local:NAME` for any server that speaks OpenAI's protocol."""
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from agentic_memory_bank.state.errors import SettingsError
+from agentic_memory_bank.state.model_table import RoleSettings
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """Where a provider is reached, and which variables say so. Keys and addresses never become settings."""
+
+    name: str
+    key: str
+    """Variable that holds the key."""
+    address: str
+    """Variable that holds the base URL."""
+    default_address: str | None
+    needs_key: bool = True
+
+
+PROVIDERS: Final = {
+    provider.name: provider
+    for provider in (
+        Provider("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", None),
+        Provider("deepseek", "DEEPSEEK_API_KEY", "DEEPSEEK_BASE_URL", "https://api.deepseek.com"),
+        Provider(
+            "local", "MEMORY_BANK_LOCAL_API_KEY", "MEMORY_BANK_LOCAL_BASE_URL", "http://127.0.0.1:11434/v1", False
+        ),
+    )
+}
+
+
+def provider_of(model: str) -> tuple[Provider, str]:
+    """The provider and the provider's own name of a model.
+
+    Raises:
+        SettingsError: The name is not `provider:name`, or nothing is known of the provider.
+    """
+    name, colon, rest = model.partition(":")
+    if not colon or not rest.strip() or name not in PROVIDERS:
+        known = ", ".join(f"{provider}:NAME" for provider in PROVIDERS)
+        raise SettingsError(
+            f"The model '{model}' is not known. Name it as one of {known}, or pass a chat model in code."
+        )
+    return PROVIDERS[name], rest.strip()
+
+
+def missing_key(model: str) -> str | None:
+    """The variable that has to be set for this model and is not."""
+    provider, _ = provider_of(model)
+    return provider.key if provider.needs_key and not os.environ.get(provider.key) else None
+
+
+def chat_model(row: RoleSettings) -> "BaseChatModel":
+    """The client of a role: no retries of its own, every answer within the timeout, key and address of this moment.
+
+    Raises:
+        SettingsError: The role names no model, an unknown one, or one whose key is not set.
+    """
+    if row.model is None:
+        raise SettingsError(f"The role {row.role} names no model. Set MEMORY_BANK_MODEL=openai:NAME.")
+    provider, _ = provider_of(row.model)
+    if variable := missing_key(row.model):
+        raise SettingsError(f"The model '{row.model}' needs a key. Set the variable {variable}.")
+    from agentic_memory_bank.engines.openai_client import openai_client  # costs a second, and only those who ask pay
+
+    return openai_client(row, os.environ.get(provider.key) or "none", os.environ.get(provider.address))

@@ -1,0 +1,39 @@
+"""What is the answer, and which words say so? Asked by the step that answers from memory."""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, Field
+
+from agentic_memory_bank.prompts.fence import escape, fence
+from agentic_memory_bank.prompts.judging import instructions, numbered
+
+INSTRUCTIONS = instructions(
+    """
+You answer a question from numbered passages and from nothing else. The answer is as short as the question allows, in
+the language of the question. Every statement rests on a quote: words copied exactly from a passage, long enough to be
+understood. Where passages disagree, say so and quote both. Where they do not hold the answer, say that it was not
+found, and give no answer and no quotes.
+"""
+)
+
+
+class Quote(BaseModel):
+    """Words of a passage."""
+
+    passage: int = Field(description="Number of the passage.")
+    words: str = Field(description="The words, copied exactly.")
+
+
+class Answer(BaseModel):
+    """The answer with what it rests on."""
+
+    is_found: bool = Field(description="Whether the passages hold an answer.")
+    answer: str = Field(description="The answer; empty when there is none.")
+    quotes: list[Quote] = Field(description="What it rests on; empty when there is no answer.")
+
+
+def render(question: str, passages: Sequence[str], refuted: Sequence[str] = ()) -> str:
+    """Write the question; what a validation found wrong is named, so that it is not used."""
+    shown = numbered("passage", passages)
+    wrong = "\n".join(f"<refuted>{escape(words)}</refuted>" for words in refuted)
+    return "\n\n".join(part for part in (fence("question", question), shown, wrong) if part)

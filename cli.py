@@ -3,12 +3,13 @@
 import inspect
 import json
 import logging
+import math
 import os
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from dataclasses import asdict
 from functools import partial, wraps
 from itertools import groupby
@@ -43,6 +44,8 @@ ENVIRONMENT = {
 """Nothing is sent home and no library draws on the terminal, unless the user has set otherwise."""
 
 FAILED, NOT_FOUND, WAITING = 1, 3, 4
+_RESOURCES = {"calls": int, "tokens": int, "money": float, "seconds": float}
+"""What `--budget` limits, and how it is counted."""
 _LOOK_SECONDS = 0.4
 _SKIPPED_SHOWN = 5
 
@@ -128,9 +131,49 @@ def _public_name(error: MemoryBankError) -> str:
     return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == MemoryBankError.__module__)
 
 
-def _print(lines: Iterable[str]) -> None:
+def _print(lines: Iterable[str], *, err: bool = False) -> None:
     for line in lines:
-        typer.echo(line)
+        typer.echo(line, err=err)
+
+
+def _budgets(given: Iterable[str] | None) -> dict[str, float]:
+    """Budgets by the name of their setting, from what `--budget` was given.
+
+    Raises:
+        typer.BadParameter: One is none.
+    """
+    return dict(map(_budget, given or ()))
+
+
+def _budget(given: str) -> tuple[str, float]:
+    resource, equals, limit = given.rpartition("=")
+    resource = resource if equals else "money"
+    try:
+        amount = _RESOURCES[resource](limit)
+        if 0 < float(amount) < math.inf:
+            return f"budget_{resource}", amount
+    except (KeyError, ValueError, OverflowError):
+        pass
+    known = ", ".join(f"{name}={'N' if kind is int else 'X'}" for name, kind in _RESOURCES.items())
+    raise typer.BadParameter(f"{given!r} is no budget. Write {known}, or X for money: N is whole, both are over 0.")
+
+
+def _known_budgets(given: list[str] | None) -> list[str] | None:
+    """Refuse a budget that is none, as wrong usage."""
+    _budgets(given)
+    return given
+
+
+Budgets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--budget",
+        metavar="[WHAT=]LIMIT",
+        callback=_known_budgets,
+        help="What the run may spend in all before it pauses: `0.50` of money (needs `prices`), `calls=50`, "
+        "`tokens=200000` or `seconds=60`. May be given several times.",
+    ),
+]
 
 
 def _known_decision(given: str | None) -> str | None:
@@ -179,6 +222,27 @@ def ask(
             "May be given several times.",
         ),
     ] = None,
+    attach: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--attach",
+            "-a",
+            metavar="FILE",
+            help="A picture (PNG, JPEG, GIF, WebP), document or code that is recognised and kept with the memory. "
+            "Pictures need a chat model that sees. May be given several times.",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="PROVIDER:NAME",
+            help="The chat model that judges: `openai:NAME`, `deepseek:NAME`, or `local:NAME` for any server that "
+            "speaks OpenAI's protocol. Default: MEMORY_BANK_MODEL, or none.",
+        ),
+    ] = None,
+    budget: Budgets = None,
     thread: Annotated[
         str | None, typer.Option("--thread", "-t", help="Name the run. Its memory is kept for further questions.")
     ] = None,
@@ -208,27 +272,32 @@ def ask(
     begun = time.monotonic()
     name = thread if thread is not None else uuid4().hex[:12]
     kept = keep if keep is not None else thread is not None
-    work = partial(_ask, question, context or [], name, kept, export, settings or [])
-    _show_outcome(_attended(work, name, as_json=as_json), kept=kept, begun=begun, as_json=as_json)
+    chosen: dict[str, Any] = {**({"model": model} if model is not None else {}), **_budgets(budget)}
+    work = partial(_ask, question, context or [], attach or [], name, kept, export, settings or [], chosen)
+    _show_outcome(_accompanied(work, name, as_json=as_json), kept=kept, begun=begun, as_json=as_json)
 
 
 def _ask(
     question: str,
     context: list[str],
+    attach: list[Path],
     thread: str,
     keep: bool,
     export: Path | None,
     assignments: list[str],
+    chosen: Mapping[str, Any],
     emit: Emit,
     attempt: "_Attempt",
 ) -> "RunOutput":
     """Check all that can be checked before documents are read, read them, and run."""
     from agentic_memory_bank.nodes.memory_bank.adapter_in import checked_question
     from agentic_memory_bank.runs import run
+    from agentic_memory_bank.runs.arguments import check_models
     from agentic_memory_bank.runs.home import checked_thread
 
-    question, thread, settings = checked_question(question), checked_thread(thread), _settings(assignments)
+    question, thread, settings = checked_question(question), checked_thread(thread), _settings(assignments, chosen)
     parts = _parts(settings)
+    check_models(settings, parts.get("engine"), parts.get("models"))
     _check_export(export)
     _check_is_free(thread)
     documents = _documents(context, emit)
@@ -236,6 +305,7 @@ def _ask(
     return run(
         question,
         documents=documents,
+        attachments=attach,
         thread=thread,
         keep=keep,
         export=export,
@@ -257,24 +327,30 @@ def resume(
         typer.Option(
             "--decision",
             callback=_known_decision,
-            help="For a run that waits: `continue`, `finish` without a model, or `stop` to end it with what it has.",
+            help="For a run that waits: `continue`, which grants as much again of a budget, `finish` without a model, "
+            "or `stop` to end it with what it has.",
         ),
     ] = None,
+    budget: Budgets = None,
     as_json: AsJson = False,
 ) -> None:
-    """Go on with a run that was interrupted, killed or paused; nothing is done twice."""
+    """Go on with a run that was interrupted, killed or paused; nothing is done or paid for twice."""
     begun = time.monotonic()
+    raised = _budgets(budget)
+    if raised and decision not in (None, "continue"):
+        raise typer.BadParameter(f"A run that is told to {decision} needs no --budget. Leave one of the two out.")
     found = _run_to_resume(thread)
-    if decision is not None and found.state != "paused":
+    if (decision is not None or raised) and found.state != "paused":
         raise RunError(
-            f"The run on the thread '{found.thread}' waits for no decision. Resume it without --decision, or clear it."
+            f"The run on the thread '{found.thread}' waits for no decision. Resume it without --decision and --budget, "
+            "or clear it."
         )
-    work = partial(_resume, found, decision or "continue")
-    output = _attended(work, found.thread, as_json=as_json)
+    work = partial(_resume, found, raised or decision or "continue")
+    output = _accompanied(work, found.thread, as_json=as_json)
     _show_outcome(output, kept=found.keep, begun=begun, as_json=as_json)
 
 
-def _resume(found: "Run", decision: str, emit: Emit, attempt: "_Attempt") -> "RunOutput":
+def _resume(found: "Run", decision: object, emit: Emit, attempt: "_Attempt") -> "RunOutput":
     from agentic_memory_bank.nodes.memory_bank.pausing import checked_decision
     from agentic_memory_bank.runs import resume
     from agentic_memory_bank.runs.arguments import checked_settings
@@ -282,6 +358,59 @@ def _resume(found: "Run", decision: str, emit: Emit, attempt: "_Attempt") -> "Ru
     attempt.has_begun = True
     parts = _parts(checked_settings(found.settings))
     return resume(found.thread, decision=checked_decision(decision), on_event=emit, control=attempt.control, **parts)
+
+
+def _accompanied(work: "_Work", thread: str, *, as_json: bool) -> "RunOutput":
+    """Run; where it pauses, ask the person what to do, if there is one, and go on."""
+    output = _attended(work, thread, as_json=as_json)
+    while "pause" in output and not as_json and _is_accompanied():
+        decision = _asked(output)
+        if decision is None:
+            break
+        output = _attended(partial(_resume, _run_to_resume(thread), decision), thread, as_json=False)
+    return output
+
+
+def _is_accompanied() -> bool:
+    """Whether somebody can be asked; text that is piped in is a document, and no answer."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _asked(output: "RunOutput") -> object:
+    """What the person decides at a pause; None to leave the run waiting."""
+    waiting = output["pause"]
+    _print(view.waiting_lines(output), err=True)
+    choices = ("raise", "finish", "stop", "later") if "limit" in waiting else ("continue", "stop", "later")
+
+    def one_of(given: str) -> str:
+        chosen = [choice for choice in choices if given and choice.startswith(given.strip().lower())]
+        if len(chosen) != 1:
+            raise typer.BadParameter(f"Answer with {', '.join(choices)}, or its first letter.")
+        return chosen[0]
+
+    with suppress(typer.Abort), redirect_stdout(sys.stderr):  # Ctrl-C, or the end of input, is no decision
+        chosen = typer.prompt("What now?", default="later", value_proc=one_of, err=True)
+        if chosen == "raise":
+            return {f"budget_{waiting['reason']}": _raised(waiting)}
+        return None if chosen == "later" else chosen
+    return None
+
+
+def _raised(waiting: Mapping[str, Any]) -> float:
+    """The new limit, which is over the one that was reached."""
+    reason, limit = waiting["reason"], waiting["limit"]
+
+    def over(given: str) -> float:
+        try:
+            _, amount = _budget(f"{reason}={given}")
+        except typer.BadParameter:
+            amount = 0.0
+        if amount <= limit:
+            raise typer.BadParameter(f"Give a number over {view.number(limit)}.")
+        return amount
+
+    asked = f"How much in all, {reason}?"
+    return typer.prompt(asked, default=view.number(2 * limit), value_proc=over, err=True)
 
 
 def _run_to_resume(thread: str | None) -> "Run":
@@ -309,7 +438,10 @@ class _Attempt:
             self.control.request_drain("interrupted")
 
 
-def _attended(work: Callable[[Emit, _Attempt], "RunOutput"], thread: str, *, as_json: bool) -> "RunOutput":
+_Work = Callable[[Emit, _Attempt], "RunOutput"]
+
+
+def _attended(work: _Work, thread: str, *, as_json: bool) -> "RunOutput":
     """Run with progress on stderr; after Ctrl-C say how to go on, and leave."""
     attempt = _Attempt()
 
@@ -354,7 +486,8 @@ def _is_resumable(thread: str) -> bool:
 def _show_outcome(output: "RunOutput", *, kept: bool, begun: float, as_json: bool) -> None:
     elapsed = time.monotonic() - begun
     if as_json:
-        typer.echo(view.to_json({**output, "kept": kept, "elapsed": round(elapsed, 3)}))
+        again = {"resume": view.command("resume", output["thread"])} if view.can_go_on(output) else {}
+        typer.echo(view.to_json({**output, **again, "kept": kept, "elapsed": round(elapsed, 3)}))
     else:
         _print(view.outcome(output, kept=kept, elapsed=elapsed))
     raise typer.Exit(_exit_code(output))
@@ -371,13 +504,13 @@ def _exit_code(output: Mapping[str, Any]) -> int:
 # --- input -------------------------------------------------------------------------------------------------------
 
 
-def _settings(assignments: list[str]) -> "Settings":
-    """The settings of the environment, and what `--set` says instead."""
+def _settings(assignments: list[str], chosen: Mapping[str, Any]) -> "Settings":
+    """The settings of the environment, what `--set` says instead, and what options of their own say above that."""
     from agentic_memory_bank.runs.arguments import checked_settings
     from agentic_memory_bank.state.errors import SettingsError
     from agentic_memory_bank.state.settings import Settings
 
-    values: dict[str, str] = {}
+    values: dict[str, Any] = {}
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
         if not equals or name not in Settings.model_fields:
@@ -385,8 +518,15 @@ def _settings(assignments: list[str]) -> "Settings":
             raise SettingsError(
                 f"--set {assignment!r} names no setting. Write NAME=VALUE, where NAME is one of {known}."
             )
-        values[name] = value
-    return checked_settings(values)
+        values[name] = _plain_value(value)
+    return checked_settings({**values, **chosen})
+
+
+def _plain_value(text: str) -> Any:
+    """The value of a setting; a table, such as that of prices, is written in JSON."""
+    with suppress(ValueError):
+        return json.loads(text) if text.startswith("{") else text
+    return text
 
 
 def _check_export(export: Path | None) -> None:
@@ -469,7 +609,9 @@ def _runs() -> "list[Run]":
 @_command()
 def runs(*, as_json: AsJson = False) -> None:
     """List all runs: kept memories, and runs that can be resumed."""
-    rows = [{key: value for key, value in asdict(run).items() if key != "documents"} for run in _runs()]
+    rows = [
+        {key: value for key, value in asdict(run).items() if key not in ("documents", "attachments")} for run in _runs()
+    ]
     if as_json:
         typer.echo(view.to_json({"runs": rows}))
     else:
@@ -490,7 +632,8 @@ def show(
 
     state = read_state(thread)
     if node is None:
-        found, lines = view.memory(state, thread), view.memory_lines
+        usage = next((run.usage for run in _runs() if run.thread == thread), None)
+        found, lines = view.memory(state, thread, usage), view.memory_lines
     else:
         found, lines = _memory_of(state, node), view.deep_lines
     if as_json:
@@ -562,12 +705,18 @@ def gc(
 
 
 @_command()
-def doctor(*, as_json: AsJson = False) -> None:
-    """Examine this installation: versions, embedding model, storage, settings, and what to do about problems."""
+def doctor(
+    *,
+    online: Annotated[
+        bool, typer.Option("--online", help="Also send one tiny request to each model. Without it nothing is sent.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Examine this installation: versions, models, storage, settings, and what to do about problems."""
     try:
         from agentic_memory_bank.runs.doctor import examine
 
-        found: dict[str, Any] = examine()
+        found: dict[str, Any] = examine(online=online)
     except ImportError as error:
         broken = f"The package {error.name or 'of a dependency'} cannot be imported ({error})."
         remedy = "Install agentic-memory-bank again."

@@ -17,7 +17,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 import typer
 
-from agentic_memory_bank.cli_view import on_one_line, shortened
+from agentic_memory_bank.cli_view import on_one_line, shortened, spent
 
 Event = dict[str, Any]
 Emit = Callable[[Event], None]
@@ -61,9 +61,11 @@ def progress(*, as_json: bool) -> Progress:
 
 
 def described(event: Event) -> str:
-    """An event in words: the stage, and what it counts."""
+    """An event in words: the stage, and what it counts; empty where it is no news for a person."""
     if "note" in event:
         return on_one_line(str(event["note"]))
+    if "stage" not in event:
+        return spent(event.get("usage"))
     rest = {key: value for key, value in event.items() if key != "stage"}
     if "task" in rest:
         task = rest.pop("task")
@@ -88,6 +90,7 @@ class _Base:
         self._begun = time.monotonic()
         self._heard = self._begun
         self._doing: Event | None = None
+        self._spent: Event = {}
         self._log = _Notes(self.event)
 
     def __enter__(self) -> Self:
@@ -106,8 +109,10 @@ class _Base:
         return time.monotonic() - self._begun
 
     def event(self, event: Event) -> None:
-        """Remember which stage is under way."""
+        """Remember which stage is under way, and what was spent; calls may be told of in another order."""
         self._heard = time.monotonic()
+        if "usage" in event and event["usage"]["calls"] > self._spent.get("usage", {}).get("calls", 0):
+            self._spent = event
         if "stage" in event:
             self._doing = event
         elif "done" in event:
@@ -126,11 +131,18 @@ class _Base:
 class PlainProgress(_Base):
     """One line of text per piece of news."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._told = self._spent
+
     def event(self, event: Event) -> None:
-        """Print what a stage counts; that a stage is done is no news."""
+        """Print what a stage counts, and what models have cost by the end of a stage that asked one."""
         super().event(event)
-        if "done" not in event:
+        if "stage" in event or "note" in event:
             self._line(described(event))
+        elif "done" in event and self._spent is not self._told:
+            self._told = self._spent
+            self._line(described(self._spent))
 
     def alive(self) -> None:
         """Print what is still under way."""
@@ -200,7 +212,8 @@ class LiveProgress(_Base):
         doing = described(self._doing) if self._doing else "working"
         self._spinner.update(text=Text(f"{self.elapsed:.0f} s  {doing}", no_wrap=True, overflow="ellipsis"))
         done = [Text(f"  {line}", style="dim", no_wrap=True, overflow="ellipsis") for line in list(self._lines)]
-        return Group(*done, self._spinner)
+        total = [Text(f"  {described(self._spent)}", no_wrap=True, overflow="ellipsis")] if self._spent else []
+        return Group(*done, self._spinner, *total)
 
 
 class _Notes(logging.Handler):

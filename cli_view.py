@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
 import typer
@@ -23,6 +24,26 @@ _OUTCOMES = {
     "neither": "neither claim holds",
     "inconclusive": "the evidence does not decide",
 }
+_WITHOUT = {
+    "classify": "The text was not divided into topics",
+    "structure": "Memories were not summarised",
+    "embed": "What is new has no vectors",
+    "retrieve": "What is new was not compared with older memories",
+    "analyze_conflict": "What is new was not checked for contradictions",
+    "analyze_related": "Memories were not linked with related ones",
+    "integrate": "Memories were not put together",
+    "plan": "The next step could not be planned",
+    "execute": "A step could not be carried out",
+}
+_REASONS = {
+    "ModelUnavailable": "the model did not answer",
+    "ModelRefused": "the model's server refuses to answer",
+    "AnswerRejected": "the model's answer could not be used",
+    "EmbeddingError": "vectors could not be made",
+    "SettingsError": "a setting or a key is missing",
+}
+_SETBACK = re.compile(r"(\w+): (\w+(?:, \w+)*)(?: \((\d+) of its questions\))?(?:: (.*))?", re.DOTALL)
+"""As the stages note it: the stage, the kinds of error, of how many questions, and what the engine said."""
 _QUESTION_CHARACTERS = 60
 _SUMMARY_CHARACTERS = 300
 
@@ -91,13 +112,21 @@ def outcome(output: Mapping[str, Any], *, kept: bool, elapsed: float) -> Lines:
     yield shown(output["answer"]) if output["answer"] else _no_answer(output)
     yield from _quotes(output["sources"])
     yield from _contradictions(output["conflicts"])
-    for stage in output.get("degraded", []):
-        yield f"\nDone without: {on_one_line(stage)}"
+    yield from _setbacks(output)
+    yield from _usage(output.get("usage"))
     if "pause" in output:
         yield from _pause(output)
-    thread = f" · thread {on_one_line(output['thread'])}" if kept or "pause" in output else ""
+    elif output["status"] == "failed":
+        again = command("resume", output["thread"])
+        yield f"\nThe run failed. What it has done is kept: mend what is named above, then go on with `{again}`."
+    thread = f" · thread {on_one_line(output['thread'])}" if kept or can_go_on(output) else ""
     yield ""
     yield typer.style(f"{output['status']}{thread} · {elapsed:.1f} s", dim=True)
+
+
+def can_go_on(output: Mapping[str, Any]) -> bool:
+    """Whether a run that came back can be resumed."""
+    return "pause" in output or output["status"] == "failed"
 
 
 def _no_answer(output: Mapping[str, Any]) -> str:
@@ -151,17 +180,113 @@ def _verdict(conflict: Mapping[str, Any]) -> str:
     return f"{said}. True is: {on_one_line(conflict['statement'])}" if conflict["statement"] else said
 
 
+def _setbacks(output: Mapping[str, Any]) -> Lines:
+    notes = dict.fromkeys(output.get("degraded", []))
+    if notes:
+        yield ""
+    yield from map(setback, notes)
+
+
+def setback(note: str) -> str:
+    """What the run had to do without, and why, in plain words."""
+    noted = _SETBACK.fullmatch(note)
+    stage, kinds, count, said = noted.groups() if noted else ("", "", None, None)
+    if stage == "budget":
+        return f"The budget of {kinds} was reached: no model was asked after that."
+    if stage not in _WITHOUT:
+        return f"Done without: {on_one_line(note)}"
+    why = on_one_line(said or f"{', '.join(_reason(kind) for kind in kinds.split(', '))}.")
+    part = f", in part ({counted(int(count), 'question')})" if count else ""
+    return f"{_WITHOUT[stage]}{part}: {why}"
+
+
+def _reason(kind: str) -> str:
+    return _REASONS.get(kind, f"an unexpected error ({kind})")
+
+
+def waiting_lines(output: Mapping[str, Any]) -> Lines:
+    """Why a run waits, what it has spent, and what may be decided."""
+    waiting = output["pause"]
+    yield f"The run waits. {on_one_line(waiting['message'])}"
+    if total := spent(output.get("usage")):
+        yield f"So far: {total}."
+    if "limit" in waiting:
+        yield "raise: allow more · finish: go on without a model · stop: end it now · later: leave it waiting"
+    else:
+        yield "continue: go on · stop: end it now · later: leave it waiting"
+
+
 def _pause(output: Mapping[str, Any]) -> Lines:
-    again = command("resume", output["thread"])
-    yield f"\nThe run waits. {on_one_line(output['pause']['message'])}"
-    yield f"Go on with `{again}`, or end it with `{again} --decision stop`."
+    again, waiting = command("resume", output["thread"]), output["pause"]
+    yield f"\nThe run waits. {on_one_line(waiting['message'])}"
+    if "limit" not in waiting:
+        yield f"Go on with `{again}`, or end it with `{again} --decision stop`."
+        return
+    more = f"{again} --budget {waiting['reason']}={number(2 * waiting['limit'])}"
+    yield f"Go on with `{again}`, which grants as much again, or say how much in all: `{more}`."
+    yield f"Finish without a model with `{again} --decision finish`, or end it with `{again} --decision stop`."
+
+
+# --- what was spent ----------------------------------------------------------------------------------------------
+
+
+def spent(usage: Mapping[str, Any] | None) -> str:
+    """Calls, tokens and cost in one line; empty where no model was asked."""
+    if not usage or not usage.get("calls"):
+        return ""
+    return f"{counted(usage['calls'], 'call')}, {_tokens(usage)}, {cost(usage)}"
+
+
+def cost(usage: Mapping[str, Any]) -> str:
+    """The cost, if the price of every model is known; in the unit of the prices."""
+    known = usage.get("cost")
+    if known is None:
+        return "cost unknown"
+    return f"cost {number(round(known, 2) if known >= 1 else float(f'{known:.3g}'))}"
+
+
+def number(value: float) -> str:
+    """A number as it may be typed: no exponent, no needless zeros."""
+    return format(Decimal(repr(value)).normalize(), "f")
+
+
+def counted(count: int, name: str) -> str:
+    """A count with its name, in the plural where there are several."""
+    return f"{count:,} {name if count == 1 else f'{name}s'}"
+
+
+def _tokens(usage: Mapping[str, Any]) -> str:
+    return f"{usage.get('input_tokens', 0):,} tokens in, {usage.get('output_tokens', 0):,} out"
+
+
+def _usage(usage: Mapping[str, Any] | None) -> Lines:
+    """What each role spent, and the form of structured output that served it; nothing where no model was asked."""
+    total = spent(usage)
+    if not usage or not total:
+        return
+    yield ""
+    yield _heading("Models")
+    roles = usage.get("roles", {})
+    width = max(map(len, roles), default=0)
+    for role, used in roles.items():
+        forms = used["served_by"]
+        served = ", ".join(forms) if len(forms) < 2 else ", ".join(f"{form} {count}" for form, count in forms.items())
+        calls = f"{counted(used['calls'], 'call')}, {_tokens(used)}"
+        yield f"  {role.ljust(width)}  {on_one_line(used['model'])}: {calls}, by {served}"
+    yield f"  {'in all'.ljust(width)}  {total}"
 
 
 # --- a memory ----------------------------------------------------------------------------------------------------
 
 
-def memory(state: "MemoryBankState", thread: str) -> dict[str, Any]:
-    """A thread's memory as plain data: goal, tasks, conflicts with their quotes, and memories without raw text."""
+def memory(state: "MemoryBankState", thread: str, usage: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A thread's memory as plain data: goal, tasks, conflicts with their quotes, and memories without raw text.
+
+    Args:
+        state: As it was saved last.
+        thread: Its name.
+        usage: What its last run has spent on models, if any was asked.
+    """
     graph, doc = state.get("query_graph", {}), state.get("insight_doc", {})
     return {
         "thread": thread,
@@ -174,6 +299,7 @@ def memory(state: "MemoryBankState", thread: str) -> dict[str, Any]:
         "conflicts": list(graph.get("conflicts", {}).values()),
         "memories": [_summary(node, state) for node in graph.get("nodes", {}).values()],
         "merges": state.get("interaction_tree", {}).get("merges", []),
+        "usage": usage,
     }
 
 
@@ -204,6 +330,7 @@ def memory_lines(found: Mapping[str, Any]) -> Lines:
     yield f"\n{_heading('Memories')}  {len(found['memories'])}"
     for node in found["memories"]:
         yield from _node_lines(node)
+    yield from _usage(found.get("usage"))
 
 
 def _tasks(found: Mapping[str, Any]) -> Lines:
@@ -279,22 +406,26 @@ def run_lines(runs: Sequence[Mapping[str, Any]]) -> Lines:
     if not runs:
         yield "There are no runs."
         return
-    rows = [("THREAD", "STATUS", "KEPT", "LAST ACTIVE", "QUESTION"), *(_run(run) for run in runs)]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    for row in rows:
-        yield "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]]).rstrip()
+    rows = [("THREAD", "STATUS", "KEPT", "LAST ACTIVE", "SPENT", "QUESTION"), *(_run(run) for run in runs)]
+    columns = [column for column in zip(*rows, strict=True) if column[0] != "SPENT" or any(column[1:])]
+    widths = [*(max(map(len, column)) for column in columns[:-1]), 0]
+    for row in zip(*columns, strict=True):
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
     unfinished = [run["thread"] for run in runs if run["state"] != "finished"]
     if unfinished:
         yield f"\n{len(unfinished)} unfinished; go on with `{command('resume', unfinished[0])}`."
 
 
-def _run(run: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
+def _run(run: Mapping[str, Any]) -> tuple[str, ...]:
     status = {"finished": run["status"], "paused": "paused"}.get(run["state"], "unfinished")
+    status = "failed" if run["status"] == "failed" else status
+    usage = run.get("usage")
     return (
         on_one_line(run["thread"]),
         status,
         "yes" if run["keep"] else "no",
         run["updated_at"][:19].replace("T", " "),
+        f"{counted(usage['calls'], 'call')}, {cost(usage)}" if usage and usage.get("calls") else "",
         shortened(run["question"], _QUESTION_CHARACTERS),
     )
 

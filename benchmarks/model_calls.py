@@ -39,7 +39,7 @@ from agentic_memory_bank.tools.text import estimate_tokens
 WINDOWS = (1, 4, 16)
 TOPICS = (2, 7, 24, 500)
 """Topics of a window; the last is more than there are paragraphs, so that each is a topic of its own."""
-SMALL = 4_000
+SMALL = 8_000
 DEFAULT = 32_000
 SIZES = (0, 1_000, 10_000)
 PARAGRAPH_CHARACTERS = 300
@@ -49,9 +49,11 @@ LATENCY = 0.2
 CONCURRENCY = 8
 PARALLEL_WINDOWS = 64
 PARALLEL_WINDOW = 1_000
+"""Small, so that what is measured is waiting for the server, and not the indexing of what comes in."""
+TRIES = 2
 
 MOST_CALLS = 4.0
-MOST_GROWTH = 1.03
+MOST_GROWTH = 1.05
 MOST_TIMES_IDEAL = 1.25
 
 _PARAGRAPH = re.compile(r'<p id="(\d+)">(.*?)</p>', re.DOTALL)
@@ -181,13 +183,13 @@ def pointed_at(url: str) -> Iterator[None]:
     os.environ.pop("MEMORY_BANK_LOCAL_BASE_URL")
 
 
-def ask(text: str, settings: Settings, memory: int = 0) -> Asked:
+def ask(text: str, settings: Settings, memory: int = 0, model: ScriptedJudge = judge) -> Asked:
     """Have a text remembered by a bank that holds so many memories, and count what is asked."""
     bank = build_memory_bank(embeddings=HashEmbeddings(), clock=TickingClock(), checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "bench"}, "recursion_limit": 10_000}
     if memory:
         fill(bank, config, memory)
-    with ModelServer(judge) as server, pointed_at(server.url):
+    with ModelServer(model) as server, pointed_at(server.url):
         start = time.perf_counter()
         result = bank.invoke({"question": "What is told first?", "documents": [text]}, config, context=settings)
         return Asked.of(server.chats, time.perf_counter() - start, result["status"])
@@ -227,24 +229,26 @@ def calls_per_window(windows: Sequence[int], topics: Sequence[int], window: int)
 def nothing_to_analyse(window: int) -> bool:
     """Whether pairs below the gate cost nothing."""
     settings = small(window, gate_english=Settings().gate_english, gate_chinese=Settings().gate_chinese)
-    asked = ask(apart(4, window, settings), settings)
+    asked = ask(apart(4, window, settings), settings, model=ScriptedJudge(classify=classified))
     found = asked.calls["find_conflicts"] + asked.calls["find_related"]
     return target(f"nothing passes the gate: {found} calls of analysis", found == 0 and asked.calls["structure"] > 0)
 
 
 def longest_prompts(sizes: Sequence[int]) -> bool:
-    """Whether the longest prompt is as long with a large memory as with a small one."""
+    """Whether prompts are as long with a large memory as with a small one; that of the answer has its own budget."""
     settings = small(SMALL)
     text = document(2, 12, SMALL, settings)
     by_size = {size: ask(text, settings, size).longest for size in sizes}
     for size, longest in by_size.items():
         named = ", ".join(f"{kind} {tokens:,}" for kind, tokens in sorted(longest.items()))
         say(f"      longest prompts with {size:,} memories before, in tokens: {named}")
+    growth = {kind: by_size[sizes[-1]][kind] / by_size[sizes[1]][kind] for kind in (*INGESTION, "plan")}
+    kind = max(growth, key=growth.__getitem__)
     first, last = (max(by_size[size].values()) for size in (sizes[1], sizes[-1]))
     met = target(
-        f"longest prompt with {sizes[-1]:,} memories over that with {sizes[1]:,}: {last / first:.3f}"
-        f" (at most {MOST_GROWTH:g})",
-        last <= first * MOST_GROWTH,
+        f"longest prompt with {sizes[-1]:,} memories over that with {sizes[1]:,}: {last / first:.3f}; of any judgement"
+        f" at most {growth[kind]:.3f}, {kind} (at most {MOST_GROWTH:g})",
+        max(last / first, growth[kind]) <= MOST_GROWTH,
     )
     most = max(max(longest.values()) for longest in by_size.values())
     return target(f"no prompt over its window of {SMALL:,} tokens: {most:,}", most <= SMALL) and met
@@ -252,18 +256,23 @@ def longest_prompts(sizes: Sequence[int]) -> bool:
 
 def ingestion_time(windows: int) -> bool:
     """Whether requests of a stage are made at the same time."""
-    settings = small(PARALLEL_WINDOW, max_concurrency=CONCURRENCY)
+    own = {"classify_window": PARALLEL_WINDOW, "structure_window": PARALLEL_WINDOW}
+    settings = small(2 * PARALLEL_WINDOW, max_concurrency=CONCURRENCY, **own)
     text = document(windows, 3, PARALLEL_WINDOW, settings)
     place = str(Path(__file__).parent)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [place, os.environ.get("PYTHONPATH")]))
     bank = build_memory_bank(embeddings=HashEmbeddings(), clock=TickingClock())
+    tries: list[Asked] = []
     with ModelServer.spawn("model_calls:judge", latency=LATENCY) as server, pointed_at(server.url):
         bank.invoke({"question": "Is it warm?"}, context=settings)  # modules are imported, connections made
-        server.reset()
-        start = time.perf_counter()
-        result = bank.invoke({"question": "What is told first?", "documents": [text]}, context=settings)
-        asked = Asked.of(server.chats, time.perf_counter() - start, result["status"])
-        at_once = server.most_at_once
+        for number in range(TRIES):
+            server.reset()
+            start = time.perf_counter()
+            given = {"question": f"What is told first, time {number}?", "documents": [text]}
+            result = bank.invoke(given, context=settings)
+            tries.append(Asked.of(server.chats, time.perf_counter() - start, result["status"]))
+            at_once = server.most_at_once
+    asked = min(tries, key=lambda one: one.seconds)
     ideal = sum(math.ceil(calls / CONCURRENCY) for calls in asked.calls.values()) * LATENCY
     return target(
         f"{windows} windows at {LATENCY * 1_000:.0f} ms, {at_once} requests at once: {asked.seconds:.2f} s for"

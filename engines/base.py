@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
+from agentic_memory_bank.state.errors import EngineError
 from agentic_memory_bank.state.insight_doc import InsightDoc, TaskKind
 from agentic_memory_bank.state.query_graph import Conflict
 
@@ -212,6 +213,31 @@ class Answer:
     quotes: tuple[Quote, ...]
     learned: str
     """One or two sentences for the Insight Doc."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image as a judge is shown it."""
+
+    name: str
+    """What the file was called."""
+    data: bytes
+    type: str
+    """Its media type, such as `image/png`."""
+
+
+@runtime_checkable
+class Recognizer(Protocol):
+    """An engine that can look at pictures. No engine has to."""
+
+    @property
+    def sees(self) -> bool:
+        """Whether there is a model that looks at pictures."""
+        ...
+
+    def recognize(self, pictures: Sequence[Picture]) -> Sequence[str | EngineError]:
+        """Put each picture into words, or say why it could not be done."""
+        ...
 
 
 @runtime_checkable

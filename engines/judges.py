@@ -13,6 +13,7 @@ from agentic_memory_bank.state.memory_bank import Allowance, Usage
 from agentic_memory_bank.state.settings import Settings
 
 if TYPE_CHECKING:
+    from agentic_memory_bank.engines.llm.agent import ReactAgent
     from agentic_memory_bank.engines.llm.answers import AnswerStore
     from agentic_memory_bank.engines.llm.meter import Meter
     from agentic_memory_bank.engines.llm.models import ChatModels, GivenModels
@@ -24,6 +25,8 @@ class Judge:
 
     engine: Engine
     meter: "Meter | None" = None
+    agent: "ReactAgent | None" = None
+    """Carries out steps with tools, where a chat model has the role `react`."""
 
     @property
     def failures(self) -> Sequence[EngineError]:
@@ -104,7 +107,9 @@ class Judges:
         if models is None or settings.budget_money is None:
             return
         if unknown := sorted({m.name for m in models.roles.values()} - set(settings.prices)):
-            raise SettingsError(f"A budget of money needs the price of {', '.join(unknown)}. Add it to `prices`.")
+            raise SettingsError(
+                f"A budget of money needs the price of {', '.join(unknown)}. Add it to MEMORY_BANK_PRICES."
+            )
 
     def of(self, run: RunOf) -> Judge:
         """The engine of a run."""
@@ -123,7 +128,12 @@ class Judges:
             run.elapsed,
             run.on_call,
         )
-        return Judge(ChatEngine(Asker(models, meter, run.settings), self.offline), meter)
+        agent = None
+        if "react" in models.roles:
+            from agentic_memory_bank.engines.llm.agent import ReactAgent
+
+            agent = ReactAgent(models.roles["react"], meter, run.settings)
+        return Judge(ChatEngine(Asker(models, meter, run.settings), self.offline), meter, agent)
 
     def _chat_models(self, settings: Settings) -> "ChatModels | None":
         """The chat models of a run, if it has any; what is never asked is never imported."""

@@ -1,66 +1,215 @@
 """Makes the clients of servers that speak OpenAI's protocol: no retries of their own, and a timeout that holds."""
 
+import threading
 import time
-from collections.abc import Iterator
+import weakref
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Self
+from urllib.parse import urlsplit
 
+import httpcore2
 import httpx2
 from langchain_openai import ChatOpenAI
 from openai import DefaultHttpxClient
 from pydantic import SecretStr
 
-from agentic_memory_bank.engines.providers import provider_of
+from agentic_memory_bank.engines.providers import Provider, provider_of
+from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.model_table import RoleSettings
 
-_DEADLINE: Final = "agentic_memory_bank.deadline"
+_BACKEND: Final = "_network_backend"
+"""Where a pool keeps what opens its connections. Were it elsewhere, each read alone would be timed, as httpx does."""
 
 
 @lru_cache(maxsize=64)
-def openai_client(row: RoleSettings, key: str, address: str | None) -> ChatOpenAI:
-    """The client of a row of the table; one for each row, key and address in a process."""
+def openai_client(row: RoleSettings, key: str, address: str) -> ChatOpenAI:
+    """The client of a row of the table; one for each row, key and address in a process.
+
+    Raises:
+        SettingsError: The address, or a proxy that the environment names, cannot be used.
+    """
     provider, name = provider_of(row.model or "")
-    is_openai = provider.name == "openai"  # the others know the limit by its older name
-    return ChatOpenAI(
+    limit = (
+        {"extra_body": {"max_tokens": row.output}}
+        if provider.name != "openai"
+        else {"max_completion_tokens": row.output}
+    )
+    place = _Address.of(address, provider)
+    made = _made(
+        place,
         model=name,
         api_key=SecretStr(key),
-        base_url=address or provider.default_address,
+        base_url=place.shown,
         temperature=row.temperature,
         top_p=row.top_p,
         timeout=row.timeout,
         max_retries=0,
         use_responses_api=False,
-        http_client=_http_client(row.timeout),
-        max_completion_tokens=row.output if is_openai else None,
-        extra_body=None if is_openai else {"max_tokens": row.output},
+        openai_proxy="",
+        **limit,
     )
+    if made is None:
+        raise SettingsError(
+            "No connection can be made with the proxies that the environment names. Check HTTP_PROXY, HTTPS_PROXY, "
+            f"ALL_PROXY and NO_PROXY, and {provider.address}."
+        )
+    return made
 
 
-def _http_client(timeout: float) -> httpx2.Client:
+def _made(place: "_Address", **options: Any) -> ChatOpenAI | None:
+    """The client, or None: what is raised over a proxy shows its address, passwords included, and is dropped."""
+    try:
+        return ChatOpenAI(http_client=_http_client(place), **options)
+    except (ValueError, ImportError, httpx2.InvalidURL):
+        return None
+
+
+@lru_cache(maxsize=16)
+def _http_client(place: "_Address") -> "_PunctualClient":
+    """The connections to one address, which all roles share."""
+    return _PunctualClient(place)
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """A base URL, without what may be secret in it: clients show URLs in their logs, errors and reprs."""
+
+    shown: str
+    login: tuple[str, str] | None = field(repr=False)
+    """User and password; sent as HTTP's basic authentication, in place of the key."""
+    query: str = field(repr=False)
+    """Sent with every request."""
+
+    @classmethod
+    def of(cls, address: str, provider: Provider) -> Self:
+        """Take an address apart.
+
+        Raises:
+            SettingsError: It is none.
+        """
+        url = _parsed(address)
+        if url is None:
+            raise SettingsError(f"The variable {provider.address} holds no http or https address. Set it again.")
+        shown = url.copy_with(username=None, password=None, query=None, fragment=None)
+        login = (url.username, url.password) if url.userinfo else None
+        return cls(str(shown), login, url.query.decode("ascii"))
+
+
+def _parsed(address: str) -> httpx2.URL | None:
+    try:
+        urlsplit(address)  # which sees an unclosed bracket that httpx takes for a name
+        url = httpx2.URL(address)
+    except (httpx2.InvalidURL, ValueError):
+        return None
+    return url if url.scheme in ("http", "https") and url.host else None
+
+
+class _PunctualClient(DefaultHttpxClient):
     """A client whose timeout holds for an answer as a whole: httpx counts anew with every byte that drips in."""
 
-    def begin(request: httpx2.Request) -> None:
-        request.extensions = {**request.extensions, _DEADLINE: time.monotonic() + timeout}
+    def __init__(self, address: _Address) -> None:
+        self._address = address
+        self._deadline = _Deadline()
+        super().__init__(auth=address.login)
+        for transport in (self._transport, *filter(None, self._mounts.values())):
+            weakref.finalize(self, transport.close)
 
-    def limit(response: httpx2.Response) -> None:
-        response.stream = _Limited(response.stream, response.request.extensions[_DEADLINE])
+    def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """Send a request; redirects count into its time."""
+        seconds = request.extensions.get("timeout", {}).get("read")
+        self._deadline.at = time.monotonic() + (float("inf") if seconds is None else seconds)
+        return super().send(request, **options)
 
-    return DefaultHttpxClient(timeout=timeout, event_hooks={"request": [begin], "response": [limit]})
+    def _init_transport(self, *_: Any, **options: Any) -> httpx2.BaseTransport:
+        return _Transport(self._address, self._deadline, **{k: v for k, v in options.items() if k != "transport"})
+
+    def _init_proxy_transport(self, proxy: httpx2.Proxy, *_: Any, **options: Any) -> httpx2.BaseTransport:
+        return _Transport(self._address, self._deadline, proxy=proxy, **options)
 
 
-class _Limited(httpx2.SyncByteStream):
-    """The chunks of an answer, up to a deadline."""
+class _Transport(httpx2.HTTPTransport):
+    """Adds the query of the address below what is logged, and watches the time."""
 
-    def __init__(self, stream: Any, deadline: float) -> None:
-        self._stream = stream
+    def __init__(self, address: _Address, deadline: "_Deadline", **options: Any) -> None:
+        super().__init__(**options)
+        self._address = address
+        setattr(self._pool, _BACKEND, _Backend(deadline))
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request."""
+        if self._address.query:
+            url = request.url.copy_merge_params(httpx2.QueryParams(self._address.query))
+            extensions, stream = request.extensions, request.stream
+            request = httpx2.Request(request.method, url, headers=request.headers, stream=stream, extensions=extensions)
+        return super().handle_request(request)
+
+
+class _Deadline(threading.local):
+    """When the request of this thread has to be answered, by the monotonic clock."""
+
+    at: float = float("inf")
+
+    def left(self, timeout: float | None) -> float:
+        """Seconds that one operation may take.
+
+        Raises:
+            httpcore2.ReadTimeout: None are left.
+        """
+        left = self.at - time.monotonic()
+        if left <= 0:
+            raise httpcore2.ReadTimeout("The answer was not complete in time.")
+        return left if timeout is None else min(left, timeout)
+
+
+class _Backend(httpcore2.NetworkBackend):
+    """Opens connections that end with the time of the request."""
+
+    def __init__(self, deadline: _Deadline) -> None:
+        self._inner = httpcore2.SyncBackend()
         self._deadline = deadline
 
-    def __iter__(self) -> Iterator[bytes]:
-        for chunk in self._stream:
-            if time.monotonic() > self._deadline:
-                raise httpx2.ReadTimeout("The answer was not complete in time.")
-            yield chunk
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.NetworkStream:
+        """Open a connection."""
+        left = self._deadline.left(timeout)
+        return _Stream(self._inner.connect_tcp(host, port, left, local_address, socket_options), self._deadline)
+
+
+class _Stream(httpcore2.NetworkStream):
+    """A connection on which no operation outlasts the time of the request."""
+
+    def __init__(self, inner: httpcore2.NetworkStream, deadline: _Deadline) -> None:
+        self._inner = inner
+        self._deadline = deadline
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Read what has come."""
+        return self._inner.read(max_bytes, self._deadline.left(timeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Write everything."""
+        self._inner.write(buffer, self._deadline.left(timeout))
 
     def close(self) -> None:
-        """Give the connection back."""
-        self._stream.close()
+        """Close the connection."""
+        self._inner.close()
+
+    def start_tls(
+        self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.NetworkStream:
+        """Go on encrypted."""
+        return _Stream(
+            self._inner.start_tls(ssl_context, server_hostname, self._deadline.left(timeout)), self._deadline
+        )
+
+    def get_extra_info(self, info: str) -> Any:
+        """What is known of the connection."""
+        return self._inner.get_extra_info(info)

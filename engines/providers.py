@@ -20,14 +20,14 @@ class Provider:
     """Variable that holds the key."""
     address: str
     """Variable that holds the base URL."""
-    default_address: str | None
+    default_address: str
     needs_key: bool = True
 
 
 PROVIDERS: Final = {
     provider.name: provider
     for provider in (
-        Provider("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", None),
+        Provider("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1"),
         Provider("deepseek", "DEEPSEEK_API_KEY", "DEEPSEEK_BASE_URL", "https://api.deepseek.com"),
         Provider(
             "local", "MEMORY_BANK_LOCAL_API_KEY", "MEMORY_BANK_LOCAL_BASE_URL", "http://127.0.0.1:11434/v1", False
@@ -61,13 +61,17 @@ def chat_model(row: RoleSettings) -> "BaseChatModel":
     """The client of a role: no retries of its own, every answer within the timeout, key and address of this moment.
 
     Raises:
-        SettingsError: The role names no model, an unknown one, or one whose key is not set.
+        SettingsError: The role names no model, an unknown one, or one whose key is not set; or key, address or proxy
+            cannot be used.
     """
     if row.model is None:
         raise SettingsError(f"The role {row.role} names no model. Set MEMORY_BANK_MODEL=openai:NAME.")
     provider, _ = provider_of(row.model)
     if variable := missing_key(row.model):
         raise SettingsError(f"The model '{row.model}' needs a key. Set the variable {variable}.")
+    key = (os.environ.get(provider.key) or "none").strip()
+    if not (key.isascii() and key.isprintable()):  # clients that trip over it write it into their logs
+        raise SettingsError(f"The variable {provider.key} holds characters that no key has. Set it again.")
     from agentic_memory_bank.engines.openai_client import openai_client  # costs a second, and only those who ask pay
 
-    return openai_client(row, os.environ.get(provider.key) or "none", os.environ.get(provider.address))
+    return openai_client(row, key, (os.environ.get(provider.address) or provider.default_address).strip())

@@ -8,12 +8,14 @@ skip       adapter_in > plan                                         there is no
 act        plan > adapter_in > execute > adapter_out                 one step, with memory recalled for it
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from langchain_core.embeddings import Embeddings
+from langchain_core.tools import BaseTool
 from langgraph.cache.base import BaseCache
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import NodeError
@@ -27,7 +29,8 @@ from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
 from agentic_memory_bank.engines.judges import AnswerPool, Judges
 from agentic_memory_bank.graph.chaining import ChainableGraph
-from agentic_memory_bank.nodes.kit import Clock, Executor, Kit, utc_now
+from agentic_memory_bank.nodes.executors import Execution, as_executor
+from agentic_memory_bank.nodes.kit import Clock, Kit, utc_now
 from agentic_memory_bank.nodes.memory_bank import setbacks
 from agentic_memory_bank.nodes.memory_bank.adapter_in import adapter_in
 from agentic_memory_bank.nodes.memory_bank.adapter_out import adapter_out
@@ -45,6 +48,7 @@ from agentic_memory_bank.state.errors import InputError, SettingsError
 from agentic_memory_bank.state.memory_bank import MemoryBankInput, MemoryBankOutput, MemoryBankState
 from agentic_memory_bank.state.query_graph import open_conflicts
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.attachments import AttachmentPool
 from agentic_memory_bank.tools.embeddings import Encoder, local_embeddings
 from agentic_memory_bank.tools.memory_index import IndexPool, MemoryIndex
 
@@ -70,8 +74,8 @@ def what_was_found(state: MemoryBankState) -> Literal["integrate", "plan", "anal
 
 
 def anything_left(state: MemoryBankState) -> Literal["adapter_in", "adapter_out"]:
-    """Ask whether the plan names a next step."""
-    return "adapter_in" if state["insight_doc"].get("current") else "adapter_out"
+    """Ask whether the plan names a next step, or waits for something to be remembered first."""
+    return "adapter_in" if state["insight_doc"].get("current") or state["incoming"] else "adapter_out"
 
 
 def what_came_back(state: MemoryBankState) -> Literal["integrate", "classify", "plan", "__end__"]:
@@ -142,7 +146,7 @@ def wire(kit: Kit) -> StateGraph[MemoryBankState, Settings, MemoryBankInput, Mem
         partial(judged, stage=plan, kit=kit),
         error_handler=give_up,  # pyright: ignore[reportArgumentType] - as above
     )
-    bank.add_node("adapter_out", partial(adapter_out, kit=kit))
+    bank.add_node("adapter_out", partial(judged, stage=adapter_out, kit=kit))
 
     bank.add_edge(START, "adapter_in")
     bank.add_conditional_edges("adapter_in", what_arrived)
@@ -168,13 +172,15 @@ def build_memory_bank(
     engine: Engine | None = None,
     models: "GivenModels | None" = None,
     embeddings: Embeddings | None = None,
-    execute: Executor | None = None,
+    execute: Execution | None = None,
+    tools: Sequence[BaseTool] = (),
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     store: BaseStore | None = None,
     cache: BaseCache[Any] | None = None,
     clock: Clock = utc_now,
     vectors: Path | None = None,
     answers: Path | None = None,
+    attachments: Path | None = None,
 ) -> MemoryBank:
     """Compile a memory bank.
 
@@ -184,14 +190,17 @@ def build_memory_bank(
         models: A LangChain chat model for all roles, or a mapping of roles to chat models. Roles without one have the
             model that the settings name for them.
         embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
-        execute: Who carries out the planned steps: called with an `Assignment`, it returns text. Default: the engine
-            reads the recalled memory.
+        execute: Who carries out the planned steps: a function that is called with an `Assignment`; a Runnable or a
+            compiled graph of any framework's; or `outside`, which pauses with the prompt and is resumed with what was
+            done. Default: with a chat model in the role `react` an agent, otherwise the engine reads what is recalled.
+        tools: What the agent may call besides `deep_retrieval`.
         checkpointer: Makes runs durable; pass `durability="sync"` when you invoke the graph yourself.
         store: LangGraph's store, handed to the runtime.
         cache: LangGraph's node cache.
         clock: Tells the time of each round; give a fixed one to make runs byte-equal.
         vectors: File in which vectors are kept between processes. Default: in memory only.
         answers: File in which the answers of chat models are kept, so that none is paid for twice. Default: in memory.
+        attachments: Folder in which the pictures and files of each thread are held and kept. Default: in memory.
 
     Returns:
         The compiled graph: `invoke({"question": ..., "documents": [...]})`.
@@ -199,7 +208,17 @@ def build_memory_bank(
     encoder = Encoder(embeddings or local_embeddings(_model_folder()), cache=vectors)
     pool = IndexPool(partial(MemoryIndex, encoder))
     judges = Judges(ExtractiveEngine(encoder), engine, models, AnswerPool(answers))
-    kit = Kit(engine or judges.offline, encoder, pool, clock, execute, judges)
+    kit = Kit(
+        engine=engine or judges.offline,
+        encoder=encoder,
+        indexes=pool,
+        clock=clock,
+        executor=as_executor(execute),
+        is_outside=execute == "outside",
+        tools=tuple(tools),
+        judges=judges,
+        attachments=AttachmentPool(attachments),
+    )
     bank = wire(kit).compile(checkpointer=checkpointer, store=store, cache=cache, name="memory_bank")
     return ChainableGraph.of(bank)
 

@@ -1,9 +1,9 @@
 """What the stages work with besides state and settings: engine, encoder, indexes, clock and executor."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
@@ -16,10 +16,16 @@ from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.state.memory_bank import MemoryBankState
 from agentic_memory_bank.state.query_graph import GraphEdit, MemoryNode, embedded_text
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.attachments import AttachmentPool, AttachmentStore
 from agentic_memory_bank.tools.embeddings import Encoder
 from agentic_memory_bank.tools.memory_index import IndexPool, MemoryIndex
+from agentic_memory_bank.tools.web import web_tools
+
+if TYPE_CHECKING:
+    from agentic_memory_bank.engines.llm.agent import ReactAgent
 
 Clock = Callable[[], datetime]
+SEARCH = "search"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +39,9 @@ class Assignment:
     """`deep_retrieval`, which reads the raw text behind a memory."""
 
 
-Executor = Callable[[Assignment], str | Mapping[str, Any]]
-"""Carries out a step. Returns what it found as text, or a mapping with `text`, and, if it has them, `answer`,
-`source`, `learned`; an exception is a failed step."""
+Executor = Callable[[Assignment], Any]
+"""Carries out a step. Returns what it found as text; or a mapping with `text`, and, if it has them, `answer`, `source`,
+`learned`; or the messages of its work. An exception is a failed step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +54,38 @@ class Kit:
     indexes: IndexPool
     clock: Clock
     executor: Executor | None = None
+    is_outside: bool = False
+    """Whether steps are carried out by whoever drives the run: handed out in a pause, resumed with what was done."""
+    tools: tuple[BaseTool, ...] = ()
+    """The caller's own, which an agent may call besides `deep_retrieval` and those that reach the web."""
+    agent: "ReactAgent | None" = None
+    """Carries out the steps of this run that need tools."""
+    attachments: AttachmentPool = field(default_factory=AttachmentPool)
+    """The files of each thread."""
     judges: Judges | None = None
     """Who judges which run; None where the engine is the same for all."""
 
     def index(self, state: MemoryBankState, runtime: Runtime[Settings]) -> MemoryIndex:
         """The index of this run's memory: by thread, or by task where there is no thread."""
         return self.indexes.of(_thread(state, runtime))
+
+    def files(self, state: MemoryBankState, runtime: Runtime[Settings], task: str = "") -> AttachmentStore:
+        """The files of this run: by thread, or by task where there is no thread.
+
+        Args:
+            state: Of the run.
+            runtime: Of the run.
+            task: Id of the Insight Doc, where it is not yet in the state.
+        """
+        info = runtime.execution_info
+        has_thread = info is not None and info.thread_id
+        return self.attachments.of(_thread(state, runtime) if has_thread or not task else task)
+
+    def can_search(self, settings: Settings) -> bool:
+        """Whether somebody here finds what is not in memory."""
+        if self.executor or self.is_outside:
+            return True
+        return self.agent is not None and (bool(self.tools) or any(t.name == SEARCH for t in web_tools(settings)[0]))
 
     def judge(self, state: MemoryBankState, runtime: Runtime[Settings]) -> Judge:
         """The engine of this run."""

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from agentic_memory_bank.prompts.fence import fence
 from agentic_memory_bank.prompts.judging import instructions, numbered
 
-MOST_TOPICS = 24
+MOST_TOPICS = 16
 """Topics asked for at most in one call: what becomes of them must fit one answer each of the later judgements."""
 
 INSTRUCTIONS = instructions(

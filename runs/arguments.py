@@ -1,14 +1,21 @@
 """Checks what `run` and `resume` are given in code, before anything is written."""
 
+import base64
 import os
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 from langgraph.runtime import RunControl, Runtime
 
 from agentic_memory_bank.engines.base import Engine
+from agentic_memory_bank.engines.judges import Judges
 from agentic_memory_bank.state.errors import InputError, SettingsError
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.attachments import MOST, checked_attachments, read_file
+
+if TYPE_CHECKING:
+    from agentic_memory_bank.engines.llm.models import GivenModels
 
 
 def checked_settings(given: object) -> Settings:
@@ -54,6 +61,47 @@ def check_parts(
             raise _unfit(name, given, wanted)
     if not callable(clock):
         raise _unfit("clock", clock, "a function that returns the time")
+
+
+def check_models(settings: Settings, engine: Engine | None, models: "GivenModels | None") -> None:
+    """See that the models of a run can be asked; where an engine is given there are none. Sends nothing.
+
+    Raises:
+        SettingsError: A name is not known, a key is not set, or a budget of money lacks a price.
+    """
+    Judges(cast(Engine, engine), engine, models).check(settings)
+
+
+def attached_files(given: object, settings: Settings) -> list[dict[str, str]]:
+    """The attachments of a question as the ledger and the graph take them; paths are read here, and nowhere else.
+
+    Args:
+        given: Paths, and mappings with `name` and base64 `data`; a single one, or a sequence. None is none.
+        settings: Hold the size limit.
+
+    Raises:
+        InputError: One has no name or no data, or is of no type that can be read; or they are too many.
+        InputTooLarge: One is over `Settings.max_attachment_bytes`.
+        LoadError: A file is missing, unreadable, or no regular file.
+    """
+    is_one = isinstance(given, str | os.PathLike | Mapping)
+    if given is not None and not is_one and not isinstance(given, Sequence):
+        raise _unfit("attachments", given, "a list of paths")
+    items = cast("Sequence[object]", [given] if is_one else given or [])
+    if len(items) > MOST:
+        raise InputError(f"There are {len(items)} attachments, more than the {MOST} allowed. Hand over fewer.")
+    read = [_attached(item, settings.max_attachment_bytes) for item in items]
+    return [
+        {"name": file.name, "data": base64.b64encode(file.data).decode()}
+        for file in checked_attachments(read, settings)
+    ]
+
+
+def _attached(item: object, most: int) -> object:
+    if not isinstance(item, str | os.PathLike):
+        return item
+    path = Path(item)
+    return {"name": path.name, "data": base64.b64encode(read_file(path, most)).decode()}
 
 
 def check_wishes(*, keep: object, export: object) -> None:

@@ -8,14 +8,20 @@ import shutil
 import sqlite3
 import stat
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
 
+from agentic_memory_bank.engines.providers import PROVIDERS, Provider, chat_model, missing_key, provider_of
 from agentic_memory_bank.runs.home import Home
 from agentic_memory_bank.runs.ledger import Ledger
-from agentic_memory_bank.state.errors import MemoryBankError
+from agentic_memory_bank.state.errors import MemoryBankError, SettingsError
+from agentic_memory_bank.state.model_table import ROLES, RoleSettings
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings import MODEL, WEIGHTS_SHA256
 
@@ -40,6 +46,11 @@ NO_SPACE = 50 << 20
 OLDEST_SQLITE = (3, 35)
 _PREFIX = "MEMORY_BANK_"
 _OTHER_VARIABLES = ("MEMORY_BANK_HOME",)
+_SECRET_VARIABLES: Final = frozenset(name for p in PROVIDERS.values() for name in (p.key, p.address))
+"""Known, and not shown as they are: an address may hold a password."""
+_TINY_OUTPUT = 16
+"""Tokens that an answer to `--online` may take."""
+_WITHOUT_MODEL = "extractive engine, without a model"
 
 Severity = Literal["error", "warning"]
 
@@ -76,8 +87,11 @@ class _Examination:
         return {}
 
 
-def examine() -> dict[str, Any]:
+def examine(*, online: bool = False) -> dict[str, Any]:
     """Examine this installation.
+
+    Args:
+        online: Also send one tiny request to each model. Without it nothing is sent anywhere.
 
     Returns:
         One mapping per section, `problems` (severity, problem, remedy), and `ok`: whether `ask` can be used. No
@@ -88,6 +102,9 @@ def examine() -> dict[str, Any]:
         "platform": looked.section(_platform),
         "packages": looked.section(_packages),
         "embeddings": looked.section(_embeddings),
+        "models": looked.section(_models),
+        "providers": looked.section(_providers),
+        **({"requests": looked.section(_requests)} if online else {}),
         "storage": looked.section(_storage),
         "runs": looked.section(_runs),
         "variables": looked.section(_variables),
@@ -181,6 +198,87 @@ def _of_hub() -> Path | None:
     return Path(found) if isinstance(found, str) else None
 
 
+# --- models ------------------------------------------------------------------------------------------------------
+
+
+def _models(looked: _Examination) -> dict[str, str]:
+    """The model of each role."""
+    settings = Settings.of(None)
+    if not settings.names_models:
+        return {"all roles": _WITHOUT_MODEL}
+    for model in _distinct(settings):
+        try:
+            if variable := missing_key(model):
+                looked.problem("error", f"The model {model} needs a key.", f"Set the variable {variable}.")
+        except SettingsError as error:
+            looked.problem("error", str(error), "Mend MEMORY_BANK_MODEL, or MEMORY_BANK_<ROLE>_MODEL.")
+    return {role: settings.role(role).model or _WITHOUT_MODEL for role in ROLES}
+
+
+def _providers(looked: _Examination) -> dict[str, str]:
+    """Where the models are asked, and whether there is a key; never the key."""
+    used = {provider.name: provider for model in _distinct(Settings.of(None)) for provider in _provider(model)}
+    return {name: f"{_address(provider, looked)}, {_key(provider, looked)}" for name, provider in used.items()}
+
+
+def _requests(looked: _Examination) -> dict[str, str]:
+    """Whether each model answers."""
+    usable = {name: row for name, row in _distinct(Settings.of(None)).items() if any(_provider(name))}
+    return {name: _answered(row, looked) for name, row in usable.items() if not missing_key(name)}
+
+
+def _distinct(settings: Settings) -> dict[str, RoleSettings]:
+    """The models, each once, with the first role that names it."""
+    rows = [settings.role(role) for role in ROLES]
+    return {row.model: row for row in reversed(rows) if row.model}
+
+
+def _provider(model: str) -> Iterator[Provider]:
+    """The provider of a model, if it is known."""
+    with suppress(SettingsError):
+        yield provider_of(model)[0]
+
+
+def _key(provider: Provider, looked: _Examination) -> str:
+    state = "set" if looked.environment.get(provider.key) else "not set"
+    return f"{provider.key} is {state}{'' if provider.needs_key else ' (and need not be)'}"
+
+
+def _address(provider: Provider, looked: _Examination) -> str:
+    """Scheme, host, port and path: what else an address may hold is nobody's business."""
+    try:
+        parts = urlsplit((looked.environment.get(provider.address) or provider.default_address).strip())
+        host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname
+        place = f"{host}:{parts.port}" if parts.port else host
+    except ValueError:
+        parts, place = urlsplit(""), None
+    if parts.scheme not in ("http", "https") or not place:
+        looked.problem("error", f"{provider.address} is no address of a server.", "Write it as http://HOST:PORT/v1.")
+        return "at no address"
+    return f"at {parts.scheme}://{place}{parts.path}"
+
+
+def _answered(row: RoleSettings, looked: _Examination) -> str:
+    """Send a tiny request, and say in our own words what came back: what a server writes may hold keys."""
+    from agentic_memory_bank.engines.llm.faults import fault_of
+
+    provider, _ = provider_of(row.model or "")
+    begun = time.monotonic()
+    try:
+        chat_model(replace(row, output=_TINY_OUTPUT)).invoke("Say: yes")
+    except SettingsError as error:
+        told = str(error)
+    except Exception as error:
+        role = row.role.upper()
+        model = f"MEMORY_BANK_MODEL or MEMORY_BANK_{role}_MODEL"
+        named = {"key": provider.key, "address": provider.address, "role": role, "model": model}
+        told = fault_of(error, "prompt").reason.format_map(named)
+    else:
+        return f"answered in {time.monotonic() - begun:.1f} s"
+    looked.problem("error", f"The model {row.model} does not answer.", told[:1].upper() + told[1:])
+    return f"failed: {told}"
+
+
 # --- storage -----------------------------------------------------------------------------------------------------
 
 
@@ -239,7 +337,7 @@ def _variables(looked: _Examination) -> dict[str, str]:
         if name.upper().startswith(_PREFIX):
             is_known = name.upper() in shown
             found[name] = looked.environment[name] if is_known else "set"
-            if not is_known:
+            if not is_known and name not in _SECRET_VARIABLES:
                 looked.problem("warning", f"The variable {name} is no setting of this version.", "Mend or unset it.")
     try:
         Settings.of(None)

@@ -1,12 +1,15 @@
 """Memory as one JSON file and back: schema-versioned, with a sha256 inside, taken in whole or not at all."""
 
+import base64
 import hashlib
 import json
+import logging
 import os
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NotRequired, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
@@ -24,11 +27,17 @@ from agentic_memory_bank.state.insight_doc import InsightDoc
 from agentic_memory_bank.state.interaction_tree import InteractionTree
 from agentic_memory_bank.state.memory_bank import MemoryBankState, RunStatus, Source
 from agentic_memory_bank.state.query_graph import QueryGraph
+from agentic_memory_bank.tools.attachments import AttachmentPool, AttachmentStore
 
 FORMAT = "agentic-memory-bank"
 VERSION = 1
+"""Of an export without files, which every version of this package reads."""
+VERSION_WITH_FILES = 2
 LONGEST_NAME = 200
 """Bytes; the name of the part file is longer, and file systems allow 255."""
+
+_log = logging.getLogger("agentic_memory_bank")
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 class Memory(TypedDict):
@@ -43,6 +52,8 @@ class Memory(TypedDict):
     status: RunStatus
     now: str
     embeddings: str
+    attachments: NotRequired[dict[str, str]]
+    """The files that entries name, in base64, by the sha256 of their bytes."""
 
 
 class _File(TypedDict):
@@ -63,13 +74,27 @@ def memory_digest(state: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical({layer: state.get(layer, {}) for layer in layers})).hexdigest()
 
 
-def write_export(path: Path, thread: str, state: Mapping[str, Any], embeddings: str) -> None:
+def files_of(thread: str, home: Home) -> AttachmentStore:
+    """The files of a thread."""
+    return AttachmentPool(home.attachments(thread)).of(thread)
+
+
+def write_export(
+    path: Path, thread: str, state: Mapping[str, Any], embeddings: str, store: AttachmentStore | None = None
+) -> None:
     """Write the memory of a thread to a file, 0600; the file is complete or not there.
+
+    Args:
+        path: The file.
+        thread: Whose memory it is.
+        state: Of the thread.
+        embeddings: Their name.
+        store: Holds the files that entries name. What only waits to be recognised is not exported.
 
     Raises:
         StorageError: It cannot be written.
     """
-    memory = {
+    memory: dict[str, Any] = {
         "insight_doc": state.get("insight_doc", {}),
         "query_graph": state.get("query_graph", {}),
         "interaction_tree": state.get("interaction_tree", {}),
@@ -80,8 +105,11 @@ def write_export(path: Path, thread: str, state: Mapping[str, Any], embeddings: 
         "now": state.get("now", ""),
         "embeddings": embeddings,
     }
+    version = VERSION
+    if store and (files := _files(memory["interaction_tree"], store)):
+        version, memory["attachments"] = VERSION_WITH_FILES, files
     digest = hashlib.sha256(canonical(memory)).hexdigest()
-    content = canonical({"format": FORMAT, "version": VERSION, "sha256": digest, "memory": memory})
+    content = canonical({"format": FORMAT, "version": version, "sha256": digest, "memory": memory})
     part = part_of(path, thread)
     with storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -94,6 +122,22 @@ def write_export(path: Path, thread: str, state: Mapping[str, Any], embeddings: 
             _settle(path.parent)
         finally:
             part.unlink(missing_ok=True)
+
+
+def _files(tree: InteractionTree, store: AttachmentStore) -> dict[str, str]:
+    """What entries name and is kept, in base64. One that is damaged is left out: the rest is worth having."""
+    found: dict[str, str] = {}
+    for sha256 in sorted(named_files(tree) & set(store.kept())):
+        try:
+            found[sha256] = base64.b64encode(store.read(sha256)).decode()
+        except StorageDamagedError as error:
+            _log.warning("An attachment is left out of the export: %s", error)
+    return found
+
+
+def named_files(tree: InteractionTree) -> set[str]:
+    """The sha256 of each file that an entry names."""
+    return {a["path"] for entry in tree.get("entries", {}).values() for a in entry["attachments"]}
 
 
 def part_of(path: Path, thread: str) -> Path:
@@ -149,7 +193,7 @@ def read_export(path: Path) -> Memory:
         raise ExportError(f"{path} is not JSON, or was cut short. Export the memory again.") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ExportError(f"{path} is no export of this package (`format` is not '{FORMAT}').")
-    if content.get("version") != VERSION:
+    if content.get("version") not in (VERSION, VERSION_WITH_FILES):
         raise ExportError(f"{path} was written by a newer version of this package. Update the package to import it.")
     if not _is_intact(content, raw):
         raise ExportError(f"{path} was changed or damaged: its sha256 does not match. Export the memory again.")
@@ -158,7 +202,11 @@ def read_export(path: Path) -> Memory:
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))
         raise ExportError(f"{path} does not hold a memory: {where} is not what it should be.") from None
+    has_files = content["version"] == VERSION_WITH_FILES
+    if has_files != ("attachments" in memory):
+        raise ExportError(f"{path} does not hold a memory: its version is not that of its content.")
     _check_references(memory, path)
+    _check_files(memory, path)
     return memory
 
 
@@ -185,7 +233,8 @@ def export_thread(thread: str, path: str | Path, *, home: str | Path | None = No
     place.prepare()
     found = Ledger(place.ledger).get(checked_thread(thread))
     with lease(place, thread):
-        write_export(place_of_file, thread, read_state(thread, home=home), found.embeddings)
+        store = files_of(thread, place)
+        write_export(place_of_file, thread, read_state(thread, home=home), found.embeddings, store)
 
 
 def read_state(thread: str, *, home: str | Path | None = None) -> MemoryBankState:
@@ -245,11 +294,17 @@ def import_thread(path: str | Path, thread: str, *, home: str | Path | None = No
         place.erase(thread)  # what an import that was killed left behind
         place.make_folder(thread)
         try:
+            _restore_files(memory, files_of(thread, place))
             _store(memory, thread, place)
             ledger.write(_imported(memory, thread))
         except BaseException:
             place.erase(thread)
             raise
+
+
+def _restore_files(memory: Memory, store: AttachmentStore) -> None:
+    for data in memory.get("attachments", {}).values():
+        store.keep(store.hold(base64.b64decode(data)))
 
 
 def _store(memory: Memory, thread: str, place: Home) -> None:
@@ -284,6 +339,19 @@ def _imported(memory: Memory, thread: str) -> Run:
 
 def _config(thread: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread}}
+
+
+def _check_files(memory: Memory, path: Path) -> None:
+    """Every file is named by its content; what names a file otherwise was not written here, and leads nowhere."""
+    for sha256, data in memory.get("attachments", {}).items():
+        try:
+            is_sound = hashlib.sha256(base64.b64decode(data, validate=True)).hexdigest() == sha256
+        except ValueError:
+            is_sound = False
+        if not is_sound:
+            raise ExportError(f"{path} was changed or damaged: an attachment is not what its sha256 says.")
+    for entry in memory["interaction_tree"].get("entries", {}).values():
+        entry["attachments"] = [a for a in entry["attachments"] if _SHA256.fullmatch(a["path"])]
 
 
 def _check_references(memory: Memory, path: Path) -> None:

@@ -88,6 +88,10 @@ class Home:
         """The answers of chat models that a thread has paid for."""
         return self.folder(thread) / "answers.sqlite"
 
+    def attachments(self, thread: str) -> Path:
+        """The pictures and files of a thread."""
+        return self.folder(thread) / "attachments"
+
     def make_folder(self, thread: str) -> None:
         """Make the folder of a thread, 0700, with an empty checkpoint database, 0600."""
         with storage_errors(self.folder(thread)):

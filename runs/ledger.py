@@ -1,9 +1,10 @@
 """The run ledger: what was asked of each thread, written before the first step, so that no run is ever forgotten."""
 
 import json
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -28,14 +29,19 @@ CREATE TABLE IF NOT EXISTS runs (
     status TEXT NOT NULL,
     continues INTEGER NOT NULL,
     created_at TEXT NOT NULL,
-    updated_at TEXT NOT NULL
+    updated_at TEXT NOT NULL,
+    usage TEXT,
+    attachments TEXT NOT NULL DEFAULT '[]'
 )
 """
 _HAS_TABLE = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'runs'"
 _COLUMNS = (
     "thread, state, question, documents, settings, engine, embeddings, keep, export, status, continues,"
-    " created_at, updated_at"
+    " created_at, updated_at, usage, attachments"
 )
+_LATER_COLUMNS = {"usage": "TEXT", "attachments": "TEXT NOT NULL DEFAULT '[]'"}
+"""Those that ledgers of older versions lack, in the order in which they came."""
+_FIRST_COLUMNS: frozenset[str] = frozenset(_COLUMNS.replace(",", "").split()) - frozenset(_LATER_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,10 @@ class Run:
     """Whether the thread held memory before this run: without its checkpoints, that is lost."""
     created_at: str
     updated_at: str
+    usage: dict[str, Any] | None = None
+    """What it had spent on models when it last came to an end or a pause; None where no model was asked."""
+    attachments: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+    """The pictures and files of the question, by `name` and base64 `data`."""
 
     @property
     def is_unfinished(self) -> bool:
@@ -85,19 +95,27 @@ class Ledger:
             int(run.continues),
             run.created_at,
             run.updated_at,
+            _as_json(run.usage),
+            json.dumps(run.attachments),
         )
         with self._database() as database:
             database.execute(f"INSERT OR REPLACE INTO runs ({_COLUMNS}) VALUES ({', '.join('?' * len(row))})", row)
             truncate_log(database)
 
-    def update(self, thread: str, state: RunState, status: str, at: str) -> None:
-        """Note how far a run is. A finished run no longer needs its documents, so they are dropped."""
+    def update(
+        self, thread: str, state: RunState, status: str, at: str, usage: Mapping[str, Any] | None = None
+    ) -> None:
+        """Note how far a run is, and, if it is said, what it has spent so far.
+
+        A finished run no longer needs its documents and attachments, so they are dropped.
+        """
         with self._database() as database:
             database.execute(
-                "UPDATE runs SET state = ?, status = ?, updated_at = ? WHERE thread = ?", (state, status, at, thread)
+                "UPDATE runs SET state = ?, status = ?, updated_at = ?, usage = COALESCE(?, usage) WHERE thread = ?",
+                (state, status, at, _as_json(usage), thread),
             )
             if state == "finished":
-                database.execute("UPDATE runs SET documents = '[]' WHERE thread = ?", (thread,))
+                database.execute("UPDATE runs SET documents = '[]', attachments = '[]' WHERE thread = ?", (thread,))
                 truncate_log(database)
 
     def remove(self, thread: str) -> None:
@@ -149,6 +167,7 @@ class Ledger:
                     if was_there and self._has_threads() and not database.execute(_HAS_TABLE).fetchone():
                         raise StorageDamagedError("it holds no table of runs")
                     database.execute(_TABLE)
+                    _widen(database)
                     yield database
                     database.commit()
         except StorageDamagedError as error:
@@ -163,14 +182,45 @@ class Ledger:
         return threads.is_dir() and any(threads.iterdir())
 
 
+def _widen(database: sqlite3.Connection) -> None:
+    """Give the table of an older version the columns it lacks; a table that is not ours is left as it is."""
+    found = _columns(database)
+    if not found >= _FIRST_COLUMNS:
+        return
+    for name, form in _LATER_COLUMNS.items():
+        try:
+            if name not in found:
+                database.execute(f"ALTER TABLE runs ADD COLUMN {name} {form}")
+        except sqlite3.OperationalError:
+            if name not in _columns(database):  # otherwise another process was quicker
+                raise
+
+
+def _columns(database: sqlite3.Connection) -> frozenset[str]:
+    return frozenset(row[1] for row in database.execute("PRAGMA table_info(runs)"))
+
+
+def _as_json(usage: Mapping[str, Any] | None) -> str | None:
+    return json.dumps(usage) if usage is not None else None
+
+
 def _run(row: tuple[Any, ...]) -> Run:
     try:
         found = Run(*row)
-        documents, settings = json.loads(row[3]), json.loads(row[4])
-        if found.state not in get_args(RunState) or not isinstance(documents, list) or not isinstance(settings, dict):
+        documents, settings, attachments = json.loads(row[3]), json.loads(row[4]), json.loads(row[-1])
+        usage = json.loads(found.usage or "null")  # type: ignore[arg-type] - a row holds text where a run holds a mapping
+        is_sound = isinstance(documents, list) and isinstance(settings, dict) and isinstance(usage, dict | None)
+        is_sound = is_sound and isinstance(attachments, list)
+        if found.state not in get_args(RunState) or not is_sound:
             raise ValueError(found.state)
         return replace(
-            found, documents=documents, settings=settings, keep=bool(found.keep), continues=bool(found.continues)
+            found,
+            documents=documents,
+            settings=settings,
+            usage=usage,
+            attachments=attachments,
+            keep=bool(found.keep),
+            continues=bool(found.continues),
         )
     except (TypeError, ValueError) as error:
         raise StorageDamagedError(

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -20,18 +20,25 @@ from langgraph.types import Command, StateSnapshot
 from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.judges import engine_name
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
-from agentic_memory_bank.nodes.kit import Clock, Executor, timestamp, utc_now
+from agentic_memory_bank.nodes.executors import Execution
+from agentic_memory_bank.nodes.kit import Clock, timestamp, utc_now
 from agentic_memory_bank.nodes.memory_bank.adapter_in import checked_documents, checked_question
 from agentic_memory_bank.nodes.memory_bank.pausing import Decision, checked_decision
-from agentic_memory_bank.runs.arguments import check_parts, check_wishes, checked_settings
+from agentic_memory_bank.runs.arguments import attached_files, check_models, check_parts, check_wishes, checked_settings
 from agentic_memory_bank.runs.checkpoints import open_saver
-from agentic_memory_bank.runs.export import check_is_kept, checked_export, lost, write_export
+from agentic_memory_bank.runs.export import check_is_kept, checked_export, files_of, lost, write_export
 from agentic_memory_bank.runs.home import Home, checked_thread, database_errors
 from agentic_memory_bank.runs.lease import lease
 from agentic_memory_bank.runs.ledger import Ledger, Run
 from agentic_memory_bank.runs.upkeep import forget
-from agentic_memory_bank.state.errors import EngineMismatchError, RunError, StorageDamagedError, UnknownThreadError
-from agentic_memory_bank.state.memory_bank import MemoryBankOutput
+from agentic_memory_bank.state.errors import (
+    EngineMismatchError,
+    InputError,
+    RunError,
+    StorageDamagedError,
+    UnknownThreadError,
+)
+from agentic_memory_bank.state.memory_bank import MemoryBankOutput, Usage
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings import Encoder, local_embeddings
 from agentic_memory_bank.tools.loaders import as_documents, load_all
@@ -40,7 +47,8 @@ if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
 
 Progress = Callable[[dict[str, Any]], None]
-"""Called with each event of a run: `{"stage": ..., counts}` while a stage works, `{"done": stage}` after it."""
+"""Called with each event of a run: `{"stage": ..., counts}` while a stage works, `{"done": stage}` after it, and
+`{"usage": ...}` after each call of a model."""
 FILE_SUFFIXES = frozenset({".txt", ".md", ".markdown", ".html", ".htm", ".pdf", ".docx", ".jsonl", ".json", ".csv"})
 """A string of one word that ends like this is meant as a file, also when the file is missing."""
 _NOTHING = object()
@@ -64,7 +72,7 @@ class _Parts:
     engine: Engine | None = None
     models: "GivenModels | None" = None
     embeddings: Embeddings | None = None
-    execute: Executor | None = None
+    execute: Execution | None = None
     clock: Clock = utc_now
     on_event: Progress | None = None
     home: Home = field(default_factory=Home)
@@ -84,6 +92,7 @@ class _Parts:
                 clock=self.clock,
                 vectors=self.home.vectors(thread),
                 answers=self.home.answers(thread),
+                attachments=self.home.attachments(thread),
             )
 
     def engine_name(self, settings: Settings) -> str:
@@ -101,11 +110,24 @@ class _Parts:
     def now(self) -> str:
         return timestamp(self.clock())
 
+    def spent(self, thread: str, goal: str, settings: Settings) -> Usage | None:
+        """What a goal has cost, by the calls that are on disk: also those of a stage that never came to its end."""
+        place = self.home.answers(thread)
+        if self.engine or not place.exists():
+            return None
+        from agentic_memory_bank.engines.llm.answers import AnswerStore
+        from agentic_memory_bank.engines.llm.meter import Meter
+
+        with closing(AnswerStore(place)) as store:
+            found = Meter(store, goal, prices=settings.prices).usage()
+        return found if found["calls"] else None
+
 
 def run(
     question: str,
     *,
     documents: Sequence[str | Path | Document | Mapping[str, Any]] | None = (),
+    attachments: Sequence[str | Path | Mapping[str, Any]] | None = (),
     thread: str | None = None,
     keep: bool | None = None,
     export: str | Path | None = None,
@@ -113,7 +135,7 @@ def run(
     engine: Engine | None = None,
     models: "GivenModels | None" = None,
     embeddings: Embeddings | None = None,
-    execute: Executor | None = None,
+    execute: Execution | None = None,
     clock: Clock = utc_now,
     home: str | Path | None = None,
     on_event: Progress | None = None,
@@ -125,6 +147,8 @@ def run(
         question: What to find out.
         documents: Texts, LangChain documents, mappings with `text`, and files or folders: a `Path`, or a string of one
             line that names something on disk or ends like a file name. `None` is none.
+        attachments: Pictures and files that are recognised, kept and can be looked at again: paths of files, or
+            mappings with `name` and base64 `data`. `None` is none.
         thread: Names the run, to resume it or to ask again. Default: a name of its own.
         keep: Keep the memory for further questions. Otherwise every byte of it is erased when the run ends. Default:
             kept if it was kept before, so that a further question does not erase it.
@@ -146,7 +170,8 @@ def run(
 
     Raises:
         InputError: Something that was handed over cannot be used. Nothing was written.
-        SettingsError: A setting is not allowed. Nothing was written.
+        SettingsError: A setting is not allowed, or a model cannot be asked: its name is not known, its key is not
+            set, its price is needed and not given. Nothing was written.
         LoadError: A file cannot be read. Nothing was written.
         ThreadBusyError: The thread is being run right now.
         RunError: The thread has an unfinished run.
@@ -155,8 +180,10 @@ def run(
     settings = checked_settings(settings)
     parts = _parts(engine, models, embeddings or _local(settings), execute, clock, home, on_event, control)
     check_wishes(keep=keep, export=export)
+    check_models(settings, engine, models)
     question = checked_question(question)
     loaded = checked_documents(_loaded(documents), settings)
+    attached = attached_files(attachments, settings)
     thread = checked_thread(thread) if thread is not None else uuid4().hex
     place = checked_export(export)
     parts.home.prepare()
@@ -169,7 +196,7 @@ def run(
         else:
             check_is_kept(thread, parts.home)
         kept = keep if keep is not None else before is not None and before.keep
-        begun = _begin(parts, thread, question, loaded, settings, before, keep=kept, export=place)
+        begun = _begin(parts, thread, question, loaded, attached, settings, before, keep=kept, export=place)
         return _drive(parts, begun, settings)
 
 
@@ -195,7 +222,7 @@ def resume(
     engine: Engine | None = None,
     models: "GivenModels | None" = None,
     embeddings: Embeddings | None = None,
-    execute: Executor | None = None,
+    execute: Execution | None = None,
     clock: Clock = utc_now,
     home: str | Path | None = None,
     on_event: Progress | None = None,
@@ -217,7 +244,9 @@ def resume(
         control: As for `run`.
 
     Raises:
-        InputError: There is no such decision, or something else that was handed over cannot be used.
+        InputError: There is no such decision, it would not let the run go on, or something else that was handed over
+            cannot be used.
+        SettingsError: A model cannot be asked, such as for want of its key. The run stays as it was.
         UnknownThreadError: There is no such run, or none that is unfinished.
         EngineMismatchError: It was started with another engine or other embeddings.
         ThreadBusyError: The thread is being run right now.
@@ -259,7 +288,7 @@ def _parts(
     engine: Engine | None,
     models: "GivenModels | None",
     embeddings: Embeddings | None,
-    execute: Executor | None,
+    execute: Execution | None,
     clock: Clock,
     home: str | Path | None,
     on_event: Progress | None,
@@ -301,6 +330,7 @@ def _begin(
     thread: str,
     question: str,
     documents: Sequence[Document],
+    attachments: list[dict[str, str]],
     settings: Settings,
     before: Run | None,
     *,
@@ -324,6 +354,7 @@ def _begin(
         continues=before is not None and before.keep,
         created_at=now,
         updated_at=now,
+        attachments=attachments,
     )
     parts.ledger.write(begun)
     return begun
@@ -339,12 +370,10 @@ def _latest(ledger: Ledger) -> Run:
 def _drive(parts: _Parts, begun: Run, settings: Settings, decision: Decision = "continue") -> RunOutput:
     """Take a run from wherever it is to its end, or to the next pause."""
     _check_engine(parts, begun, settings)
-    config: RunnableConfig = {"configurable": {"thread_id": begun.thread}, "recursion_limit": RECURSION_LIMIT}
+    place = {"thread_id": begun.thread, "checkpoint_ns": ""}  # `update_state` names a thread wholly
+    config: RunnableConfig = {"configurable": place, "recursion_limit": RECURSION_LIMIT}
     with parts.bank(begun.thread) as bank:
-        snapshot = bank.get_state(config)
-        if begun.state == "paused" and snapshot.values.get("status") == "failed":
-            bank.update_state(config, {"status": "running"}, as_node=BEFORE_PLAN)
-            snapshot = bank.get_state(config)
+        snapshot = _taken_up(parts, bank, begun, config, settings, decision)
         given = _what_to_do(snapshot, begun, decision)
         while given is not _NOTHING:
             _advance(parts, bank, begun, config, settings, given)
@@ -352,16 +381,34 @@ def _drive(parts: _Parts, begun: Run, settings: Settings, decision: Decision = "
             waiting = _pause(snapshot)
             given = Command(resume="continue") if waiting and waiting["reason"] == "steps" else _NOTHING
         output = _output(snapshot, begun.thread)
-        if "pause" in output:
-            parts.ledger.update(begun.thread, "paused", "stopped", parts.now())
-            return output
-        if begun.export and begun.is_unfinished:
-            write_export(Path(begun.export), begun.thread, snapshot.values, begun.embeddings)
-    if output.get("status") == "failed":
-        parts.ledger.update(begun.thread, "paused", "failed", parts.now())  # all is kept, and can be resumed
-        return output
-    _end(parts, begun, output)
+        usage = parts.spent(begun.thread, snapshot.values.get("insight_doc", {}).get("id", ""), settings)
+        if begun.export and begun.is_unfinished and "pause" not in output:
+            store = files_of(begun.thread, parts.home)
+            write_export(Path(begun.export), begun.thread, snapshot.values, begun.embeddings, store)
+    if usage:
+        output["usage"] = usage
+    status = output.get("status", "running")
+    if "pause" in output or status == "failed":  # all is kept, and can be resumed
+        parts.ledger.update(begun.thread, "paused", status, parts.now(), usage)
+    else:
+        _end(parts, begun, status, usage)
     return output
+
+
+def _taken_up(
+    parts: _Parts, bank: MemoryBank, begun: Run, config: RunnableConfig, settings: Settings, decision: Decision
+) -> StateSnapshot:
+    """Where a run is, once it is certain that it can go on; one that failed to plan is before that again."""
+    snapshot = bank.get_state(config)
+    _check_decision(snapshot, decision)
+    has_failed = begun.state == "paused" and snapshot.values.get("status") == "failed"
+    again = _planning_again(snapshot, decision) if has_failed else {}
+    if begun.is_unfinished and "ending" not in {**snapshot.values, **again}.get("allowance", {}):
+        check_models(settings, parts.engine, parts.models)  # now: a stage whose model has no key would be done without
+    if not again:
+        return snapshot
+    bank.update_state(config, again, as_node=BEFORE_PLAN)
+    return bank.get_state(config)
 
 
 def _check_engine(parts: _Parts, begun: Run, settings: Settings) -> None:
@@ -376,6 +423,34 @@ def _check_engine(parts: _Parts, begun: Run, settings: Settings) -> None:
             )
 
 
+def _check_decision(snapshot: StateSnapshot, decision: Decision) -> None:
+    """Refuse budgets that would not let the run go on: it would stop, or wait again at once.
+
+    Raises:
+        InputError: The run does not wait for a budget, or for one that is not among them or is not raised.
+    """
+    if isinstance(decision, str):
+        return
+    waiting = _pause(snapshot) or {"reason": "failure"}
+    reason, limit = waiting.get("reason"), waiting.get("limit")
+    if limit is None:
+        raise InputError("The run does not wait for a budget. Resume it with continue, finish or stop.")
+    if decision.get(f"budget_{reason}", 0) <= limit:
+        raise InputError(f"The run has used up its budget of {reason}. Give one that is over {limit:,.15g} in all.")
+
+
+def _planning_again(snapshot: StateSnapshot, decision: Decision) -> dict[str, Any]:
+    """Puts a run that failed to plan back to before it: as though it had not failed, or without any model."""
+    values = snapshot.values
+    update: dict[str, Any] = {
+        "status": "running",
+        "degraded": [note for note in values.get("degraded", []) if not note.startswith("plan:")],
+    }
+    if decision in ("finish", "stop"):
+        update["allowance"] = {**values.get("allowance", {}), "ending": decision}
+    return update
+
+
 def _what_to_do(snapshot: StateSnapshot, begun: Run, decision: Decision) -> object:
     """What to invoke the graph with, by the tasks that are pending; `next` is empty in the middle of a step, too."""
     if snapshot.interrupts:
@@ -385,7 +460,8 @@ def _what_to_do(snapshot: StateSnapshot, begun: Run, decision: Decision) -> obje
     if snapshot.created_at is None and (begun.state != "accepted" or begun.continues):
         raise lost(begun.thread)
     if begun.state == "accepted":
-        return {"question": begun.question, "documents": begun.documents}
+        given: dict[str, Any] = {"question": begun.question, "documents": begun.documents}
+        return given | ({"attachments": begun.attachments} if begun.attachments else {})
     if snapshot.values.get("status") == "running":
         raise StorageDamagedError(
             f"The run on the thread '{begun.thread}' has no end, and no step is left to take. Export what it holds, "
@@ -440,9 +516,9 @@ def _output(snapshot: StateSnapshot, thread: str) -> RunOutput:
     return output
 
 
-def _end(parts: _Parts, begun: Run, output: RunOutput) -> None:
+def _end(parts: _Parts, begun: Run, status: str, usage: Usage | None) -> None:
     """Note the end first, then erase: killed in between, `resume` and `gc` know that nothing is lost."""
     if begun.is_unfinished:
-        parts.ledger.update(begun.thread, "finished", output.get("status", "running"), parts.now())
+        parts.ledger.update(begun.thread, "finished", status, parts.now(), usage)
     if not begun.keep:
         forget(parts.home, parts.ledger, begun.thread)

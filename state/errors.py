@@ -96,7 +96,7 @@ class BudgetReachedError(RunError):
 
     def __init__(self, resource: str, limit: float) -> None:
         super().__init__(
-            f"The budget of {limit:,g} {resource} is used up. Raise it, finish with what is there, or stop."
+            f"The budget of {limit:,.10g} {resource} is used up. Raise it, finish with what is there, or stop."
         )
         self.resource = resource
         self.limit = limit

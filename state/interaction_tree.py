@@ -6,6 +6,7 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 EntryKind = Literal["document", "dialogue", "tool_result", "trajectory", "verdict", "answer"]
+AttachmentKind = Literal["image", "document", "code"]
 
 
 class Anchor(TypedDict):
@@ -17,11 +18,14 @@ class Anchor(TypedDict):
 
 
 class Attachment(TypedDict):
-    """A file that belongs to an entry (seed 002, Interaction Tree). `path` is relative to the attachment store."""
+    """A file that belongs to an entry (seed 002, Interaction Tree)."""
 
     id: str
-    kind: Literal["image", "document", "code"]
+    name: str
+    """What the file was called: a label, never a path."""
+    kind: AttachmentKind
     path: str
+    """Where it is in the attachment store: the sha256 of its bytes."""
 
 
 class Entry(TypedDict):

@@ -8,7 +8,13 @@ from langgraph.managed import RemainingSteps
 from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.insight_doc import InsightDoc, InsightEdit, apply_insight_edits
-from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, TreeEdit, apply_tree_edits
+from agentic_memory_bank.state.interaction_tree import (
+    Anchor,
+    AttachmentKind,
+    InteractionTree,
+    TreeEdit,
+    apply_tree_edits,
+)
 from agentic_memory_bank.state.layer_channel import LayerChannel, SeldomWrittenLayerChannel
 from agentic_memory_bank.state.query_graph import GraphEdit, QueryGraph, apply_graph_edits
 
@@ -78,6 +84,18 @@ class Source(TypedDict):
     node: NotRequired[str]
 
 
+class Waiting(TypedDict):
+    """An attachment that was handed over and is not recognised yet. Its bytes are in the store, never in the state."""
+
+    id: str
+    name: str
+    """What the file was called: a label, never a path."""
+    kind: AttachmentKind
+    type: str
+    """Its media type, such as `image/png`."""
+    sha256: str
+
+
 class RoleUsage(TypedDict):
     """What one role of the judge spent."""
 
@@ -116,7 +134,7 @@ class MemoryBankInput(TypedDict, total=False):
     documents: list[Any]
     """Strings, LangChain `Document`s, messages, or mappings with `text` and, if known, `source` and `metadata`."""
     attachments: list[dict[str, Any]]
-    """Pictures and files by `name` and base64 `data`."""
+    """Pictures and files by `name` and base64 `data`: at most 32, each within `Settings.max_attachment_bytes`."""
 
 
 class MemoryBankOutput(TypedDict, total=False):
@@ -151,6 +169,8 @@ class MemoryBankState(TypedDict, total=False):
     """When the run began or was last allowed to go on, in seconds since 1970."""
     incoming: list[str]
     """Entries that wait to be remembered."""
+    waiting: list[Waiting]
+    """Attachments that wait to be recognised."""
     topics: list[Topic]
     fresh: list[str]
     """Memories of this round that are not yet compared with the others."""
@@ -187,6 +207,7 @@ class MemoryBankUpdate(TypedDict, total=False):
     now: str
     started: float
     incoming: list[str]
+    waiting: list[Waiting]
     topics: list[Topic]
     fresh: list[str]
     candidates: dict[str, list[str]]

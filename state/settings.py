@@ -1,7 +1,7 @@
 """Every value that can be tuned, its default and its bounds; read from `MEMORY_BANK_*`, a form in Studio."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, ValidationError
 from pydantic_settings import SettingsConfigDict
@@ -56,6 +56,9 @@ class Settings(ModelTable):
     max_input_characters: int = Field(
         default=200_000_000, ge=1, description="Longest input that is taken, all documents together."
     )
+    max_attachment_bytes: int = Field(
+        default=20_000_000, ge=1, le=1_000_000_000, description="Largest attachment that is taken, in bytes."
+    )
     retries: int = Field(default=1, ge=0, le=5, description="How often a failed request to a model is sent again.")
     longest_wait: float = Field(
         default=60.0,
@@ -65,6 +68,33 @@ class Settings(ModelTable):
     )
     max_concurrency: int = Field(
         default=8, ge=1, le=256, description="How many requests of one stage are in flight at the same time."
+    )
+    react_calls: int = Field(
+        default=60,
+        ge=1,
+        le=1_000,
+        description="Calls of the model within one step, after which the agent has to answer.",
+    )
+    react_context: int = Field(
+        default=128_000,
+        ge=1_000,
+        le=2_000_000,
+        description="Tokens of an agent's context; near it, the agent has to answer (seed 002).",
+    )
+    react_result_tokens: int = Field(
+        default=4_000,
+        ge=100,
+        le=200_000,
+        description="Longest result of a tool that an agent is shown whole, in tokens.",
+    )
+    search_provider: Literal["serper", "tavily", "none"] = Field(
+        default="serper", description="Whose search an agent uses; needs SERPER_API_KEY or TAVILY_API_KEY."
+    )
+    visit_reader: Literal["direct", "jina", "none"] = Field(
+        default="direct", description="How an agent reads a page: by itself, or through Jina Reader (JINA_API_KEY)."
+    )
+    allow_private_addresses: bool = Field(
+        default=False, description="Whether an agent may open addresses of your own network. Never those of metadata."
     )
     budget_calls: int | None = Field(
         default=None, ge=1, description="Requests to models before a run pauses and asks. No limit when empty."

@@ -17,6 +17,7 @@ _TABLE: Final = (
     "model TEXT NOT NULL, rung TEXT NOT NULL, input INTEGER NOT NULL, output INTEGER NOT NULL, key TEXT, answer TEXT)"
 )
 _INDEX: Final = "CREATE UNIQUE INDEX IF NOT EXISTS answers ON calls (key) WHERE key IS NOT NULL"
+_RESULTS: Final = "CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, result TEXT NOT NULL) WITHOUT ROWID"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,24 @@ class AnswerStore:
         """Count a call; with `key`, keep its answer, on disk before this returns."""
         row = (call.run, call.role, call.model, call.rung, call.input_tokens, call.output_tokens, key, answer)
         with self._open() as connection, connection:
+            if key is not None:  # a question that was asked twice was paid for twice
+                connection.execute("UPDATE calls SET key = NULL, answer = NULL WHERE key = ?", (key,))
             connection.execute(
-                "INSERT OR REPLACE INTO calls (run, role, model, rung, input, output, key, answer) "
+                "INSERT INTO calls (run, role, model, rung, input, output, key, answer) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 row,
             )
+
+    def result(self, key: str) -> str | None:
+        """The result of a tool that was kept under a key."""
+        with self._open() as connection:
+            row = connection.execute("SELECT result FROM results WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else None
+
+    def keep_result(self, key: str, result: str) -> None:
+        """Keep what a tool brought, on disk before this returns."""
+        with self._open() as connection, connection:
+            connection.execute("INSERT OR REPLACE INTO results (key, result) VALUES (?, ?)", (key, result))
 
     def calls(self, run: str) -> list[tuple[Call, int]]:
         """The calls of a run, those alike put together, each with how many they were."""
@@ -103,6 +117,7 @@ class AnswerStore:
         with self._connection:
             self._connection.execute(_TABLE)
             self._connection.execute(_INDEX)
+            self._connection.execute(_RESULTS)
         return self._connection
 
 

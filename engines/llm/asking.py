@@ -1,5 +1,6 @@
 """Asks chat models the questions of a stage: at the same time, within the budget, once more where an answer failed."""
 
+import base64
 import hashlib
 import json
 import time
@@ -10,28 +11,27 @@ from typing import Any, Final, Generic, TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableLambda
-from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.constants import TAG_NOSTREAM
 from pydantic import BaseModel, ValidationError
 
+from agentic_memory_bank.engines.base import Picture
 from agentic_memory_bank.engines.llm import reading
 from agentic_memory_bank.engines.llm.answers import Call
-from agentic_memory_bank.engines.llm.faults import Fault, fault_of
+from agentic_memory_bank.engines.llm.faults import Fault, broken_off, fault_of, sightless
 from agentic_memory_bank.engines.llm.meter import Meter
-from agentic_memory_bank.engines.llm.models import ChatModels, RoleModel
-from agentic_memory_bank.engines.providers import PROVIDERS
+from agentic_memory_bank.engines.llm.models import ChatModels, RoleModel, tool_of
+from agentic_memory_bank.engines.llm.patience import Patience
 from agentic_memory_bank.state.errors import AnswerRejected, EngineError, ModelRefused, ModelUnavailable
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.text import clean, estimate_tokens
 
 _Answer = TypeVar("_Answer", bound=BaseModel)
-_Error = TypeVar("_Error", bound=EngineError)
 
-FIRST_WAIT: Final = 0.5
-"""Seconds before a request is sent again, where the server names none."""
 MESSAGE_TOKENS: Final = 8
 """What a message costs besides its words."""
+IMAGE_TOKENS: Final = 1_500
+"""What a picture costs, about: providers count between 85 and some thousand."""
 _SHOWN: Final = 4_000
 """How many characters of an unusable answer are shown to the model again."""
 _ONE_OBJECT: Final = "Answer with one JSON object and nothing else. Its schema:"
@@ -49,6 +49,8 @@ class Question(Generic[_Answer]):
     answer: type[_Answer]
     check: Callable[[_Answer], None] | None = None
     """Raises `AnswerRejected` for an answer of the right shape that cannot be true."""
+    images: tuple[Picture, ...] = ()
+    """What is looked at besides the prompt."""
 
 
 @dataclass
@@ -107,7 +109,9 @@ class _Rejected:
 
     why: str
     said: str = ""
-    """What the model wrote, to be shown to it again; empty when it broke off, refused, or wrote nothing."""
+    """What the model wrote, to be shown to it again; empty when it wrote nothing."""
+    is_whole: bool = True
+    """Whether the model came to an end, so that the form of its answer is one it chose."""
 
 
 class _Exchange:
@@ -116,7 +120,7 @@ class _Exchange:
     def __init__(self, asker: Asker, question: Question[Any], model: RoleModel, key: str) -> None:
         self._asker, self._question, self._model, self._key = asker, question, model, key
         self._objections: list[BaseMessage] = []
-        self._failures = 0
+        self._patience = Patience(model, asker.settings, asker.sleep)
 
     def answer(self) -> Any:
         """Ask until there is an answer.
@@ -138,7 +142,8 @@ class _Exchange:
 
     def _request(self, rung: str) -> BaseModel | Fault | _Rejected:
         messages = self._messages(rung)
-        prompt = sum(estimate_tokens(str(m.content)) + MESSAGE_TOKENS for m in messages)
+        prompt = sum(estimate_tokens(m.text) + MESSAGE_TOKENS for m in messages)
+        prompt += IMAGE_TOKENS * len(self._question.images)
         meter, model = self._asker.meter, self._model
         with meter.calling(model.name, prompt, model.row.output):
             message = self._sent(messages, rung)
@@ -146,31 +151,38 @@ class _Exchange:
                 meter.note(Call(meter.run, model.row.role, model.name, rung, 0, 0))
                 return message
             call = self._call(message, rung, prompt)
-            try:
-                answer = self._read(message)
-            except AnswerRejected as error:
+            answer = self._read(message)
+            if isinstance(answer, _Rejected):
                 meter.note(call)
-                return _Rejected(str(error), said(message))
+                return answer
             meter.note(call, self._key, answer.model_dump_json())
+            if not self._objections:  # told in words, a model may follow where the form of request was ignored
+                model.ladder.kept_to()
             return answer
 
     def _messages(self, rung: str) -> list[BaseMessage]:
         instructions = self._question.instructions
         if self._objections or rung in ("json_mode", "prompt"):
-            schema = convert_to_openai_tool(self._question.answer)["function"]["parameters"]
+            schema = tool_of(self._question.answer)["function"]["parameters"]
             instructions += f"\n\n{_ONE_OBJECT}\n{json.dumps(schema, ensure_ascii=False)}"
-        return [SystemMessage(instructions), HumanMessage(self._question.prompt), *self._objections]
+        return [SystemMessage(instructions), _asked(self._question), *self._objections]
 
     def _sent(self, messages: list[BaseMessage], rung: str) -> AIMessage | Fault:
         """What came back. What a client raises is looked at and dropped: it may hold keys."""
         try:
             return self._model.bound(rung, self._question.answer).invoke(messages, {"tags": [TAG_NOSTREAM]})
         except Exception as error:
-            return fault_of(error, rung)
+            return broken_off(error) or (sightless(error, rung) if self._question.images else fault_of(error, rung))
 
-    def _read(self, message: AIMessage) -> BaseModel:
-        reading.complete(message, needs_finish=self._model.is_openai)
-        return _checked(reading.read(message, self._question.answer), self._question)
+    def _read(self, message: AIMessage) -> BaseModel | _Rejected:
+        try:
+            reading.complete(message, needs_finish=self._model.is_openai)
+        except AnswerRejected as error:
+            return _Rejected(str(error), said(message), is_whole=False)
+        try:
+            return _checked(reading.read(message, self._question.answer), self._question)
+        except AnswerRejected as error:
+            return _Rejected(str(error), said(message))
 
     def _call(self, message: AIMessage, rung: str, prompt: int) -> Call:
         """What was spent; estimated where the server does not say."""
@@ -181,41 +193,35 @@ class _Exchange:
 
     def _object(self, rejected: _Rejected, rung: str) -> None:
         """Show the model what is wrong, if it may be asked again."""
-        self._fail(AnswerRejected(f"The answer of {self._named()} cannot be used. {rejected.why}"))
+        if rejected.is_whole and "{" not in rejected.said:
+            self._model.ladder.ignored(rung)
+        advice = f" Raise MEMORY_BANK_{self._model.row.role.upper()}_OUTPUT." if rejected.why == reading.CUT_OFF else ""
+        self._patience.fail(
+            AnswerRejected(f"The answer of {self._patience.named} cannot be used. {rejected.why}{advice}")
+        )
         if rejected.said:
-            if "{" not in rejected.said:
-                self._model.ladder.ignored(rung)
             objection = f"This answer cannot be used. {rejected.why} Give it once more, whole."
             self._objections = [AIMessage(rejected.said[:_SHOWN]), HumanMessage(objection)]
 
     def _consider(self, fault: Fault, rung: str) -> None:
-        """Wait, if the request may be sent again."""
+        """Wait, if the request may be sent again; what would refuse every question, refuses them all."""
         if fault.refuses and self._model.ladder.step_down(rung):
             return
-        text = f"{self._named()} did not answer: {self._explained(fault)}"
-        if fault.is_general or fault.refuses:
-            self._asker.refusal = _final(ModelRefused(text))
-            raise self._asker.refusal
-        if fault.is_final:
-            raise _final(ModelUnavailable(text))
-        self._fail(ModelUnavailable(text))
-        wait = FIRST_WAIT * 2 ** (self._failures - 1) if fault.wait is None else fault.wait
-        if wait > self._asker.settings.longest_wait:
-            raise _final(ModelUnavailable(f"{text} It asks to be left alone for {wait:.0f} s."))
-        self._asker.sleep(wait)
+        try:
+            self._patience.consider(fault)
+        except ModelRefused as refusal:
+            self._asker.refusal = refusal
+            raise
 
-    def _fail(self, error: EngineError) -> None:
-        self._failures += 1
-        if self._failures > self._asker.settings.retries:
-            raise _final(error)
 
-    def _named(self) -> str:
-        return f"{self._model.name} ({self._model.row.role})"
-
-    def _explained(self, fault: Fault) -> str:
-        provider = PROVIDERS.get(self._model.name.partition(":")[0])
-        key, address = (provider.key, provider.address) if provider else ("the chat model's key", "its base URL")
-        return fault.reason.format(key=key, address=address, role=self._model.row.role.upper())
+def _asked(question: Question[Any]) -> HumanMessage:
+    """The prompt, with the pictures in LangChain's standard form, which every client turns into its provider's."""
+    if not question.images:
+        return HumanMessage(question.prompt)
+    images = [
+        {"type": "image", "base64": base64.b64encode(i.data).decode(), "mime_type": i.type} for i in question.images
+    ]
+    return HumanMessage([{"type": "text", "text": question.prompt}, *images])
 
 
 def said(message: AIMessage) -> str:
@@ -225,11 +231,6 @@ def said(message: AIMessage) -> str:
     if message.invalid_tool_calls:
         return message.invalid_tool_calls[0]["args"] or ""
     return message.text
-
-
-def _final(error: _Error) -> _Error:
-    error.is_final = True
-    return error
 
 
 def _checked(answer: _Answer, question: Question[_Answer]) -> _Answer:
@@ -242,5 +243,6 @@ def _checked(answer: _Answer, question: Question[_Answer]) -> _Answer:
 
 def _key(question: Question[Any], model: RoleModel) -> str:
     """Names an answer by all it depends on."""
-    parts = (model.name, model.parameters, question.instructions, question.prompt, question.answer.__qualname__)
+    parts = [model.name, model.parameters, question.instructions, question.prompt, question.answer.__qualname__]
+    parts += [hashlib.sha256(image.data).hexdigest() for image in question.images]
     return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).hexdigest()

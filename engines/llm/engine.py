@@ -1,6 +1,7 @@
 """The engine that asks chat models: one call per window of what is to be judged, never one per item."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 
 from agentic_memory_bank.engines.base import (
     Answer,
@@ -16,6 +17,7 @@ from agentic_memory_bank.engines.base import (
     MergeGroup,
     Pairing,
     Passage,
+    Picture,
     Quote,
     Refresh,
     Relation,
@@ -28,7 +30,15 @@ from agentic_memory_bank.engines.base import (
 )
 from agentic_memory_bank.engines.llm.asking import Asker, Question
 from agentic_memory_bank.engines.llm.locating import locate
-from agentic_memory_bank.engines.llm.packing import PairWindow, fields_tokens, pack, pair_windows, within
+from agentic_memory_bank.engines.llm.packing import (
+    ITEM_TOKENS,
+    PairWindow,
+    fields_tokens,
+    joined,
+    pack,
+    pair_windows,
+    within,
+)
 from agentic_memory_bank.prompts import (
     answer,
     classify,
@@ -36,6 +46,7 @@ from agentic_memory_bank.prompts import (
     find_related,
     integrate,
     plan,
+    recognize,
     structure,
     validate,
 )
@@ -46,8 +57,12 @@ from agentic_memory_bank.tools.text import estimate_tokens, passages, sentences
 
 UNIT_TOKENS = 160
 """Upper size of what has a number of its own in the question of classification."""
+MEMORY_TOKENS = 300
+"""What a memory takes in a question of analysis: a summary of 120 words, its context, keywords and sources."""
 FULL_TEXT_TOKENS = 160
 """A memory whose raw text is not longer is judged by it, a longer one by its summary."""
+COMPARED = 500 * 500
+"""Tokens of one raw text times those of the other, up to which rules compare them: each sentence meets each other."""
 HINT_CHARACTERS = 300
 HINTS = 40
 """How many places of differing wording are pointed out in one call."""
@@ -90,8 +105,8 @@ class ChatEngine:
         """Divide texts into topics; small texts share a window."""
         if not self._asks("classify"):
             return list(self._offline.classify(texts, task))
-        cut = [passages(text, UNIT_TOKENS) for text in texts]
-        windows = pack(texts, estimate_tokens, self._capacity("classify", classify.INSTRUCTIONS + task))
+        windows = pack(texts, estimate_tokens, self._room("classify"), item=0)
+        cut = self._cut(texts, windows, task)
         questions = [
             Question(
                 "classify",
@@ -104,7 +119,8 @@ class ChatEngine:
         found: list[list[TopicSpans] | None] = [None] * len(texts)
         for window, said in zip(windows, self._asker.ask(questions), strict=True):
             if said is not None:
-                for position, topics in zip(window, _topics(said, [cut[i] for i in window]), strict=True):
+                named = _few(_topics(said, [cut[i] for i in window]), self._most_topics())
+                for position, topics in zip(window, named, strict=True):
                     found[position] = topics
         return found
 
@@ -112,13 +128,13 @@ class ChatEngine:
         """Summarise topics, as many in a call as fit."""
         if not self._asks("structure"):
             return list(self._offline.structure(topics))
-        capacity = self._capacity("structure", structure.INSTRUCTIONS)
-        windows = pack(topics, lambda topic: estimate_tokens(topic.text + topic.context), capacity)
+        # Estimates are rounded up: so what stood in one window of classification is sure to stand in one here.
+        windows = pack(topics, lambda topic: estimate_tokens(topic.text) - 1, self._room("structure"), item=0)
         questions = [
             Question(
                 "structure",
                 structure.INSTRUCTIONS,
-                structure.render([(topics[i].text, topics[i].context, topics[i].keywords) for i in window]),
+                self._topics_shown([topics[i] for i in window]),
                 structure.Memories,
                 _names_all("memories", len(window)),
             )
@@ -134,9 +150,9 @@ class ChatEngine:
 
     def find_conflicts(self, pairings: Sequence[Pairing]) -> list[Relation]:
         """Judge all pairs, each memory shown once in a window; rules point out where the raw texts differ."""
-        hints = self._offline.find_conflicts(pairings)
         if not self._asks("analyze"):
-            return hints
+            return self._offline.find_conflicts(pairings)
+        hints = self._offline.find_conflicts(_quickly_compared(pairings))
         differing = {(r.fresh, r.existing): r for r in hints if r.relation == "conflict" and r.claims}
         windows = self._pair_windows(pairings, find_conflicts.INSTRUCTIONS)
         questions = [
@@ -271,6 +287,26 @@ class ChatEngine:
             return Answer("", (), "Memory holds nothing that answers the question.")
         return Answer(said.answer.strip(), tuple(_quotes(said, shown)), _opening(said.answer))
 
+    @property
+    def sees(self) -> bool:
+        """Whether a model has the role that looks at pictures."""
+        return self._asks("react")
+
+    def recognize(self, pictures: Sequence[Picture]) -> list[str | EngineError]:
+        """Put pictures into words, one question each: one that fails is no matter of the others."""
+        questions = [
+            Question("react", recognize.INSTRUCTIONS, recognize.render(p.name), recognize.Recognized, images=(p,))
+            for p in pictures
+        ]
+        before = len(self._asker.failures)
+        try:
+            said = self._asker.ask(questions)
+        except EngineError as error:
+            return [error] * len(pictures)
+        failed = iter(self._asker.failures[before:])
+        del self._asker.failures[before:]  # told picture by picture
+        return [recognize.told(s) if s else next(failed) for s in said]
+
     def _asks(self, role: Role) -> bool:
         return role in self._asker.models.roles
 
@@ -278,6 +314,39 @@ class ChatEngine:
         """Tokens of a window that are left for what is judged."""
         row = self._asker.models.roles[role].row
         return max(1, int(row.window * self._asker.settings.window_ratio) - estimate_tokens(instructions))
+
+    def _room(self, role: Role) -> int:
+        """Tokens of raw text in one window: as much as the stage puts into one chunk."""
+        return max(1, int(self._asker.models.roles[role].row.window * self._asker.settings.window_ratio))
+
+    def _left(self, role: Role, *shown: str) -> int:
+        """Tokens of a window that are left beside what is shown."""
+        return self._asker.models.roles[role].row.window - sum(map(estimate_tokens, shown))
+
+    def _cut(self, texts: Sequence[str], windows: Sequence[Sequence[int]], task: str) -> list[list[Span]]:
+        """The paragraphs of each text; short ones are put together where their numbers would not fit the window."""
+        cut = [passages(text, UNIT_TOKENS) for text in texts]
+        for window in windows:
+            left = self._left("classify", classify.INSTRUCTIONS, task, *(texts[i] for i in window))
+            for i in window:
+                share = len(cut[i]) / max(1, sum(len(cut[j]) for j in window))
+                most = max(1, int(left * share) // ITEM_TOKENS)
+                cut[i] = joined(cut[i], lambda span, text=texts[i]: estimate_tokens(text[span[0] : span[1]]), most)
+        return cut
+
+    def _topics_shown(self, topics: Sequence[TopicText]) -> str:
+        """Topics with what the classifier said of them, where there is room for it."""
+        shown = structure.render([(topic.text, topic.context, topic.keywords) for topic in topics])
+        if self._left("structure", structure.INSTRUCTIONS, shown) >= 0:
+            return shown
+        return structure.render([(topic.text, "", ()) for topic in topics])
+
+    def _most_topics(self) -> int:
+        """Topics of one window whose memories fit one window of analysis, with all those they are compared with."""
+        if not self._asks("analyze"):
+            return classify.MOST_TOPICS
+        capacity = self._capacity("analyze", find_conflicts.INSTRUCTIONS)
+        return max(1, min(classify.MOST_TOPICS, capacity // (MEMORY_TOKENS * (1 + self._asker.settings.k))))
 
     def _pair_windows(self, pairings: Sequence[Pairing], instructions: str) -> list[PairWindow]:
         capacity = self._capacity("analyze", instructions)
@@ -318,10 +387,14 @@ def _rests_on(shown: Sequence[Passage]) -> Callable[[answer.Answer], None]:
 def _topics(said: classify.Topics, cut: Sequence[Sequence[Span]]) -> list[list[TopicSpans]]:
     """The topics of each text of a window; a topic that reaches over several texts is one in each of them."""
     found: list[list[TopicSpans]] = [[] for _ in cut]
-    for topic in _few(said.topics):
+    for topic in said.topics:
         before = 0
         for own, spans in zip(found, cut, strict=True):
-            numbers = {n - before for r in topic.paragraphs for n in range(max(r.first, before + 1), r.last + 1)}
+            numbers = {
+                n - before
+                for r in topic.paragraphs
+                for n in range(max(r.first, before + 1), min(r.last, before + len(spans)) + 1)
+            }
             chosen = tuple(spans[n - 1] for n in sorted(numbers) if 1 <= n <= len(spans))
             if chosen:
                 own.append(TopicSpans(chosen, topic.context.strip(), _keywords(topic.keywords)))
@@ -329,20 +402,28 @@ def _topics(said: classify.Topics, cut: Sequence[Sequence[Span]]) -> list[list[T
     return found
 
 
-def _few(topics: Sequence[classify.Topic]) -> list[classify.Topic]:
-    """The topics, with those that follow each other joined where there are more than can be judged in one call each."""
-    joined: list[classify.Topic] = []
-    share = -(-len(topics) // classify.MOST_TOPICS)
-    for position, topic in enumerate(topics):
-        if position % share == 0:
-            joined.append(topic)
-        else:
-            joined[-1] = classify.Topic(
-                paragraphs=[*joined[-1].paragraphs, *topic.paragraphs],
-                context=joined[-1].context,
-                keywords=[*joined[-1].keywords, *topic.keywords],
-            )
-    return joined
+def _few(found: Sequence[list[TopicSpans]], most: int) -> list[list[TopicSpans]]:
+    """The topics of each text, with those that follow each other put together where a window has more than so many.
+
+    What becomes of a window can then be judged in one call each, also of a text of many subjects.
+    """
+    total = sum(map(len, found))
+    if total <= most:
+        return list(found)
+    return [_runs(own, max(1, most * len(own) // total)) if own else [] for own in found]
+
+
+def _runs(topics: Sequence[TopicSpans], most: int) -> list[TopicSpans]:
+    borders = [len(topics) * i // most for i in range(most + 1)]
+    return [_together(topics[start:end]) for start, end in pairwise(borders)]
+
+
+def _together(topics: Sequence[TopicSpans]) -> TopicSpans:
+    return TopicSpans(
+        tuple(span for topic in topics for span in topic.spans),
+        " ".join(topic.context for topic in topics),
+        _keywords([word for topic in topics for word in topic.keywords]),
+    )
 
 
 def _keywords(said: Sequence[str]) -> tuple[str, ...]:
@@ -362,6 +443,20 @@ def _fields(memory: Memory) -> dict[str, str]:
 
 def _shown(window: PairWindow) -> dict[int, dict[str, str]]:
     return {number: _fields(window.memories[memory_id]) for memory_id, number in window.numbers.items()}
+
+
+def _quickly_compared(pairings: Sequence[Pairing]) -> list[Pairing]:
+    """The pairs that rules compare in a few milliseconds each: while they do, no model is asked."""
+    sizes = {m.id: estimate_tokens(m.text) for p in pairings for m in (p.fresh, *p.candidates)}
+    found: list[Pairing] = []
+    for pairing in pairings:
+        most = COMPARED // max(1, sizes[pairing.fresh.id])
+        kept = [
+            (c, cosine) for c, cosine in zip(pairing.candidates, pairing.cosines, strict=True) if sizes[c.id] <= most
+        ]
+        if kept:
+            found.append(Pairing(pairing.fresh, tuple(c for c, _ in kept), tuple(cosine for _, cosine in kept)))
+    return found
 
 
 def _points(window: PairWindow, differing: Mapping[tuple[str, str], Relation]) -> list[tuple[int, int, str, str]]:

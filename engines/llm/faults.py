@@ -2,31 +2,45 @@
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from math import isfinite
 from typing import Any, Final
+
+from langchain_core.messages import AIMessage
+from langchain_core.messages.ai import UsageMetadata
 
 RETRIED: Final = frozenset({408, 409, 425, 429})
 """Statuses under 500 that may be gone with the next try."""
 
+_FIRST_REFUSAL: Final = 400
 _QUOTA: Final = (
     "insufficient_quota",
     "billing_hard_limit_reached",
     "insufficient balance",
     "exceeded your current quota",
 )
-_TOO_LONG: Final = ("context_length_exceeded", "maximum context length", "context window", "too many tokens")
+_TOO_LONG: Final = (
+    "context_length_exceeded",
+    "maximum context length",
+    "context window",
+    "context size",
+    "too many tokens",
+)
 _RUNG_WORDS: Final = {
     "json_schema": ("response_format", "json_schema", "structured output"),
-    "function_calling": ("tool_choice", "tools", "tool call", "function call", "functions", "function_call"),
+    "function_calling": ("tool_choice", "tool choice", "tools", "tool call", "tool-call", "tool use", "functions")
+    + ("function call", "function_call"),
     "json_mode": ("response_format", "json_object", "json mode"),
 }
+_PICTURE_WORDS: Final = ("image", "vision", "multimodal", "mmproj")
 _ADVICE: Final = {
-    400: "The server refused the request; check the model's name and the settings of the role.",
+    400: "The server refused the request; check {model} and the settings MEMORY_BANK_{role}_*.",
     401: "Check the key in {key}.",
     402: "The account behind {key} is out of credit.",
     403: "The key in {key} may not use this model.",
-    404: "The server does not have this model; check its name, and {address}.",
+    404: "The server does not have this model; check {model} and {address}.",
 }
 
 
@@ -52,6 +66,9 @@ def fault_of(error: Exception, rung: str) -> Fault:
         error: Of the client, whichever it is: status and headers are looked for where the usual ones have them.
         rung: The form of structured output that was asked for.
     """
+    error = _cause(error)
+    if isinstance(error, NotImplementedError) and rung in _RUNG_WORDS:
+        return Fault("the client does not know this form of request.", refuses=True)
     status = _status(error)
     text = _text(error)
     if status is None:
@@ -69,11 +86,25 @@ def fault_of(error: Exception, rung: str) -> Fault:
     return Fault(f"status {status}. {_ADVICE.get(status, _ADVICE[400])}", is_final=True, is_general=True)
 
 
+def sightless(error: Exception, rung: str) -> Fault:
+    """As `fault_of`, for a question with a picture: a server that refuses it may answer every other question."""
+    error = _cause(error)
+    fault, status = fault_of(error, rung), _status(error)
+    names_pictures = status in (404, 500, 501) and any(word in _text(error) for word in _PICTURE_WORDS)
+    if fault.refuses or not (names_pictures or (fault.is_general and status in (400, 413, 415, 422))):
+        return fault
+    said = f"status {status}: the model takes no pictures, or none like this. Choose one that sees; check {{model}}."
+    return Fault(said, is_final=True)
+
+
+def _cause(error: Exception) -> Exception:
+    """LangChain warns of a refusal, and where warnings are errors that hides it."""
+    return error.__context__ if isinstance(error, Warning) and isinstance(error.__context__, Exception) else error
+
+
 def _unanswered(error: Exception) -> Fault:
     """No status: the connection failed, or the answer was none that the client could read."""
     kind = type(error).__name__
-    if "Length" in kind:
-        return Fault("the answer was cut off. Raise MEMORY_BANK_{role}_OUTPUT.")
     if "ContentFilter" in kind:
         return Fault("the answer was held back by the server's content filter.")
     if "Timeout" in kind:
@@ -83,11 +114,28 @@ def _unanswered(error: Exception) -> Fault:
     return Fault(f"the answer could not be read ({kind}).")
 
 
+def broken_off(error: Exception) -> AIMessage | None:
+    """The answer that a client read and raised over, because it was cut off: it was paid for all the same."""
+    completion: Any = getattr(error, "completion", None)
+    if not getattr(completion, "choices", None):
+        return None
+    choice, usage = completion.choices[0], getattr(completion, "usage", None)
+    tokens = (usage.prompt_tokens, usage.completion_tokens) if usage else None
+    return AIMessage(
+        choice.message.content or "",
+        response_metadata={"finish_reason": choice.finish_reason},
+        usage_metadata=tokens
+        and UsageMetadata(input_tokens=tokens[0], output_tokens=tokens[1], total_tokens=sum(tokens)),
+    )
+
+
 def _status(error: Exception) -> int | None:
+    """The status with which a server refused; an answer that came with 200 and could not be read has none."""
     for holder in (error, getattr(error, "response", None)):
-        status = getattr(holder, "status_code", None)
-        if isinstance(status, int):
-            return status
+        for name in ("status_code", "code"):
+            status = getattr(holder, name, None)
+            if isinstance(status, int) and status >= _FIRST_REFUSAL:
+                return status
     return None
 
 
@@ -101,10 +149,9 @@ def _wait(error: Exception) -> float | None:
     value = headers.get("retry-after") if isinstance(headers, Mapping) or hasattr(headers, "get") else None
     if not value:
         return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
+    with suppress(ValueError):
+        seconds = float(value)
+        return max(0.0, seconds) if isfinite(seconds) else None
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
     except (TypeError, ValueError):

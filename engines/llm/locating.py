@@ -9,6 +9,8 @@ from agentic_memory_bank.tools.text import sentences, tokenize
 LIKENESS: Final = 0.6
 """Share of the words of a quote and of a sentence, each, from which the sentence is what was meant."""
 
+_LONG: Final = 20
+"""Characters from which a quote is found wherever it stands."""
 _GAP = re.compile(r"[\W_]+")
 
 
@@ -17,16 +19,25 @@ def locate(words: str, text: str) -> Span | None:
     wanted = words.strip().strip("\"'“”‘’「」…").strip()
     if not wanted:
         return None
-    start = text.find(wanted)
-    if start >= 0:
-        return start, start + len(wanted)
-    return _loosely(wanted, text) or _most_alike(wanted, text)
+    return _exactly(wanted, text) or _loosely(wanted, text) or _most_alike(wanted, text)
+
+
+def _exactly(wanted: str, text: str) -> Span | None:
+    """Whole words; where there are many, the first or last of them may be cut: 24 m does not stand in 324 m."""
+    found = re.search(_whole(re.escape(wanted)), text)
+    start = found.start() if found else text.find(wanted) if len(wanted) >= _LONG else -1
+    return (start, start + len(wanted)) if start >= 0 else None
 
 
 def _loosely(wanted: str, text: str) -> Span | None:
     pieces = [re.escape(piece) for piece in _GAP.split(wanted) if piece]
-    found = re.search(r"[\W_]+".join(pieces), text, re.IGNORECASE) if pieces else None
+    found = re.search(_whole(r"[\W_]+".join(pieces)), text, re.IGNORECASE) if pieces else None
     return found.span() if found else None
+
+
+def _whole(pattern: str) -> str:
+    """A pattern that neither begins nor ends within a word or number of Latin script."""
+    return rf"(?:(?<![0-9A-Za-z])|(?![0-9A-Za-z])){pattern}(?:(?![0-9A-Za-z])|(?<![0-9A-Za-z]))"
 
 
 def _most_alike(wanted: str, text: str) -> Span | None:

@@ -78,7 +78,9 @@ class Meter:
         """
         price = self.prices.get(model)
         if price is None and "money" in self.limits:
-            raise SettingsError(f"A budget of money needs the price of '{model}'. Add it to `prices`.")
+            raise SettingsError(
+                f"A budget of money needs the price of '{model}'. Add it to MEMORY_BANK_PRICES, or `Settings.prices`."
+            )
         most = _Load(1, prompt + answer, _money(price or (0.0, 0.0), prompt, answer))
         with self._changed:
             while not self._fits(most):

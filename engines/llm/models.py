@@ -2,9 +2,11 @@
 
 import hashlib
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Self, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage
@@ -16,6 +18,9 @@ from agentic_memory_bank.engines.providers import chat_model, provider_of
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.model_table import ROLES, Role, RoleSettings
 from agentic_memory_bank.state.settings import Settings
+
+if TYPE_CHECKING:
+    from langchain_openai.chat_models.base import BaseChatOpenAI
 
 GivenModels = BaseChatModel | Mapping[str, BaseChatModel]
 """A chat model for all roles, or one for each of some roles; its own parameters hold, not those of the table."""
@@ -45,13 +50,19 @@ class Ladder:
                 self._rungs.pop(0)
             return self._rungs[0] != refused
 
-    def ignored(self, rung: str) -> None:
-        """Note that a form was taken and not kept to; the second time it is given up."""
+    def kept_to(self) -> None:
+        """Note that a form was kept to: what went wrong before was no habit."""
         with self._lock:
-            self._ignored += 1
-            is_habit = self._ignored >= IGNORED_TWICE
-        if is_habit:
             self._ignored = 0
+
+    def ignored(self, rung: str) -> None:
+        """Note that a form was taken and not kept to; the second time in a row it is given up."""
+        with self._lock:
+            self._ignored += rung == self._rungs[0]
+            is_habit = self._ignored >= IGNORED_TWICE
+            if is_habit:
+                self._ignored = 0
+        if is_habit:
             self.step_down(rung)
 
 
@@ -72,15 +83,24 @@ class RoleModel:
     def bound(self, rung: str, answer: type[BaseModel]) -> Runnable[LanguageModelInput, AIMessage]:
         """The client, asked to answer in one form."""
         if rung == "json_schema":
-            schema = convert_to_openai_function(answer, strict=True)
-            form = {"name": schema["name"], "strict": True, "schema": schema["parameters"]}
-            return self.client.bind(response_format={"type": "json_schema", "json_schema": form})
+            return self.client.bind(response_format={"type": "json_schema", "json_schema": _strict_schema(answer)})
         if rung == "function_calling":
-            tool = convert_to_openai_tool(answer)
-            return self.client.bind_tools([tool], tool_choice=tool["function"]["name"])
+            return self.client.bind_tools([tool_of(answer)], tool_choice=answer.__name__)
         if rung == "json_mode":
             return self.client.bind(response_format={"type": "json_object"})
         return cast("Runnable[LanguageModelInput, AIMessage]", self.client)
+
+
+@cache
+def tool_of(answer: type[BaseModel]) -> dict[str, Any]:
+    """An answer as a tool that bears its name."""
+    return convert_to_openai_tool(answer)
+
+
+@cache
+def _strict_schema(answer: type[BaseModel]) -> dict[str, Any]:
+    schema = convert_to_openai_function(answer, strict=True)
+    return {"name": schema["name"], "strict": True, "schema": schema["parameters"]}
 
 
 _LADDERS: dict[str, Ladder] = {}
@@ -148,9 +168,16 @@ def _passed(row: RoleSettings, client: BaseChatModel) -> RoleModel:
 
     is_openai = isinstance(client, BaseChatOpenAI)
     rungs = _ALL if is_openai else _ALL[1:2] * _takes_tools(client) + _ALL[-1:]
-    return RoleModel(
-        row, _name_of(client), client, _ladder(f"{id(client)}", rungs), _hash(_parameters(client)), is_openai
-    )
+    asked = _without_retries(client) if isinstance(client, BaseChatOpenAI) else client
+    return RoleModel(row, _name_of(client), asked, _ladder_of(client, rungs), _hash(_parameters(client)), is_openai)
+
+
+def _without_retries(client: "BaseChatOpenAI") -> "BaseChatOpenAI":
+    """The same client, which sends each request once: two layers of retries would multiply."""
+    if client.root_client is None:
+        return client
+    root = client.root_client.with_options(max_retries=0)
+    return client.model_copy(update={"max_retries": 0, "root_client": root, "client": root.chat.completions})
 
 
 def _takes_tools(client: BaseChatModel) -> bool:
@@ -163,12 +190,21 @@ def _name_of(client: BaseChatModel) -> str:
 
 
 def _parameters(client: BaseChatModel) -> str:
-    """All that a client says of itself; its keys are secrets, which do not print."""
-    return client.model_dump_json(exclude={"callbacks", "cache"}, fallback=str)
+    """What a client says of itself, and whom it asks. Its fields are left alone: reading an iterator uses it up."""
+    said = sorted((key, str(value)) for key, value in client.asdict().items())
+    return f"{said} {getattr(client, 'openai_api_base', '')}"
 
 
 def _ladder(key: str, rungs: Sequence[str]) -> Ladder:
     return _LADDERS.setdefault(_hash(key), Ladder(rungs))
+
+
+def _ladder_of(client: BaseChatModel, rungs: Sequence[str]) -> Ladder:
+    """The ladder of a client that was passed; it goes with the client, whose number another may get."""
+    key = str(id(client))
+    if _hash(key) not in _LADDERS:
+        weakref.finalize(client, _LADDERS.pop, _hash(key), None)
+    return _ladder(key, rungs)
 
 
 def _hash(value: object) -> str:

@@ -4,17 +4,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from agentic_memory_bank.engines.base import Memory, Pairing
+from agentic_memory_bank.engines.base import Memory, Pairing, Span
 from agentic_memory_bank.tools.text import estimate_tokens
 
 _Item = TypeVar("_Item")
 
-ITEM_TOKENS = 12
+ITEM_TOKENS = 14
 """What the tags around one item cost."""
 
 
 def pack(
-    items: Sequence[_Item], size: Callable[[_Item], int], capacity: int, most: int | None = None
+    items: Sequence[_Item], size: Callable[[_Item], int], capacity: int, item: int = ITEM_TOKENS
 ) -> list[list[int]]:
     """Put items into windows in their order; one that is too large alone has a window of its own.
 
@@ -22,22 +22,38 @@ def pack(
         items: What is packed.
         size: Tokens of an item.
         capacity: Tokens of a window.
-        most: How many items a window takes at most.
+        item: What each item costs besides.
 
     Returns:
         The positions of the items of each window.
     """
     windows: list[list[int]] = []
     used = 0
-    for position, item in enumerate(items):
-        tokens = size(item) + ITEM_TOKENS
-        is_full = not windows or used + tokens > capacity or (most is not None and len(windows[-1]) >= most)
-        if is_full:
+    for position, packed in enumerate(items):
+        tokens = size(packed) + item
+        if not windows or used + tokens > capacity:
             windows.append([])
             used = 0
         windows[-1].append(position)
         used += tokens
     return windows
+
+
+def joined(spans: Sequence[Span], size: Callable[[Span], int], most: int) -> list[Span]:
+    """Put neighbouring stretches of a text together until there are at most so many, none much longer than others."""
+    if len(spans) <= most:
+        return list(spans)
+    limit = 2 * sum(map(size, spans)) / most  # two neighbours that stay apart are longer: so there are at most `most`
+    found: list[Span] = []
+    used = 0
+    for span in spans:
+        tokens = size(span)
+        if found and used + tokens <= limit:
+            found[-1], used = (found[-1][0], span[1]), used + tokens
+        else:
+            found.append(span)
+            used = tokens
+    return found
 
 
 @dataclass
@@ -80,12 +96,19 @@ class PairWindow:
 def pair_windows(pairings: Iterable[Pairing], size: Callable[[Memory], int], capacity: int) -> list[PairWindow]:
     """Put all pairs into windows, those of one new memory together where they fit."""
     windows: list[PairWindow] = []
+    measured: dict[str, int] = {}
+
+    def tokens(memory: Memory) -> int:
+        if memory.id not in measured:
+            measured[memory.id] = size(memory)
+        return measured[memory.id]
+
     for pairing in pairings:
         for candidate in pairing.candidates:
-            if not windows or windows[-1].tokens + windows[-1].cost(pairing.fresh, candidate, size) > capacity:
+            if not windows or windows[-1].tokens + windows[-1].cost(pairing.fresh, candidate, tokens) > capacity:
                 windows.append(PairWindow())
             window = windows[-1]
-            window.add(pairing.fresh, candidate, window.cost(pairing.fresh, candidate, size))
+            window.add(pairing.fresh, candidate, window.cost(pairing.fresh, candidate, tokens))
     return windows
 
 

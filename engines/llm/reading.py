@@ -1,6 +1,8 @@
 """Reads an answer out of what a model wrote: tool arguments or text, with fences, thoughts, small faults or without."""
 
+import json
 import re
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 import json_repair
@@ -8,15 +10,27 @@ from langchain_core.messages import AIMessage
 from pydantic import BaseModel, ValidationError
 
 from agentic_memory_bank.state.errors import AnswerRejected
+from agentic_memory_bank.tools.text import clean
 
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
-_THOUGHTS: Final = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_REST_OF_THOUGHTS: Final = re.compile(r"\A.*?</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+_MARK: Final = re.compile(r"<(?P<end>/?)(?P<tag>think|thinking|reasoning)>|\{", re.IGNORECASE)
+"""Where thoughts begin or end, and where an object begins."""
 _FENCED: Final = re.compile(r"```(?:json)?[ \t]*\n(.*?)(?:\n```|\Z)", re.DOTALL | re.IGNORECASE)
+_TOKEN: Final = re.compile(r'"(?:\\.|[^"\\])*"|["{}\[\]]', re.DOTALL)
+"""What decides where JSON ends: whole strings, quotes that open one without end, and brackets."""
+_REASONS: Final = ("finish_reason", "stop_reason", "done_reason", "stopReason", "status")
+"""Where the clients of the usual providers say why an answer ended."""
+
+CUT_OFF: Final = "It was cut off at the output limit: make it shorter."
+_HELD_BACK: Final = "It was held back by a content filter."
+_BROKE_OFF: Final = "It broke off before its end."
 _UNFINISHED: Final = {
-    "length": "It was cut off at the output limit.",
-    "content_filter": "It was held back by a content filter.",
+    **dict.fromkeys(("length", "max_tokens", "model_length", "model_context_window_exceeded", "incomplete"), CUT_OFF),
+    **dict.fromkeys(("content_filter", "content_filtered", "guardrail_intervened", "sensitive"), _HELD_BACK),
+    **dict.fromkeys(("safety", "recitation", "blocklist", "prohibited_content", "spii"), _HELD_BACK),
+    **dict.fromkeys(("abort", "cancelled", "error", "failed", "insufficient_system_resource"), _BROKE_OFF),
+    "refusal": "The model refused to answer.",
 }
 _FAULTS_NAMED = 5
 
@@ -31,13 +45,13 @@ def complete(message: AIMessage, *, needs_finish: bool) -> None:
     Raises:
         AnswerRejected: It was cut off, held back, refused, or broke off without an end.
     """
-    reason = message.response_metadata.get("finish_reason") or message.response_metadata.get("stop_reason")
+    reason = next((said for name in _REASONS if (said := message.response_metadata.get(name))), None)
     if message.additional_kwargs.get("refusal"):
-        raise AnswerRejected("The model refused to answer.")
-    if why := _UNFINISHED.get(str(reason)):
+        raise AnswerRejected(_UNFINISHED["refusal"])
+    if why := _UNFINISHED.get(str(reason).casefold()):
         raise AnswerRejected(why)
     if needs_finish and reason is None:
-        raise AnswerRejected("It broke off before its end.")
+        raise AnswerRejected(_BROKE_OFF)
 
 
 def read(message: AIMessage, answer: type[_Answer]) -> _Answer:
@@ -46,42 +60,107 @@ def read(message: AIMessage, answer: type[_Answer]) -> _Answer:
     Raises:
         AnswerRejected: There is none, or it has another shape; the text says where, in words for the model.
     """
-    data = _data(message)
-    if not isinstance(data, dict):
-        raise AnswerRejected("There is no JSON object in it.")
     try:
-        return answer.model_validate(data)
+        return answer.model_validate(_storable(_data(message, answer.__name__)))
     except ValidationError as error:
-        raise AnswerRejected(_faults(error)) from None
+        faults = _faults(error)
+    raise AnswerRejected(faults)
 
 
-def has_data(message: AIMessage) -> bool:
-    """Whether there is any JSON object in a message, of whatever shape."""
-    return isinstance(_data(message), dict)
+def _data(message: AIMessage, tool: str) -> dict[str, Any]:
+    """The object that was answered: as arguments of the one tool there is, or in words."""
+    for call in message.tool_calls:
+        if call["name"] == tool:
+            return call["args"]
+    broken = [call["args"] or "" for call in message.invalid_tool_calls if call["name"] == tool]
+    found = _parsed(broken[0] if broken else message.text)
+    if found is None and not broken and (message.tool_calls or message.invalid_tool_calls):
+        raise AnswerRejected(f"It calls a tool that does not exist. The only one is {tool}.")
+    if found is None:
+        raise AnswerRejected("There is no JSON object in it, or none that is whole.")
+    return found
 
 
-def _data(message: AIMessage) -> Any:
-    if message.tool_calls:
-        return message.tool_calls[0]["args"]
-    if message.invalid_tool_calls:
-        return _parsed(message.invalid_tool_calls[0]["args"] or "")
-    return _parsed(message.text)
+def _storable(value: Any) -> Any:
+    """The same data, its texts without what cannot be written down again."""
+    if isinstance(value, str):
+        joined = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")  # halves of one character
+        return clean(joined)
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    return {key: _storable(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def _parsed(text: str) -> Any:
-    """The JSON in a text; what a model thought aloud is no answer."""
-    said = _THOUGHTS.sub("", text)
-    said = _REST_OF_THOUGHTS.sub("", said).strip()
-    fenced = _FENCED.findall(said)
-    for candidate in (*fenced, said):
-        start = candidate.find("{")
-        if start >= 0:
-            found = json_repair.loads(candidate[start:])
-            if isinstance(found, list):  # something stood behind the object
-                found = next((item for item in found if isinstance(item, dict)), None)
-            if isinstance(found, dict) and found:
-                return found
+def _parsed(text: str) -> dict[str, Any] | None:
+    """The JSON object in a text; what a model thought aloud is no answer."""
+    with suppress(ValueError, RecursionError):
+        whole = json.loads(text)
+        if isinstance(whole, dict):
+            return whole
+    said = _spoken(text)
+    for candidate in (*_FENCED.findall(said), said):
+        if found := _object(candidate):
+            return found
     return None
+
+
+def _spoken(text: str) -> str:
+    """What a model said besides its thoughts. A tag within an object is part of what the object says."""
+    kept: list[str] = []
+    start = place = 0
+    is_sound = True
+    while mark := _MARK.search(text, place):
+        if mark["tag"] is None:
+            end = _end(text, mark.start()) if is_sound else None
+            is_sound = end is not None
+            place = end or mark.end()
+        elif mark["end"]:  # thoughts that began with the text: chat templates swallow the tag that opens them
+            kept.clear()
+            start = place = mark.end()
+        else:
+            kept.append(text[start : mark.start()])
+            closing = re.compile(f"</{mark['tag']}>", re.IGNORECASE).search(text, mark.end())
+            if closing is None:
+                return "".join(kept)
+            start = place = closing.end()
+    return "".join([*kept, text[start:]])
+
+
+def _end(text: str, start: int) -> int | None:
+    """Where the object ends that begins at `start`; None when it is no sound JSON."""
+    try:
+        return json.JSONDecoder().raw_decode(text, start)[1]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    """The first object in a text, mended where it is whole but not quite JSON."""
+    start = text.find("{")
+    if start < 0:
+        return None
+    end = _end(text, start)
+    if end is None and _is_cut(text[start:]):
+        return None
+    try:
+        found = json.loads(text[start:end]) if end else json_repair.loads(text[start:])
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(found, list):  # something stood behind the object
+        found = next((item for item in found if isinstance(item, dict)), None)
+    return found if isinstance(found, dict) and found else None
+
+
+def _is_cut(text: str) -> bool:
+    """Whether an object ends within a string or a bracket: mending it would pass off a part as the whole."""
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        if token[0] == '"':
+            return True
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(token[0], 0)
+        if depth <= 0:
+            return False
+    return True
 
 
 def _faults(error: ValidationError) -> str:

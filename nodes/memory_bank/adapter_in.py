@@ -9,10 +9,11 @@ from langgraph.runtime import Runtime
 from agentic_memory_bank.nodes.kit import Kit, timestamp
 from agentic_memory_bank.nodes.memory_bank.views import digest
 from agentic_memory_bank.state import insight_doc, interaction_tree
-from agentic_memory_bank.state.errors import InputError, InputTooLarge
+from agentic_memory_bank.state.errors import InputError, InputTooLarge, StorageError
 from agentic_memory_bank.state.interaction_tree import Entry
-from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Recalled
+from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Recalled, Waiting
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.attachments import AttachmentStore, File, checked_attachments
 from agentic_memory_bank.tools.loaders import as_documents
 from agentic_memory_bank.tools.text import clean
 
@@ -21,28 +22,33 @@ def adapter_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> 
     """Take in a question with its documents, or enhance the planned step with what memory holds on it.
 
     Raises:
-        InputError: The question is empty, or a document is not text.
-        InputTooLarge: The documents together are over `Settings.max_input_characters`.
+        InputError: The question is empty, a document is not text, or an attachment cannot be used.
+        InputTooLarge: The documents together are over `Settings.max_input_characters`, or an attachment is over
+            `Settings.max_attachment_bytes`.
+        StorageError: The attachments cannot be held.
         SettingsError: A model that the settings name cannot be asked.
     """
     now = timestamp(kit.clock(), state.get("now", ""))
-    handed_over = state.get("question") is not None or state.get("documents")
-    if handed_over or not state.get("insight_doc", {}).get("current"):
-        return _take_in(state, Settings.of(runtime), kit, now)
+    handed_over = state.get("question") is not None or state.get("documents") or state.get("attachments")
+    is_waiting = state.get("incoming") and not handed_over
+    if not is_waiting and (handed_over or not state.get("insight_doc", {}).get("current")):
+        return _take_in(state, runtime, kit, now)
     return {"now": now, "recalled": _recall(state, runtime, kit)}
 
 
-def _take_in(state: MemoryBankState, settings: Settings, kit: Kit, now: str) -> MemoryBankUpdate:
+def _take_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit, now: str) -> MemoryBankUpdate:
+    settings = Settings.of(runtime)
     question = checked_question(state.get("question"))
     documents = checked_documents(state.get("documents"), settings)
     if kit.judges:
         kit.judges.check(settings)
-    if state.get("attachments"):
-        raise InputError("Attachments cannot be used by this graph yet; hand over their text as `documents`.")
+    files = checked_attachments(state.get("attachments"), settings)
     entries = [_entry(position, document, now) for position, document in enumerate(documents)]
     archived = len(state.get("insight_doc", {}).get("archived", []))
     known = state.get("insight_doc", {}).get("id", "")
-    doc_id = "i" + digest(question, archived, known, *(entry["id"] for entry in entries))[:12]
+    given = (*(entry["id"] for entry in entries), *(file.sha256 for file in files))
+    doc_id = "i" + digest(question, archived, known, *given)[:12]
+    waiting = _held(state, files, kit.files(state, runtime, doc_id))
     return {
         "question": None,
         "documents": [],
@@ -52,6 +58,7 @@ def _take_in(state: MemoryBankState, settings: Settings, kit: Kit, now: str) -> 
         "now": now,
         "started": kit.clock().timestamp(),
         "incoming": _to_remember(state, entries),
+        "waiting": waiting,
         "topics": [],
         "fresh": [],
         "candidates": {},
@@ -68,6 +75,25 @@ def _take_in(state: MemoryBankState, settings: Settings, kit: Kit, now: str) -> 
         "usage": {"calls": 0, "input_tokens": 0, "output_tokens": 0},
         "allowance": {},
     }
+
+
+def _held(state: MemoryBankState, files: Sequence[File], store: AttachmentStore) -> list[Waiting]:
+    """Hold what is to be recognised, in place of what waited before; what was recognised before is known."""
+    known = {
+        attachment["path"]
+        for entry in state.get("interaction_tree", {}).get("entries", {}).values()
+        for attachment in entry["attachments"]
+        if entry["metadata"].get("recognized")
+    }
+    news = [file for file in files if file.sha256 not in known]
+    store.release()
+    try:
+        for file in news:
+            store.hold(file.data)
+    except StorageError:
+        store.release()
+        raise
+    return [file.waiting() for file in news]
 
 
 def checked_question(question: object) -> str:
@@ -126,7 +152,7 @@ def _recall(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> lis
     """What memory holds on the step; the memories of a conflict under validation are always among it."""
     graph, tree, doc = state.get("query_graph", {}), state.get("interaction_tree", {}), state["insight_doc"]
     task = doc.get("current")
-    if task is None or not graph.get("nodes"):
+    if task is None or task["kind"] == "recognize" or not graph.get("nodes"):
         return []
     query = doc["goal"] if task["kind"] == "answer" else task["description"]
     recalled = kit.index(state, runtime).recall(graph, tree, query, Settings.of(runtime))

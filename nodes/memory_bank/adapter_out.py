@@ -5,7 +5,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.nodes.kit import Kit, timestamp
-from agentic_memory_bank.nodes.memory_bank.views import citation, digest
+from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id
 from agentic_memory_bank.state import insight_doc, interaction_tree
 from agentic_memory_bank.state.insight_doc import InsightDoc, Task, apply_insight_edits
 from agentic_memory_bank.state.interaction_tree import Entry
@@ -19,6 +19,7 @@ def adapter_out(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) ->
     """Record the finished step and its new raw text; with nothing left to do, copy the outcome to the output."""
     result, task = state.get("result"), state["insight_doc"].get("current")
     if result is None or task is None:
+        kit.files(state, runtime).release()
         return _handed_over(state, state["insight_doc"], state.get("answer", ""))
     now = timestamp(kit.clock(), state["now"])
     entries = [_entry(raw, position, task, now) for position, raw in enumerate(result["entries"])]
@@ -32,10 +33,14 @@ def adapter_out(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) ->
         "recalled": [],
         "result": None,
     }
+    if task["kind"] == "recognize":  # also what could not be recognised: it is not planned for ever
+        kit.files(state, runtime).release()
+        update["waiting"] = []
     if task["kind"] == "answer" and result["status"] == "success":
         update |= {"answer": result["answer"], "sources": result["sources"]}
         if not entries:  # quotes from memory are no news, so there is nothing to remember and nothing left to plan
             done = apply_insight_edits(state["insight_doc"], [[finish]])
+            kit.files(state, runtime).release()
             update |= _handed_over(state, done, result["answer"])
     return update
 
@@ -43,20 +48,20 @@ def adapter_out(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) ->
 def _entry(raw: dict[str, Any], position: int, task: Task, now: str) -> Entry:
     text, source = clean(str(raw["text"])), str(raw.get("source", "executor"))
     return {
-        "id": "e" + digest(task["id"], position, source, text)[:12],
+        "id": entry_id(raw, position, task),
         "kind": raw.get("kind", "trajectory"),
         "text": text,
         "created_at": now,
         "source": source,
-        "metadata": {"task": task["id"]},
+        "metadata": {"task": task["id"], **raw.get("metadata", {})},
         "tool_calls": list(raw.get("tool_calls", [])),
-        "attachments": [],
+        "attachments": list(raw.get("attachments", [])),
     }
 
 
 def _handed_over(state: MemoryBankState, doc: InsightDoc, answer: str) -> MemoryBankUpdate:
     """The output, and nothing of the round left behind."""
-    return {"conflicts": _conflicts(state), "status": _status(state, doc, answer), "trail": []}
+    return {"conflicts": _conflicts(state), "status": _status(state, doc, answer), "trail": [], "waiting": []}
 
 
 def _status(state: MemoryBankState, doc: InsightDoc, answer: str) -> RunStatus:

@@ -1,13 +1,18 @@
 """Stage 10: carry out the planned step, with the caller's executor or with the engine as a reader of memory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from langgraph.runtime import Runtime
+from langgraph.types import interrupt
 
 from agentic_memory_bank.engines.base import Answer, Dispute, Evidence, Passage
-from agentic_memory_bank.nodes.kit import Assignment, Executor, Kit
+from agentic_memory_bank.nodes.executors import Report, report
+from agentic_memory_bank.nodes.kit import Assignment, Kit
 from agentic_memory_bank.nodes.memory_bank import contract
-from agentic_memory_bank.nodes.memory_bank.views import citation, refuted_anchors
+from agentic_memory_bank.nodes.memory_bank.recognizing import recognized, with_attachments
+from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, refuted_anchors
 from agentic_memory_bank.prompts.enhanced import render
 from agentic_memory_bank.state.errors import ToolError
 from agentic_memory_bank.state.insight_doc import Task
@@ -15,8 +20,9 @@ from agentic_memory_bank.state.interaction_tree import Anchor, text_of
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Outcome, Result, Source
 from agentic_memory_bank.state.query_graph import Claim, Conflict
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.attachments import AttachmentStore, content
 from agentic_memory_bank.tools.deep_retrieval import deep_retrieval
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.web import web_tools
 
 EVIDENCE_PER_CLAIM = 12
 """How many passages of raw text are looked at for each side of a contradiction."""
@@ -32,40 +38,62 @@ def execute(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Mem
     if task is None:
         raise ToolError("No step is planned.")
     runtime.stream_writer({"stage": "execute", "kind": task["kind"], "memories": len(state.get("recalled", []))})
-    if kit.executor is not None and task["kind"] != "cross_validate":
-        return {"result": _outside(state, task, kit.executor)}
+    if task["kind"] == "recognize":
+        return recognized(state, runtime, task, kit)
     if task["kind"] == "cross_validate":
         return {"result": _validated(state, runtime, task, kit)}
-    if task["kind"] == "answer":
+    if task["kind"] == "answer" and not (kit.executor or kit.is_outside):
         return {"result": _read(state, task, kit)}
+    if kit.executor or kit.is_outside or kit.agent:
+        return {"result": _carried_out(state, runtime, task, kit)}
     raise ToolError(f"There is no executor for a step of kind '{task['kind']}'. Pass one with `execute=`.")
 
 
-def _outside(state: MemoryBankState, task: Task, executor: Executor) -> Result:
-    tools = (deep_retrieval(state.get("query_graph", {}), state.get("interaction_tree", {})),)
-    said = executor(Assignment(task, state["insight_doc"]["goal"], render(state), tools))
-    if not isinstance(said, (str, Mapping)):
-        raise ToolError("An executor returns text, or a mapping with `text`.")
-    report: Mapping[str, object] = {"text": said} if isinstance(said, str) else said
-    text = _said(report, "text")
-    answer = _said(report, "answer") or (text if task["kind"] == "answer" else "")
-    if not (text.strip() or answer.strip()):
-        raise ToolError("The executor returned nothing. A step that found nothing should say so in words.")
-    entry = {"kind": "trajectory", "text": text, "source": _said(report, "source") or "executor"}
+def _carried_out(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: Kit) -> Result:
+    done = _report(state, runtime, task, kit)
     return {
         "task": task["id"],
         "status": "success",
-        "learned": _said(report, "learned") or text[:200],
-        "answer": answer,
+        "learned": done["learned"],
+        "answer": done["answer"],
         "sources": [],
-        "entries": [entry] if text.strip() else [],
+        "entries": done["entries"],
         "verdict": None,
     }
 
 
-def _said(report: Mapping[str, object], field: str) -> str:
-    value = report.get(field)
-    return "" if value is None else clean(str(value))
+def _report(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: Kit) -> Report:
+    """What somebody did, with the files that tools brought in the store."""
+    store, settings = kit.files(state, runtime), Settings.of(runtime)
+    return with_attachments(_done(state, task, kit, store, settings), store, settings.max_attachment_bytes)
+
+
+def _done(state: MemoryBankState, task: Task, kit: Kit, store: AttachmentStore, settings: Settings) -> Report:
+    """What the executor or the agent did, or, of one outside, what the run is resumed with."""
+    prompt = render(state)
+    if kit.is_outside:
+        return _outside(task, prompt)
+    read = partial(content, store)
+    tools = (deep_retrieval(state.get("query_graph", {}), state.get("interaction_tree", {}), read),)
+    if kit.executor is None and kit.agent:
+        web, missing = web_tools(settings)
+        turns = kit.agent.run(task["id"], prompt, (*tools, *kit.tools, *web), [tool.instruction for tool in missing])
+        return report(turns, prompt, task["kind"])
+    if kit.executor is None:
+        raise ToolError(f"There is no executor for a step of kind '{task['kind']}'. Pass one with `execute=`.")
+    said = kit.executor(Assignment(task, state["insight_doc"]["goal"], prompt, tools))
+    return report(said, prompt, task["kind"])
+
+
+def _outside(task: Task, prompt: str) -> Report:
+    """Hand the step out, and wait for what was done; what is no transcript is handed back with the reason."""
+    handed_out = {"reason": "execute", "message": task["description"], "task": dict(task), "prompt": prompt}
+    while True:
+        said = interrupt(handed_out)
+        try:
+            return report(said, prompt, task["kind"])
+        except ToolError as error:
+            handed_out = {**handed_out, "message": f"{error} The step was: {task['description']}"}
 
 
 def _read(state: MemoryBankState, task: Task, kit: Kit) -> Result:
@@ -126,9 +154,11 @@ def _inside(outer: Anchor, inner: Anchor) -> tuple[int, int] | None:
 
 
 def _validated(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: Kit) -> Result:
-    """Let the engine decide each contradiction of the conflict by the raw text of all sources."""
+    """Let the engine decide each contradiction by the raw text of all sources, and by what an executor found on it."""
     conflict = state["query_graph"]["conflicts"][task["conflict"] or ""]
-    disputes = _disputes(state, runtime, conflict, kit)
+    entries = _report(state, runtime, task, kit)["entries"] if kit.can_search(Settings.of(runtime)) else []
+    brought = [_brought(raw, position, task, state["now"]) for position, raw in enumerate(entries)]
+    disputes = _disputes(state, runtime, conflict, kit, brought)
     found = contract.findings(kit.engine.validate(disputes), disputes)
     outcomes: list[Outcome] = [
         {
@@ -146,13 +176,15 @@ def _validated(state: MemoryBankState, runtime: Runtime[Settings], task: Task, k
         "learned": " ".join(list(dict.fromkeys(f.explanation for f in found))[:2]),
         "answer": "",
         "sources": [],
-        "entries": [],
+        "entries": entries,
         "verdict": {"conflict": conflict["id"], "outcomes": outcomes},
     }
 
 
-def _disputes(state: MemoryBankState, runtime: Runtime[Settings], conflict: Conflict, kit: Kit) -> list[Dispute]:
-    """The contradictions of a conflict, each with all that memory holds on any of them: none is judged apart."""
+def _disputes(
+    state: MemoryBankState, runtime: Runtime[Settings], conflict: Conflict, kit: Kit, brought: Sequence[Evidence]
+) -> list[Dispute]:
+    """The contradictions of a conflict, each with all that is known of any of them: none is judged apart."""
     index, settings = kit.index(state, runtime), Settings.of(runtime)
     claims = [claim for contradiction in conflict["contradictions"] for claim in contradiction["claims"]]
     found: dict[tuple[str, int, int], Anchor] = {}
@@ -163,7 +195,7 @@ def _disputes(state: MemoryBankState, runtime: Runtime[Settings], conflict: Conf
     for claim in claims:
         if not any(_inside(anchor, claim["anchor"]) for anchor in found.values()):
             found[_place(claim["anchor"])] = claim["anchor"]
-    evidence = tuple(_evidence(state, anchor) for anchor in found.values())
+    evidence = (*(_evidence(state, anchor) for anchor in found.values()), *brought)
     return [
         Dispute(
             kind=contradiction["kind"],
@@ -190,3 +222,8 @@ def _evidence(state: MemoryBankState, anchor: Anchor) -> Evidence:
         date=str(date) if date else None,
         start=anchor["start"],
     )
+
+
+def _brought(raw: Mapping[str, Any], position: int, task: Task, now: str) -> Evidence:
+    """What an executor brought, under the id it will have in the tree."""
+    return Evidence(entry_id(raw, position, task), str(raw["source"]), str(raw["text"]), now)

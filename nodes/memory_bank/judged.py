@@ -21,9 +21,11 @@ def judged(state: MemoryBankState, runtime: Runtime[Settings], *, stage: Stage, 
     while True:
         judge = kit.judge(state, runtime)
         try:
-            update = stage(state, runtime, replace(kit, engine=judge.engine))
+            update = stage(state, runtime, replace(kit, engine=judge.engine, agent=judge.agent))
         except BudgetReachedError as reached:
             decision = _decision(state, runtime, reached, kit)
+            if judge.meter:  # whoever goes on may not be the one who spent it
+                decision["usage"] = judge.meter.usage()
             state = {**state, **decision}  # type: ignore[typeddict-item] - the keys are plain values in both
             continue
         return {**decision, **update, **_report(state, update, judge, stage.__name__)}

@@ -32,14 +32,16 @@ class Pause(TypedDict):
 
 
 def pause(why: Pause) -> Decision:
-    """Ask whoever drives the run; where nothing could be resumed, stop.
-
-    Raises:
-        InputError: What the run was resumed with is no decision.
-    """
+    """Ask whoever drives the run, again if what it is resumed with is no decision; where nothing is saved, stop."""
     if get_config()["configurable"].get(_CHECKPOINTER) is None:
         return "stop"
-    return checked_decision(interrupt({**why, "decisions": list(DECISIONS)}))
+    objection = ""
+    while True:
+        given = interrupt({**why, "message": f"{objection}{why['message']}", "decisions": list(DECISIONS)})
+        try:
+            return checked_decision(given)
+        except InputError as error:
+            objection = f"{error} "
 
 
 def checked_decision(given: Any) -> Decision:
@@ -67,7 +69,7 @@ def decided(reached: BudgetReachedError, allowance: Allowance, settings: Setting
     if isinstance(decision, dict):
         for name, total in decision.items():
             extra[name.removeprefix("budget_")] = total - (getattr(settings, name) or 0.0)
-    else:
+    elif reached.resource != "seconds":  # time counts anew from here
         extra[reached.resource] = extra.get(reached.resource, 0.0) + getattr(settings, f"budget_{reached.resource}")
     return {**allowance, "extra": extra}
 

@@ -1,5 +1,6 @@
 """Stage 9: what is the one next step?"""
 
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Final
 
@@ -12,7 +13,7 @@ from agentic_memory_bank.nodes.memory_bank.views import digest, memories
 from agentic_memory_bank.state import insight_doc
 from agentic_memory_bank.state.errors import BudgetReachedError
 from agentic_memory_bank.state.insight_doc import Task, TaskKind
-from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
+from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Waiting
 from agentic_memory_bank.state.query_graph import Conflict, Contradiction, open_conflicts
 from agentic_memory_bank.state.settings import Settings
 
@@ -32,20 +33,25 @@ _STOPPED: Final[MemoryBankUpdate] = {
 
 
 def plan(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
-    """Name one next step, or none. An open conflict is validated first; limits pause the run before they are hit.
+    """Name one next step, or none: open conflicts are validated first, then attachments recognised.
+
+    Limits pause the run before they are hit.
 
     Raises:
         BudgetReachedError: The run took the time it may take.
     """
     if state.get("allowance", {}).get("ending") == "stop":
         return _STOPPED
+    if state["incoming"]:  # what came with a verdict: the plan is made when it is remembered
+        return {"insight_doc": [insight_doc.plan(None)], "fresh": [], "candidates": {}}
     _check_time(state, Settings.of(runtime), kit)
-    task = _next_task(state, kit)
+    task = _next_task(state, kit, Settings.of(runtime))
     trail = state.get("trail", [])
     fingerprint = _fingerprint(state, task)
     waiting = _pause(state, stalled=task is not None and fingerprint in trail)
-    if waiting and pause(waiting) != "continue":
-        return _STOPPED
+    decision = pause(waiting) if waiting else "continue"
+    if decision in ("finish", "stop"):
+        return _answering(state) if decision == "finish" else _STOPPED
     runtime.stream_writer({"stage": "plan", "task": task and {"kind": task["kind"], "text": task["description"]}})
     update: MemoryBankUpdate = {
         "insight_doc": [insight_doc.plan(task)],
@@ -58,20 +64,44 @@ def plan(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Memory
     return update
 
 
-def _next_task(state: MemoryBankState, kit: Kit) -> Task | None:
+def _answering(state: MemoryBankState) -> MemoryBankUpdate:
+    """The last step, carried out without models: the answer from what is there."""
+    doc = state["insight_doc"]
+    number = len(doc.get("completed", [])) + 1
+    task_id = "t" + digest(doc["id"], number, "answer", "finish")[:12]
+    task: Task = {"id": task_id, "kind": "answer", "description": doc["goal"], "conflict": None, "attachments": []}
+    return {
+        "insight_doc": [insight_doc.plan(task)],
+        "fresh": [],
+        "candidates": {},
+        "allowance": {**state.get("allowance", {}), "ending": "finish"},
+    }
+
+
+def _next_task(state: MemoryBankState, kit: Kit, settings: Settings) -> Task | None:
     doc, graph = state["insight_doc"], state.get("query_graph", {})
     number = len(doc.get("completed", [])) + 1
     waiting = open_conflicts(graph)
     if waiting:
         return _validation(waiting[0], doc["id"], number)
+    if attached := state.get("waiting"):
+        return _recognition(attached, doc["id"], number)
     conflicts = tuple(graph.get("conflicts", {}).values())
     shown = deepcopy((doc, conflicts))  # an engine may be anybody's code, and the state is not its to change
-    kinds: tuple[TaskKind, ...] = ("search", "solve", "answer") if kit.executor else ("answer",)
-    step = kit.engine.plan(Situation(shown[0], memories(state, state.get("fresh", [])), shown[1], kinds))
+    step = kit.engine.plan(
+        Situation(shown[0], memories(state, state.get("fresh", [])), shown[1], _kinds(kit, settings))
+    )
     if step is None:
         return None
     task_id = "t" + digest(doc["id"], number, step.kind, step.description)[:12]
     return {"id": task_id, "kind": step.kind, "description": step.description, "conflict": None, "attachments": []}
+
+
+def _kinds(kit: Kit, settings: Settings) -> tuple[TaskKind, ...]:
+    """The kinds of step that somebody here can carry out."""
+    if kit.can_search(settings):
+        return ("search", "solve", "answer")
+    return ("solve", "answer") if kit.agent else ("answer",)
 
 
 def _validation(conflict: Conflict, doc_id: str, number: int) -> Task:
@@ -86,6 +116,18 @@ def _validation(conflict: Conflict, doc_id: str, number: int) -> Task:
         "description": f"Find out which holds between the memories {_listed(conflict['nodes'])}. {' '.join(points)}",
         "conflict": conflict["id"],
         "attachments": [],
+    }
+
+
+def _recognition(waiting: Sequence[Waiting], doc_id: str, number: int) -> Task:
+    """The step that puts attachments into words, all of them at once (seed 002)."""
+    ids = [item["id"] for item in waiting]
+    return {
+        "id": "t" + digest(doc_id, number, "recognize", *ids)[:12],
+        "kind": "recognize",
+        "description": f"Recognise what stands in {_listed([item['name'] for item in waiting])}.",
+        "conflict": None,
+        "attachments": ids,
     }
 
 

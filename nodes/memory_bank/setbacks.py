@@ -31,7 +31,7 @@ def without(stage: str, error: BaseException, state: MemoryBankState) -> MemoryB
     """Note that a stage was done without."""
     unexpected = error if not isinstance(error, MemoryBankError) else None
     _log.warning(
-        "The stage %s failed (%s); the run goes on without it.", stage, type(error).__name__, exc_info=unexpected
+        "The stage %s failed (%s); what it was to do is left undone.", stage, type(error).__name__, exc_info=unexpected
     )
     said = f": {error}" if isinstance(error, EngineError) and error.is_final else ""  # in our words, and safe to show
     return {"degraded": [*state.get("degraded", []), f"{stage}: {type(error).__name__}{said}"]}

@@ -1,12 +1,15 @@
 """Looks at the layers the way engines do: memories with their words, and back from words to anchors."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from agentic_memory_bank.engines.base import Memory, Span
+from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
 from agentic_memory_bank.state.memory_bank import MemoryBankState, Source
 from agentic_memory_bank.state.query_graph import Claim, MemoryNode
+from agentic_memory_bank.tools.text import clean
 
 _GAP = "\n"
 """Stands between the stretches of a memory's raw text."""
@@ -104,6 +107,14 @@ def pair_key(a: MemoryNode, b: MemoryNode) -> str:
 def digest(*parts: object) -> str:
     """A hash for ids that come from content and position, so that a stage that runs again writes the same."""
     return hashlib.sha256("\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def entry_id(raw: Mapping[str, Any], position: int, task: Task) -> str:
+    """The id of an entry that a step brings, known before it is in the tree; an agent may have named it already."""
+    return (
+        raw.get("id")
+        or "e" + digest(task["id"], position, str(raw.get("source", "executor")), clean(str(raw["text"])))[:12]
+    )
 
 
 def groups(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:

@@ -4,14 +4,18 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from agentic_memory_bank import cli
+
+if TYPE_CHECKING:
+    from agentic_memory_bank.testing import ModelServer
 
 DRIVER = Path(__file__).with_name("driver.py")
 
@@ -32,6 +36,10 @@ class Parts:
         from agentic_memory_bank.testing import ScriptedEngine
 
         self.given["engine"] = ScriptedEngine(**judgements)
+
+    def models(self) -> None:
+        """Judge with the models of the settings from now on."""
+        self.given.pop("engine", None)
 
     def __call__(self, settings: object) -> dict[str, Any]:
         return self.given
@@ -62,6 +70,40 @@ def document(tmp_path: Path) -> Path:
     file = tmp_path / "chip.txt"
     file.write_text("The chip has 433 qubits.\n", encoding="utf-8")
     return file
+
+
+Serve = Callable[..., "ModelServer"]
+
+
+@pytest.fixture
+def serve(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+    """Start a model server, and have `local:` models asked there: `serve(script)`."""
+    from agentic_memory_bank.engines import openai_client
+    from agentic_memory_bank.engines.llm import models
+    from agentic_memory_bank.testing import ModelServer, ScriptedJudge
+
+    make, made = openai_client.openai_client, []
+
+    def remembered(*options: Any) -> Any:
+        made.append(make(*options))
+        return made[-1]
+
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(models, "_LADDERS", {})
+    monkeypatch.setattr(openai_client, "openai_client", remembered)
+    parts.models()
+    with ExitStack() as running:
+
+        def start_server(script: Any = None) -> "ModelServer":
+            server = running.enter_context(ModelServer(script or ScriptedJudge()))
+            monkeypatch.setenv("MEMORY_BANK_LOCAL_BASE_URL", server.url)
+            return server
+
+        yield start_server
+    make.cache_clear()
+    for client in made:
+        client.root_client.close()
 
 
 def start(*words: str | Path, engine: str = "quick", **variables: str) -> "subprocess.Popen[str]":

@@ -27,9 +27,11 @@ def test_a_sound_installation_has_every_section_and_makes_no_home(memory_bank: C
     found = json.loads(memory_bank("doctor", "--json").stdout)
 
     assert result.exit_code == 0, result.output
-    assert list(found) == ["platform", "packages", "embeddings", "storage", "runs", "variables", "problems", "ok"]
-    for section in ("Platform", "Packages", "Embeddings", "Storage", "Runs", "Variables", "Problems"):
-        assert section in result.stdout.splitlines()
+    sections = ["platform", "packages", "embeddings", "models", "providers", "storage", "runs", "variables", "problems"]
+    assert list(found) == [*sections, "ok"]
+    assert {section.capitalize() for section in sections} <= set(result.stdout.splitlines())
+    assert found["models"] == {"all roles": "extractive engine, without a model"}
+    assert found["providers"] == {}
     assert found["packages"]["langgraph"][0].isdigit()
     assert found["runs"] == {"threads": 0, "unfinished": 0, "leftovers": 0}
     assert not home.exists()
@@ -69,6 +71,52 @@ def test_a_setting_that_is_not_allowed_makes_ask_impossible(
 
     assert memory_bank("doctor").exit_code == 1
     assert any("alpha" in problem and severity == "error" for problem, severity in problems(memory_bank).items())
+
+
+def test_models_are_told_by_role_with_their_keys_and_addresses_and_nothing_secret(
+    memory_bank: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORY_BANK_CLASSIFY_MODEL", "openai:small")
+    monkeypatch.setenv("MEMORY_BANK_PLAN_MODEL", "local:large")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://canary:canary@proxy.example:8443/v1?key=canary#canary")
+    monkeypatch.setenv("MEMORY_BANK_LOCAL_BASE_URL", "http://[::1]:8000/v1")
+    monkeypatch.setenv("MEMORY_BANK_LOCAL_API_KEY", "canary")
+
+    result = memory_bank("doctor", "--json")
+
+    found = json.loads(result.stdout)
+    assert found["models"]["classify"] == "openai:small"
+    assert found["models"]["plan"] == "local:large"
+    assert found["models"]["react"] == "extractive engine, without a model"
+    assert found["providers"] == {
+        "openai": "at https://proxy.example:8443/v1, OPENAI_API_KEY is set",
+        "local": "at http://[::1]:8000/v1, MEMORY_BANK_LOCAL_API_KEY is set (and need not be)",
+    }
+    assert found["variables"]["MEMORY_BANK_LOCAL_API_KEY"] == found["variables"]["MEMORY_BANK_LOCAL_BASE_URL"] == "set"
+    assert found["ok"]
+    assert not any("variable" in problem["problem"] for problem in found["problems"])
+    assert "canary" not in result.output + memory_bank("doctor").output
+
+
+def test_a_model_that_cannot_be_asked_makes_ask_impossible(
+    memory_bank: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORY_BANK_MODEL", "deepseek:chat")
+    monkeypatch.setenv("MEMORY_BANK_PLAN_MODEL", "nobody:knows")
+    monkeypatch.setenv("MEMORY_BANK_REACT_MODEL", "local:here")
+
+    for address in ("ftp://u:canary@host/", "canary", "http://[canary", "http://host:canary/v1"):
+        monkeypatch.setenv("MEMORY_BANK_LOCAL_BASE_URL", address)
+        result = memory_bank("doctor")
+        found = problems(memory_bank)
+
+        assert result.exit_code == 1
+        assert found["The model deepseek:chat needs a key."] == "error"
+        assert "Set the variable DEEPSEEK_API_KEY." in result.stdout
+        assert any("'nobody:knows' is not known" in problem for problem in found)
+        assert found["MEMORY_BANK_LOCAL_BASE_URL is no address of a server."] == "error"
+        assert "canary" not in result.output
 
 
 @pytest.mark.parametrize("name", ["K", "ALPHA", "EMBEDDING_PATH", "HOME"])

@@ -2,6 +2,8 @@
 
 import json
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,50 @@ def test_runs_lists_what_is_kept_and_what_can_be_resumed(memory_bank: Command, k
     assert lines[1].split()[:4] == ["a", "b", "paused", "yes"]
     assert lines[2].split()[:3] == ["chips", "completed", "yes"]
     assert lines[-1] == "1 unfinished; go on with `memory-bank resume 'a b'`."
+
+
+def test_a_ledger_of_an_older_version_is_opened_and_written_to(
+    memory_bank: Command, kept: str, document: Path, home: Path
+) -> None:
+    with closing(sqlite3.connect(home / "runs.sqlite")) as ledger:
+        ledger.execute("ALTER TABLE runs DROP COLUMN usage")
+        ledger.commit()
+
+    [old] = json.loads(memory_bank("runs", "--json").stdout)["runs"]
+    assert (old["thread"], old["usage"]) == (kept, None)
+    assert memory_bank("show", kept).exit_code == 0
+    assert memory_bank("ask", "And what else?", "--thread", kept, "-c", document).exit_code == 0
+
+
+def test_a_ledger_that_is_not_ours_gets_no_column(memory_bank: Command, home: Path) -> None:
+    home.mkdir()
+    with closing(sqlite3.connect(home / "runs.sqlite")) as foreign:
+        foreign.execute("CREATE TABLE runs (name TEXT)")
+        foreign.commit()
+
+        assert memory_bank("runs").exit_code == 1
+        assert [row[1] for row in foreign.execute("PRAGMA table_info(runs)")] == ["name"]
+
+
+@pytest.mark.parametrize("usage", ["[]", "3", "{", '"text"'])
+def test_a_ledger_whose_usage_is_damaged_says_which_thread(
+    memory_bank: Command, kept: str, home: Path, usage: str
+) -> None:
+    with closing(sqlite3.connect(home / "runs.sqlite")) as ledger:
+        ledger.execute("UPDATE runs SET usage = ?", (usage,))
+        ledger.commit()
+
+    result = memory_bank("runs")
+
+    assert result.exit_code == 1
+    assert f"row of the thread '{kept}' is damaged" in result.stderr
+
+
+def test_nothing_is_said_of_models_where_none_was_asked(memory_bank: Command, kept: str, document: Path) -> None:
+    asked = memory_bank("ask", "How many qubits?", "-c", document)
+
+    for output in (asked.output, memory_bank("runs").output, memory_bank("show", kept).output):
+        assert not any(word in output for word in ("Models", "SPENT", "token", "cost", "call"))
 
 
 def test_runs_says_so_when_there_are_none_and_makes_no_home(memory_bank: Command, home: Path) -> None:

@@ -10,9 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from agentic_memory_bank import cli_progress
-from agentic_memory_bank.cli_progress import Interrupted, JsonProgress, PlainProgress, attend, described
+from agentic_memory_bank.cli_progress import Interrupted, JsonProgress, LiveProgress, PlainProgress, attend, described
 
 from .conftest import DRIVER, json_lines
 
@@ -56,6 +57,34 @@ def test_a_tick_after_news_says_nothing(capsys: pytest.CaptureFixture[str]) -> N
         plain.tick()
 
     assert capsys.readouterr().err == ""
+
+
+def usage(calls: int) -> cli_progress.Event:
+    return {"usage": {"calls": calls, "input_tokens": 1_000 * calls, "output_tokens": 10, "cost": None}}
+
+
+def test_what_models_cost_is_told_once_a_stage_is_done_whatever_the_order_of_the_calls(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with PlainProgress() as plain:
+        for event in (usage(1), usage(3), usage(2), {"done": "classify"}, {"done": "structure"}, {"unheard": "of"}):
+            plain.event(event)
+
+    told = [line.split(" s  ")[1] for line in capsys.readouterr().err.splitlines()]
+    assert told == ["3 calls, 3,000 tokens in, 10 out, cost unknown"]
+
+
+def test_on_a_terminal_what_models_cost_stands_below_the_clock() -> None:
+    shown = LiveProgress()
+    shown.event({"stage": "structure", "topics": 5})
+    shown.event(usage(2))
+
+    console = Console(width=100)
+    with console.capture() as drawn:
+        console.print(shown._drawn())
+
+    assert drawn.get().splitlines()[0].endswith("structure: 5 topics")
+    assert drawn.get().splitlines()[1] == "  2 calls, 2,000 tokens in, 10 out, cost unknown"
 
 
 def test_work_is_done_in_a_thread_and_its_errors_come_back() -> None:

@@ -21,7 +21,7 @@ import pytest
 from langgraph.runtime import RunControl
 
 from agentic_memory_bank import runs
-from agentic_memory_bank.engines.base import Answer
+from agentic_memory_bank.engines.base import Answer, Situation, Step
 from agentic_memory_bank.runs import checkpoints, database, export, home, ledger
 from agentic_memory_bank.runs.checkpoints import PackedSerializer, open_saver
 from agentic_memory_bank.runs.home import Home
@@ -337,9 +337,8 @@ def failing(*given: Any) -> Any:
         (ScriptedEngine(), "completed"),
         (ScriptedEngine(answer=lambda question, passages: Answer("", (), "")), "not_found"),
         (ScriptedEngine(answer=failing), "completed_with_failures"),
-        (ScriptedEngine(plan=failing), "failed"),
     ],
-    ids=["success", "not found", "failure", "no plan"],
+    ids=["success", "not found", "failure"],
 )
 def test_no_byte_of_a_task_is_left_when_it_ended(go: Go, home: Path, engine: ScriptedEngine, status: str) -> None:
     outcome = go(engine=engine, thread=f"about {CANARY}")
@@ -349,6 +348,22 @@ def test_no_byte_of_a_task_is_left_when_it_ended(go: Go, home: Path, engine: Scr
     assert CANARY.encode() not in left
     assert b"1881" not in left
     assert not list((home / "threads").iterdir())
+
+
+def test_a_run_whose_planner_failed_is_kept_and_goes_on_and_then_leaves_no_byte(go: Go, home: Path) -> None:
+    is_broken = [True]
+
+    def plan(situation: Situation) -> Step | None:
+        return failing() if is_broken[0] else ScriptedEngine().plan(situation)
+
+    engine = ScriptedEngine(plan=plan)
+    failed = go(engine=engine, thread="t")
+    is_broken[0] = False
+    outcome = runs.resume("t", home=home, **parts() | {"engine": engine})
+
+    assert (failed["status"], outcome["status"]) == ("failed", "completed")
+    assert outcome["answer"]
+    assert CANARY.encode() not in everything_on_disk(home)
 
 
 def test_a_kept_memory_is_left_until_it_is_cleared(go: Go, home: Path) -> None:

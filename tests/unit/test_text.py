@@ -285,7 +285,7 @@ def test_joining_texts_never_costs_more_than_their_sum(one, other):
     ("text", "least", "most"),
     [
         ("", 0, 0),
-        ("战国无双是由光荣开发的", 11, 11),
+        ("战国无双是由光荣开发的", 11, 13),
         ("The river bank was closed to visitors for the whole of last winter.", 14, 18),
         ("(((((((((([[[[[[[[[[", 20, 20),
         (" \n\t", 0, 0),

@@ -1,0 +1,163 @@
+"""Makes an executor of whatever carries out a step: a function, a Runnable, an agent graph; and reads what it says."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict, cast
+
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+    convert_to_messages,
+)
+from langchain_core.runnables import Runnable
+
+from agentic_memory_bank.nodes.kit import Assignment, Executor
+from agentic_memory_bank.state.errors import SettingsError, ToolError
+from agentic_memory_bank.tools.text import clean
+
+Execution = Executor | Runnable[Any, Any] | Literal["outside"]
+"""Who carries out the planned steps: a function from an `Assignment`, a Runnable or graph of any framework, or whoever
+drives the run, who is handed the prompt in a pause and resumes with the transcript."""
+
+OWN_TOOLS = frozenset({"deep_retrieval"})
+"""Tools that read memory: what they return is remembered already."""
+LEARNED_CHARACTERS = 300
+_ENTRY_ID = re.compile("e[0-9a-f]{12}")
+
+
+class Report(TypedDict):
+    """What an executor did: its last words, the new raw text on the way there, and the answer if it has one."""
+
+    text: str
+    answer: str
+    learned: str
+    entries: list[dict[str, Any]]
+
+
+def as_executor(execute: Execution | None) -> Executor | None:
+    """The function that carries out steps, for anything that may be passed as `execute` but `outside`.
+
+    Raises:
+        SettingsError: It is nothing that can be called.
+    """
+    if execute is None or execute == "outside":
+        return None
+    if isinstance(execute, Runnable):
+        return _calling(execute)
+    if callable(execute):
+        return execute
+    raise SettingsError("Pass a function, a Runnable, a compiled graph, or 'outside' as `execute`.")
+
+
+def _calling(runnable: Runnable[Any, Any]) -> Executor:
+    """A Runnable is given the prompt; one that takes messages, a message."""
+    is_agent = "messages" in runnable.get_input_jsonschema().get("properties", {})
+
+    def execute(assignment: Assignment) -> Any:
+        prompt = assignment.prompt
+        return runnable.invoke({"messages": [HumanMessage(prompt)]} if is_agent else prompt)
+
+    return execute
+
+
+def report(said: object, prompt: str, kind: str) -> Report:
+    """Read what an executor returned: text, a message, messages (ours or OpenAI's), or a mapping with any of these.
+
+    Of messages only the new turns count: neither the prompt that was handed out, with the memory in it, nor what tools
+    read back from memory is remembered again (B-05).
+
+    Args:
+        said: What came back.
+        prompt: What had been handed out.
+        kind: Of the step; the last words of an `answer` step are its answer.
+
+    Raises:
+        ToolError: It is none of these, or says nothing.
+    """
+    if isinstance(said, Mapping) and "messages" not in said:
+        found = _mapped(cast("Mapping[str, Any]", said))
+    else:
+        messages = cast("Mapping[str, Any]", said)["messages"] if isinstance(said, Mapping) else said
+        found = _told(_turns(messages, prompt))
+    if kind == "answer" and not found["answer"]:
+        found["answer"] = found["text"]
+    if not (found["text"].strip() or found["answer"].strip()):
+        raise ToolError("The executor returned nothing. A step that found nothing should say so in words.")
+    found["learned"] = found["learned"] or (found["answer"] or found["text"])[:LEARNED_CHARACTERS]
+    return found
+
+
+def _mapped(said: Mapping[str, Any]) -> Report:
+    text = next((_text(said[name]) for name in ("text", "output", "result") if said.get(name) is not None), "")
+    source = _text(said.get("source")) or "executor"
+    entries = [{"kind": "trajectory", "text": text, "source": source}] if text.strip() else []
+    return {
+        "text": text,
+        "answer": _text(said.get("answer")),
+        "learned": _text(said.get("learned")),
+        "entries": entries,
+    }
+
+
+def _turns(said: object, prompt: str) -> list[BaseMessage]:
+    """The new turns of a transcript."""
+    if isinstance(said, str):
+        return [AIMessage(clean(said))]
+    given = [said] if isinstance(said, BaseMessage) else said
+    if not isinstance(given, Sequence):
+        raise ToolError("An executor returns text, messages, or a mapping with `text`, `answer` or `messages`.")
+    try:
+        messages = convert_to_messages(cast("Sequence[Any]", given))
+    except (ValueError, TypeError, NotImplementedError, KeyError) as error:
+        raise ToolError("The transcript holds something that is no message: give role and content of each.") from error
+    return [m for m in messages if not isinstance(m, SystemMessage) and prompt not in m.text]
+
+
+def _told(turns: Sequence[BaseMessage]) -> Report:
+    """One entry for each tool result, and one for what was said last, with the calls that led there."""
+    calls = [call for turn in turns if isinstance(turn, AIMessage) for call in turn.tool_calls]
+    names = {call["id"]: call["name"] for call in calls}
+    entries = [
+        {"kind": "tool_result", **_result(turn), "source": _source(turn, names), "tool_calls": _made(turn, calls)}
+        for turn in turns
+        if isinstance(turn, ToolMessage) and turn.text.strip() and _is_news(turn, names)
+    ]
+    last = next((turn for turn in reversed(turns) if isinstance(turn, AIMessage) and turn.text.strip()), None)
+    text = clean(last.text) if last else ""
+    if text.strip():
+        entries.append({"kind": "trajectory", "text": text, "source": "executor", "tool_calls": list(map(dict, calls))})
+    return {"text": text or "\n".join(str(e["text"]) for e in entries), "answer": "", "learned": "", "entries": entries}
+
+
+def _result(turn: ToolMessage) -> dict[str, Any]:
+    """What a tool brought: whole, and under its id, where the agent was shown a part of it; files as `brought`."""
+    artifact = turn.artifact if isinstance(turn.artifact, Mapping) else {}
+    files = {"brought": turn.artifact} if "data" in artifact or isinstance(turn.artifact, list) else {}
+    if isinstance(artifact.get("full"), str) and _ENTRY_ID.fullmatch(str(artifact.get("id"))):
+        return {"text": clean(artifact["full"]), "id": str(artifact["id"]), **files}
+    return {"text": clean(turn.text), **files}
+
+
+def _is_news(turn: ToolMessage, names: Mapping[str | None, str]) -> bool:
+    """Whether a tool brought something: an error is none, and what was read from memory is known."""
+    return turn.status != "error" and (turn.name or names.get(turn.tool_call_id)) not in OWN_TOOLS
+
+
+def _source(turn: ToolMessage, names: Mapping[str | None, str]) -> str:
+    """Where a result comes from: the tool may say so in its artifact; otherwise the name of the tool."""
+    artifact = turn.artifact
+    said = artifact.get("source") if isinstance(artifact, Mapping) else None
+    return clean(str(said or turn.name or names.get(turn.tool_call_id) or "tool"))
+
+
+def _made(turn: ToolMessage, calls: Sequence[Any]) -> list[dict[str, Any]]:
+    return [dict(call) for call in calls if call["id"] == turn.tool_call_id]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, BaseMessage):
+        return clean(value.text)
+    return "" if value is None else clean(str(value))

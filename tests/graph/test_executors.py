@@ -1,0 +1,190 @@
+"""Whoever carries out the planned steps: functions, Runnables, agents, and executors outside of the run."""
+
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from agentic_memory_bank.engines.base import Dispute, Finding, Pairing, Relation, Step
+from agentic_memory_bank.graph.memory_bank import build_memory_bank
+from agentic_memory_bank.nodes.executors import Execution, as_executor, report
+from agentic_memory_bank.state.errors import SettingsError, ToolError
+from agentic_memory_bank.testing import ScriptedEngine, TickingClock
+from agentic_memory_bank.tools.embeddings import HashEmbeddings
+
+PROMPT = "<task>\nthe prompt\n</task>"
+CONDOR = ["Condor has 433 qubits.", "Condor has 1121 qubits."]
+
+
+def bank(execute: Execution, engine: ScriptedEngine | None = None) -> Any:
+    return build_memory_bank(
+        engine=engine or ScriptedEngine(),
+        embeddings=HashEmbeddings(),
+        clock=TickingClock(),
+        execute=execute,
+        checkpointer=InMemorySaver(),
+    )
+
+
+def entries_of(graph: Any, config: Any) -> list[dict[str, Any]]:
+    return list(graph.get_state(config).values["interaction_tree"]["entries"].values())
+
+
+class Talking(BaseChatModel):
+    """Says what it is told to, one message after the other."""
+
+    says: list[AIMessage]
+    heard: list[list[BaseMessage]] = []
+
+    @property
+    def _llm_type(self) -> str:
+        return "talking"
+
+    def bind_tools(self, tools: Any, **options: Any) -> "Talking":
+        return self
+
+    def _generate(self, messages: list[BaseMessage], *given: Any, **options: Any) -> ChatResult:
+        self.heard.append(list(messages))
+        return ChatResult(generations=[ChatGeneration(message=self.says[len(self.heard) - 1])])
+
+
+@tool
+def almanac(year: int) -> str:
+    """Look a year up."""
+    return f"In {year} the array opened."
+
+
+CONFIG: Any = {"configurable": {"thread_id": "t"}}
+
+
+def test_a_runnable_that_takes_text_is_given_the_prompt() -> None:
+    seen: list[str] = []
+    graph = bank(RunnableLambda(lambda prompt: seen.append(prompt) or "The array opened in 2031."))
+
+    result = graph.invoke({"question": "When did it open?"}, CONFIG)
+
+    assert result["answer"] == "The array opened in 2031."
+    assert "When did it open?" in seen[0]
+
+
+def test_an_agent_graph_is_given_a_message_and_its_tool_results_are_remembered_with_their_calls() -> None:
+    call = {"name": "almanac", "args": {"year": 2031}, "id": "c1"}
+    model = Talking(says=[AIMessage("", tool_calls=[call]), AIMessage("It opened in 2031.")], heard=[])
+    graph = bank(create_agent(model, [almanac]))
+
+    result = graph.invoke({"question": "When did it open?"}, CONFIG)
+
+    assert result["answer"] == "It opened in 2031."
+    told, found = entries_of(graph, CONFIG)[1], entries_of(graph, CONFIG)[0]
+    assert (found["kind"], found["text"], found["source"]) == ("tool_result", "In 2031 the array opened.", "almanac")
+    assert [made["args"] for made in told["tool_calls"]] == [{"year": 2031}]
+
+
+def test_an_executor_outside_is_handed_the_prompt_and_resumes_with_its_transcript() -> None:
+    graph = bank("outside")
+
+    waiting = graph.invoke({"question": "How many?", "documents": CONDOR[:1]}, CONFIG)
+    handed_out = waiting["__interrupt__"][0].value
+    result = graph.invoke(
+        Command(resume=[{"role": "user", "content": handed_out["prompt"]}, {"role": "assistant", "content": "433."}]),
+        CONFIG,
+    )
+
+    assert handed_out["reason"] == "execute"
+    assert CONDOR[0] in handed_out["prompt"]
+    assert result["answer"] == "433."
+    assert [entry["text"] for entry in entries_of(graph, CONFIG)] == [CONDOR[0], "433."]
+
+
+def test_what_is_no_transcript_is_handed_back_with_the_reason_and_the_step_still_waits() -> None:
+    graph = bank("outside")
+    graph.invoke({"question": "How many?"}, CONFIG)
+
+    waiting = graph.invoke(Command(resume=7), CONFIG)
+    result = graph.invoke(Command(resume="433."), CONFIG)
+
+    assert "returns text, messages" in waiting["__interrupt__"][0].value["message"]
+    assert result["answer"] == "433."
+
+
+def test_what_an_executor_finds_on_a_contradiction_is_evidence_and_is_remembered_after_the_verdict() -> None:
+    disputes: list[Dispute] = []
+    found = {"text": "The maker says: 1121 qubits.", "source": "https://maker.example"}
+
+    def validate(given: list[Dispute]) -> list[Finding]:
+        disputes.extend(given)
+        return [Finding("holds", 1, "", "the maker says so") for _ in given]
+
+    def conflicting(pairings: list[Pairing]) -> list[Relation]:
+        return [
+            Relation(p.fresh.id, c.id, "conflict", "number", "433 or 1121")
+            for p in pairings
+            for c in p.candidates
+            if {p.fresh.text, c.text} == set(CONDOR)
+        ]
+
+    engine = ScriptedEngine(
+        find_conflicts=conflicting,
+        validate=validate,
+        plan=lambda s: (
+            None if s.insight_doc.get("completed", [{}])[-1].get("kind") == "answer" else Step("answer", "?")
+        ),
+    )
+    graph = bank(lambda a: found if a.task["kind"] == "cross_validate" else {"answer": "1121"}, engine)
+
+    result = graph.invoke({"question": "How many?", "documents": CONDOR}, CONFIG)
+
+    assert found["source"] in [evidence.source for evidence in disputes[0].evidence]
+    assert result["conflicts"][0]["status"] == "settled"
+    assert found["text"] in [entry["text"] for entry in entries_of(graph, CONFIG)]
+    owned = {a["entry"] for n in graph.get_state(CONFIG).values["query_graph"]["nodes"].values() for a in n["anchors"]}
+    assert owned == {entry["id"] for entry in entries_of(graph, CONFIG)}
+
+
+def test_neither_the_prompt_nor_what_was_read_from_memory_nor_an_error_is_remembered() -> None:
+    calls = [{"name": "deep_retrieval", "args": {}, "id": "1"}, {"name": "visit", "args": {}, "id": "2"}]
+    said = report(
+        {
+            "messages": [
+                HumanMessage(f"{PROMPT}\n\nGo."),
+                AIMessage("", tool_calls=calls),
+                ToolMessage("old text", tool_call_id="1"),
+                ToolMessage("no such page", tool_call_id="2", status="error"),
+                AIMessage("Nothing new."),
+            ]
+        },
+        PROMPT,
+        "search",
+    )
+
+    assert [entry["text"] for entry in said["entries"]] == ["Nothing new."]
+
+
+@pytest.mark.parametrize("said", [[], [{"role": "nobody"}], [7], {"messages": []}, "  ", 7, None])
+def test_a_transcript_that_says_nothing_is_a_failed_step(said: Any) -> None:
+    with pytest.raises(ToolError):
+        report(said, PROMPT, "search")
+
+
+def test_what_cannot_be_called_is_no_executor() -> None:
+    with pytest.raises(SettingsError):
+        as_executor(7)  # type: ignore[arg-type]
+
+
+def test_an_agent_that_fails_has_failed_its_step() -> None:
+    def fail(prompt: str) -> str:
+        raise RuntimeError("The agent broke.")
+
+    graph = bank(RunnableLambda(fail))
+
+    result = graph.invoke({"question": "How many?"}, CONFIG)
+
+    assert result["status"] == "completed_with_failures"
+    assert "The agent broke." not in str(graph.get_state(CONFIG).values["interaction_tree"])

@@ -11,6 +11,7 @@ from agentic_memory_bank.prompts import (
     find_related,
     integrate,
     plan,
+    recognize,
     structure,
     validate,
 )
@@ -29,6 +30,7 @@ _QUESTIONS = {
     "plan": plan.INSTRUCTIONS,
     "validate": validate.INSTRUCTIONS,
     "answer": answer.INSTRUCTIONS,
+    "recognize": recognize.INSTRUCTIONS,
 }
 _WORDS = 120
 
@@ -134,6 +136,10 @@ class ScriptedJudge:
         disputes = map(int, re.findall(r'<dispute id="(\d+)">', prompt))
         open_ = {"outcome": "inconclusive", "claim": 0, "statement": "", "explanation": "Nobody knows.", "evidence": []}
         return {"verdicts": [{"dispute": number, **open_} for number in disputes]}
+
+    @staticmethod
+    def _recognize(_: str) -> dict[str, Any]:
+        return {"written": "", "shown": "A picture.", "figures": []}
 
     @staticmethod
     def _answer(prompt: str) -> dict[str, Any]:

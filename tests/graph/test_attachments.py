@@ -20,7 +20,7 @@ from agentic_memory_bank.nodes.executors import Execution
 from agentic_memory_bank.prompts import recognize
 from agentic_memory_bank.prompts.recognize import Recognized
 from agentic_memory_bank.runs.export import write_export
-from agentic_memory_bank.state.errors import EngineError, InputError, InputTooLarge, ModelUnavailable
+from agentic_memory_bank.state.errors import EngineError, InputError, InputTooLarge, ModelUnavailable, StorageFullError
 from agentic_memory_bank.testing import ChatRequest, ScriptedEngine, ScriptedJudge, TickingClock
 from agentic_memory_bank.tools import attachments
 from agentic_memory_bank.tools.attachments import AttachmentPool, content
@@ -317,16 +317,16 @@ def test_attachments_without_a_question_are_refused(bank: Callable[..., Bank]) -
 def test_a_disk_that_is_full_is_the_callers_to_hear_and_nothing_is_held(
     bank: Callable[..., Bank], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    full = bank()
+    hold, full = attachments.AttachmentStore.hold, bank()
+
+    def fail_on_notes(store: attachments.AttachmentStore, data: bytes) -> str:
+        if data != PNG:
+            raise StorageFullError("The disk is full.")
+        return hold(store, data)
+
     with monkeypatch.context() as disk:
-        left = iter([None, None])  # what the first file takes
-
-        def fail(*given: Any) -> None:
-            if next(left, OSError):
-                raise OSError(28, "No space left on device")
-
-        disk.setattr(attachments.os, "fsync", fail)
-        with pytest.raises(attachments.StorageFullError):
+        disk.setattr(attachments.AttachmentStore, "hold", fail_on_notes)
+        with pytest.raises(StorageFullError):
             full.ask(CHART, NOTES)
         assert full.store.held() == []
 

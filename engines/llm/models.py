@@ -83,12 +83,17 @@ class RoleModel:
     def bound(self, rung: str, answer: type[BaseModel]) -> Runnable[LanguageModelInput, AIMessage]:
         """The client, asked to answer in one form."""
         if rung == "json_schema":
-            return self.client.bind(response_format={"type": "json_schema", "json_schema": _strict_schema(answer)})
+            return self._formed({"type": "json_schema", "json_schema": _strict_schema(answer)})
         if rung == "function_calling":
             return self.client.bind_tools([tool_of(answer)], tool_choice=answer.__name__)
         if rung == "json_mode":
-            return self.client.bind(response_format={"type": "json_object"})
+            return self._formed({"type": "json_object"})
         return cast("Runnable[LanguageModelInput, AIMessage]", self.client)
+
+    def _formed(self, form: dict[str, Any]) -> Runnable[LanguageModelInput, AIMessage]:
+        """The client with a form of answer, past the parser of its SDK, which costs much and raises what we read."""
+        body = {**(getattr(self.client, "extra_body", None) or {}), "response_format": form}
+        return self.client.bind(extra_body=body)
 
 
 @cache

@@ -63,7 +63,7 @@ def engine_name(settings: Settings, models: "GivenModels | None") -> str:
 class AnswerPool:
     """The answers of the tasks that were active last, in memory, or those of one task in its file."""
 
-    def __init__(self, path: Path | None = None, size: int = 16) -> None:
+    def __init__(self, path: Path | None = None, size: int = 1_024) -> None:
         self._path = path
         self._size = size
         self._stores: OrderedDict[str, AnswerStore] = OrderedDict()

@@ -87,6 +87,12 @@ class Kit:
             return True
         return self.agent is not None and (bool(self.tools) or any(t.name == SEARCH for t in web_tools(settings)[0]))
 
+    @staticmethod
+    def _apart(state: MemoryBankState, runtime: Runtime[Settings]) -> str:
+        """Keeps runs of the same input apart that have no thread, and are therefore never resumed."""
+        info = runtime.execution_info
+        return "" if info and info.thread_id else f" {state.get('started', '')}"
+
     def judge(self, state: MemoryBankState, runtime: Runtime[Settings]) -> Judge:
         """The engine of this run."""
         if self.judges is None:
@@ -95,7 +101,7 @@ class Kit:
         run = RunOf(
             settings=Settings.of(runtime),
             thread=_thread(state, runtime),
-            goal=state.get("insight_doc", {}).get("id", ""),
+            goal=f"{state.get('insight_doc', {}).get('id', '')}{self._apart(state, runtime)}",
             allowance=state.get("allowance", {}),
             elapsed=lambda: self.clock().timestamp() - started,
             on_call=lambda usage: writer({"usage": usage}),

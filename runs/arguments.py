@@ -31,6 +31,10 @@ def checked_settings(given: object) -> Settings:
         return given
     if given is not None and not isinstance(given, Mapping):
         raise SettingsError(f"The settings are of type {type(given).__name__}. Give `Settings`, or a dict of values.")
+    if unknown := sorted(set(map(str, given or ())) - set(Settings.model_fields)):
+        raise SettingsError(
+            f"There is no setting {', '.join(unknown)}. The settings are {', '.join(Settings.model_fields)}."
+        )
     try:
         return Settings.of(Runtime(context=cast(Any, None if given is None else dict(given))))
     except SettingsError:

@@ -92,14 +92,16 @@ class BudgetReachedError(RunError):
     Args:
         resource: What is used up: `calls`, `tokens`, `money` or `seconds`.
         limit: How much was allowed in all.
+        spent: How much is used; the last call may have passed the limit.
     """
 
-    def __init__(self, resource: str, limit: float) -> None:
+    def __init__(self, resource: str, limit: float, spent: float | None = None) -> None:
         super().__init__(
             f"The budget of {limit:,.10g} {resource} is used up. Raise it, finish with what is there, or stop."
         )
         self.resource = resource
         self.limit = limit
+        self.spent = limit if spent is None else max(spent, limit)
 
 
 class StorageError(MemoryBankError):

@@ -148,7 +148,7 @@ class _Guard(AgentMiddleware[Any, Any]):
                     raise
                 except Exception as error:
                     fault = fault_of(error, "function_calling")
-                    self._meter.note(Call(self._meter.run, "react", self._model.name, "tools", 0, 0))
+                    self._meter.note(Call(self._meter.run, "react", self._model.name, "", 0, 0))
                 else:
                     usage = message.usage_metadata
                     spent = (

@@ -29,7 +29,7 @@ class Call:
     role: Role
     model: str
     rung: str
-    """The form of structured output that served."""
+    """The form of structured output that served; empty where none did."""
     input_tokens: int
     output_tokens: int
 

@@ -148,7 +148,7 @@ class _Exchange:
         with meter.calling(model.name, prompt, model.row.output):
             message = self._sent(messages, rung)
             if isinstance(message, Fault):
-                meter.note(Call(meter.run, model.row.role, model.name, rung, 0, 0))
+                meter.note(Call(meter.run, model.row.role, model.name, "", 0, 0))
                 return message
             call = self._call(message, rung, prompt)
             answer = self._read(message)

@@ -29,7 +29,7 @@ from agentic_memory_bank.engines.base import (
     TopicText,
 )
 from agentic_memory_bank.engines.llm.asking import Asker, Question
-from agentic_memory_bank.engines.llm.locating import locate
+from agentic_memory_bank.engines.llm.locating import closest, locate
 from agentic_memory_bank.engines.llm.packing import (
     ITEM_TOKENS,
     PairWindow,
@@ -66,6 +66,7 @@ COMPARED = 500 * 500
 HINT_CHARACTERS = 300
 HINTS = 40
 """How many places of differing wording are pointed out in one call."""
+MISSING_NAMED = 8
 DISPUTES = 8
 """How many disputes are decided in one call."""
 FULL_TEXTS_SHARE = 0.6
@@ -171,7 +172,21 @@ class ChatEngine:
             for finding in said.findings if said else ():
                 if relation := _relation(finding, window, differing):
                     relations.append(relation)
-        return relations
+        return self._unopposed(relations, pairings)
+
+    def _unopposed(self, relations: Sequence[Relation], pairings: Sequence[Pairing]) -> list[Relation]:
+        """Without the merges of long memories that rules see contradict: they were not compared before."""
+        compared = {(p.fresh.id, c.id) for p in _quickly_compared(pairings) for c in p.candidates}
+        merging = {(r.fresh, r.existing) for r in relations if r.relation == "merge"} - compared
+        opposed = {
+            (found.fresh, found.existing)
+            for pairing in pairings
+            for candidate, cosine in zip(pairing.candidates, pairing.cosines, strict=True)
+            if (pairing.fresh.id, candidate.id) in merging
+            for found in self._offline.find_conflicts([Pairing(pairing.fresh, (candidate,), (cosine,))])
+            if found.relation == "conflict"
+        }
+        return [r for r in relations if r.relation != "merge" or (r.fresh, r.existing) not in opposed]
 
     def find_related(self, pairings: Sequence[Pairing]) -> list[Link]:
         """Draw edges between what belongs together."""
@@ -207,7 +222,7 @@ class ChatEngine:
                 integrate.INSTRUCTIONS,
                 integrate.join([rendered[i] for i in window]),
                 integrate.Integrations,
-                _names_all("merged", len(window)),
+                _names_all("merged", len(window), "group"),
             )
             for window in windows
         ]
@@ -228,7 +243,8 @@ class ChatEngine:
         news = within([_fields(m) for m in reversed(situation.fresh)], fields_tokens, capacity)
         done = [f"{t['kind']}, {t['status']}: {t['description']} {t['learned']}" for t in doc.get("completed", [])]
         conflicts = [
-            f"{conflict['status']}: {contradiction['reason']} {contradiction.get('explanation', '')}"
+            f"{conflict['status']}: {contradiction['reason']} {contradiction.get('statement', '')} "
+            f"{contradiction.get('explanation', '')}"
             for conflict in situation.conflicts[-CONFLICTS_SHOWN:]
             for contradiction in conflict["contradictions"][:1]
         ]
@@ -237,7 +253,8 @@ class ChatEngine:
         (said,) = self._asker.ask([question])
         if said is None or said.is_done:
             return None
-        return Step(next(kind for kind in situation.kinds if kind == said.kind), said.description.strip())
+        named = said.kind.strip().casefold()
+        return Step(next(kind for kind in situation.kinds if kind == named), said.description.strip())
 
     def validate(self, disputes: Sequence[Dispute]) -> list[Finding | None]:
         """Decide disputes by their evidence, several in a call where they share it."""
@@ -261,7 +278,7 @@ class ChatEngine:
                     [(e.source, e.date or f"recorded {e.created_at}", e.text) for e in evidence],
                 ),
                 validate.Verdicts,
-                _names_all("verdicts", len(positions)),
+                _names_all("verdicts", len(positions), "dispute", "outcome"),
             )
             for positions, evidence in windows
         ]
@@ -353,13 +370,15 @@ class ChatEngine:
         return pair_windows(pairings, lambda memory: fields_tokens(_fields(memory)), capacity)
 
 
-def _names_all(field: str, count: int) -> Callable[[object], None]:
-    """A check that an answer has an item for each of so many."""
+def _names_all(field: str, count: int, number: str = "id", content: str = "summary") -> Callable[[object], None]:
+    """A check that an answer has an item that says something for each of so many, by their numbers."""
 
     def check(said: object) -> None:
-        given = len(getattr(said, field))
-        if given < count:
-            raise AnswerRejected(f"{count} were asked for under {field}, and {given} given.")
+        items = [item for item in getattr(said, field) if str(getattr(item, content)).strip()]
+        missing = set(range(1, count + 1)) - {getattr(item, number) for item in items}
+        if missing:
+            named = listed([str(n) for n in sorted(missing)[:MISSING_NAMED]])
+            raise AnswerRejected(f"{count} were asked for under {field}; missing or empty: {number} {named}.")
 
     return check
 
@@ -368,7 +387,7 @@ def _can_be_done(kinds: Sequence[str]) -> Callable[[plan.Plan], None]:
     """A check that a plan names a step somebody can carry out."""
 
     def check(said: plan.Plan) -> None:
-        if not said.is_done and (said.kind not in kinds or not said.description.strip()):
+        if not said.is_done and (said.kind.strip().casefold() not in kinds or not said.description.strip()):
             raise AnswerRejected(f"The step needs a description and one of the kinds {listed(kinds)}.")
 
     return check
@@ -485,16 +504,32 @@ def _relation(
         return None if hint else Relation(*named, "merge", reason=said.reason)  # rules see them differ: they stay apart
     is_swapped = window.numbers[named[0]] != said.new
     quoted = (said.other_claim, said.new_claim) if is_swapped else (said.new_claim, said.other_claim)
-    claims = _claims([window.memories[i] for i in named], quoted) or (hint.claims if hint else None)
+    claims = _claims([window.memories[i] for i in named], quoted, said.reason, hint)
+    if _plain(claims[0].value) == _plain(claims[1].value):
+        return None  # the same words contradict nothing
     return Relation(*named, "conflict", said.kind.strip() or "other", said.reason.strip(), claims)
 
 
-def _claims(ends: Sequence[Memory], quoted: Sequence[str]) -> tuple[ClaimSpan, ClaimSpan] | None:
-    """The claims, where both stand in the raw texts."""
+def _claims(
+    ends: Sequence[Memory], quoted: Sequence[str], reason: str, hint: Relation | None
+) -> tuple[ClaimSpan, ClaimSpan]:
+    """The claims in the words of the raw texts: as quoted, as rules see them, or the sentences that say it most."""
     spans = [locate(words, memory.text) for memory, words in zip(ends, quoted, strict=True)]
-    if spans[0] is None or spans[1] is None:
-        return None
-    return ClaimSpan(quoted[0].strip(), spans[0]), ClaimSpan(quoted[1].strip(), spans[1])
+    if hint and hint.claims and None in spans:
+        return hint.claims
+    first, second = (
+        span or closest(f"{words} {reason}", memory.text)
+        for span, memory, words in zip(spans, ends, quoted, strict=True)
+    )
+    return ClaimSpan(_words(ends[0], first), first), ClaimSpan(_words(ends[1], second), second)
+
+
+def _words(memory: Memory, span: Span) -> str:
+    return memory.text[span[0] : span[1]].strip()
+
+
+def _plain(words: str) -> str:
+    return " ".join(words.casefold().split())
 
 
 def _link(said: find_related.Relation, named: tuple[str, str], window: PairWindow) -> Link:

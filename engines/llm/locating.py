@@ -11,6 +11,7 @@ LIKENESS: Final = 0.6
 
 _LONG: Final = 20
 """Characters from which a quote is found wherever it stands."""
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _GAP = re.compile(r"[\W_]+")
 
 
@@ -40,16 +41,26 @@ def _whole(pattern: str) -> str:
     return rf"(?:(?<![0-9A-Za-z])|(?![0-9A-Za-z])){pattern}(?:(?![0-9A-Za-z])|(?<![0-9A-Za-z]))"
 
 
+def closest(words: str, text: str) -> Span:
+    """The sentence of a text that shares most with some words, the first of those that share as much."""
+    terms = set(tokenize(words))
+    spans = sentences(text) or [(0, len(text))]
+    best = max(spans, key=lambda span: len(terms & set(tokenize(text[span[0] : span[1]]))))
+    return _trimmed(best, text)
+
+
 def _most_alike(wanted: str, text: str) -> Span | None:
-    terms = set(tokenize(wanted))
+    terms, figures = set(tokenize(wanted)), set(_FIGURE.findall(wanted))
     best: tuple[float, Span] | None = None
     for start, end in sentences(text):
         own = set(tokenize(text[start:end]))
         shared = len(terms & own) / max(len(terms), len(own), 1)
-        if shared >= LIKENESS and (best is None or shared > best[0]):
+        is_meant = shared >= LIKENESS and figures <= set(_FIGURE.findall(text[start:end]))
+        if is_meant and (best is None or shared > best[0]):
             best = shared, (start, end)
-    if best is None:
-        return None
-    start, end = best[1]
-    said = text[start:end]
-    return start + len(said) - len(said.lstrip()), start + len(said.rstrip())
+    return _trimmed(best[1], text) if best else None
+
+
+def _trimmed(span: Span, text: str) -> Span:
+    said = text[span[0] : span[1]]
+    return span[0] + len(said) - len(said.lstrip()), span[0] + len(said.rstrip())

@@ -109,7 +109,7 @@ class Meter:
         """
         with self._changed:
             if reached := self._reached():
-                raise BudgetReachedError(reached, self.limits[reached])
+                raise self._reached_error(reached)
 
     def usage(self) -> Usage:
         """What was spent so far, by role; what has no known price costs None."""
@@ -121,7 +121,7 @@ class Meter:
     def _fits(self, most: _Load) -> bool:
         """Whether a call may be made now; alone, it may be as long as anything is left."""
         if reached := self._reached():
-            raise BudgetReachedError(reached, self.limits[reached])
+            raise self._reached_error(reached)
         if not self._flying.calls:
             return True
         return all(
@@ -129,6 +129,10 @@ class Meter:
             for name in self.limits
             if name != "seconds"
         )
+
+    def _reached_error(self, resource: Resource) -> BudgetReachedError:
+        spent = self.elapsed() if resource == "seconds" else getattr(self._spent, resource)
+        return BudgetReachedError(resource, self.limits[resource], spent)
 
     def _reached(self) -> Resource | None:
         for name, limit in self.limits.items():
@@ -151,10 +155,13 @@ def _count(total: Usage, call: Call, count: int, cost: float | None) -> None:
     role = roles.setdefault(
         call.role, {"model": call.model, "calls": 0, "input_tokens": 0, "output_tokens": 0, "served_by": {}}
     )
+    if call.model not in role["model"].split(", "):
+        role["model"] += f", {call.model}"
     for counted in (total, role):
         counted["calls"] += count
         counted["input_tokens"] += call.input_tokens
         counted["output_tokens"] += call.output_tokens
-    role["served_by"][call.rung] = role["served_by"].get(call.rung, 0) + count
+    if call.rung:
+        role["served_by"][call.rung] = role["served_by"].get(call.rung, 0) + count
     so_far = total.get("cost")
     total["cost"] = None if so_far is None or cost is None else so_far + cost

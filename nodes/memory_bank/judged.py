@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 from agentic_memory_bank.engines.judges import Judge
 from agentic_memory_bank.nodes.kit import Kit
 from agentic_memory_bank.nodes.memory_bank.pausing import decided
+from agentic_memory_bank.nodes.memory_bank.setbacks import stopped
 from agentic_memory_bank.state.errors import BudgetReachedError
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
 from agentic_memory_bank.state.settings import Settings
@@ -19,6 +20,8 @@ def judged(state: MemoryBankState, runtime: Runtime[Settings], *, stage: Stage, 
     """Run a stage; at a budget, pause and go on as decided. What was answered before is not asked again."""
     decision: MemoryBankUpdate = {}
     while True:
+        if stage.__name__ == "execute" and state.get("allowance", {}).get("ending") == "stop":
+            return {**decision, **stopped(state)}
         judge = kit.judge(state, runtime)
         try:
             update = stage(state, runtime, replace(kit, engine=judge.engine, agent=judge.agent))

@@ -70,7 +70,8 @@ def decided(reached: BudgetReachedError, allowance: Allowance, settings: Setting
         for name, total in decision.items():
             extra[name.removeprefix("budget_")] = total - (getattr(settings, name) or 0.0)
     elif reached.resource != "seconds":  # time counts anew from here
-        extra[reached.resource] = extra.get(reached.resource, 0.0) + getattr(settings, f"budget_{reached.resource}")
+        extra[reached.resource] = extra.get(reached.resource, 0.0) + reached.spent - reached.limit
+        extra[reached.resource] += getattr(settings, f"budget_{reached.resource}")
     return {**allowance, "extra": extra}
 
 

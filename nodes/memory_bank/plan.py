@@ -44,6 +44,8 @@ def plan(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Memory
         return _STOPPED
     if state["incoming"]:  # what came with a verdict: the plan is made when it is remembered
         return {"insight_doc": [insight_doc.plan(None)], "fresh": [], "candidates": {}}
+    if _owes_answer(state):
+        return _answering(state)
     _check_time(state, Settings.of(runtime), kit)
     task = _next_task(state, kit, Settings.of(runtime))
     trail = state.get("trail", [])
@@ -62,6 +64,14 @@ def plan(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Memory
     if waiting:
         update["started"] = kit.clock().timestamp()
     return update
+
+
+def _owes_answer(state: MemoryBankState) -> bool:
+    """Whether the run is to be finished without models, and nobody has tried to answer in that way."""
+    done, goal = state["insight_doc"].get("completed", []), state["insight_doc"]["goal"]
+    if state.get("allowance", {}).get("ending") != "finish" or open_conflicts(state.get("query_graph", {})):
+        return False
+    return not any(t["kind"] == "answer" and (t["status"] == "success" or t["description"] == goal) for t in done)
 
 
 def _answering(state: MemoryBankState) -> MemoryBankUpdate:
@@ -144,8 +154,9 @@ def _fingerprint(state: MemoryBankState, task: Task | None) -> str:
     """The same when the same step is planned again and nothing new was learned in between."""
     if task is None:
         return ""
-    raw, graph = state.get("interaction_tree", {}), state.get("query_graph", {})
-    known = len(raw.get("entries", {})), len(graph.get("nodes", {})), len(raw.get("merges", []))
+    entries = state.get("interaction_tree", {}).get("entries", {}).values()
+    conflicts = state.get("query_graph", {}).get("conflicts", {}).values()
+    known = len({entry["text"] for entry in entries}), sum(c["status"] != "open" for c in conflicts)
     return digest(task["kind"], task["description"], *known)[:16]
 
 

@@ -60,6 +60,13 @@ def unmerged(state: MemoryBankState) -> MemoryBankUpdate:
     return update
 
 
+def stopped(state: MemoryBankState) -> MemoryBankUpdate:
+    """The step was not begun: the run is to stop, and a conflict stays as open as it was."""
+    update = undone(state)
+    result = update.get("result")
+    return {"result": {**result, "learned": "The run was stopped before.", "verdict": None}} if result else update
+
+
 def undone(state: MemoryBankState) -> MemoryBankUpdate:
     """The step failed; a conflict it was to settle stays open to dispute, so that it is not planned for ever."""
     task = state["insight_doc"].get("current")

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from agentic_memory_bank.engines.base import Memory, Span
@@ -29,9 +30,23 @@ def memory(node: MemoryNode, tree: InteractionTree) -> Memory:
 
 
 def memories(state: MemoryBankState, ids: Iterable[str]) -> tuple[Memory, ...]:
-    """Several memories; ids that are not live are left out."""
+    """Several memories; ids that are not live are left out, and what a validation refuted is blank."""
     nodes, tree = state.get("query_graph", {}).get("nodes", {}), state.get("interaction_tree", {})
-    return tuple(memory(nodes[i], tree) for i in ids if i in nodes)
+    wrong = refuted_anchors(state)
+    return tuple(_without(memory(nodes[i], tree), nodes[i], wrong) for i in ids if i in nodes)
+
+
+def _without(shown: Memory, node: MemoryNode, wrong: Sequence[Anchor]) -> Memory:
+    """A memory whose refuted stretches are spaces, so that places stay and no settled dispute comes up again."""
+    text = shown.text
+    for anchor in wrong:
+        for own in node["anchors"]:
+            low, high = max(own["start"], anchor["start"]), min(own["end"], anchor["end"])
+            if own["entry"] == anchor["entry"] and low < high:
+                span = span_of(node, {"entry": own["entry"], "start": low, "end": high})
+                if span:
+                    text = text[: span[0]] + " " * (span[1] - span[0]) + text[span[1] :]
+    return replace(shown, text=text) if text != shown.text else shown
 
 
 def anchor_of(node: MemoryNode, span: Span) -> Anchor:

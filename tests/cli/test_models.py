@@ -39,7 +39,7 @@ def test_the_outcome_tells_calls_and_tokens_by_role_and_the_form_that_served(
     assert [line.split()[:2] for line in lines[:4]] == [
         [role, "local:test:"] for role in ("classify", "structure", "plan", "react")
     ]
-    assert lines[0].endswith("by json_schema 1, function_calling 1")
+    assert lines[0].endswith("by function_calling")
     assert lines[1].endswith("by function_calling")
     assert lines[4].split()[:4] == ["in", "all", f"{server.count}", "calls,"]
     assert lines[4].endswith("cost unknown")

@@ -191,7 +191,8 @@ def watch_disk() -> None:
     around(ledger_module, "truncate_log", "log cut")
     around(running_module, "write_export")
     around(export_module, "_settle", "export named")
-    export_module.open = lambda *given: HalfFile(open(*given))  # type: ignore[attr-defined]  # noqa: SIM115
+    whole = open
+    export_module.open = lambda *given: HalfFile(whole(*given))  # type: ignore[attr-defined]
     around(upkeep_module, "erase_folder", "stray erased")
     around(home_module, "erase_folder")
     around(home_module, "_overwrite", "file overwritten")

@@ -60,7 +60,8 @@ def environment() -> str:
     parts += [
         "# Keys and addresses of models; they are read where a client is made, and are no settings.\n"
         "# OPENAI_API_KEY=\n# OPENAI_BASE_URL=\n# DEEPSEEK_API_KEY=\n# DEEPSEEK_BASE_URL=https://api.deepseek.com\n"
-        "# MEMORY_BANK_LOCAL_BASE_URL=http://127.0.0.1:11434/v1\n# MEMORY_BANK_LOCAL_API_KEY=",
+        "# MEMORY_BANK_LOCAL_BASE_URL=http://127.0.0.1:11434/v1\n# MEMORY_BANK_LOCAL_API_KEY=\n"
+        "# SERPER_API_KEY=\n# TAVILY_API_KEY=\n# JINA_API_KEY=",
         "# Where runs live on disk. Default: agentic-memory-bank in the user's state folder, ~/.local/state.\n"
         "# MEMORY_BANK_HOME=",
         "# LangGraph's own: checkpoints then restore known types only. The command line sets it by itself.\n"

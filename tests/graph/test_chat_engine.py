@@ -1,0 +1,135 @@
+"""What a chat model may say wrongly, and what becomes of it."""
+
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from agentic_memory_bank.engines.llm.locating import closest, locate
+from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
+from agentic_memory_bank.testing import TickingClock
+from agentic_memory_bank.tools.embeddings import HashEmbeddings
+
+pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
+SETTINGS = {"model": "local:test", "gate_english": -1}
+CONFIG: Any = {"configurable": {"thread_id": "t"}}
+FILLER = " ".join(f"Paragraph {n} tells of the weather on the plateau." for n in range(80))
+LONG = [f"{FILLER} The Vega tower is {height} m tall." for height in (324, 330)]
+
+
+def bank(**options: Any) -> MemoryBank:
+    return build_memory_bank(embeddings=HashEmbeddings(), clock=TickingClock(), checkpointer=InMemorySaver(), **options)
+
+
+def ask(graph: MemoryBank, *documents: str, config: Any = CONFIG, **settings: Any) -> dict[str, Any]:
+    given: Any = {"question": "How tall is the Vega tower?", "documents": list(documents)}
+    return graph.invoke(given, config, context={**SETTINGS, **settings})  # type: ignore[arg-type]
+
+
+def found(relation: str, new_claim: str = "", other_claim: str = "") -> Any:
+    reason = "The Vega tower is 324 m or 330 m tall."
+    one = {"new": 1, "other": 2, "relation": relation, "kind": "number", "reason": reason}
+    return lambda prompt: {"findings": [{**one, "new_claim": new_claim, "other_claim": other_claim}]}
+
+
+def test_a_quote_whose_figure_stands_nowhere_is_no_quote() -> None:
+    assert locate("The tower is 999 m tall.", "The tower is 324 m tall.") is None
+    assert locate("The tower is just 324 m tall.", "The tower is 324 m tall.") == (0, 24)
+
+
+def test_the_sentence_closest_to_some_words_is_one_of_the_text() -> None:
+    text = "Tea grows in Yunnan. The tower measures 330 metres. Rain falls."
+    start, end = closest("height given as 330 metres", text)
+    assert text[start:end] == "The tower measures 330 metres."
+
+
+def test_long_memories_that_rules_see_contradict_are_not_merged(model: Any) -> None:
+    model.plays(find_conflicts=found("merge"))
+    graph = bank()
+
+    ask(graph, *LONG)
+
+    assert len(graph.get_state(CONFIG).values["query_graph"]["nodes"]) == 2
+
+
+def test_claims_that_stand_nowhere_become_the_sentences_that_say_them(model: Any) -> None:
+    model.plays(find_conflicts=found("conflict", "height given as 324 metres", "height given as 330 metres"))
+
+    result = ask(bank(), *LONG)
+
+    quotes = [claim["quote"] for claim in result["conflicts"][0]["claims"]]
+    assert all(len(quote) < 60 and "m tall" in quote for quote in quotes)
+
+
+def test_the_same_words_on_both_sides_are_no_contradiction(model: Any) -> None:
+    model.plays(find_conflicts=found("conflict", "The sea is blue.", "The sea is blue."))
+
+    result = ask(bank(), "The sea is blue. Ships sail.", "The sea is blue. Gulls cry.")
+
+    assert result["conflicts"] == []
+
+
+def test_the_same_step_with_the_same_result_is_a_stall(model: Any) -> None:
+    steps: list[str] = []
+    model.plays(plan=lambda prompt: {"is_done": False, "kind": "solve", "description": "Think."})
+    graph = bank(execute=lambda step: steps.append(step.prompt) or "The tower is tall.")
+
+    waiting = ask(graph)
+
+    assert waiting["__interrupt__"][0].value["reason"] == "stall"
+    assert len(steps) <= 3
+
+
+def test_a_run_that_is_finished_without_models_answers_though_an_answer_had_failed(model: Any) -> None:
+    model.plays(answer=lambda prompt: {"is_found": True, "answer": "x", "quotes": []})
+    graph = bank()
+
+    waiting = ask(graph, "The Vega tower is 324 m tall.", budget_calls=5)
+    result = graph.invoke(Command(resume="finish"), CONFIG, context={**SETTINGS, "budget_calls": 5})  # type: ignore[arg-type]
+
+    assert waiting["__interrupt__"]
+    assert "324 m" in result["answer"]
+
+
+def test_a_settled_contradiction_is_not_argued_again_with_a_further_source(model: Any) -> None:
+    def validated(prompt: str) -> dict[str, Any]:
+        claims = prompt.split("<dispute")[1]
+        winner = 1 if claims.index("330") < claims.index("324") else 2
+        one = {"dispute": 1, "outcome": "holds", "claim": winner, "statement": "", "explanation": "Measured."}
+        return {"verdicts": [{**one, "evidence": [1]}]}
+
+    model.plays(find_conflicts=found("conflict", "330 m tall", "324 m tall"), validate=validated)
+    graph = bank()
+    ask(graph, "The Vega tower is 324 m tall.", "The Vega tower is 330 m tall.")
+    model.begin()
+    shown: list[str] = []
+    model.plays(find_conflicts=lambda prompt: shown.append(prompt) or {"findings": []})
+
+    ask(graph, "Engineers: the Vega tower is 330 m tall, as measured.")
+
+    assert shown
+    assert all("<points>" not in prompt for prompt in shown)
+
+
+def test_usage_and_budgets_of_many_tasks_at_once_are_kept_apart(model: Any) -> None:
+    graph = build_memory_bank(embeddings=HashEmbeddings(), clock=TickingClock())
+    given: Any = [
+        {"question": f"How tall is tower {n}?", "documents": [f"Tower {n} is {n} m tall."]} for n in range(24)
+    ]
+
+    results = graph.batch(given, {"max_concurrency": 8}, context=SETTINGS)  # type: ignore[arg-type]
+
+    assert sum(result["usage"]["calls"] for result in results) == len(model.server.chats)
+    assert {result["usage"]["calls"] for result in results} == {4}
+
+
+def test_two_runs_of_the_same_input_without_a_thread_count_apart(model: Any) -> None:
+    graph = build_memory_bank(embeddings=HashEmbeddings(), clock=TickingClock())
+    given: Any = {"question": "How tall?", "documents": ["The Vega tower is 324 m tall."]}
+
+    first = graph.invoke(given, context=SETTINGS)  # type: ignore[arg-type]
+    second = graph.invoke(given, context={**SETTINGS, "model": "local:other"})  # type: ignore[arg-type]
+
+    assert first["usage"]["calls"] == second["usage"]["calls"] == 4
+    assert {row["model"] for row in second["usage"]["roles"].values()} == {"local:other"}

@@ -21,7 +21,7 @@ demo: $(BIN)/.offline ## answer a question over the three documents of examples/
 	@PATH="$(abspath $(BIN)):$$PATH" $(OFFLINE) bash examples/demo.sh
 
 test: $(BIN)/.test ## run the tests
-	@$(OFFLINE) $(BIN)/python -m pytest -q
+	@$(OFFLINE) $(BIN)/python -m pytest -q -n auto
 
 check: test besides-tests ## everything CI runs
 

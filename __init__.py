@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from agentic_memory_bank.engines.base import Engine
     from agentic_memory_bank.graph.memory_bank import build_memory_bank
     from agentic_memory_bank.graph.memory_bank import graph as memory_bank
+    from agentic_memory_bank.graph.middleware import MemoryBankMiddleware
     from agentic_memory_bank.runs import arun, clear, resume, run
     from agentic_memory_bank.state.errors import MemoryBankError
     from agentic_memory_bank.state.settings import Settings
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Engine",
     "MemoryBankError",
+    "MemoryBankMiddleware",
     "Settings",
     "arun",
     "build_memory_bank",
@@ -26,6 +28,7 @@ __all__ = [
 _HOMES = {
     "Engine": ("engines.base", "Engine"),
     "MemoryBankError": ("state.errors", "MemoryBankError"),
+    "MemoryBankMiddleware": ("graph.middleware", "MemoryBankMiddleware"),
     "Settings": ("state.settings", "Settings"),
     "arun": ("runs", "arun"),
     "build_memory_bank": ("graph.memory_bank", "build_memory_bank"),

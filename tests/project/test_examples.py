@@ -78,3 +78,7 @@ def test_the_example_of_a_kept_memory_answers_twice() -> None:
 
     assert "8.2" in first
     assert "14 March 2016" in second
+
+
+def test_the_example_of_an_agent_with_the_middleware_recalls_what_has_left_its_window() -> None:
+    assert "Ottilie Brandt" in python("examples/with_create_agent.py")

@@ -9,6 +9,7 @@ import agentic_memory_bank
 PUBLIC = {
     "Engine",
     "MemoryBankError",
+    "MemoryBankMiddleware",
     "Settings",
     "arun",
     "build_memory_bank",

@@ -1,0 +1,381 @@
+"""Memory for an agent you have already: a middleware for `langchain.agents.create_agent`.
+
+before the model   what is new goes into the Interaction Tree word for word; what leaves the window becomes memories
+at the model       the prompt is fitted to the budget; what memory holds on the question goes in front of it, fenced
+among the tools    deep_retrieval reads the raw text
+
+The agent's own checkpointer keeps it all: the layers are delta channels of the agent's state.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NotRequired, cast
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+from langchain.agents.middleware.types import PrivateStateAttr
+from langchain.tools import ToolRuntime
+from langchain_core.embeddings import Embeddings
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, RemoveMessage
+from langchain_core.tools import BaseTool, StructuredTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.config import get_config
+from langgraph.runtime import Runtime
+from pydantic import TypeAdapter
+
+from agentic_memory_bank.engines.base import Engine
+from agentic_memory_bank.engines.extractive import ExtractiveEngine
+from agentic_memory_bank.engines.judges import AnswerPool, Judges
+from agentic_memory_bank.graph.remembering import remember
+from agentic_memory_bank.nodes import dialogue
+from agentic_memory_bank.nodes.dialogue import Limits
+from agentic_memory_bank.nodes.kit import Clock, Kit, timestamp, utc_now
+from agentic_memory_bank.prompts import recalled
+from agentic_memory_bank.state.errors import SettingsError, ToolError
+from agentic_memory_bank.state.interaction_tree import Entry, InteractionTree, append, apply_tree_edits
+from agentic_memory_bank.state.layer_channel import LayerChannel, SeldomWrittenLayerChannel
+from agentic_memory_bank.state.memory_bank import Recalled
+from agentic_memory_bank.state.query_graph import QueryGraph, apply_graph_edits
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.deep_retrieval import deep_retrieve
+from agentic_memory_bank.tools.embeddings import Encoder, local_embeddings
+from agentic_memory_bank.tools.memory_index import IndexPool, MemoryIndex
+from agentic_memory_bank.tools.text import estimate_tokens
+
+if TYPE_CHECKING:
+    from agentic_memory_bank.engines.llm.models import GivenModels
+
+DEFAULT_BUDGET: Final = 32_000
+MESSAGE_SHARE: Final = 0.25
+"""Share of the budget from which a message is shown as an excerpt."""
+RESULT_SHARE: Final = 0.1
+"""The same for the result of a tool."""
+MEMORY_SHARE: Final = 0.25
+"""Share of the budget that recalled memory may take."""
+FIXED_SHARE: Final = 0.1
+"""What instructions and tools are taken to cost until the first call shows it."""
+LEAST_BUDGET: Final = 1_000
+LEAST_MEMORY: Final = 150
+"""Tokens below which recalled memory is not worth its tags."""
+LEAST_PASSAGE: Final = 40
+"""Characters of raw text below which a memory that is too long is rather not shown."""
+QUERY_CHARACTERS: Final = 1_000
+"""Longest message that memory is asked with as it stands."""
+
+_SAVER = "__pregel_checkpointer"
+_Request = ModelRequest[Any]
+
+
+class BatchWrittenLayerChannel(LayerChannel):
+    """For a layer that is written seldom and much at a time: by updates alone, each call would fold them all again."""
+
+    __slots__ = ()
+
+    updates_per_item: ClassVar[float] = 0.01
+
+
+class RememberingState(AgentState[Any]):
+    """The state of an agent with memory. What is added is private: it is neither input nor output of the agent."""
+
+    query_graph: NotRequired[Annotated[QueryGraph, PrivateStateAttr, BatchWrittenLayerChannel(apply_graph_edits)]]
+    """Memories of what left the window, and of texts too long for it."""
+    interaction_tree: NotRequired[
+        Annotated[InteractionTree, PrivateStateAttr, SeldomWrittenLayerChannel(apply_tree_edits)]
+    ]
+    """All that was said, called and found, word for word, in its order."""
+    left_to_memory: NotRequired[Annotated[list[str], PrivateStateAttr]]
+    """Ids of messages that are no longer shown but could not be taken out of `messages`."""
+
+
+class MemoryBankMiddleware(AgentMiddleware[RememberingState, Any, Any]):
+    """Gives an agent of `create_agent` a memory, and its prompts a bound.
+
+    Every message is written into the Interaction Tree before a model sees it. When the conversation outgrows its share
+    of the budget, the older half leaves: memories are made of it, and in the same step the messages are taken out of
+    the agent's `messages`, so that checkpoints stay small and a crash finds either both or neither. Where nothing
+    keeps the agent's state (no checkpointer, or an agent inside of another graph), messages stay where they are, and
+    only prompts leave them out.
+
+    Args:
+        engine: Who judges, in place of `models`. Default: the chat models that the settings name, or else the
+            extractive engine, which needs no network and no key.
+        models: A LangChain chat model for all judgements, or a mapping of roles to chat models.
+        embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
+        budget: What a prompt may take in tokens: instructions, tools, messages and memory together, by this package's
+            estimate, which is rather too high.
+        keep_last: How many of the latest exchanges (a message, or a call with its results) never leave. They are shown
+            whole as long as there is room.
+        settings: For judgement and retrieval. Default: the environment's.
+        clock: Tells the time at which messages arrive.
+
+    Raises:
+        SettingsError: The budget is too small to work with, or a model that the settings name cannot be asked.
+
+    Example:
+        >>> agent = create_agent(model, tools, middleware=[MemoryBankMiddleware()], checkpointer=saver)
+    """
+
+    state_schema = RememberingState
+
+    def __init__(
+        self,
+        engine: Engine | None = None,
+        models: "GivenModels | None" = None,
+        embeddings: Embeddings | None = None,
+        budget: int = DEFAULT_BUDGET,
+        keep_last: int = 6,
+        *,
+        settings: Settings | None = None,
+        clock: Clock = utc_now,
+    ) -> None:
+        super().__init__()
+        if budget < LEAST_BUDGET or keep_last < 1:
+            raise SettingsError(f"A memory needs a budget of {LEAST_BUDGET:,} tokens or more, and keep_last >= 1.")
+        self._settings = settings or Settings.of(None)
+        self._kit = _kit(engine, models, embeddings, self._settings, clock)
+        self._budget = budget
+        self._memory = min(self._settings.memory_tokens, int(budget * MEMORY_SHARE))
+        self._limits = Limits(int(budget * MESSAGE_SHARE), int(budget * RESULT_SHARE), keep_last)
+        self._fixed = int(budget * FIXED_SHARE)
+        self.tools = [_reader(self._limits.message)]
+
+    def before_model(self, state: RememberingState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Take in what is new, and make memories of what leaves the window and of what is too long for it.
+
+        Raises:
+            SettingsError: A model that the settings name cannot be asked.
+        """
+        tree = state.get("interaction_tree", {})
+        now = timestamp(self._kit.clock(), _last_time(tree))
+        messages = _shown(state, state["messages"])
+        heard = _Heard.of(messages, now)
+        edits = [append(entry) for entry in heard.entries.values() if entry["id"] not in tree.get("entries", {})]
+        tree = apply_tree_edits(tree, [edits])
+        gone = self._leaving(messages)
+        wanted = heard.turns({*gone, *(m.id or "" for m in messages if dialogue.is_long(m, self._limits))})
+        update: dict[str, Any] = {"interaction_tree": edits} if edits else {}
+        if wanted := _unknown(wanted, state.get("query_graph", {})):
+            learned = remember(state.get("query_graph", {}), tree, wanted, now, self._runtime(runtime), self._kit)
+            update["query_graph"] = learned.query_graph
+            update["interaction_tree"] = [*edits, *learned.interaction_tree]
+        return (update | _departure(state, gone)) or None
+
+    def wrap_model_call(
+        self, request: _Request, handler: Callable[[_Request], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """Ask the model with a prompt that fits the budget, and with what memory holds on the question.
+
+        Raises:
+            SettingsError: Instructions, tools and the shortest form of the last exchange are over the budget.
+        """
+        return handler(self._fitted(request))
+
+    async def awrap_model_call(
+        self, request: _Request, handler: Callable[[_Request], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
+        """The same; memory is searched in a thread, so that nothing blocks."""
+        return await handler(await asyncio.to_thread(self._fitted, request))
+
+    def _leaving(self, messages: Sequence[BaseMessage]) -> list[str]:
+        room = self._budget - self._fixed - self._memory
+        stay = {id(m) for m in dialogue.staying(messages, room, self._limits)}
+        return [m.id or "" for m in messages if id(m) not in stay]
+
+    def _fitted(self, request: _Request) -> _Request:
+        state = cast("RememberingState", request.state)
+        graph, tree = state.get("query_graph", {}), state.get("interaction_tree", {})
+        self._fixed = _fixed_tokens(request)
+        room = self._budget - self._fixed
+        messages = _shown(state, request.messages)
+        calls, entries = dialogue.calls_of(messages), tree.get("entries", {})
+        kept = self._memory if graph.get("nodes") else 0
+
+        def name(message: BaseMessage) -> str | None:
+            entry = dialogue.entry_of(message, calls)
+            return entry["id"] if entry and entry["id"] in entries else None
+
+        shown = dialogue.fit(messages, room - kept, self._limits, name) or dialogue.fit(
+            messages, room, self._limits, name
+        )
+        if shown is None:
+            raise SettingsError(
+                f"The budget of {self._budget:,} tokens is too small: instructions and tools take {self._fixed:,}, and "
+                "there is no room for the question with what was just called. Raise `budget`, or offer fewer tools."
+            )
+        left = room - dialogue.total(shown)
+        memory = self._recalled(request, messages, graph, tree, min(left, kept))
+        return request.override(messages=_with(memory, shown))
+
+    def _recalled(
+        self, request: _Request, messages: Sequence[BaseMessage], graph: QueryGraph, tree: InteractionTree, tokens: int
+    ) -> HumanMessage | None:
+        """What memory holds on the question, in a message of at most so many tokens; None when there is nothing."""
+        asked = dialogue.question(messages)
+        query = _query(asked.text) if asked else ""
+        if tokens < LEAST_MEMORY or not query.strip():
+            return None
+        settings = self._settings.model_copy(update={"memory_tokens": tokens})
+        found = self._kit.indexes.of(_thread(request.runtime)).recall(graph, tree, query, settings)
+        while found:
+            message = HumanMessage(recalled.render(graph, tree, found))
+            if dialogue.size(message) <= tokens:
+                return message
+            found = _less(found, graph)
+        return None
+
+    def _runtime(self, runtime: Runtime[Any]) -> Runtime[Settings]:
+        return Runtime(context=self._settings, execution_info=runtime.execution_info)
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """The messages that are no instructions, as entries, by the id of the message."""
+
+    entries: dict[str, Entry]
+
+    @classmethod
+    def of(cls, messages: Sequence[BaseMessage], now: str) -> "_Heard":
+        calls = dialogue.calls_of(messages)
+        found = ((message.id or "", dialogue.entry_of(message, calls, now)) for message in messages)
+        return cls({message_id: entry for message_id, entry in found if entry})
+
+    def turns(self, messages: set[str]) -> list[list[str]]:
+        """The ids of the entries of some messages, each turn of the user with what followed; failures aside."""
+        turns: list[list[str]] = [[]]
+        for message_id, entry in self.entries.items():
+            if message_id in messages and entry["text"] and "status" not in entry["metadata"]:
+                if entry["metadata"]["role"] == "human":
+                    turns.append([])
+                turns[-1].append(entry["id"])
+        return turns
+
+
+def _kit(
+    engine: Engine | None, models: "GivenModels | None", embeddings: Embeddings | None, settings: Settings, clock: Clock
+) -> Kit:
+    encoder = Encoder(embeddings or local_embeddings(settings.embedding_path))
+    judges = Judges(ExtractiveEngine(encoder), engine, models, AnswerPool())
+    judges.check(settings)
+    indexes = IndexPool(partial(MemoryIndex, encoder))
+    return Kit(engine=engine or judges.offline, encoder=encoder, indexes=indexes, clock=clock, judges=judges)
+
+
+def _reader(tokens: int) -> BaseTool:
+    """Deep retrieval over the state of the agent that calls it, in pages that a prompt has room for."""
+    room = tokens - dialogue.NOTE_TOKENS
+
+    def read(
+        node_id: Annotated[str, "The id of a memory, as shown in brackets, or of a text that was shown in part."],
+        runtime: ToolRuntime[Any, Any],
+        entry_id: Annotated[str | None, "Only this entry of the memory."] = None,
+        start: Annotated[int, "From which character on."] = 0,
+    ) -> str:
+        try:
+            text = _text(cast("Mapping[str, Any]", runtime.state), node_id, entry_id)
+        except ToolError as error:
+            return str(error)
+        start = min(max(0, start), len(text))
+        return recalled.page(text, start, start + max(1, dialogue.fitting(text[start:], room)))
+
+    return StructuredTool.from_function(func=read, name="deep_retrieval", description=recalled.READ)
+
+
+def _text(state: Mapping[str, Any], node_id: str, entry_id: str | None) -> str:
+    """The raw text of an entry, word for word; or that of all entries of a memory, each below a line that names it."""
+    graph: QueryGraph = state.get("query_graph") or {}
+    tree: InteractionTree = state.get("interaction_tree") or {}
+    if entry := tree.get("entries", {}).get(node_id):
+        return entry["text"]
+    found = deep_retrieve(graph, tree, node_id, entry_id)
+    if entry_id is not None:
+        return "".join(str(entry["text"]) for entry in found)
+    return "\n\n".join(f"[{e['id']}] {e['source']}, {e['created_at']}\n{e['text']}" for e in found)
+
+
+def _shown(state: RememberingState, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    left = set(state.get("left_to_memory", ()))
+    return [m for m in messages if m.id not in left] if left else list(messages)
+
+
+def _unknown(turns: Sequence[Sequence[str]], graph: QueryGraph) -> list[list[str]]:
+    """The turns without what memories stand for already."""
+    if not any(turns):
+        return []
+    owned = {anchor["entry"] for node in graph.get("nodes", {}).values() for anchor in node["anchors"]}
+    fresh = ([entry for entry in dict.fromkeys(turn) if entry not in owned] for turn in turns)
+    return [turn for turn in fresh if turn]
+
+
+def _departure(state: RememberingState, gone: Sequence[str]) -> dict[str, Any]:
+    """Takes messages out of a state that is kept with its memory; in any other, notes that they are not shown."""
+    if not gone:
+        return {}
+    if _is_kept():
+        return {"messages": [RemoveMessage(message_id) for message_id in gone]}
+    return {"left_to_memory": [*state.get("left_to_memory", ()), *gone]}
+
+
+def _is_kept() -> bool:
+    """Whether this very state is what the next call of the agent begins with."""
+    with suppress(RuntimeError):  # outside of a graph there is no config
+        options = get_config().get("configurable", {})
+        return bool(options.get(_SAVER)) and "|" not in str(options.get("checkpoint_ns", ""))
+    return False
+
+
+def _fixed_tokens(request: _Request) -> int:
+    """What every prompt of this agent costs before a word is said: instructions, tools, the form of the answer."""
+    tools = [json.dumps(convert_to_openai_tool(tool), ensure_ascii=False) for tool in request.tools]
+    instructions = [request.system_message] if request.system_message else []
+    return dialogue.total(instructions) + sum(map(estimate_tokens, [*tools, _form(request.response_format)]))
+
+
+def _form(response_format: Any) -> str:
+    """The schema of a structured answer, as the model is sent it."""
+    schema = getattr(response_format, "schema", response_format)
+    if schema is None or isinstance(schema, dict):
+        return json.dumps(schema) if schema else ""
+    return json.dumps(TypeAdapter(schema).json_schema(), ensure_ascii=False)
+
+
+def _with(memory: HumanMessage | None, messages: list[AnyMessage]) -> list[AnyMessage]:
+    """The messages with the memory in front of the question: what stands before it stays the same for a cache."""
+    if memory is None:
+        return messages
+    asked = dialogue.question(messages)
+    place = next((i for i, message in enumerate(messages) if message is asked), len(messages))
+    return [*messages[:place], memory, *messages[place:]]
+
+
+def _less(found: list[Recalled], graph: QueryGraph) -> list[Recalled]:
+    """Without the last one; of the only one, less and less of its raw text, and then nothing."""
+    *others, last = found
+    if others:
+        return others
+    first = (last["passages"] or graph["nodes"][last["node"]]["anchors"])[0]
+    length = (first["end"] - first["start"]) // 2
+    if length < LEAST_PASSAGE:
+        return []
+    return [{**last, "hit": False, "passages": [{**first, "end": first["start"] + length}]}]
+
+
+def _query(text: str) -> str:
+    """What memory is asked with: of a long message its first and last paragraph, where people ask about the rest."""
+    if len(text) <= QUERY_CHARACTERS:
+        return text
+    first, last = text.lstrip().partition("\n")[0], text.rstrip().rpartition("\n")[2]
+    ends = [first[: QUERY_CHARACTERS // 2], last[-QUERY_CHARACTERS // 2 :]]
+    return "\n".join([end for end in ends if "?" in end or "？" in end] or ends)
+
+
+def _thread(runtime: Runtime[Any]) -> str:
+    info = runtime.execution_info
+    return (info.thread_id if info else None) or ""
+
+
+def _last_time(tree: InteractionTree) -> str:
+    entries = tree.get("entries", {})
+    return entries[next(reversed(entries))]["created_at"] if entries else ""

@@ -153,7 +153,8 @@ class ChatEngine:
         """Judge all pairs, each memory shown once in a window; rules point out where the raw texts differ."""
         if not self._asks("analyze"):
             return self._offline.find_conflicts(pairings)
-        hints = self._offline.find_conflicts(_quickly_compared(pairings))
+        compared = _quickly_compared(pairings)
+        hints = self._offline.find_conflicts(compared)
         differing = {(r.fresh, r.existing): r for r in hints if r.relation == "conflict" and r.claims}
         windows = self._pair_windows(pairings, find_conflicts.INSTRUCTIONS)
         questions = [
@@ -172,12 +173,14 @@ class ChatEngine:
             for finding in said.findings if said else ():
                 if relation := _relation(finding, window, differing):
                     relations.append(relation)
-        return self._unopposed(relations, pairings)
+        return self._unopposed(relations, pairings, compared)
 
-    def _unopposed(self, relations: Sequence[Relation], pairings: Sequence[Pairing]) -> list[Relation]:
+    def _unopposed(
+        self, relations: Sequence[Relation], pairings: Sequence[Pairing], compared: Sequence[Pairing]
+    ) -> list[Relation]:
         """Without the merges of long memories that rules see contradict: they were not compared before."""
-        compared = {(p.fresh.id, c.id) for p in _quickly_compared(pairings) for c in p.candidates}
-        merging = {(r.fresh, r.existing) for r in relations if r.relation == "merge"} - compared
+        known = {(p.fresh.id, c.id) for p in compared for c in p.candidates}
+        merging = {(r.fresh, r.existing) for r in relations if r.relation == "merge"} - known
         opposed = {
             (found.fresh, found.existing)
             for pairing in pairings

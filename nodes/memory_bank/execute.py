@@ -44,9 +44,7 @@ def execute(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Mem
         return {"result": _validated(state, runtime, task, kit)}
     if task["kind"] == "answer" and not (kit.executor or kit.is_outside):
         return {"result": _read(state, task, kit)}
-    if kit.executor or kit.is_outside or kit.agent:
-        return {"result": _carried_out(state, runtime, task, kit)}
-    raise ToolError(f"There is no executor for a step of kind '{task['kind']}'. Pass one with `execute=`.")
+    return {"result": _carried_out(state, runtime, task, kit)}
 
 
 def _carried_out(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: Kit) -> Result:
@@ -69,19 +67,23 @@ def _report(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit:
 
 
 def _done(state: MemoryBankState, task: Task, kit: Kit, store: AttachmentStore, settings: Settings) -> Report:
-    """What the executor or the agent did, or, of one outside, what the run is resumed with."""
+    """What the executor or the agent did, or, of one outside, what the run is resumed with.
+
+    Raises:
+        ToolError: There is none of these.
+    """
     prompt = render(state)
     if kit.is_outside:
         return _outside(task, prompt)
     read = partial(content, store)
     tools = (deep_retrieval(state.get("query_graph", {}), state.get("interaction_tree", {}), read),)
-    if kit.executor is None and kit.agent:
+    if kit.executor:
+        said = kit.executor(Assignment(task, state["insight_doc"]["goal"], prompt, tools))
+    elif kit.agent:
         web, missing = web_tools(settings)
-        turns = kit.agent.run(task["id"], prompt, (*tools, *kit.tools, *web), [tool.instruction for tool in missing])
-        return report(turns, prompt, task["kind"])
-    if kit.executor is None:
+        said = kit.agent.run(task["id"], prompt, (*tools, *kit.tools, *web), [tool.instruction for tool in missing])
+    else:
         raise ToolError(f"There is no executor for a step of kind '{task['kind']}'. Pass one with `execute=`.")
-    said = kit.executor(Assignment(task, state["insight_doc"]["goal"], prompt, tools))
     return report(said, prompt, task["kind"])
 
 

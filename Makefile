@@ -12,7 +12,7 @@ SOURCES := $(wildcard *.py engines/*.py engines/*/*.py graph/*.py nodes/*.py nod
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check besides-tests format format-check lint types contracts wheel-test notebooks kill bench dev readme clean
+.PHONY: help demo test check besides-tests format format-check lint types contracts wheel-test frameworks notebooks kill bench dev readme clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -25,7 +25,7 @@ test: $(BIN)/.test ## run the tests
 
 check: test besides-tests ## everything CI runs
 
-besides-tests: format-check lint types contracts wheel-test notebooks
+besides-tests: format-check lint types contracts wheel-test frameworks notebooks
 
 format: $(BIN)/.dev ## put the code into shape
 	@$(BIN)/ruff check -q --fix-only --select I,F401,UP,RUF100,SIM905 .
@@ -47,6 +47,10 @@ wheel-test: build/wheel/.installed ## run the tests against the wheel
 	@$(BIN)/python -m pytest -q -m distributions tests/project
 	@rm -rf build/suite && mkdir -p build/suite && cp -r tests pyproject.toml build/suite/
 	@cd build/suite && $(OFFLINE) ../wheel/bin/python -m pytest -q -n auto --ignore=tests/project --ignore=tests/server -m "not kill and not kill_full and not slow"
+
+frameworks: $(BIN)/.dev ## run the examples with agents of other frameworks
+	@$(BIN)/python -c 'import agents, smolagents'
+	@$(OFFLINE) $(BIN)/python -m pytest -q tests/server/test_frameworks.py
 
 notebooks: $(BIN)/.dev ## run the notebooks
 	@$(OFFLINE) MEMORY_BANK_HOME=build/notebooks $(BIN)/python -m pytest -q --nbmake notebooks -p no:cacheprovider --force-enable-socket

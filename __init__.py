@@ -5,9 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.base import Engine
+    from agentic_memory_bank.graph.memorizer import build_memorizer
+    from agentic_memory_bank.graph.memorizer import graph as memorizer
     from agentic_memory_bank.graph.memory_bank import build_memory_bank
     from agentic_memory_bank.graph.memory_bank import graph as memory_bank
     from agentic_memory_bank.graph.middleware import MemoryBankMiddleware
+    from agentic_memory_bank.graph.researcher import build_researcher
+    from agentic_memory_bank.graph.researcher import graph as researcher
     from agentic_memory_bank.runs import arun, clear, resume, run
     from agentic_memory_bank.state.errors import MemoryBankError
     from agentic_memory_bank.state.settings import Settings
@@ -18,9 +22,13 @@ __all__ = [
     "MemoryBankMiddleware",
     "Settings",
     "arun",
+    "build_memorizer",
     "build_memory_bank",
+    "build_researcher",
     "clear",
+    "memorizer",
     "memory_bank",
+    "researcher",
     "resume",
     "run",
 ]
@@ -31,9 +39,13 @@ _HOMES = {
     "MemoryBankMiddleware": ("graph.middleware", "MemoryBankMiddleware"),
     "Settings": ("state.settings", "Settings"),
     "arun": ("runs", "arun"),
+    "build_memorizer": ("graph.memorizer", "build_memorizer"),
     "build_memory_bank": ("graph.memory_bank", "build_memory_bank"),
+    "build_researcher": ("graph.researcher", "build_researcher"),
     "clear": ("runs", "clear"),
+    "memorizer": ("graph.memorizer", "graph"),
     "memory_bank": ("graph.memory_bank", "graph"),
+    "researcher": ("graph.researcher", "graph"),
     "resume": ("runs", "resume"),
     "run": ("runs", "run"),
 }

@@ -15,7 +15,7 @@ from functools import partial, wraps
 from itertools import groupby
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 from uuid import uuid4
 
 import typer
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from agentic_memory_bank.runs import RunOutput
     from agentic_memory_bank.runs.ledger import Run
+    from agentic_memory_bank.state.memorizer import MemorizerOutput
+    from agentic_memory_bank.state.research import ResearcherOutput
     from agentic_memory_bank.state.settings import Settings
 
 ENVIRONMENT = {
@@ -255,6 +257,14 @@ def ask(
     export: Annotated[
         Path | None, typer.Option("--export", metavar="F.json", help="Write the memory to a file before it is erased.")
     ] = None,
+    outside: Annotated[
+        bool,
+        typer.Option(
+            "--outside",
+            help="Carry out the steps yourself, or with any agent: prints the prompt of each step, exits with 4, and "
+            "goes on with `resume --result`.",
+        ),
+    ] = False,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -273,7 +283,8 @@ def ask(
     name = thread if thread is not None else uuid4().hex[:12]
     kept = keep if keep is not None else thread is not None
     chosen: dict[str, Any] = {**({"model": model} if model is not None else {}), **_budgets(budget)}
-    work = partial(_ask, question, context or [], attach or [], name, kept, export, settings or [], chosen)
+    doer = "outside" if outside else None
+    work = partial(_ask, question, context or [], attach or [], name, kept, export, doer, settings or [], chosen)
     _show_outcome(_accompanied(work, name, as_json=as_json), kept=kept, begun=begun, as_json=as_json)
 
 
@@ -284,6 +295,7 @@ def _ask(
     thread: str,
     keep: bool,
     export: Path | None,
+    execute: Literal["outside"] | None,
     assignments: list[str],
     chosen: Mapping[str, Any],
     emit: Emit,
@@ -309,6 +321,7 @@ def _ask(
         thread=thread,
         keep=keep,
         export=export,
+        execute=execute,
         settings=settings,
         on_event=emit,
         control=attempt.control,
@@ -331,12 +344,23 @@ def resume(
             "or `stop` to end it with what it has.",
         ),
     ] = None,
+    result: Annotated[
+        str | None,
+        typer.Option(
+            "--result",
+            metavar="FILE",
+            help="For a run of `ask --outside`: what was done, as text or as a JSON list of messages. `-` is standard "
+            "input. Without it the step is printed again.",
+        ),
+    ] = None,
     budget: Budgets = None,
     as_json: AsJson = False,
 ) -> None:
     """Go on with a run that was interrupted, killed or paused; nothing is done or paid for twice."""
     begun = time.monotonic()
     raised = _budgets(budget)
+    if result is not None and (raised or decision is not None):
+        raise typer.BadParameter("A run that is handed a --result needs no --decision and no --budget. Leave them out.")
     if raised and decision not in (None, "continue"):
         raise typer.BadParameter(f"A run that is told to {decision} needs no --budget. Leave one of the two out.")
     found = _run_to_resume(thread)
@@ -345,29 +369,37 @@ def resume(
             f"The run on the thread '{found.thread}' waits for no decision. Resume it without --decision and --budget, "
             "or clear it."
         )
-    work = partial(_resume, found, raised or decision or "continue")
+    done = None if result is None else _result(result)
+    work = partial(_resume, found, raised or decision or "continue", done)
     output = _accompanied(work, found.thread, as_json=as_json)
     _show_outcome(output, kept=found.keep, begun=begun, as_json=as_json)
 
 
-def _resume(found: "Run", decision: object, emit: Emit, attempt: "_Attempt") -> "RunOutput":
+def _resume(found: "Run", decision: object, result: object, emit: Emit, attempt: "_Attempt") -> "RunOutput":
     from agentic_memory_bank.nodes.memory_bank.pausing import checked_decision
     from agentic_memory_bank.runs import resume
     from agentic_memory_bank.runs.arguments import checked_settings
 
     attempt.has_begun = True
     parts = _parts(checked_settings(found.settings))
-    return resume(found.thread, decision=checked_decision(decision), on_event=emit, control=attempt.control, **parts)
+    return resume(
+        found.thread,
+        decision=checked_decision(decision),
+        result=result,
+        on_event=emit,
+        control=attempt.control,
+        **parts,
+    )
 
 
 def _accompanied(work: "_Work", thread: str, *, as_json: bool) -> "RunOutput":
     """Run; where it pauses, ask the person what to do, if there is one, and go on."""
     output = _attended(work, thread, as_json=as_json)
-    while "pause" in output and not as_json and _is_accompanied():
+    while "pause" in output and not view.is_handed_out(output) and not as_json and _is_accompanied():
         decision = _asked(output)
         if decision is None:
             break
-        output = _attended(partial(_resume, _run_to_resume(thread), decision), thread, as_json=False)
+        output = _attended(partial(_resume, _run_to_resume(thread), decision, None), thread, as_json=False)
     return output
 
 
@@ -380,7 +412,7 @@ def _asked(output: "RunOutput") -> object:
     """What the person decides at a pause; None to leave the run waiting."""
     waiting = output["pause"]
     _print(view.waiting_lines(output), err=True)
-    choices = ("raise", "finish", "stop", "later") if "limit" in waiting else ("continue", "stop", "later")
+    choices = ("raise", "finish", "stop", "later") if "limit" in waiting else ("continue", "finish", "stop", "later")
 
     def one_of(given: str) -> str:
         chosen = [choice for choice in choices if given and choice.startswith(given.strip().lower())]
@@ -486,8 +518,11 @@ def _is_resumable(thread: str) -> bool:
 def _show_outcome(output: "RunOutput", *, kept: bool, begun: float, as_json: bool) -> None:
     elapsed = time.monotonic() - begun
     if as_json:
-        again = {"resume": view.command("resume", output["thread"])} if view.can_go_on(output) else {}
+        again = {"resume": view.go_on_command(output)} if view.can_go_on(output) else {}
         typer.echo(view.to_json({**output, **again, "kept": kept, "elapsed": round(elapsed, 3)}))
+    elif view.is_handed_out(output):
+        typer.echo(view.shown(output["pause"]["prompt"]))
+        _print(view.handed_out(output, elapsed=elapsed), err=True)  # what is printed can be piped into an agent
     else:
         _print(view.outcome(output, kept=kept, elapsed=elapsed))
     raise typer.Exit(_exit_code(output))
@@ -499,6 +534,133 @@ def _exit_code(output: Mapping[str, Any]) -> int:
     if output["status"] == "failed":
         return FAILED
     return 0 if output["answer"] else NOT_FOUND
+
+
+# --- memories of pages -------------------------------------------------------------------------------------------
+
+
+_Output = TypeVar("_Output")
+
+MemoryName = Annotated[str, typer.Option("--memory", "-M", metavar="NAME", help="The name of the memory.")]
+
+
+@_command()
+def memorize(
+    *,
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILES",
+            help="Documents and folders of documents: text, Markdown, HTML, PDF, DOCX, JSONL. `-` is standard input.",
+        ),
+    ],
+    memory: MemoryName,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", metavar="PROVIDER:NAME", help="The chat model that writes abstracts."),
+    ] = None,
+    budget: Budgets = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A setting, such as page_tokens=512 or page_ttl_days=30."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make pages of documents, to be searched later. Interrupted, give the same command again: nothing is done twice.
+
+    Prints how many pages are new, and what was left out because the memory has it.
+    """
+    begun = time.monotonic()
+    chosen: dict[str, Any] = {**({"model": model} if model is not None else {}), **_budgets(budget)}
+    attempt = _Attempt()
+    work = partial(_memorize, files, memory, settings or [], chosen, attempt)
+    said = "The pages that were done are kept; give the same command again for the others."
+    output = _done_over_again(work, attempt, memory, said, as_json=as_json)
+    elapsed = time.monotonic() - begun
+    if as_json:
+        typer.echo(view.to_json({**output, "memory": memory, "elapsed": round(elapsed, 3)}))
+    else:
+        _print(view.memorized(output, memory, elapsed=elapsed))
+    raise typer.Exit(WAITING if output["status"] == "stopped" else 0)
+
+
+def _memorize(
+    files: list[str], memory: str, assignments: list[str], chosen: Mapping[str, Any], attempt: "_Attempt", emit: Emit
+) -> "MemorizerOutput":
+    """Check all that can be checked before files are read, read them, and memorize."""
+    from langgraph.runtime import RunControl
+
+    from agentic_memory_bank.runs.driving import Given
+    from agentic_memory_bank.runs.memorizing import memorize
+    from agentic_memory_bank.tools.page_store import checked_name
+
+    name, settings = checked_name(memory), _settings(assignments, chosen)
+    parts = {key: part for key, part in _parts(settings).items() if key in ("models", "embeddings")}
+    documents = _documents(files, emit)
+    attempt.control = RunControl()
+    return memorize(documents, name, settings, given=Given(**parts, control=attempt.control, on_event=emit))
+
+
+@_command()
+def research(
+    *,
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What to find out.")],
+    memory: MemoryName,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", metavar="PROVIDER:NAME", help="The chat model that plans, judges and answers."),
+    ] = None,
+    budget: Budgets = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A setting, such as research_rounds=5 or research_pages=20."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a question from a memory that `memorize` made, in several rounds where one does not suffice.
+
+    Prints the answer and the quotes it rests on, with the pages they stand on.
+    """
+    begun = time.monotonic()
+    chosen: dict[str, Any] = {**({"model": model} if model is not None else {}), **_budgets(budget)}
+    attempt = _Attempt()
+    work = partial(_research, question, memory, settings or [], chosen, attempt)
+    said = "Give the same command again: what was answered is not paid for twice."
+    output = _done_over_again(work, attempt, memory, said, as_json=as_json)
+    elapsed = time.monotonic() - begun
+    if as_json:
+        typer.echo(view.to_json({**output, "memory": memory, "elapsed": round(elapsed, 3)}))
+    else:
+        _print(view.researched(output, memory, elapsed=elapsed))
+    raise typer.Exit(_exit_code(output))
+
+
+def _research(
+    question: str, memory: str, assignments: list[str], chosen: Mapping[str, Any], attempt: "_Attempt", emit: Emit
+) -> "ResearcherOutput":
+    from langgraph.runtime import RunControl
+
+    from agentic_memory_bank.runs.driving import Given
+    from agentic_memory_bank.runs.researching import research
+
+    settings = _settings(assignments, chosen)
+    parts = {key: part for key, part in _parts(settings).items() if key in ("models", "embeddings")}
+    attempt.control = RunControl()
+    return research(question, memory, settings, given=Given(**parts, control=attempt.control, on_event=emit))
+
+
+def _done_over_again(
+    work: Callable[[Emit], _Output], attempt: "_Attempt", memory: str, said: str, *, as_json: bool
+) -> _Output:
+    """Work with progress on stderr; after Ctrl-C say what becomes of it, and leave."""
+    try:
+        return attend(work, progress(as_json=as_json), attempt.stop)
+    except Interrupted:
+        event: Event = {"interrupted": True, "memory": memory}
+        typer.echo(json.dumps(event) if as_json else f"Interrupted. {said}", err=True)
+        sys.stderr.flush()
+        leave()
+        raise
 
 
 # --- input -------------------------------------------------------------------------------------------------------
@@ -576,18 +738,45 @@ def _documents(context: list[str], emit: Emit) -> "list[Document]":
 def _standard_input() -> "list[Document]":
     from langchain_core.documents import Document
 
+    text = _decoded(sys.stdin.buffer, "standard input")
+    if not text.strip():
+        raise InputError("Standard input is empty. Pipe a text into it, or leave out `--context -`.")
+    return [Document(text, metadata={"source": "standard input"})]
+
+
+def _decoded(stream: IO[bytes], name: str) -> str:
+    """The text of a stream that is not too long."""
     from agentic_memory_bank.state.errors import InputTooLarge
     from agentic_memory_bank.tools.decoding import decode
     from agentic_memory_bank.tools.loaders import MAX_BYTES
     from agentic_memory_bank.tools.text import clean
 
-    data = sys.stdin.buffer.read(MAX_BYTES + 1)
+    data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise InputTooLarge(f"Standard input holds more than {MAX_BYTES:,} bytes. Split it, or give files.")
-    text = clean(decode(data, "standard input")) if data else ""
+        raise InputTooLarge(f"{name[0].upper()}{name[1:]} holds more than {MAX_BYTES:,} bytes. Split it, or give less.")
+    return clean(decode(data, name)) if data else ""
+
+
+def _result(path: str) -> object:
+    """What an executor outside did, from a file or standard input: a JSON list or object, or else text as it is."""
+    from agentic_memory_bank.state.errors import LoadError
+
+    try:
+        if path == "-":
+            text = _decoded(sys.stdin.buffer, "standard input")
+        else:
+            with Path(path).open("rb") as file:
+                text = _decoded(file, path)
+    except (OSError, ValueError) as fault:
+        if isinstance(fault, MemoryBankError):
+            raise
+        why = getattr(fault, "strerror", None) or fault
+        raise LoadError(f"The result {path} cannot be read ({why}). Check the path and its rights.") from fault
     if not text.strip():
-        raise InputError("Standard input is empty. Pipe a text into it, or leave out `--context -`.")
-    return [Document(text, metadata={"source": "standard input"})]
+        raise InputError("The result is empty. Say in words what was found, also where it is nothing.")
+    with suppress(ValueError, RecursionError):
+        return json.loads(text) if text.lstrip()[:1] in ("[", "{") else text.rstrip()
+    return text.rstrip()
 
 
 # --- runs and their memory ---------------------------------------------------------------------------------------
@@ -595,8 +784,9 @@ def _standard_input() -> "list[Document]":
 
 def _runs() -> "list[Run]":
     """All runs, the latest first; a home that is not there yet is not made."""
-    from agentic_memory_bank.runs.home import Home, storage_errors
+    from agentic_memory_bank.runs.home import Home
     from agentic_memory_bank.runs.ledger import Ledger
+    from agentic_memory_bank.tools.storage import storage_errors
 
     place = Home()
     with storage_errors(place.ledger):
@@ -627,19 +817,33 @@ def show(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a thread remembers: goal, tasks, conflicts and memories."""
+    """Show what a thread remembers: goal, tasks, conflicts, memories and attachments, and whether it waits."""
     from agentic_memory_bank.runs import read_state
 
     state = read_state(thread)
     if node is None:
-        usage = next((run.usage for run in _runs() if run.thread == thread), None)
-        found, lines = view.memory(state, thread, usage), view.memory_lines
+        found, lines = _shown_memory(thread, state), view.memory_lines
     else:
         found, lines = _memory_of(state, node), view.deep_lines
     if as_json:
         typer.echo(view.to_json(found))
     else:
         _print(lines(found))
+
+
+def _shown_memory(thread: str, state: Any) -> dict[str, Any]:
+    """A thread's memory with what is known of it besides its state: what was spent, sizes of files, why it waits."""
+    from agentic_memory_bank.runs.export import files_of
+    from agentic_memory_bank.runs.home import Home
+    from agentic_memory_bank.runs.running import read_pause
+
+    run = next((run for run in _runs() if run.thread == thread), None)
+    found = view.memory(state, thread, run.usage if run else None, read_pause(thread))
+    files = files_of(thread, Home())
+    for attachment in found["attachments"]:
+        with suppress(MemoryBankError):  # one that is lost has no size
+            attachment["bytes"] = len(files.read(attachment["sha256"]))
+    return found
 
 
 def _memory_of(state: Any, node: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import FrameType, TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar, cast
 
 import typer
 
@@ -64,6 +64,8 @@ def described(event: Event) -> str:
     """An event in words: the stage, and what it counts; empty where it is no news for a person."""
     if "note" in event:
         return on_one_line(str(event["note"]))
+    if "research" in event:
+        return f"research: {described(event['research'])}"
     if "stage" not in event:
         return spent(event.get("usage"))
     rest = {key: value for key, value in event.items() if key != "stage"}
@@ -71,15 +73,33 @@ def described(event: Event) -> str:
         task = rest.pop("task")
         said = f"next: {task['kind']}: {task['text']}" if task else "nothing is left to do"
         return f"{event['stage']}: {shortened(said, _TASK_CHARACTERS)}"
-    counts = ", ".join(_counted(value, name) for name, value in rest.items())
+    counts = ", ".join(_said(value, name) for name, value in rest.items())
     return shortened(f"{event['stage']}: {counts}", _TASK_CHARACTERS)
 
 
-def _counted(value: object, name: str) -> str:
-    if not isinstance(value, int):
-        return f"{name} {value}"
+def _is_news(event: Event) -> bool:
+    """Whether an event tells of something that is under way now."""
+    return "stage" in event or "research" in event
+
+
+def _said(value: object, name: str) -> str:
+    if isinstance(value, bool):
+        return name if value else f"not {name}"
+    if isinstance(value, list):
+        return _listed(cast("list[Any]", value), name)
+    return f"{name} {value}" if name == "round" or not isinstance(value, int) else _counted(value, name)
+
+
+def _listed(items: list[Any], name: str) -> str:
+    """How many there are, and what they say; of pages there is nothing to say but their ids."""
+    words = [str(item.get("request") or item.get("text") or "") if isinstance(item, dict) else item for item in items]
+    return ": ".join(filter(None, (_counted(len(items), name), "" if name == "pages" else "; ".join(words))))
+
+
+def _counted(value: int, name: str) -> str:
     if value == 1:
         name = f"{name.removesuffix('ies')}y" if name.endswith("ies") else name.removesuffix("s")
+        name = name.removesuffix("e") if name.endswith("che") else name
     return f"{value:,} {name}"
 
 
@@ -113,7 +133,7 @@ class _Base:
         self._heard = time.monotonic()
         if "usage" in event and event["usage"]["calls"] > self._spent.get("usage", {}).get("calls", 0):
             self._spent = event
-        if "stage" in event:
+        if _is_news(event):
             self._doing = event
         elif "done" in event:
             self._doing = None
@@ -138,7 +158,7 @@ class PlainProgress(_Base):
     def event(self, event: Event) -> None:
         """Print what a stage counts, and what models have cost by the end of a stage that asked one."""
         super().event(event)
-        if "stage" in event or "note" in event:
+        if _is_news(event) or "note" in event:
             self._line(described(event))
         elif "done" in event and self._spent is not self._told:
             self._told = self._spent

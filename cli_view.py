@@ -5,7 +5,8 @@ import math
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
@@ -34,7 +35,15 @@ _WITHOUT = {
     "integrate": "Memories were not put together",
     "plan": "The next step could not be planned",
     "execute": "A step could not be carried out",
+    "abstract": "Pages have their central sentences for an abstract",
 }
+_WITHOUT_IN_RESEARCH = {
+    "plan": "The searches of a round were not planned: the request was searched as it stands",
+    "integrate": "What a round found was not put together",
+    "reflect": "Whether something is missing was not asked",
+    "answer": "There is no answer",
+}
+"""The same for stages of the researcher."""
 _REASONS = {
     "ModelUnavailable": "the model did not answer",
     "ModelRefused": "the model's server refuses to answer",
@@ -124,9 +133,89 @@ def outcome(output: Mapping[str, Any], *, kept: bool, elapsed: float) -> Lines:
     yield typer.style(f"{output['status']}{thread} · {elapsed:.1f} s", dim=True)
 
 
+def memorized(output: Mapping[str, Any], memory: str, *, elapsed: float) -> Lines:
+    """How many pages are new, what was left out, and what it cost."""
+    reasons = Counter(one["reason"] for one in output["skipped"])
+    left_out = "".join(f", {count} {reason}" for reason, count in reasons.items())
+    yield f"{counted(len(output['pages']), 'new page')} in '{on_one_line(memory)}'{left_out}."
+    yield from _setbacks(output)
+    yield from _usage(output.get("usage"))
+    if output["status"] == "stopped":
+        yield "\nThe budget is used up. Give the same command with a larger one to go on: nothing is done twice."
+    yield ""
+    yield typer.style(f"{output['status']} · {elapsed:.1f} s", dim=True)
+
+
+def researched(output: Mapping[str, Any], memory: str, *, elapsed: float) -> Lines:
+    """The answer and the quotes it rests on, or what was found on the way, and what it cost."""
+    yield shown(output["answer"]) if output["answer"] else _nothing_in(output, memory)
+    yield from _quotes(output["sources"], of_pages)
+    if not output["answer"]:
+        yield from _findings(output["findings"])
+    yield from _setbacks(output, _WITHOUT_IN_RESEARCH)
+    yield from _usage(output.get("usage"))
+    if output["status"] in ("stopped", "failed"):
+        why = "The budget is used up: give" if output["status"] == "stopped" else "Mend what is named above, and give"
+        yield f"\n{why} the same command again to go on. What was answered is not paid for twice."
+    rounds = counted(len(output["rounds"]), "round")
+    yield ""
+    yield typer.style(f"{output['status']} · {rounds} · {elapsed:.1f} s", dim=True)
+
+
+def of_pages(source: Mapping[str, Any]) -> str:
+    """Where a quote stands in a memory: title and source of the page, its id, and the characters, counted from 0."""
+    named = dict.fromkeys(on_one_line(source[name]) for name in ("title", "source") if source[name].strip())
+    return ", ".join((*named, f"page {source['page']}", f"characters {source['start']}-{source['end']}"))
+
+
+def _nothing_in(output: Mapping[str, Any], memory: str) -> str:
+    name = on_one_line(memory)
+    if output["status"] in ("stopped", "failed"):
+        return "There is no answer yet."
+    if not output["rounds"]:
+        fill = command("memorize", "FILES", "--memory", name)
+        return f"The memory '{name}' has no pages. Fill it with `{fill}`."
+    return f"The memory '{name}' holds nothing that answers the question."
+
+
+def _findings(findings: Sequence[Mapping[str, Any]]) -> Lines:
+    if findings:
+        yield ""
+        yield _heading("Found so far")
+    for finding in findings:
+        yield _indented(finding["text"], "    ", "  - ")
+
+
 def can_go_on(output: Mapping[str, Any]) -> bool:
     """Whether a run that came back can be resumed."""
     return "pause" in output or output["status"] == "failed"
+
+
+def is_handed_out(output: Mapping[str, Any]) -> bool:
+    """Whether a run waits for an executor outside."""
+    return output.get("pause", {}).get("reason") == "execute"
+
+
+def go_on_command(output: Mapping[str, Any]) -> str:
+    """The command with which a run goes on."""
+    return command("resume", output["thread"], *(("--result", "-") if is_handed_out(output) else ()))
+
+
+def handed_out(output: Mapping[str, Any], *, elapsed: float) -> Lines:
+    """What goes with the prompt of a step that is handed out: how to hand in what was done."""
+    task, thread = output["pause"]["task"], output["thread"]
+    yield from _setbacks(output)
+    yield from _usage(output.get("usage"))
+    yield f"\nThe run waits for an executor outside ({task['kind']}): {on_one_line(output['pause']['message'])}"
+    yield from _how_to_hand_in(thread)
+    yield typer.style(f"{output['status']} · thread {on_one_line(thread)} · {elapsed:.1f} s", dim=True)
+
+
+def _how_to_hand_in(thread: str) -> Lines:
+    again = command("resume", thread)
+    yield f"Hand in what was done, as text or as JSON, with `{again} --result FILE`; `-` is standard input."
+    yield f"Read a memory whole with `{command('show', thread)} --node ID`; see the prompt again with `{again}`."
+    yield f"Have it answered from memory with `{again} --decision finish`, or end it with `{again} --decision stop`."
 
 
 def _no_answer(output: Mapping[str, Any]) -> str:
@@ -135,13 +224,13 @@ def _no_answer(output: Mapping[str, Any]) -> str:
     return "The documents hold nothing that answers the question."
 
 
-def _quotes(sources: Sequence[Mapping[str, Any]]) -> Lines:
+def _quotes(sources: Sequence[Mapping[str, Any]], where: Callable[[Mapping[str, Any]], str] = place) -> Lines:
     if sources:
         yield ""
         yield _heading("Quotes")
     for number, source in enumerate(sources, 1):
         yield _indented(f"“{source['quote']}”", "     ", f"{number:3}. ")
-        yield typer.style(f"     {place(source)}", dim=True)
+        yield typer.style(f"     {where(source)}", dim=True)
 
 
 def _contradictions(conflicts: Sequence[Mapping[str, Any]]) -> Lines:
@@ -180,24 +269,31 @@ def _verdict(conflict: Mapping[str, Any]) -> str:
     return f"{said}. True is: {on_one_line(conflict['statement'])}" if conflict["statement"] else said
 
 
-def _setbacks(output: Mapping[str, Any]) -> Lines:
+def _setbacks(output: Mapping[str, Any], stages: Mapping[str, str] = _WITHOUT) -> Lines:
     notes = dict.fromkeys(output.get("degraded", []))
     if notes:
         yield ""
-    yield from map(setback, notes)
+    yield from (setback(note, stages) for note in notes)
 
 
-def setback(note: str) -> str:
-    """What the run had to do without, and why, in plain words."""
+def setback(note: str, stages: Mapping[str, str] = _WITHOUT) -> str:
+    """What the run had to do without, and why, in plain words.
+
+    Args:
+        note: As the run noted it.
+        stages: What is left undone where a stage failed.
+    """
     noted = _SETBACK.fullmatch(note)
     stage, kinds, count, said = noted.groups() if noted else ("", "", None, None)
     if stage == "budget":
         return f"The budget of {kinds} was reached: no model was asked after that."
-    if stage not in _WITHOUT:
+    if stage == "refused" and said:
+        return f"No model was asked any more: {on_one_line(said)}"
+    if stage not in stages:
         return f"Done without: {on_one_line(note)}"
     why = on_one_line(said or f"{', '.join(_reason(kind) for kind in kinds.split(', '))}.")
     part = f", in part ({counted(int(count), 'question')})" if count else ""
-    return f"{_WITHOUT[stage]}{part}: {why}"
+    return f"{stages[stage]}{part}: {why}"
 
 
 def _reason(kind: str) -> str:
@@ -213,14 +309,15 @@ def waiting_lines(output: Mapping[str, Any]) -> Lines:
     if "limit" in waiting:
         yield "raise: allow more · finish: go on without a model · stop: end it now · later: leave it waiting"
     else:
-        yield "continue: go on · stop: end it now · later: leave it waiting"
+        yield "continue: go on · finish: without a model · stop: end it now · later: leave it waiting"
 
 
 def _pause(output: Mapping[str, Any]) -> Lines:
     again, waiting = command("resume", output["thread"]), output["pause"]
     yield f"\nThe run waits. {on_one_line(waiting['message'])}"
     if "limit" not in waiting:
-        yield f"Go on with `{again}`, or end it with `{again} --decision stop`."
+        yield f"Go on with `{again}`, finish without a model with `{again} --decision finish`, or end it with"
+        yield f"`{again} --decision stop`."
         return
     more = f"{again} --budget {waiting['reason']}={number(2 * waiting['limit'])}"
     yield f"Go on with `{again}`, which grants as much again, or say how much in all: `{more}`."
@@ -279,13 +376,19 @@ def _usage(usage: Mapping[str, Any] | None) -> Lines:
 # --- a memory ----------------------------------------------------------------------------------------------------
 
 
-def memory(state: "MemoryBankState", thread: str, usage: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def memory(
+    state: "MemoryBankState",
+    thread: str,
+    usage: Mapping[str, Any] | None = None,
+    pause: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """A thread's memory as plain data: goal, tasks, conflicts with their quotes, and memories without raw text.
 
     Args:
         state: As it was saved last.
         thread: Its name.
         usage: What its last run has spent on models, if any was asked.
+        pause: Why it waits, if it does.
     """
     graph, doc = state.get("query_graph", {}), state.get("insight_doc", {})
     return {
@@ -298,9 +401,29 @@ def memory(state: "MemoryBankState", thread: str, usage: Mapping[str, Any] | Non
         "archived": doc.get("archived", []),
         "conflicts": list(graph.get("conflicts", {}).values()),
         "memories": [_summary(node, state) for node in graph.get("nodes", {}).values()],
+        "attachments": _attachments(state),
         "merges": state.get("interaction_tree", {}).get("merges", []),
         "usage": usage,
+        "pause": pause,
+        "waits_for_executor": bool(pause) and pause.get("reason") == "execute",
     }
+
+
+def _attachments(state: "MemoryBankState") -> list[dict[str, Any]]:
+    """The files of each entry; `bytes` are for whoever has the files to fill in."""
+    return [
+        {
+            "entry": entry["id"],
+            "source": entry["source"],
+            "id": attachment["id"],
+            "name": attachment["name"],
+            "kind": attachment["kind"],
+            "sha256": attachment["path"],
+            "bytes": None,
+        }
+        for entry in state.get("interaction_tree", {}).get("entries", {}).values()
+        for attachment in entry["attachments"]
+    ]
 
 
 def _summary(node: "MemoryNode", state: "MemoryBankState") -> dict[str, Any]:
@@ -330,7 +453,25 @@ def memory_lines(found: Mapping[str, Any]) -> Lines:
     yield f"\n{_heading('Memories')}  {len(found['memories'])}"
     for node in found["memories"]:
         yield from _node_lines(node)
+    yield from _attachment_lines(found["attachments"])
     yield from _usage(found.get("usage"))
+    yield from _waiting_lines(found)
+
+
+def _attachment_lines(attachments: Sequence[Mapping[str, Any]]) -> Lines:
+    if attachments:
+        yield f"\n{_heading('Attachments')}  {len(attachments)}"
+    for found in attachments:
+        size = "lost" if found["bytes"] is None else counted(found["bytes"], "byte")
+        yield f"  {found['id']}  {on_one_line(found['name'])} ({found['kind']}, {size}), of {found['entry']}"
+
+
+def _waiting_lines(found: Mapping[str, Any]) -> Lines:
+    if found["waits_for_executor"]:
+        yield f"\nThe run waits for an executor outside: {on_one_line(found['pause']['message'])}"
+        yield from _how_to_hand_in(found["thread"])
+    elif found["pause"]:
+        yield f"\nThe run waits. {on_one_line(found['pause']['message'])}"
 
 
 def _tasks(found: Mapping[str, Any]) -> Lines:

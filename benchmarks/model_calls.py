@@ -120,7 +120,7 @@ judge = ScriptedJudge(classify=classified, structure=structured, find_related=re
 def document(windows: int, topics: int, window: int, settings: Settings) -> str:
     """A text that fills so many windows, in each so many topics in turn; words are made up."""
     writer, chance = Writer(windows), random.Random(topics)
-    limit = int(window * settings.window_ratio)
+    limit = settings.role("classify").text_tokens(settings.window_ratio)
     paragraphs: list[str] = []
     for _ in range(windows):
         words = ["".join(chance.choices("bcdfghklmnprstvwz", k=9)) for _ in range(topics)]
@@ -139,7 +139,7 @@ def apart(windows: int, window: int, settings: Settings) -> str:
     """The same for texts that have no word in common with each other."""
     chance = random.Random(5)
     paragraphs: list[str] = []
-    left = windows * window * settings.window_ratio * 0.98
+    left = windows * settings.role("classify").text_tokens(settings.window_ratio) * 0.98
     while left > 0:
         letters = [chr(0x4E00 + chance.randrange(20_000)) for _ in range(120)]
         paragraphs.append("".join(letters))
@@ -213,7 +213,7 @@ def calls_per_window(windows: Sequence[int], topics: Sequence[int], window: int)
     for count in windows:
         for k in topics:
             text = document(count, k, window, settings)
-            chunks = len(chunk_spans(text, int(window * settings.window_ratio)))
+            chunks = len(chunk_spans(text, settings.role("classify").text_tokens(settings.window_ratio)))
             asked = ask(text, settings)
             found = sum(asked.calls[kind] for kind in INGESTION) / chunks
             named = ", ".join(f"{kind} {asked.calls[kind]}" for kind in INGESTION)

@@ -195,6 +195,8 @@ class Passage:
     score: float
     refuted: tuple[Span, ...] = ()
     """Stretches that a validation found wrong: not to be quoted."""
+    established: tuple[str, ...] = ()
+    """What a validation found true of what the passage says; it holds before the passage."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,25 +5,32 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic
+
+from typing_extensions import TypeVar
 
 from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.state.errors import EngineError, SettingsError
 from agentic_memory_bank.state.memory_bank import Allowance, Usage
+from agentic_memory_bank.state.model_table import BANK_ROLES, Role
 from agentic_memory_bank.state.settings import Settings
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.agent import ReactAgent
     from agentic_memory_bank.engines.llm.answers import AnswerStore
+    from agentic_memory_bank.engines.llm.asking import Asker
     from agentic_memory_bank.engines.llm.meter import Meter
     from agentic_memory_bank.engines.llm.models import ChatModels, GivenModels
 
+Judging = TypeVar("Judging", default=Engine)
+"""The protocol of an engine: that of the memory bank, or of another graph."""
+
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class Judge(Generic[Judging]):
     """The engine of one stage of one run, and what it spends."""
 
-    engine: Engine
+    engine: Judging
     meter: "Meter | None" = None
     agent: "ReactAgent | None" = None
     """Carries out steps with tools, where a chat model has the role `react`."""
@@ -47,17 +54,17 @@ class RunOf:
     on_call: Callable[[Usage], None]
 
 
-def engine_name(settings: Settings, models: "GivenModels | None") -> str:
-    """What runs are recorded under: the models of all roles, each once; no client is made and no key needed.
+def engine_name(settings: Settings, models: "GivenModels | None", roles: Sequence[Role] = BANK_ROLES) -> str:
+    """What runs are recorded under: the models of these roles, each once; no client is made and no key needed.
 
     Raises:
         SettingsError: `models` is neither a chat model nor a mapping of roles to chat models.
     """
-    if models is None and not settings.names_models:
+    if models is None and not settings.has_models(roles):
         return "extractive"
     from agentic_memory_bank.engines.llm.models import names_of
 
-    return f"models {', '.join(names_of(settings, models))}"
+    return f"models {', '.join(names_of(settings, models, roles))}"
 
 
 class AnswerPool:
@@ -88,14 +95,24 @@ class AnswerPool:
                 store.close()
 
 
+def _chat_engine(asker: "Asker", offline: Any) -> Any:
+    from agentic_memory_bank.engines.llm import ChatEngine
+
+    return ChatEngine(asker, offline)
+
+
 @dataclass(frozen=True, slots=True)
-class Judges:
+class Judges(Generic[Judging]):
     """Who judges, for each run: settings may name other models than those of the run before."""
 
-    offline: Engine
-    given: Engine | None = None
+    offline: Judging
+    given: Judging | None = None
     models: "GivenModels | None" = None
     answers: AnswerPool = field(default_factory=AnswerPool)
+    roles: tuple[Role, ...] = BANK_ROLES
+    """Whom the graph asks: models that other roles name are none of its business."""
+    chat: "Callable[[Asker, Judging], Judging]" = _chat_engine
+    """Makes the engine that asks chat models, and the offline one for the roles without a model."""
 
     def check(self, settings: Settings) -> None:
         """See that the models of a run can be asked, before anything is spent.
@@ -111,12 +128,15 @@ class Judges:
                 f"A budget of money needs the price of {', '.join(unknown)}. Add it to MEMORY_BANK_PRICES."
             )
 
-    def of(self, run: RunOf) -> Judge:
+    def models_of(self, settings: Settings) -> str:
+        """The chat models of a run with these settings; empty where it has none."""
+        return engine_name(settings, self.models, self.roles) if self._has_models(settings) else ""
+
+    def of(self, run: RunOf) -> Judge[Judging]:
         """The engine of a run."""
         models = None if run.allowance.get("ending") else self._chat_models(run.settings)
         if models is None:
             return Judge(self.given or self.offline)
-        from agentic_memory_bank.engines.llm import ChatEngine
         from agentic_memory_bank.engines.llm.asking import Asker
         from agentic_memory_bank.engines.llm.meter import Meter, limits
 
@@ -133,12 +153,15 @@ class Judges:
             from agentic_memory_bank.engines.llm.agent import ReactAgent
 
             agent = ReactAgent(models.roles["react"], meter, run.settings)
-        return Judge(ChatEngine(Asker(models, meter, run.settings), self.offline), meter, agent)
+        return Judge(self.chat(Asker(models, meter, run.settings), self.offline), meter, agent)
 
     def _chat_models(self, settings: Settings) -> "ChatModels | None":
         """The chat models of a run, if it has any; what is never asked is never imported."""
-        if self.given is not None or (self.models is None and not settings.names_models):
+        if not self._has_models(settings):
             return None
         from agentic_memory_bank.engines.llm.models import ChatModels
 
-        return ChatModels.of(settings, self.models)
+        return ChatModels.of(settings, self.models, self.roles)
+
+    def _has_models(self, settings: Settings) -> bool:
+        return self.given is None and (self.models is not None or settings.has_models(self.roles))

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT
+from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT, var_child_runnable_config
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 
@@ -29,16 +29,19 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
         self, input: Any, config: RunnableConfig | None = None, **options: Any
     ) -> Iterator[Any]:
         """As LangGraph's `stream`; `stream_mode` is "values" unless given."""
-        return super().stream(input, _roomy(config), **options)
+        return super().stream(input, _roomy(config, self.config), **options)
 
     def astream(  # pyright: ignore[reportIncompatibleMethodOverride] - as above
         self, input: Any, config: RunnableConfig | None = None, **options: Any
     ) -> AsyncIterator[Any]:
         """As LangGraph's `astream`; `stream_mode` is "values" unless given."""
-        return super().astream(input, _roomy(config), **options)
+        return super().astream(input, _roomy(config, self.config), **options)
 
 
-def _roomy(config: RunnableConfig | None) -> RunnableConfig | None:
-    if config is None or config.get("recursion_limit") != DEFAULT_RECURSION_LIMIT:
+def _roomy(config: RunnableConfig | None, own: RunnableConfig | None) -> RunnableConfig | None:
+    """The config of an invocation; LangChain's limit is also inherited, from a function or a tool around the graph."""
+    given: RunnableConfig = config or {}
+    around = {} if own and "recursion_limit" in own else var_child_runnable_config.get() or {}
+    if given.get("recursion_limit", around.get("recursion_limit")) != DEFAULT_RECURSION_LIMIT:
         return config
-    return {**config, "recursion_limit": RECURSION_LIMIT}
+    return {**given, "recursion_limit": RECURSION_LIMIT}

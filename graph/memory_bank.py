@@ -28,6 +28,7 @@ from langgraph.types import Command, RetryPolicy
 from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
 from agentic_memory_bank.engines.judges import AnswerPool, Judges
+from agentic_memory_bank.graph.bank_research import BankResearch
 from agentic_memory_bank.graph.chaining import ChainableGraph
 from agentic_memory_bank.nodes.executors import Execution, as_executor
 from agentic_memory_bank.nodes.kit import Clock, Kit, utc_now
@@ -134,13 +135,17 @@ def wire(kit: Kit) -> StateGraph[MemoryBankState, Settings, MemoryBankInput, Mem
         ("analyze_conflict", analyze_conflict),
         ("analyze_related", analyze_related),
         ("integrate", integrate),
-        ("execute", execute),
     ):
         bank.add_node(
             name,
             partial(judged, stage=stage, kit=kit),
             error_handler=go_on,  # pyright: ignore[reportArgumentType] - LangGraph's type leaves out the error it passes
         )
+    bank.add_node(
+        "execute",
+        partial(judged, stage=execute, kit=kit, stopped=setbacks.stopped),
+        error_handler=go_on,  # pyright: ignore[reportArgumentType] - as above
+    )
     bank.add_node(
         "plan",
         partial(judged, stage=plan, kit=kit),
@@ -193,7 +198,7 @@ def build_memory_bank(
         execute: Who carries out the planned steps: a function that is called with an `Assignment`; a Runnable or a
             compiled graph of any framework's; or `outside`, which pauses with the prompt and is resumed with what was
             done. Default: with a chat model in the role `react` an agent, otherwise the engine reads what is recalled.
-        tools: What the agent may call besides `deep_retrieval`.
+        tools: What the agent may call besides `deep_retrieval` and `deep_research`.
         checkpointer: Makes runs durable; pass `durability="sync"` when you invoke the graph yourself.
         store: LangGraph's store, handed to the runtime.
         cache: LangGraph's node cache.
@@ -217,6 +222,7 @@ def build_memory_bank(
         is_outside=execute == "outside",
         tools=tuple(tools),
         judges=judges,
+        research=BankResearch(encoder, models, clock) if engine is None else None,
         attachments=AttachmentPool(attachments),
     )
     bank = wire(kit).compile(checkpointer=checkpointer, store=store, cache=cache, name="memory_bank")

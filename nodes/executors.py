@@ -1,5 +1,6 @@
 """Makes an executor of whatever carries out a step: a function, a Runnable, an agent graph; and reads what it says."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, cast
@@ -22,7 +23,7 @@ Execution = Executor | Runnable[Any, Any] | Literal["outside"]
 """Who carries out the planned steps: a function from an `Assignment`, a Runnable or graph of any framework, or whoever
 drives the run, who is handed the prompt in a pause and resumes with the transcript."""
 
-OWN_TOOLS = frozenset({"deep_retrieval"})
+OWN_TOOLS = frozenset({"deep_retrieval", "deep_research"})
 """Tools that read memory: what they return is remembered already."""
 LEARNED_CHARACTERS = 300
 _ENTRY_ID = re.compile("e[0-9a-f]{12}")
@@ -110,10 +111,29 @@ def _turns(said: object, prompt: str) -> list[BaseMessage]:
     if not isinstance(given, Sequence):
         raise ToolError("An executor returns text, messages, or a mapping with `text`, `answer` or `messages`.")
     try:
-        messages = convert_to_messages(cast("Sequence[Any]", given))
+        messages = convert_to_messages([_readable(one) for one in cast("Sequence[Any]", given)])
     except (ValueError, TypeError, NotImplementedError, KeyError) as error:
         raise ToolError("The transcript holds something that is no message: give role and content of each.") from error
     return [m for m in messages if not isinstance(m, SystemMessage) and prompt not in m.text]
+
+
+def _readable(message: Any) -> Any:
+    """A message whose calls can be read: what a model wrote as arguments may be no JSON, or none at all."""
+    calls = message.get("tool_calls") if isinstance(message, Mapping) else None
+    if not isinstance(calls, list):
+        return message
+    return {**message, "tool_calls": [_readable_call(call) for call in cast("list[Any]", calls)]}
+
+
+def _readable_call(call: Any) -> Any:
+    function = call.get("function") if isinstance(call, Mapping) else None
+    if not isinstance(function, Mapping) or not isinstance(function.get("arguments"), str):
+        return call
+    try:
+        is_object = isinstance(json.loads(function["arguments"]), dict)
+    except ValueError:
+        is_object = False
+    return call if is_object else {**call, "function": {**function, "arguments": "{}"}}
 
 
 def _told(turns: Sequence[BaseMessage]) -> Report:

@@ -3,26 +3,30 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
 
 from agentic_memory_bank.engines.base import Engine, Refresh
-from agentic_memory_bank.engines.judges import Judge, Judges, RunOf
+from agentic_memory_bank.engines.judges import Judge, Judges, Judging, RunOf
 from agentic_memory_bank.state import query_graph
-from agentic_memory_bank.state.errors import EmbeddingError
+from agentic_memory_bank.state.errors import EmbeddingError, InputError
 from agentic_memory_bank.state.insight_doc import Task
-from agentic_memory_bank.state.memory_bank import MemoryBankState
-from agentic_memory_bank.state.query_graph import GraphEdit, MemoryNode, embedded_text
+from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree
+from agentic_memory_bank.state.memory_bank import Allowance, MemoryBankState, Usage
+from agentic_memory_bank.state.query_graph import GraphEdit, MemoryNode, QueryGraph, embedded_text
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.attachments import AttachmentPool, AttachmentStore
 from agentic_memory_bank.tools.embeddings import Encoder
 from agentic_memory_bank.tools.memory_index import IndexPool, MemoryIndex
+from agentic_memory_bank.tools.text import clean
 from agentic_memory_bank.tools.web import web_tools
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.agent import ReactAgent
+    from agentic_memory_bank.engines.llm.meter import Meter
 
 Clock = Callable[[], datetime]
 SEARCH = "search"
@@ -45,6 +49,39 @@ Executor = Callable[[Assignment], Any]
 
 
 @dataclass(frozen=True, slots=True)
+class SearchedBank:
+    """A memory bank as `deep_research` searches it, and the run on whose account it does."""
+
+    thread: str
+    """Names the memory."""
+    graph: QueryGraph
+    tree: InteractionTree
+    refuted: Sequence[Anchor]
+    """What a validation found wrong."""
+    settings: Settings
+    meter: "Meter"
+    """Counts what models are asked, stops at the run's budget, and keeps the answers."""
+    tell: Callable[[Mapping[str, Any]], None]
+    """Streams an event of the run."""
+
+
+class Research(Protocol):
+    """Looks questions up in a memory bank, in several rounds."""
+
+    def check(self, settings: Settings) -> None:
+        """See that the models of a run can be asked, before anything is spent.
+
+        Raises:
+            SettingsError: A name is not known, a key is not set, or a budget of money lacks a price.
+        """
+        ...
+
+    def tool(self, bank: SearchedBank) -> BaseTool:
+        """The tool `deep_research` over a bank."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Kit:
     """Given to the stages when a graph is built; never part of state, config or checkpoints."""
 
@@ -60,6 +97,8 @@ class Kit:
     """The caller's own, which an agent may call besides `deep_retrieval` and those that reach the web."""
     agent: "ReactAgent | None" = None
     """Carries out the steps of this run that need tools."""
+    research: Research | None = None
+    """Makes the agent's tool that looks a question up in memory in several rounds."""
     attachments: AttachmentPool = field(default_factory=AttachmentPool)
     """The files of each thread."""
     judges: Judges | None = None
@@ -81,32 +120,41 @@ class Kit:
         has_thread = info is not None and info.thread_id
         return self.attachments.of(_thread(state, runtime) if has_thread or not task else task)
 
+    def researching(
+        self, state: MemoryBankState, runtime: Runtime[Settings], refuted: Sequence[Anchor] = ()
+    ) -> tuple[BaseTool, ...]:
+        """The tool `deep_research` over this run's memory, where there is an agent to call it.
+
+        Args:
+            state: Of the run.
+            runtime: Of the run.
+            refuted: What a validation found wrong.
+        """
+        if self.research is None or self.agent is None:
+            return ()
+        graph, tree = state.get("query_graph", {}), state.get("interaction_tree", {})
+        bank = SearchedBank(
+            thread=_thread(state, runtime),
+            graph=graph,
+            tree=tree,
+            refuted=refuted,
+            settings=Settings.of(runtime),
+            meter=self.agent.meter,
+            tell=runtime.stream_writer,
+        )
+        return (self.research.tool(bank),)
+
     def can_search(self, settings: Settings) -> bool:
         """Whether somebody here finds what is not in memory."""
         if self.executor or self.is_outside:
             return True
         return self.agent is not None and (bool(self.tools) or any(t.name == SEARCH for t in web_tools(settings)[0]))
 
-    @staticmethod
-    def _apart(state: MemoryBankState, runtime: Runtime[Settings]) -> str:
-        """Keeps runs of the same input apart that have no thread, and are therefore never resumed."""
-        info = runtime.execution_info
-        return "" if info and info.thread_id else f" {state.get('started', '')}"
-
     def judge(self, state: MemoryBankState, runtime: Runtime[Settings]) -> Judge:
         """The engine of this run."""
         if self.judges is None:
             return Judge(self.engine)
-        writer, started = runtime.stream_writer, state.get("started", 0.0)
-        run = RunOf(
-            settings=Settings.of(runtime),
-            thread=_thread(state, runtime),
-            goal=f"{state.get('insight_doc', {}).get('id', '')}{self._apart(state, runtime)}",
-            allowance=state.get("allowance", {}),
-            elapsed=lambda: self.clock().timestamp() - started,
-            on_call=lambda usage: writer({"usage": usage}),
-        )
-        return self.judges.of(run)
+        return judge_of(self.judges, state, runtime, self.clock, state.get("insight_doc", {}).get("id", ""))
 
     def cosines(self, node: MemoryNode, others: Sequence[MemoryNode]) -> tuple[float, ...]:
         """Cosine of a memory with each of the others; zeros when there are no vectors to be had."""
@@ -129,6 +177,45 @@ class Kit:
         return edits
 
 
+class Judged(TypedDict, total=False):
+    """What a state holds, of whatever graph, by which its stages are judged and counted."""
+
+    started: float
+    """When the run began or was last allowed to go on, in seconds since 1970."""
+    allowance: Allowance
+    usage: Usage
+    degraded: list[str]
+    judge: str
+    """The chat models the run was begun with; empty for an engine that needs none."""
+
+
+def judge_of(
+    judges: Judges[Judging], state: Judged, runtime: Runtime[Settings], clock: Clock, goal: str
+) -> Judge[Judging]:
+    """Who judges a run of any graph, and counts what it spends.
+
+    Args:
+        judges: Who judges which run.
+        state: Of the run.
+        runtime: Of the run.
+        clock: Tells how long it has taken.
+        goal: What is spent is counted for this.
+    """
+    info, started = runtime.execution_info, state.get("started", 0.0)
+    thread = info.thread_id if info else None
+    writer = runtime.stream_writer
+    run = RunOf(
+        settings=Settings.of(runtime),
+        thread=thread or goal,
+        # Runs of the same input are kept apart that have no thread, and are therefore never resumed.
+        goal=goal if thread else f"{goal} {state.get('started', '')}",
+        allowance=state.get("allowance", {}),
+        elapsed=lambda: clock().timestamp() - started,
+        on_call=lambda usage: writer({"usage": usage}),
+    )
+    return judges.of(run)
+
+
 def _thread(state: MemoryBankState, runtime: Runtime[Settings]) -> str:
     info = runtime.execution_info
     return info.thread_id if info and info.thread_id else state.get("insight_doc", {}).get("id", "")
@@ -143,3 +230,18 @@ def timestamp(moment: datetime, not_before: str = "") -> str:
     """ISO 8601 in UTC with microseconds, never earlier than `not_before`: clocks are set back, memory is not."""
     stamp = moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return max(stamp, not_before)
+
+
+def checked_text(given: object, name: str) -> str:
+    """What is asked, as it is stored.
+
+    Args:
+        given: What was handed over.
+        name: Under which name.
+
+    Raises:
+        InputError: It is empty or not text.
+    """
+    if not isinstance(given, str) or not (cleaned := clean(given).strip()):
+        raise InputError(f"The {name} is empty. Hand over a non-empty string as `{name}`.")
+    return cleaned

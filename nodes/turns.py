@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from agentic_memory_bank.engines.base import Span, TopicText
 from agentic_memory_bank.nodes.kit import Kit
 from agentic_memory_bank.nodes.memory_bank import contract
-from agentic_memory_bank.nodes.memory_bank.classify import chunk_spans, claimed
+from agentic_memory_bank.nodes.memory_bank.classify import chunk_spans, claimed, fitting
 from agentic_memory_bank.nodes.memory_bank.structure import as_memories, beginning
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Topic
@@ -23,7 +23,7 @@ Piece = list[Anchor]
 
 def pieces(tree: InteractionTree, turns: Sequence[Sequence[str]], settings: Settings) -> list[Piece]:
     """What was said in each turn, in pieces that fill at most a share of the judge's window."""
-    limit = max(1, int(settings.classify_window * settings.window_ratio))
+    limit = settings.role("classify").text_tokens(settings.window_ratio)
     return [piece for turn in turns for piece in _packed(tree, turn, limit)]
 
 
@@ -51,7 +51,7 @@ def classify_turns(
     found: list[Topic] = []
     for piece, text, topics in zip(said, texts, judged, strict=True):
         found += _placed(claimed({"entry": "", "start": 0, "end": len(text)}, topics), piece)
-    return {"topics": found}
+    return {"topics": fitting(found, state["interaction_tree"], Settings.of(runtime))}
 
 
 def unclassified(said: Sequence[Piece]) -> MemoryBankUpdate:

@@ -11,8 +11,9 @@ INSTRUCTIONS = instructions(
     """
 You answer a question from numbered passages and from nothing else. The answer is as short as the question allows, in
 the language of the question. Every statement rests on a quote: words copied exactly from a passage, long enough to be
-understood. Where passages disagree, say so and quote both. Where they do not hold the answer, say that it was not
-found, and give no answer and no quotes.
+understood. Where passages disagree, say so and quote both. What is marked as established was found out when sources
+that disagree were checked: it holds before what a passage says, and the quotes are those that come closest to it. Where
+the passages do not hold the answer, say that it was not found, and give no answer and no quotes.
 """
 )
 
@@ -32,8 +33,11 @@ class Answer(BaseModel):
     quotes: list[Quote] = Field(description="What it rests on; empty when there is no answer.")
 
 
-def render(question: str, passages: Sequence[str], refuted: Sequence[str] = ()) -> str:
-    """Write the question; what a validation found wrong is named, so that it is not used."""
+def render(
+    question: str, passages: Sequence[str], refuted: Sequence[str] = (), established: Sequence[str] = ()
+) -> str:
+    """Write the question; what a validation found wrong is named, so that it is not used, and what it found true."""
     shown = numbered("passage", passages)
     wrong = "\n".join(f"<refuted>{escape(words)}</refuted>" for words in refuted)
-    return "\n\n".join(part for part in (fence("question", question), shown, wrong) if part)
+    true = "\n".join(f"<established>{escape(words)}</established>" for words in established)
+    return "\n\n".join(part for part in (fence("question", question), shown, wrong, true) if part)

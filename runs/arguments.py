@@ -3,19 +3,31 @@
 import base64
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
+from langchain_core.runnables import Runnable
 from langgraph.runtime import RunControl, Runtime
 
 from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.judges import Judges
-from agentic_memory_bank.state.errors import InputError, SettingsError
+from agentic_memory_bank.nodes.executors import report
+from agentic_memory_bank.state.errors import InputError, InputTooLarge, SettingsError, ToolError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.attachments import MOST, checked_attachments, read_file
+from agentic_memory_bank.tools.text import clean
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
+
+_TOLD: Final = ("text", "output", "result", "answer", "source", "learned")
+"""What a mapping may say of a step."""
+_NO_MESSAGES: Final = (ValueError, TypeError, NotImplementedError, KeyError, AttributeError, RecursionError)
+"""How LangChain says that something is no message."""
+_INTEGER_BITS: Final = 63
+"""Checkpoints hold no larger whole numbers."""
 
 
 def checked_settings(given: object) -> Settings:
@@ -56,7 +68,7 @@ def check_parts(
     for name, given, is_fit, wanted in (
         ("engine", engine, _is_engine(engine), "an `Engine`, which has a name and every judgement"),
         ("embeddings", embeddings, _can(embeddings, "embed_documents", "embed_query"), "LangChain `Embeddings`"),
-        ("execute", execute, callable(execute), "a function that takes an `Assignment`"),
+        ("execute", execute, _carries_out(execute), "a function, a Runnable, a compiled graph, or 'outside'"),
         ("home", home, isinstance(home, str | os.PathLike), "the path of a folder"),
         ("on_event", on_event, callable(on_event), "a function that takes an event"),
         ("control", control, isinstance(control, RunControl), "LangGraph's `RunControl`"),
@@ -118,6 +130,93 @@ def check_wishes(*, keep: object, export: object) -> None:
         raise _unfit("keep", keep, "True, False or None")
     if export is not None and not isinstance(export, str | os.PathLike):
         raise _unfit("export", export, "the path of a file")
+
+
+def checked_result(given: object, prompt: str, kind: str, settings: Settings) -> object:
+    """What an executor outside did, as plain data that can be saved; read the way the step will read it.
+
+    Args:
+        given: Text, a message, messages as a list or under `messages`, or a mapping with `text` or `answer`.
+        prompt: What had been handed out.
+        kind: Of the step.
+        settings: Hold the size limit.
+
+    Raises:
+        InputError: It is none of these, or says nothing.
+        InputTooLarge: It is over `Settings.max_input_characters`.
+    """
+    try:
+        plain = _plain_transcript(given)
+        entries = report(plain, prompt, kind)["entries"]
+    except ToolError as error:
+        raise InputError(f"The result cannot be used. {error} The step still waits.") from error
+    if sum(len(entry["text"]) for entry in entries) > settings.max_input_characters:
+        raise InputTooLarge(
+            f"The result has more than {settings.max_input_characters:,} characters. Hand in less, or raise "
+            "MEMORY_BANK_MAX_INPUT_CHARACTERS and start again."
+        )
+    return plain
+
+
+def _plain_transcript(given: object) -> object:
+    """Text, a mapping of texts, or the turns of agent and tools as mappings.
+
+    Raises:
+        ToolError: It is nothing of this.
+    """
+    if isinstance(given, Mapping):
+        fields = cast("Mapping[str, object]", given)
+        if "messages" in fields:
+            return _plain_transcript(fields["messages"])
+        if "content" not in fields:
+            return {name: _worded(fields[name]) for name in _TOLD if fields.get(name) is not None}
+    if isinstance(given, str):
+        return clean(given)
+    turns = cast("Sequence[Any]", [given] if isinstance(given, BaseMessage | Mapping) else given)
+    if not isinstance(turns, Sequence) or isinstance(turns, bytes):
+        raise ToolError("Give text, a list of messages, or a mapping with `text`, `answer` or `messages`.")
+    try:
+        messages = convert_to_messages(turns)
+        return [_plain_turn(m) for m in messages if isinstance(m, AIMessage | ToolMessage)]
+    except _NO_MESSAGES as fault:
+        raise ToolError("The transcript holds something that is no message: give role and content of each.") from fault
+
+
+def _plain_turn(message: AIMessage | ToolMessage) -> dict[str, Any]:
+    turn = {"role": "ai", "content": _plain(message.content)}
+    if isinstance(message, AIMessage):
+        return {**turn, "tool_calls": _plain(message.tool_calls)}
+    with suppress(*_NO_MESSAGES):
+        turn["artifact"] = _plain(message.artifact)  # what cannot be saved is left out: the text says it all
+    named = {"name": clean(message.name)} if message.name else {}
+    return {**turn, **named, "role": "tool", "tool_call_id": clean(message.tool_call_id), "status": message.status}
+
+
+def _plain(value: object) -> Any:
+    """Plain data as a checkpoint can hold it.
+
+    Raises:
+        TypeError: There is something else in it.
+    """
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(str(key)): _plain(item) for key, item in cast("Mapping[object, object]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in cast("Sequence[object]", value)]
+    if isinstance(value, int) and value.bit_length() > _INTEGER_BITS:
+        return str(value)
+    if value is None or isinstance(value, int | float | bytes):
+        return value
+    raise TypeError(f"{type(value).__name__} is no plain data")
+
+
+def _worded(value: object) -> str:
+    return clean(value.text if isinstance(value, BaseMessage) else str(value))
+
+
+def _carries_out(given: object) -> bool:
+    return callable(given) or isinstance(given, Runnable) or given == "outside"
 
 
 def _is_engine(given: object) -> bool:

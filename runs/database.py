@@ -4,7 +4,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-from agentic_memory_bank.runs.home import storage_errors
+from agentic_memory_bank.tools.storage import storage_errors
 
 
 def connect(path: Path) -> sqlite3.Connection:

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.nodes.kit import timestamp, utc_now
 from agentic_memory_bank.runs.checkpoints import open_saver
-from agentic_memory_bank.runs.home import Home, checked_thread, storage_errors
+from agentic_memory_bank.runs.home import Home, checked_thread
 from agentic_memory_bank.runs.lease import lease
 from agentic_memory_bank.runs.ledger import Ledger, Run
 from agentic_memory_bank.state.errors import ExportError, InputError, RunError, StorageDamagedError
@@ -28,6 +28,7 @@ from agentic_memory_bank.state.interaction_tree import InteractionTree
 from agentic_memory_bank.state.memory_bank import MemoryBankState, RunStatus, Source
 from agentic_memory_bank.state.query_graph import QueryGraph
 from agentic_memory_bank.tools.attachments import AttachmentPool, AttachmentStore
+from agentic_memory_bank.tools.storage import storage_errors
 
 FORMAT = "agentic-memory-bank"
 VERSION = 1

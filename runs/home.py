@@ -1,45 +1,17 @@
 """Where runs live on disk: one folder per thread, readable by its owner only, and how every byte of it is erased."""
 
-import errno
 import hashlib
 import os
 import shutil
-import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
-from agentic_memory_bank.state.errors import (
-    InputError,
-    SettingsError,
-    StorageDamagedError,
-    StorageError,
-    StorageFullError,
-)
+from agentic_memory_bank.state.errors import InputError, StorageError
+from agentic_memory_bank.tools.storage import default_home, storage_errors
 
 _CHUNK = 1 << 20
 _ERASED = ".erased"
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_FOREIGN = ("SQLITE_ERROR", "SQLITE_CONSTRAINT", "SQLITE_MISMATCH")
-"""What SQLite reports when tables and columns are not those that are asked for."""
-
-
-def default_home() -> Path:
-    """`MEMORY_BANK_HOME`, or `agentic-memory-bank` in the user's state folder (XDG).
-
-    Raises:
-        SettingsError: The folder is given by the home of a user, and there is no such user.
-    """
-    home = os.environ.get("MEMORY_BANK_HOME")
-    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    place = Path(home) if home else Path(state) / "agentic-memory-bank"
-    try:
-        return place.expanduser()
-    except RuntimeError:
-        raise SettingsError(
-            f"The folder of all runs, {place}, is in the home of a user who has none. Set MEMORY_BANK_HOME to a folder "
-            "you can write."
-        ) from None
 
 
 class Home:
@@ -160,48 +132,3 @@ def _overwrite(file: Path) -> None:
 
 def _name(thread: str) -> str:
     return hashlib.sha256(thread.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-@contextmanager
-def storage_errors(place: Path) -> Iterator[None]:
-    """Turn what SQLite and the file system report into errors that say what to do.
-
-    Raises:
-        StorageFullError: The disk, or a quota, is full.
-        StorageDamagedError: A database is not a database, its pages are damaged, or its tables are foreign.
-        StorageError: Anything else about storage.
-    """
-    try:
-        with database_errors(place):
-            yield
-    except OSError as error:
-        kind = StorageFullError if error.errno in _FULL else StorageError
-        raise kind(f"{place}: {error.strerror or error}. Free some space or mend its rights, then resume.") from error
-
-
-@contextmanager
-def database_errors(place: Path) -> Iterator[None]:
-    """As `storage_errors`, for what SQLite reports alone: an OSError of the caller's own code stays what it is."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        raise _explained(error, place) from error
-
-
-def _explained(error: sqlite3.DatabaseError, place: Path) -> StorageError:
-    code = getattr(error, "sqlite_errorname", "") or ""
-    if code.startswith("SQLITE_FULL"):
-        return StorageFullError(f"The disk is full at {place}. What was saved is intact: free some space, then resume.")
-    if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or type(error) is sqlite3.DatabaseError:
-        return StorageDamagedError(
-            f"The database at {place} is damaged ({error}). Clear the thread and start again, or import an export."
-        )
-    if code.startswith(_FOREIGN):
-        return StorageDamagedError(
-            f"The database at {place} does not have the tables of this package ({error}). Clear the thread and start "
-            "again, or import an export."
-        )
-    return StorageError(
-        f"The database at {place} cannot be used ({error}). Mend its rights, or end the program that holds it, then "
-        "try again."
-    )

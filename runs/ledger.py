@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from agentic_memory_bank.runs.database import connect, truncate_log
-from agentic_memory_bank.runs.home import storage_errors
 from agentic_memory_bank.state.errors import StorageDamagedError, UnknownThreadError
+from agentic_memory_bank.tools.storage import storage_errors
 
 RunState = Literal["accepted", "running", "paused", "finished"]
 """`accepted`: nothing is saved yet but the input; `running`: a checkpoint exists; `finished`: only kept, or cleared."""
@@ -31,15 +31,20 @@ CREATE TABLE IF NOT EXISTS runs (
     created_at TEXT NOT NULL,
     updated_at TEXT NOT NULL,
     usage TEXT,
-    attachments TEXT NOT NULL DEFAULT '[]'
+    attachments TEXT NOT NULL DEFAULT '[]',
+    outside INTEGER NOT NULL DEFAULT 0
 )
 """
 _HAS_TABLE = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'runs'"
 _COLUMNS = (
     "thread, state, question, documents, settings, engine, embeddings, keep, export, status, continues,"
-    " created_at, updated_at, usage, attachments"
+    " created_at, updated_at, usage, attachments, outside"
 )
-_LATER_COLUMNS = {"usage": "TEXT", "attachments": "TEXT NOT NULL DEFAULT '[]'"}
+_LATER_COLUMNS = {
+    "usage": "TEXT",
+    "attachments": "TEXT NOT NULL DEFAULT '[]'",
+    "outside": "INTEGER NOT NULL DEFAULT 0",
+}
 """Those that ledgers of older versions lack, in the order in which they came."""
 _FIRST_COLUMNS: frozenset[str] = frozenset(_COLUMNS.replace(",", "").split()) - frozenset(_LATER_COLUMNS)
 
@@ -66,6 +71,8 @@ class Run:
     """What it had spent on models when it last came to an end or a pause; None where no model was asked."""
     attachments: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
     """The pictures and files of the question, by `name` and base64 `data`."""
+    outside: bool = False
+    """Whether its steps are carried out by whoever drives it, who is handed each in a pause."""
 
     @property
     def is_unfinished(self) -> bool:
@@ -97,6 +104,7 @@ class Ledger:
             run.updated_at,
             _as_json(run.usage),
             json.dumps(run.attachments),
+            int(run.outside),
         )
         with self._database() as database:
             database.execute(f"INSERT OR REPLACE INTO runs ({_COLUMNS}) VALUES ({', '.join('?' * len(row))})", row)
@@ -207,7 +215,7 @@ def _as_json(usage: Mapping[str, Any] | None) -> str | None:
 def _run(row: tuple[Any, ...]) -> Run:
     try:
         found = Run(*row)
-        documents, settings, attachments = json.loads(row[3]), json.loads(row[4]), json.loads(row[-1])
+        documents, settings, attachments = json.loads(row[3]), json.loads(row[4]), json.loads(row[-2])
         usage = json.loads(found.usage or "null")  # type: ignore[arg-type] - a row holds text where a run holds a mapping
         is_sound = isinstance(documents, list) and isinstance(settings, dict) and isinstance(usage, dict | None)
         is_sound = is_sound and isinstance(attachments, list)
@@ -221,6 +229,7 @@ def _run(row: tuple[Any, ...]) -> Run:
             attachments=attachments,
             keep=bool(found.keep),
             continues=bool(found.continues),
+            outside=bool(found.outside),
         )
     except (TypeError, ValueError) as error:
         raise StorageDamagedError(

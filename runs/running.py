@@ -24,10 +24,17 @@ from agentic_memory_bank.nodes.executors import Execution
 from agentic_memory_bank.nodes.kit import Clock, timestamp, utc_now
 from agentic_memory_bank.nodes.memory_bank.adapter_in import checked_documents, checked_question
 from agentic_memory_bank.nodes.memory_bank.pausing import Decision, checked_decision
-from agentic_memory_bank.runs.arguments import attached_files, check_models, check_parts, check_wishes, checked_settings
+from agentic_memory_bank.runs.arguments import (
+    attached_files,
+    check_models,
+    check_parts,
+    check_wishes,
+    checked_result,
+    checked_settings,
+)
 from agentic_memory_bank.runs.checkpoints import open_saver
 from agentic_memory_bank.runs.export import check_is_kept, checked_export, files_of, lost, write_export
-from agentic_memory_bank.runs.home import Home, checked_thread, database_errors
+from agentic_memory_bank.runs.home import Home, checked_thread
 from agentic_memory_bank.runs.lease import lease
 from agentic_memory_bank.runs.ledger import Ledger, Run
 from agentic_memory_bank.runs.upkeep import forget
@@ -42,6 +49,7 @@ from agentic_memory_bank.state.memory_bank import MemoryBankOutput, Usage
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings import Encoder, local_embeddings
 from agentic_memory_bank.tools.loaders import as_documents, load_all
+from agentic_memory_bank.tools.storage import database_errors
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
@@ -158,7 +166,8 @@ def run(
         models: A LangChain chat model for all roles, or a mapping of roles to chat models; a resume needs the same. The
             settings name models for the roles without one.
         embeddings: Any LangChain embeddings.
-        execute: Who carries out the planned steps.
+        execute: Who carries out the planned steps: a function that is called with an `Assignment`; a Runnable or a
+            compiled graph; or `outside`, which hands each step out in a pause, to be resumed with what was done.
         clock: Tells the time.
         home: Folder of all runs. Default: `MEMORY_BANK_HOME`, or the user's state folder.
         on_event: Called with the progress.
@@ -166,7 +175,7 @@ def run(
 
     Returns:
         Answer, sources, conflicts, status, Insight Doc, usage and thread; with `pause` when the run waits for a
-        decision (see `resume`).
+        decision, or, with the `reason` "execute", for the result of the `task` that `prompt` hands out (see `resume`).
 
     Raises:
         InputError: Something that was handed over cannot be used. Nothing was written.
@@ -219,6 +228,7 @@ def resume(
     thread: str | None = None,
     *,
     decision: Decision = "continue",
+    result: object = None,
     engine: Engine | None = None,
     models: "GivenModels | None" = None,
     embeddings: Embeddings | None = None,
@@ -230,14 +240,20 @@ def resume(
 ) -> RunOutput:
     """Go on with a run that was killed, interrupted or paused.
 
+    A run that waits for an executor outside, and is given neither a result nor a decision to end it, hands the same
+    step out again.
+
     Args:
         thread: Default: the unfinished run that was active last.
         decision: For a run that waits: `continue`, which grants as much again of what is used up; a mapping of budgets
-            such as `{"budget_calls": 200}`; `finish`, to go on without models; or `stop`, to end it with what it has.
+            such as `{"budget_calls": 200}`; `finish`, to go on without models and executors outside; or `stop`, to end
+            it with what it has.
+        result: For a run that waits for an executor outside, what that did: text, or the messages of its work, of
+            LangChain or as mappings with `role` and `content`.
         engine: The engine the run was started with; the others as for `run`.
         models: As for `run`.
         embeddings: As for `run`.
-        execute: As for `run`.
+        execute: As for `run`; of a run that began with `outside` that is known. Whatever else is given takes over.
         clock: As for `run`.
         home: As for `run`.
         on_event: As for `run`.
@@ -245,7 +261,7 @@ def resume(
 
     Raises:
         InputError: There is no such decision, it would not let the run go on, or something else that was handed over
-            cannot be used.
+            cannot be used: a result that is no transcript, or that nobody waits for. The run stays as it was.
         SettingsError: A model cannot be asked, such as for want of its key. The run stays as it was.
         UnknownThreadError: There is no such run, or none that is unfinished.
         EngineMismatchError: It was started with another engine or other embeddings.
@@ -254,6 +270,8 @@ def resume(
     """
     parts = _parts(engine, models, embeddings, execute, clock, home, on_event, control)
     decision = checked_decision(decision)
+    if result is not None and decision != "continue":
+        raise InputError("A result lets the run go on, and a decision ends it. Leave one of them out.")
     parts.home.prepare()
     found = parts.ledger.get(checked_thread(thread)) if thread is not None else _latest(parts.ledger)
     with lease(parts.home, found.thread):
@@ -265,7 +283,23 @@ def resume(
                 "read its export if you asked for one."
             )
         settings = checked_settings(found.settings)
-        return _drive(replace(parts, embeddings=embeddings or _local(settings)), found, settings, decision)
+        doer = execute if execute is not None else "outside" if found.outside else None
+        parts = replace(parts, embeddings=embeddings or _local(settings), execute=doer)
+        return _drive(parts, found, settings, decision, result)
+
+
+def read_pause(thread: str, *, home: str | Path | None = None) -> dict[str, Any] | None:
+    """Why a run waits, with the `reason` "execute" for an executor outside; None where it does not.
+
+    Raises:
+        UnknownThreadError: Nothing is known of the thread.
+    """
+    parts = _Parts(home=Home(Path(home) if home else None))
+    parts.home.prepare()
+    if parts.ledger.get(checked_thread(thread)).state != "paused":
+        return None
+    with parts.bank(thread) as bank:
+        return _pause(bank.get_state({"configurable": {"thread_id": thread}}))
 
 
 def clear(thread: str, *, home: str | Path | None = None) -> None:
@@ -355,6 +389,7 @@ def _begin(
         created_at=now,
         updated_at=now,
         attachments=attachments,
+        outside=parts.execute == "outside",
     )
     parts.ledger.write(begun)
     return begun
@@ -367,14 +402,16 @@ def _latest(ledger: Ledger) -> Run:
     return unfinished[0]
 
 
-def _drive(parts: _Parts, begun: Run, settings: Settings, decision: Decision = "continue") -> RunOutput:
+def _drive(
+    parts: _Parts, begun: Run, settings: Settings, decision: Decision = "continue", result: object = None
+) -> RunOutput:
     """Take a run from wherever it is to its end, or to the next pause."""
     _check_engine(parts, begun, settings)
+    parts, begun = _doer_noted(parts, begun, decision)
     place = {"thread_id": begun.thread, "checkpoint_ns": ""}  # `update_state` names a thread wholly
     config: RunnableConfig = {"configurable": place, "recursion_limit": RECURSION_LIMIT}
     with parts.bank(begun.thread) as bank:
-        snapshot = _taken_up(parts, bank, begun, config, settings, decision)
-        given = _what_to_do(snapshot, begun, decision)
+        snapshot, given = _next_move(parts, bank, begun, config, settings, decision, result)
         while given is not _NOTHING:
             _advance(parts, bank, begun, config, settings, given)
             snapshot = bank.get_state(config)
@@ -395,14 +432,71 @@ def _drive(parts: _Parts, begun: Run, settings: Settings, decision: Decision = "
     return output
 
 
-def _taken_up(
-    parts: _Parts, bank: MemoryBank, begun: Run, config: RunnableConfig, settings: Settings, decision: Decision
-) -> StateSnapshot:
-    """Where a run is, once it is certain that it can go on; one that failed to plan is before that again."""
+def _doer_noted(parts: _Parts, begun: Run, decision: Decision) -> tuple[_Parts, Run]:
+    """Write down whether steps are handed out from now on; a run that is to finish asks nobody outside any more."""
+    is_finishing = decision == "finish" and begun.state == "paused"
+    doer = None if is_finishing and parts.execute == "outside" else parts.execute
+    is_outside = doer == "outside" or (begun.outside and not is_finishing)
+    if begun.is_unfinished and is_outside != begun.outside:
+        begun = replace(begun, outside=is_outside)
+        parts.ledger.write(begun)
+    return replace(parts, execute=doer), begun
+
+
+def _next_move(
+    parts: _Parts,
+    bank: MemoryBank,
+    begun: Run,
+    config: RunnableConfig,
+    settings: Settings,
+    decision: Decision,
+    result: object,
+) -> tuple[StateSnapshot, object]:
+    """Where a run is, and what to invoke the graph with; a step that is handed out still is shown once more."""
     snapshot = bank.get_state(config)
+    if result is not None:
+        done = _handed_in(snapshot, parts, result, settings)
+        check_models(settings, parts.engine, parts.models)
+        return snapshot, Command(resume=done)
+    if _is_handed_out(snapshot) and parts.execute == "outside" and decision == "continue":
+        return snapshot, _NOTHING
+    snapshot = _taken_up(parts, bank, snapshot, begun, config, settings, decision)
+    return snapshot, _what_to_do(snapshot, begun, decision)
+
+
+def _is_handed_out(snapshot: StateSnapshot) -> bool:
+    """Whether a run waits for an executor outside."""
+    return (_pause(snapshot) or {}).get("reason") == "execute"
+
+
+def _handed_in(snapshot: StateSnapshot, parts: _Parts, result: object, settings: Settings) -> object:
+    """What an executor outside did, once it is certain that somebody waits for it and that it can be used.
+
+    Raises:
+        InputError: Nobody does, or it cannot.
+    """
+    waiting = _pause(snapshot)
+    if waiting is None or waiting["reason"] != "execute":
+        raise InputError("The run does not wait for the result of an executor outside. Resume it without a result.")
+    if parts.execute != "outside":
+        raise InputError("A result was handed in, and an executor that would do the step again. Leave one of them out.")
+    return checked_result(result, waiting["prompt"], waiting["task"]["kind"], settings)
+
+
+def _taken_up(
+    parts: _Parts,
+    bank: MemoryBank,
+    snapshot: StateSnapshot,
+    begun: Run,
+    config: RunnableConfig,
+    settings: Settings,
+    decision: Decision,
+) -> StateSnapshot:
+    """Where a run is, once it is certain that it can go on; one that is to plan anew is before that again."""
     _check_decision(snapshot, decision)
     has_failed = begun.state == "paused" and snapshot.values.get("status") == "failed"
-    again = _planning_again(snapshot, decision) if has_failed else {}
+    is_ended = _is_handed_out(snapshot) and decision in ("finish", "stop")
+    again = _planning_again(snapshot, decision) if has_failed or is_ended else {}
     if begun.is_unfinished and "ending" not in {**snapshot.values, **again}.get("allowance", {}):
         check_models(settings, parts.engine, parts.models)  # now: a stage whose model has no key would be done without
     if not again:
@@ -440,7 +534,7 @@ def _check_decision(snapshot: StateSnapshot, decision: Decision) -> None:
 
 
 def _planning_again(snapshot: StateSnapshot, decision: Decision) -> dict[str, Any]:
-    """Puts a run that failed to plan back to before it: as though it had not failed, or without any model."""
+    """Puts a run back to before it plans: as though it had not failed, or to be ended without any model."""
     values = snapshot.values
     update: dict[str, Any] = {
         "status": "running",
@@ -454,7 +548,7 @@ def _planning_again(snapshot: StateSnapshot, decision: Decision) -> dict[str, An
 def _what_to_do(snapshot: StateSnapshot, begun: Run, decision: Decision) -> object:
     """What to invoke the graph with, by the tasks that are pending; `next` is empty in the middle of a step, too."""
     if snapshot.interrupts:
-        return Command(resume=decision)
+        return None if _is_handed_out(snapshot) else Command(resume=decision)  # None: another executor does the step
     if snapshot.tasks:
         return None
     if snapshot.created_at is None and (begun.state != "accepted" or begun.continues):

@@ -85,7 +85,7 @@ class Source(TypedDict):
 
 
 class Waiting(TypedDict):
-    """An attachment that was handed over and is not recognised yet. Its bytes are in the store, never in the state."""
+    """An attachment that was handed over, or brought by a tool, and is not recognised yet. Its bytes are in the store, never in the state."""
 
     id: str
     name: str
@@ -193,6 +193,8 @@ class MemoryBankState(TypedDict, total=False):
     status: RunStatus
     usage: Usage
     allowance: Allowance
+    judge: str
+    """The chat models this goal was begun with; empty for an engine that needs none."""
 
 
 class MemoryBankUpdate(TypedDict, total=False):
@@ -223,3 +225,4 @@ class MemoryBankUpdate(TypedDict, total=False):
     status: RunStatus
     usage: Usage
     allowance: Allowance
+    judge: str

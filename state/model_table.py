@@ -1,15 +1,35 @@
 """The table of models: for every role its model, sampling, window, output limit and timeout, each a setting."""
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
 from pydantic import Field
 from pydantic_settings import BaseSettings
 
-Role = Literal["classify", "structure", "analyze", "integrate", "plan", "react"]
-"""Who is asked: `react` carries out the planned steps (it validates, reads and answers), the others keep memory."""
+Role = Literal["classify", "structure", "analyze", "integrate", "plan", "react", "abstract", "research"]
+"""Who is asked: `react` carries out the planned steps (it validates, reads and answers), the others keep memory;
+`abstract` makes pages of what is to be searched later, `research` searches them."""
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
+BANK_ROLES: Final = ROLES[:6]
+"""Those whom a memory bank asks."""
+MEMORIZER_ROLES: Final[tuple[Role, ...]] = ("abstract",)
+RESEARCHER_ROLES: Final[tuple[Role, ...]] = ("research",)
+
+
+FRAME: Final = 0.06
+"""Share of a window for what stands around the text: instructions, numbers, tags."""
+MOST_OUTPUT: Final = 0.25
+"""Share of a window that an answer may take at most."""
+
+_DENSE: Final = (
+    (re.compile(r"\bgpt-(?:3\.5|4(?=$|-))"), 1.28),
+    (re.compile(r"qwen|mi[sx]tral|ministral|codestral|devstral|magistral"), 1.1),
+)
+"""Models whose tokenizers count more than is estimated somewhere, and how much more: Chinese by `cl100k_base`, single
+pieces of English and code by the others (`benchmarks/token_estimate.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +48,21 @@ class RoleSettings:
     timeout: float
     """Seconds after which a request has failed."""
 
+    def text_tokens(self, ratio: float) -> int:
+        """Tokens of text that one prompt may hold: a share of the window, beside the longest answer and the frame."""
+        return max(1, min(int(self.window * ratio), int(self.window * (1 - FRAME)) - self.output))
+
 
 def _model(role: str) -> Any:
     return Field(default=None, description=f"Chat model of the role {role}. Default: `model`.")
 
 
-def _temperature(role: str, default: float) -> Any:
-    return Field(default=default, ge=0, le=2, description=f"Sampling temperature of the role {role} (seed 002).")
+def _temperature(role: str, default: float, seed: str = "002") -> Any:
+    return Field(default=default, ge=0, le=2, description=f"Sampling temperature of the role {role} (seed {seed}).")
 
 
-def _top_p(role: str, default: float) -> Any:
-    return Field(default=default, gt=0, le=1, description=f"Nucleus of probability of the role {role} (seed 002).")
+def _top_p(role: str, default: float, seed: str = "002") -> Any:
+    return Field(default=default, gt=0, le=1, description=f"Nucleus of probability of the role {role} (seed {seed}).")
 
 
 def _window(role: str) -> Any:
@@ -104,14 +128,41 @@ class ModelTable(BaseSettings):
     react_output: int = _output("react")
     react_timeout: float = _timeout("react")
 
+    abstract_model: str | None = _model("abstract")
+    abstract_temperature: float = _temperature("abstract", 0.3, "003")
+    abstract_top_p: float = _top_p("abstract", 0.9, "003")
+    abstract_window: int = _window("abstract")
+    abstract_output: int = _output("abstract")
+    abstract_timeout: float = _timeout("abstract")
+
+    research_model: str | None = _model("research")
+    research_temperature: float = _temperature("research", 0.3, "003")
+    research_top_p: float = _top_p("research", 0.95, "003")
+    research_window: int = _window("research")
+    research_output: int = _output("research")
+    research_timeout: float = _timeout("research")
+
     def role(self, role: Role) -> RoleSettings:
-        """One row of the table; the model is that of all roles where the role names none."""
-        cells = {
-            cell: getattr(self, f"{role}_{cell}") for cell in ("temperature", "top_p", "window", "output", "timeout")
-        }
-        return RoleSettings(role=role, model=getattr(self, f"{role}_model") or self.model, **cells)
+        """One row of the table; the model is that of all roles where the role names none.
+
+        A window is in tokens as we estimate them: for a model that counts more, it is that much smaller.
+        """
+        cells = {cell: getattr(self, f"{role}_{cell}") for cell in ("temperature", "top_p", "timeout")}
+        model = getattr(self, f"{role}_model") or self.model
+        window = int(getattr(self, f"{role}_window") / _density(model or ""))
+        output = max(1, min(getattr(self, f"{role}_output"), int(window * MOST_OUTPUT)))
+        return RoleSettings(role=role, model=model, window=window, output=output, **cells)
 
     @property
     def names_models(self) -> bool:
         """Whether any role has a chat model."""
-        return any(self.role(role).model for role in ROLES)
+        return self.has_models(ROLES)
+
+    def has_models(self, roles: Iterable[Role]) -> bool:
+        """Whether any of these roles has a chat model."""
+        return any(self.role(role).model for role in roles)
+
+
+def _density(model: str) -> float:
+    """How many tokens a model may count where we estimate one."""
+    return next((density for names, density in _DENSE if names.search(model.casefold())), 1.0)

@@ -56,6 +56,51 @@ class Settings(ModelTable):
     max_input_characters: int = Field(
         default=200_000_000, ge=1, description="Longest input that is taken, all documents together."
     )
+    page_tokens: int = Field(
+        default=2_048,
+        ge=64,
+        le=100_000,
+        description="Longest page of a memory, in tokens; longer texts are cut (seed 003).",
+    )
+    page_batch: int = Field(
+        default=128, ge=1, le=10_000, description="How many pages are memorized between two checkpoints."
+    )
+    page_ttl_days: float = Field(
+        default=0,
+        ge=0,
+        le=365_000,
+        description="Days that new pages stay; hours and minutes are added. All 0: for ever.",
+    )
+    page_ttl_hours: float = Field(default=0, ge=0, le=8_760_000, description="Hours that new pages stay.")
+    page_ttl_minutes: float = Field(default=0, ge=0, le=525_600_000, description="Minutes that new pages stay.")
+    page_ttl_seconds: float | None = Field(
+        default=None,
+        ge=0,
+        le=31_536_000_000,
+        description="Seconds that new pages stay, in place of days, hours and minutes. 0: for ever. None of the four "
+        "given: as it was said last for this memory.",
+    )
+    abstract_context: int = Field(
+        default=3, ge=0, le=20, description="How many earlier abstracts a page is given, besides the one before it."
+    )
+    abstract_context_tokens: int = Field(
+        default=1_500, ge=0, le=100_000, description="Token budget of the earlier abstracts in one prompt."
+    )
+    abstract_instructions: str = Field(
+        default="", max_length=20_000, description="Your own instructions for abstracts, put before ours."
+    )
+    research_rounds: int = Field(
+        default=3, ge=1, le=50, description="Rounds of research before the answer is what there is (seed 003)."
+    )
+    research_pages: int = Field(default=10, ge=1, le=200, description="How many pages one search brings.")
+    research_fusion: Literal["score", "rrf"] = Field(
+        default="score",
+        description="How keywords and meaning are fused: by their scores, or by reciprocal ranks, which loses 8 points "
+        "on dialogue and 14 on Chinese.",
+    )
+    research_tokens: int = Field(
+        default=8_000, ge=200, le=1_000_000, description="Token budget of the text of pages in one prompt of research."
+    )
     max_attachment_bytes: int = Field(
         default=20_000_000, ge=1, le=1_000_000_000, description="Largest attachment that is taken, in bytes."
     )

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agentic_memory_bank.prompts import (
+    abstract,
     answer,
     classify,
     find_conflicts,
@@ -12,6 +13,10 @@ from agentic_memory_bank.prompts import (
     integrate,
     plan,
     recognize,
+    research_answer,
+    research_gather,
+    research_plan,
+    research_reflect,
     structure,
     validate,
 )
@@ -31,6 +36,11 @@ _QUESTIONS = {
     "validate": validate.INSTRUCTIONS,
     "answer": answer.INSTRUCTIONS,
     "recognize": recognize.INSTRUCTIONS,
+    "abstract": abstract.INSTRUCTIONS,
+    "plan_searches": research_plan.INSTRUCTIONS,
+    "gather": research_gather.INSTRUCTIONS,
+    "reflect": research_reflect.INSTRUCTIONS,
+    "respond": research_answer.INSTRUCTIONS,
 }
 _WORDS = 120
 
@@ -39,7 +49,7 @@ class ScriptedJudge:
     """Answers each question of the chat engine as a test says, or in the simplest way that is sound.
 
     Not scripted: every text is one topic, whose summary is how it begins; nothing contradicts, repeats or relates; one
-    step, which answers with how the first passage begins.
+    step, which answers with how the first passage begins. Of pages, each excerpt is a finding, and that is enough.
 
     Args:
         judgements: Functions by the name of the judgement, from the prompt to the answer.
@@ -140,6 +150,35 @@ class ScriptedJudge:
     @staticmethod
     def _recognize(_: str) -> dict[str, Any]:
         return {"written": "", "shown": "A picture.", "figures": []}
+
+    @staticmethod
+    def _abstract(prompt: str) -> dict[str, Any]:
+        pages = re.findall(r'<page id="(\d+)">\n(?:title: [^\n]*\n)?(.*?)\n</page>', prompt, re.DOTALL)
+        said = [(int(number), unescape(text).strip()[:_WORDS]) for number, text in pages]
+        return {"abstracts": [{"id": number, "abstract": text} for number, text in said]}
+
+    @staticmethod
+    def _plan_searches(prompt: str) -> dict[str, Any]:
+        requests = _contents(prompt, "request")
+        empty: dict[str, Any] = {"keywords": [], "queries": [], "pages": []}
+        return {"searches": [{"request": number, **empty} for number, _ in enumerate(requests, 1)]}
+
+    @staticmethod
+    def _gather(prompt: str) -> dict[str, Any]:
+        said = [unescape(text).strip()[:_WORDS] for text in _contents(prompt, "excerpt")]
+        findings = [{"text": text, "excerpts": [number]} for number, text in enumerate(said, 1)]
+        return {"findings": findings, "wrong": [], "is_enough": bool(findings)}
+
+    @staticmethod
+    def _reflect(_: str) -> dict[str, Any]:
+        return {"is_enough": True, "requests": []}
+
+    @staticmethod
+    def _respond(prompt: str) -> dict[str, Any]:
+        excerpts = _contents(prompt, "excerpt")
+        words = unescape(excerpts[0]).strip()[-_WORDS:].strip() if excerpts else ""
+        quotes = [{"excerpt": 1, "words": words}] if words else []
+        return {"is_found": bool(words), "answer": words, "quotes": quotes}
 
     @staticmethod
     def _answer(prompt: str) -> dict[str, Any]:

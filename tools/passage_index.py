@@ -1,15 +1,16 @@
 """Finds passages of raw text: by keywords and meaning, by the turns around them, by names that the first hits give."""
 
 import math
-import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
+from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.interaction_tree import Anchor
-from agentic_memory_bank.tools.retrieval import Hit, HybridIndex, Vector
-from agentic_memory_bank.tools.text import STOP_WORDS, opening, tokenize
+from agentic_memory_bank.tools.names import NameIndex, subject_of
+from agentic_memory_bank.tools.retrieval import Hit, HybridIndex, Query, Scoring, Vector
+from agentic_memory_bank.tools.text import opening, tokenize
 
 DEPTH: Final = 200
 """How many hits are looked at before the best are chosen."""
@@ -17,56 +18,67 @@ DEPTH: Final = 200
 NEIGHBOUR: Final = 0.4
 """How much of the better adjacent turn's score a turn of a dialogue has on top of its own: answers follow questions."""
 
-FIRST: Final = 3
+ASKED: Final = 0.5
+"""What a passage gains that is all there is about a name in the query."""
+
+FIRST: Final = 5
 """How many of the best hits are read for names that lead on."""
 
-BRIDGE: Final = 0.4
-"""How much of the score of the hit that names it a passage has on top of its own."""
+ROUNDS: Final = 2
+"""How often that is done: what the first hits led to may lead on."""
+
+LEAD: Final = 0.6
+"""How much of the score of the hit that leads to it a passage gains, when the lead is sure."""
+
+FADING: Final = 0.2
+"""How much less, with each place, the leads of later hits count."""
 
 MAX_TITLE: Final = 60
 """Longest title, in characters."""
 
-MAX_NAME: Final = 8
-"""Longest name, in words."""
-
 _Key = TypeVar("_Key")
-_WORD = re.compile(r"[^\W_]+")
-_IN_BRACKETS = re.compile(r"[ \t]*[(（][^()（）]*[)）]\s*$")
-_LEADING_NAME = re.compile(
-    r"(?:(?:The|A|An) )?([A-Z][\w.'’-]*(?: (?:(?:of|the|and|for|in|de|von|van|la|&) ){0,2}[A-Z0-9][\w.'’-]*)+)"
-)
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
     """What is needed of a passage besides its place in the hybrid index."""
 
-    text: str
     anchor: Anchor
     is_turn: bool
-    subjects: tuple[str, ...]
+    terms: frozenset[str]
 
 
 class PassageIndex:
     """A hybrid index of passages that takes a second look at what it found; the owner serves one call at a time.
 
     *Neighbours*: a turn of a dialogue has a share of the score of the turn before or after it in the same entry.
-    *Bridges*: a passage about something that one of the first hits names, and the query does not, has a share of that
-    hit's score, so that a question leads on from the bridge to the river under it. What a passage is about is said by
-    its title (the short line above its text, which also counts twice among its keywords) or by the name it opens with.
-    The more passages are about the same, the smaller the share.
+    *Names*: a passage about something that the query names gains. So does one about, or naming, what one of the first
+    hits names and the query does not: a share of that hit's score, more if it has what the query asks beyond that hit;
+    so a question leads on from the bridge to the river under it. What a passage is about is said by its title (which
+    also counts twice among its keywords) or by the name it opens with. The more passages share a name, the smaller the
+    share.
 
     The ranking depends on the passages and the query alone, not on the order in which passages came and went.
     """
 
     def __init__(self) -> None:
         self._index = HybridIndex()
+        self._names = NameIndex()
         self._kept: dict[str, _Kept] = {}
         self._starting: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
         self._ending: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
-        self._about: defaultdict[str, set[str]] = defaultdict(set)
 
-    def put(self, id: str, text: str, terms: Sequence[str], anchor: Anchor, vector: Vector | None) -> None:
+    def put(
+        self,
+        id: str,
+        text: str,
+        terms: Sequence[str],
+        anchor: Anchor,
+        vector: Vector | None,
+        *,
+        title: str | None = None,
+        origin: str | None = None,
+    ) -> None:
         """Add a passage, or replace the one of this id.
 
         Args:
@@ -75,21 +87,24 @@ class PassageIndex:
             terms: `tokenize(text)`.
             anchor: Where it stands. Of two neighbours in an entry, one ends where the other starts.
             vector: Of the text, or None.
+            title: What the whole that it was cut from is called. None: its first line, if that looks like a title.
+            origin: That whole, if it is more than the entry. Its passages do not lead to each other by names, except
+                those with a title of their own.
 
         Raises:
             EmbeddingError: The vector does not fit the others; the index is unchanged.
         """
-        kind = opening(text)
-        title = _title(text) if kind in ("text", "heading") else ""
+        kind, origin = opening(text), origin or anchor["entry"]
+        if title is None and (title := _title(text) if kind in ("text", "heading") else ""):
+            origin = id
         self._index.put(id, [*terms, *tokenize(title)], vector)
         self._forget(id)
-        kept = _Kept(text, anchor, kind == "turn", _subjects(text, title) if kind in ("text", "heading") else ())
-        self._kept[id] = kept
+        kept = self._kept[id] = _Kept(anchor, kind == "turn", frozenset(terms))
         if kept.is_turn:
             self._starting[anchor["entry"], anchor["start"]].add(id)
             self._ending[anchor["entry"], anchor["end"]].add(id)
-        for subject in kept.subjects:
-            self._about[subject].add(id)
+        elif kind in ("text", "heading"):
+            self._names.put(id, text, subject_of(text, title), origin)
 
     def remove(self, id: str) -> None:
         """Take a passage out. An unknown id is no error."""
@@ -101,66 +116,99 @@ class PassageIndex:
         return self._kept[id].anchor
 
     def search(self, query: str, vector: Vector | None, k: int, *, alpha: float) -> list[Hit]:
-        """Find the k passages that fit a query best, best first; a score is at most 1 + NEIGHBOUR + BRIDGE times that.
+        """Find the k passages that fit a query best, best first; the score of one is above 1 when others speak for it.
 
         Raises:
             EmbeddingError: The vector is no finite vector of the dimension of the index.
             InputError: `alpha` or `k` is out of range.
         """
-        depth = max(k, DEPTH)
-        hits = self._index.search(tokenize(query), vector, depth, alpha=alpha)
-        found = {hit.id: hit for hit in hits}
-        least = hits[-1].score if len(hits) == depth else 0.0
-        bridged = self._bridged(query, hits[:FIRST])
-        for id in bridged.keys() - found.keys():
-            found[id] = Hit(id, least, 0.0, 0.0)
-        ranked = [
-            Hit(id, hit.score + self._borrowed(id, found) + bridged.get(id, 0.0), hit.keyword, hit.cosine)
-            for id, hit in found.items()
-        ]
-        return sorted(ranked, key=lambda hit: (-hit.score, hit.id))[:k]
+        if k < 0:
+            raise InputError("A search needs a k of 0 or more.")
+        return self.look(query, vector, alpha=alpha).best(k)
 
-    def _borrowed(self, id: str, found: dict[str, Hit]) -> float:
-        """What a turn gains by its neighbours."""
+    def look(self, query: str, vector: Vector | None, *, alpha: float, by_rank: bool = False) -> "Look":
+        """Search, to be asked for the best passages and for others. Raises as `search`.
+
+        Args:
+            query: What is looked for.
+            vector: Of the query, or None.
+            alpha: Weight of keywords, from 0 to 1.
+            by_rank: Whether to fuse the lanes by their ranks instead of their scores.
+        """
+        scoring = self._index.scoring(Query(tokenize(query), vector, alpha, by_rank=by_rank))
+        return Look(self, scoring, self._gains(query, scoring))
+
+    def beside(self, id: str) -> set[str]:
+        """The turns just before and after a turn of a dialogue; nothing for other passages."""
         kept = self._kept[id]
         if not kept.is_turn:
-            return 0.0
+            return set()
         entry, start, end = kept.anchor["entry"], kept.anchor["start"], kept.anchor["end"]
-        near = self._ending.get((entry, start), set()) | self._starting.get((entry, end), set())
-        return NEIGHBOUR * max((found[other].score for other in near if other in found and other != id), default=0.0)
+        return (self._ending.get((entry, start), set()) | self._starting.get((entry, end), set())) - {id}
 
-    def _bridged(self, query: str, first: Sequence[Hit]) -> dict[str, float]:
-        """The passages about what the first hits name, each with what it gains."""
-        asked = set(self._named(query))
-        gains: dict[str, float] = {}
-        for hit in first:
-            kept = self._kept[hit.id]
-            for name in set(self._named(kept.text)) - asked - {*kept.subjects}:
-                gain = BRIDGE * hit.score / math.sqrt(len(self._about[name]))
-                gains.update((id, max(gain, gains.get(id, 0.0))) for id in self._about[name] if id != hit.id)
+    def _gains(self, query: str, scoring: Scoring) -> dict[str, float]:
+        """What passages gain by names in the query, and by those that lead on from the first hits."""
+        asked = self._names.asked(query)
+        direct = {id: ASKED * share for id, share in self._names.about(asked).items()}
+        scores = {hit.id: hit.score for hit in scoring.best(FIRST)} | _scores(scoring, direct)
+        gains = direct
+        for _ in range(ROUNDS):
+            first = sorted(scores, key=lambda id: (-scores[id] - gains.get(id, 0.0), id))[:FIRST]
+            led = self._led(query, asked, {id: scores[id] / (1 + FADING * place) for place, id in enumerate(first)})
+            gains = {id: direct.get(id, 0.0) + led.get(id, 0.0) for id in {**direct, **led}}
+            scores |= _scores(scoring, gains.keys() - scores.keys())
         return gains
 
-    def _named(self, text: str) -> Iterator[str]:
-        """The subjects of passages that a text names, the longest at each word that is not written small."""
-        words = _WORD.findall(text)
-        folded = [word.casefold() for word in words]
-        for position, word in enumerate(words):
-            if word[0].islower():
-                continue
-            for end in range(min(len(words), position + MAX_NAME), position, -1):
-                name = " ".join(folded[position:end])
-                if name in self._about:
-                    yield name
-                    break
+    def _led(self, query: str, asked: Collection[str], weights: dict[str, float]) -> dict[str, float]:
+        """What passages gain by the hits that lead to them, each with the weight it has."""
+        rarity = {term: self._index.rarity(term) for term in dict.fromkeys(tokenize(query))}
+        total = math.fsum(rarity.values()) or 1.0
+        led: dict[str, float] = {}
+        for id, weight in weights.items():
+            open_terms = rarity.keys() - self._kept[id].terms
+            for other, lead in self._names.leads(id, asked).items():
+                answered = math.fsum(rarity[term] for term in open_terms & self._kept[other].terms) / total
+                led[other] = max(led.get(other, 0.0), LEAD * weight * lead * (1 + answered))
+        return led
 
     def _forget(self, id: str) -> None:
         kept = self._kept.pop(id, None)
         if kept is None:
             return
+        self._names.remove(id)
         _discard(self._starting, (kept.anchor["entry"], kept.anchor["start"]), id)
         _discard(self._ending, (kept.anchor["entry"], kept.anchor["end"]), id)
-        for subject in kept.subjects:
-            _discard(self._about, subject, id)
+
+
+class Look:
+    """One search of a `PassageIndex`, which makes it; good until the index changes."""
+
+    def __init__(self, index: PassageIndex, scoring: Scoring, gains: Mapping[str, float]) -> None:
+        self._index, self._scoring = index, scoring
+        self.gains = gains
+        """What passages have on top of their own score, by names."""
+
+    def best(self, k: int) -> list[Hit]:
+        """The k best passages, best first, by all that speaks for them."""
+        found = {hit.id: hit for hit in self._scoring.best(max(k, DEPTH))}
+        found |= {id: Hit(id, 0.0, 0.0, 0.0) for id in self.gains} | self.of(self.gains) | found
+        ranked = [replace(hit, score=hit.score + self._borrowed(hit.id, found)) for hit in found.values()]
+        ranked = [replace(hit, score=hit.score + self.gains.get(hit.id, 0.0)) for hit in ranked]
+        return sorted(ranked, key=lambda hit: (-hit.score, hit.id))[:k]
+
+    def of(self, ids: Iterable[str]) -> dict[str, Hit]:
+        """Passages with their own score alone; those that neither lane says anything of are left out."""
+        return self._scoring.of(ids)
+
+    def _borrowed(self, id: str, found: Mapping[str, Hit]) -> float:
+        """What a turn gains by its neighbours."""
+        near = self._index.beside(id)
+        return NEIGHBOUR * max((found[other].score for other in near if other in found), default=0.0)
+
+
+def _scores(scoring: Scoring, ids: Collection[str]) -> dict[str, float]:
+    """The own score of each of these passages."""
+    return dict.fromkeys(ids, 0.0) | {id: hit.score for id, hit in scoring.of(ids).items()}
 
 
 def _discard(sets: defaultdict[_Key, set[str]], key: _Key, id: str) -> None:
@@ -177,11 +225,3 @@ def _title(text: str) -> str:
     if not line or not rest.strip() or len(line) > MAX_TITLE or line[-1] in ".,;:…。，、；：" or line[0].islower():
         return ""
     return line
-
-
-def _subjects(text: str, title: str) -> tuple[str, ...]:
-    """What a passage is about, in normal form: its title or else the name of several words that it opens with."""
-    leading = _LEADING_NAME.match(text)
-    name = _IN_BRACKETS.sub("", title) or (leading[1] if leading else "")
-    words = [word.casefold() for word in _WORD.findall(name)]
-    return () if len(words) > MAX_NAME or STOP_WORDS.issuperset(words) else (" ".join(words),)

@@ -5,8 +5,10 @@ import math
 import threading
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,12 @@ K1 = 0.9
 B = 0.4
 """BM25: how much a long text is held against its terms."""
 
+RANK_CONSTANT = 60
+"""Reciprocal rank fusion: how little the first ranks differ."""
+
+RANKED = 1_000
+"""Reciprocal rank fusion: how many items of each lane have a rank."""
+
 _FIRST_ROWS = 256
 _BATCH = 64
 _TF_BITS = 16
@@ -29,6 +37,7 @@ _ROUGH = 1e-4  # above the error of a float32 product of two unit vectors of any
 
 Floats = NDArray[np.float64]
 Vector = NDArray[np.floating]
+Slots = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +61,8 @@ class Query:
     within: Collection[str] | None = None
     meets: int | None = None
     """How many of the batch's `sequence`, counted from its start, this search may return; all of them without it."""
+    by_rank: bool = False
+    """Whether to add up reciprocal ranks instead of scores; `alpha` then only says which lanes there are."""
 
 
 def alpha_for(query: str, alpha: float, alpha_zh: float) -> float:
@@ -264,21 +275,37 @@ class HybridIndex:
             EmbeddingError: A vector is no finite vector of the dimension of the index.
             InputError: An `alpha` or `k` is out of range.
         """
-        if k < 0 or not all(0 <= query.alpha <= 1 for query in queries):
-            raise InputError("A search needs an alpha from 0 to 1 and a k of 0 or more.")
+        if k < 0:
+            raise InputError("A search needs a k of 0 or more.")
         with self._lock:
-            units = [self._unit(query.vector) for query in queries]
-            if not k or not self._slots:
-                return [[] for _ in queries]
-            norms, late = self._length_norms(), self._places(sequence)
-            return [
-                self._ranked(query, unit, cosines, norms, self._allowed(query, late), k)
-                for query, unit, cosines in zip(queries, units, self._rough_cosines(units), strict=True)
-            ]
+            return [scoring.best(k) for scoring in self._scorings(queries, sequence)]
+
+    def scoring(self, query: Query) -> "Scoring":
+        """Score all items for one query, to be asked for the best and for others; it is good until the index changes.
+
+        Raises:
+            EmbeddingError: The vector is no finite vector of the dimension of the index.
+            InputError: `alpha` is out of range.
+        """
+        with self._lock:
+            return next(self._scorings([query], ()))
+
+    def rarity(self, term: str) -> float:
+        """How much a term says in this index (the IDF of BM25); 0 for one that no item has."""
+        frequency = self._frequencies[self._term_ids[term]] if term in self._term_ids else 0
+        return math.log1p((len(self._slots) - frequency + 0.5) / (frequency + 0.5)) if frequency else 0.0
+
+    def _scorings(self, queries: Sequence[Query], sequence: Sequence[str]) -> Iterator["Scoring"]:
+        if not all(0 <= query.alpha <= 1 for query in queries):
+            raise InputError("A search needs an alpha from 0 to 1.")
+        units = [self._unit(query.vector) for query in queries]
+        norms, late = self._length_norms(), self._places(sequence)
+        for query, unit, cosines in zip(queries, units, self._rough_cosines(units), strict=True):
+            yield self._scoring(query, unit, cosines, norms, self._allowed(query, late))
 
     def _length_norms(self) -> Floats:
         """For each slot, what BM25 adds to a term's count below the line; it changes with every item put."""
-        average = self._total_length / len(self._slots) or 1.0
+        average = self._total_length / max(1, len(self._slots)) or 1.0
         return np.asarray(K1 * (1 - B + B / average * self._lengths[: len(self._owners)]), np.float64)
 
     def _rough_cosines(self, units: list[NDArray[np.float32] | None]) -> Iterator[NDArray[np.float32] | None]:
@@ -290,28 +317,25 @@ class HybridIndex:
             products = iter((rows @ np.stack(present, axis=1)).T if present and rows.size else ())
             yield from (next(products, None) if unit is not None else None for unit in batch)
 
-    def _ranked(
+    def _scoring(
         self,
         query: Query,
         unit: NDArray[np.float32] | None,
         cosines: NDArray[np.float32] | None,
         norms: Floats,
         allowed: NDArray[np.bool_],
-        k: int,
-    ) -> list[Hit]:
+    ) -> "Scoring":
         alpha = 1.0 if unit is None else query.alpha if query.terms else 0.0
         keywords = self._keywords(query.terms, norms)
         found = keywords > 0 if alpha else np.zeros(len(keywords), bool)
         if alpha < 1:
             found |= self._has_vector[: len(found)]
         keywords[~allowed] = 0
-        keywords /= keywords.max() or 1.0
-        slots = np.flatnonzero(found & allowed)
-        rough = alpha * keywords[slots]
-        if cosines is not None:
-            rough += (1 - alpha) * _padded(cosines, len(keywords))[slots]
-        slots = slots[_promising(rough, k)]
-        return self._hits(slots, keywords[slots], self._exact_cosines(slots, unit), alpha, k)
+        keywords /= keywords.max(initial=0.0) or 1.0
+        rough = np.zeros(len(keywords)) if cosines is None else _padded(cosines, len(keywords)).astype(np.float64)
+        make = _RankScoring if query.by_rank else Scoring
+        exact = partial(self._exact_cosines, unit=unit)
+        return make(self._owners, self._slots, alpha, keywords, rough, found & allowed, exact)
 
     def _keywords(self, terms: Sequence[str], norms: Floats) -> Floats:
         """BM25 of each slot; terms add up in the order of the query, so the sum does not depend on the slot."""
@@ -322,9 +346,7 @@ class HybridIndex:
                 continue
             packed = np.frombuffer(self._postings[term_id], np.int64)
             slots, counts = packed >> _TF_BITS, (packed & _TF_MASK).astype(np.float64)
-            frequency = self._frequencies[term_id]
-            rarity = math.log1p((len(self._slots) - frequency + 0.5) / (frequency + 0.5))
-            scores[slots] += count * rarity * (K1 + 1) * counts / (counts + norms[slots])
+            scores[slots] += count * self.rarity(term) * (K1 + 1) * counts / (counts + norms[slots])
         return scores
 
     def _places(self, sequence: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -356,11 +378,70 @@ class HybridIndex:
             cosines[start : start + 4_096][known] = products.sum(axis=1)
         return cosines.clip(-1, 1)
 
-    def _hits(self, slots: NDArray[np.intp], keywords: Floats, cosines: Floats, alpha: float, k: int) -> list[Hit]:
-        scores = alpha * keywords + (1 - alpha) * cosines
-        rows = zip(slots.tolist(), scores.tolist(), keywords.tolist(), cosines.tolist(), strict=True)
-        hits = (Hit(self._owners[slot], score, keyword, cosine) for slot, score, keyword, cosine in rows)
+
+class Scoring:
+    """How all items of an index fit one query; `HybridIndex.scoring` makes it, and it is good until the index changes.
+
+    Rough scores choose who is looked at; what is returned is exact.
+    """
+
+    def __init__(
+        self,
+        owners: Sequence[str],
+        slots: Mapping[str, int],
+        alpha: float,
+        keywords: Floats,
+        cosines: Floats,
+        found: NDArray[np.bool_],
+        exact: Callable[[Slots], Floats],
+    ) -> None:
+        self._owners, self._slots, self._alpha = owners, slots, alpha
+        self._keywords, self._found, self._exact = keywords, found, exact
+        self._rough = self._roughly(cosines)
+
+    def best(self, k: int) -> list[Hit]:
+        """The k best items, best first."""
+        slots = np.flatnonzero(self._found)
+        if not k or not len(slots):
+            return []
+        hits = self._hits(slots[_promising(self._rough[slots], k)])
         return heapq.nsmallest(k, hits, key=lambda hit: (-hit.score, hit.id))
+
+    def of(self, ids: Iterable[str]) -> dict[str, Hit]:
+        """What a search for everything would return of these items; those it would not return are left out."""
+        slots = np.array([slot for id in ids if (slot := self._slots.get(id)) is not None], np.intp)
+        return {hit.id: hit for hit in self._hits(slots[self._found[slots]])}
+
+    def _roughly(self, cosines: Floats) -> Floats:
+        return self._alpha * self._keywords + (1 - self._alpha) * cosines
+
+    def _exactly(self, slots: Slots, cosines: Floats) -> Floats:
+        return self._alpha * self._keywords[slots] + (1 - self._alpha) * cosines
+
+    def _hits(self, slots: Slots) -> list[Hit]:
+        cosines = self._exact(slots)
+        lanes = [values.tolist() for values in (self._exactly(slots, cosines), self._keywords[slots], cosines)]
+        owners = [self._owners[slot] for slot in slots.tolist()]
+        return list(starmap(Hit, zip(owners, *lanes, strict=True)))
+
+
+class _RankScoring(Scoring):
+    """Scores are reciprocal ranks, added up over the lanes and scaled so that first in every lane is 1."""
+
+    def _roughly(self, cosines: Floats) -> Floats:
+        lanes = [values for values, weight in ((self._keywords, self._alpha), (cosines, 1 - self._alpha)) if weight]
+        scores = np.zeros(len(cosines))
+        for lane in lanes:
+            slots = np.flatnonzero(self._found & (lane != 0))
+            slots = slots[_promising(lane[slots], RANKED)]
+            values = self._exact(slots) if lane is cosines else lane[slots]
+            order = sorted(range(len(slots)), key=lambda place: (-values[place], self._owners[slots[place]]))
+            ranks = RANK_CONSTANT + 1 + np.arange(len(order))
+            scores[slots[order]] += (RANK_CONSTANT + 1) / len(lanes) / ranks
+        return scores
+
+    def _exactly(self, slots: Slots, cosines: Floats) -> Floats:
+        return self._rough[slots]
 
 
 def _grown(values: NDArray[Any]) -> NDArray[Any]:

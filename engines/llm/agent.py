@@ -41,6 +41,8 @@ NEAR: Final = 0.9
 EXCERPT_CHARACTERS: Final = 4_000
 CLEARED: Final = "[Left out to save room. It is kept, and can be asked for again.]"
 READ_MEMORY: Final = "deep_retrieval"
+_DURABILITY: Final = "__pregel_durability"
+"""How LangGraph hands the durability of a run on to the graphs in it: with `sync` one without a saver fails (1.2.22)."""
 
 
 class ReactAgent:
@@ -60,6 +62,11 @@ class ReactAgent:
         self, model: RoleModel, meter: Meter, settings: Settings, sleep: Callable[[float], None] = time.sleep
     ) -> None:
         self._model, self._meter, self._settings, self._sleep = model, meter, settings, sleep
+
+    @property
+    def meter(self) -> Meter:
+        """Counts what the agent spends; tools of its that ask models have it counted there too."""
+        return self._meter
 
     def run(self, step: str, prompt: str, tools: Sequence[BaseTool], disabled: Sequence[str] = ()) -> list[AnyMessage]:
         """Do a step, and return the new turns: calls, results and the last words.
@@ -86,7 +93,8 @@ class ReactAgent:
             checkpointer=False,
         )
         limit = {"recursion_limit": 4 * self._settings.react_calls + 20}
-        state = agent.invoke({"messages": [HumanMessage(prompt)]}, cast("Any", {**limit, "tags": [TAG_NOSTREAM]}))
+        config: Any = {**limit, "tags": [TAG_NOSTREAM], "configurable": {_DURABILITY: "exit"}}
+        state = agent.invoke({"messages": [HumanMessage(prompt)]}, config)
         return list(state["messages"][1:])
 
 

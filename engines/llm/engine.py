@@ -51,7 +51,7 @@ from agentic_memory_bank.prompts import (
     validate,
 )
 from agentic_memory_bank.prompts.judging import listed
-from agentic_memory_bank.state.errors import AnswerRejected, EngineError
+from agentic_memory_bank.state.errors import AnswerRejected, EngineError, ModelRefused
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.tools.text import estimate_tokens, passages, sentences
 
@@ -137,7 +137,7 @@ class ChatEngine:
                 structure.INSTRUCTIONS,
                 self._topics_shown([topics[i] for i in window]),
                 structure.Memories,
-                _names_all("memories", len(window)),
+                names_all("memories", len(window)),
             )
             for window in windows
         ]
@@ -225,7 +225,7 @@ class ChatEngine:
                 integrate.INSTRUCTIONS,
                 integrate.join([rendered[i] for i in window]),
                 integrate.Integrations,
-                _names_all("merged", len(window), "group"),
+                names_all("merged", len(window), "group"),
             )
             for window in windows
         ]
@@ -281,7 +281,7 @@ class ChatEngine:
                     [(e.source, e.date or f"recorded {e.created_at}", e.text) for e in evidence],
                 ),
                 validate.Verdicts,
-                _names_all("verdicts", len(positions), "dispute", "outcome"),
+                names_all("verdicts", len(positions), "dispute", "outcome"),
             )
             for positions, evidence in windows
         ]
@@ -300,7 +300,8 @@ class ChatEngine:
         capacity = self._capacity("react", answer.INSTRUCTIONS + question)
         shown = within(passages, lambda passage: estimate_tokens(passage.text), capacity)
         refuted = [passage.text[start:end] for passage in shown for start, end in passage.refuted]
-        prompt = answer.render(question, [passage.text for passage in shown], refuted)
+        established = list(dict.fromkeys(said for passage in shown for said in passage.established))
+        prompt = answer.render(question, [passage.text for passage in shown], refuted, established)
         asked = Question("react", answer.INSTRUCTIONS, prompt, answer.Answer, _rests_on(shown))
         (said,) = self._asker.ask([asked])
         if said is None or not said.is_found:
@@ -321,6 +322,8 @@ class ChatEngine:
         before = len(self._asker.failures)
         try:
             said = self._asker.ask(questions)
+        except ModelRefused:
+            raise  # no matter of these pictures
         except EngineError as error:
             return [error] * len(pictures)
         failed = iter(self._asker.failures[before:])
@@ -332,16 +335,16 @@ class ChatEngine:
 
     def _capacity(self, role: Role, instructions: str) -> int:
         """Tokens of a window that are left for what is judged."""
-        row = self._asker.models.roles[role].row
-        return max(1, int(row.window * self._asker.settings.window_ratio) - estimate_tokens(instructions))
+        return max(1, self._room(role) - estimate_tokens(instructions))
 
     def _room(self, role: Role) -> int:
         """Tokens of raw text in one window: as much as the stage puts into one chunk."""
-        return max(1, int(self._asker.models.roles[role].row.window * self._asker.settings.window_ratio))
+        return self._asker.models.roles[role].row.text_tokens(self._asker.settings.window_ratio)
 
     def _left(self, role: Role, *shown: str) -> int:
-        """Tokens of a window that are left beside what is shown."""
-        return self._asker.models.roles[role].row.window - sum(map(estimate_tokens, shown))
+        """Tokens of a window that are left beside the answer and what is shown."""
+        row = self._asker.models.roles[role].row
+        return row.window - row.output - sum(map(estimate_tokens, shown))
 
     def _cut(self, texts: Sequence[str], windows: Sequence[Sequence[int]], task: str) -> list[list[Span]]:
         """The paragraphs of each text; short ones are put together where their numbers would not fit the window."""
@@ -373,7 +376,7 @@ class ChatEngine:
         return pair_windows(pairings, lambda memory: fields_tokens(_fields(memory)), capacity)
 
 
-def _names_all(field: str, count: int, number: str = "id", content: str = "summary") -> Callable[[object], None]:
+def names_all(field: str, count: int, number: str = "id", content: str = "summary") -> Callable[[object], None]:
     """A check that an answer has an item that says something for each of so many, by their numbers."""
 
     def check(said: object) -> None:

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from agentic_memory_bank.engines.base import Span
+from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.tools.text import sentences, tokenize
 
 LIKENESS: Final = 0.6
@@ -16,11 +17,13 @@ _GAP = re.compile(r"[\W_]+")
 
 
 def locate(words: str, text: str) -> Span | None:
-    """Where words stand in a text: exactly, but for spaces, case and punctuation, or as the sentence most like them."""
-    wanted = words.strip().strip("\"'“”‘’「」…").strip()
-    if not wanted:
-        return None
-    return _exactly(wanted, text) or _loosely(wanted, text) or _most_alike(wanted, text)
+    """Where words stand in a text: exactly, but for spaces, case and punctuation, or as the sentence most like them.
+
+    A model may copy what it was shown, with what the fence had escaped.
+    """
+    ways = [said.strip().strip("\"'“”‘’「」…").strip() for said in dict.fromkeys((words, unescape(words)))]
+    looks = (look(wanted, text) for look in (_exactly, _loosely, _most_alike) for wanted in ways if wanted)
+    return next((span for span in looks if span), None)
 
 
 def _exactly(wanted: str, text: str) -> Span | None:

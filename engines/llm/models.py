@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from agentic_memory_bank.engines.providers import chat_model, provider_of
 from agentic_memory_bank.state.errors import SettingsError
-from agentic_memory_bank.state.model_table import ROLES, Role, RoleSettings
+from agentic_memory_bank.state.model_table import BANK_ROLES, ROLES, Role, RoleSettings
 from agentic_memory_bank.state.settings import Settings
 
 if TYPE_CHECKING:
@@ -118,15 +118,15 @@ class ChatModels:
     roles: Mapping[Role, RoleModel] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, settings: Settings, given: GivenModels | None = None) -> Self:
-        """The models that were passed in code, and for the other roles those that the settings name.
+    def of(cls, settings: Settings, given: GivenModels | None = None, roles: Sequence[Role] = BANK_ROLES) -> Self:
+        """The models that were passed in code, and for the other ones of these roles those that the settings name.
 
         Raises:
             SettingsError: A name is not known, or its key is not set.
         """
         passed = _by_role(given)
         found: dict[Role, RoleModel] = {}
-        for role in ROLES:
+        for role in roles:
             row = settings.role(role)
             if role in passed:
                 found[role] = _passed(row, passed[role])
@@ -140,10 +140,10 @@ class ChatModels:
         return f"models {', '.join(dict.fromkeys(model.name for model in self.roles.values()))}"
 
 
-def names_of(settings: Settings, given: GivenModels | None) -> list[str]:
-    """The names of the models of all roles, each once."""
+def names_of(settings: Settings, given: GivenModels | None, roles: Sequence[Role] = BANK_ROLES) -> list[str]:
+    """The names of the models of these roles, each once."""
     passed = _by_role(given)
-    names = [_name_of(passed[role]) if role in passed else settings.role(role).model for role in ROLES]
+    names = [_name_of(passed[role]) if role in passed else settings.role(role).model for role in roles]
     return list(dict.fromkeys(name for name in names if name))
 
 

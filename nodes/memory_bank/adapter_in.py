@@ -6,10 +6,10 @@ from typing import Any
 from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.kit import Kit, timestamp
+from agentic_memory_bank.nodes.kit import Kit, checked_text, timestamp
 from agentic_memory_bank.nodes.memory_bank.views import digest
 from agentic_memory_bank.state import insight_doc, interaction_tree
-from agentic_memory_bank.state.errors import InputError, InputTooLarge, StorageError
+from agentic_memory_bank.state.errors import InputTooLarge, StorageError
 from agentic_memory_bank.state.interaction_tree import Entry
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Recalled, Waiting
 from agentic_memory_bank.state.settings import Settings
@@ -42,6 +42,8 @@ def _take_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit, now: 
     documents = checked_documents(state.get("documents"), settings)
     if kit.judges:
         kit.judges.check(settings)
+    if kit.research:
+        kit.research.check(settings)
     files = checked_attachments(state.get("attachments"), settings)
     entries = [_entry(position, document, now) for position, document in enumerate(documents)]
     archived = len(state.get("insight_doc", {}).get("archived", []))
@@ -74,6 +76,7 @@ def _take_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit, now: 
         "status": "running",
         "usage": {"calls": 0, "input_tokens": 0, "output_tokens": 0},
         "allowance": {},
+        "judge": kit.judges.models_of(settings) if kit.judges else "",
     }
 
 
@@ -102,9 +105,7 @@ def checked_question(question: object) -> str:
     Raises:
         InputError: It is empty or not text.
     """
-    if not isinstance(question, str) or not (cleaned := clean(question).strip()):
-        raise InputError("The question is empty. Hand over a non-empty string as `question`.")
-    return cleaned
+    return checked_text(question, "question")
 
 
 def checked_documents(documents: Sequence[Any] | None, settings: Settings) -> list[Document]:

@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from agentic_memory_bank.engines.base import Span, TopicSpans
 from agentic_memory_bank.nodes.kit import Kit
 from agentic_memory_bank.nodes.memory_bank import contract
-from agentic_memory_bank.state.interaction_tree import Anchor
+from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Topic
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.text import estimate_tokens, passages
@@ -21,7 +21,7 @@ def classify(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Me
     runtime.stream_writer({"stage": "classify", "chunks": len(chunks), "characters": sum(map(len, texts))})
     judged = contract.topics(kit.engine.classify(texts, state["insight_doc"]["goal"]), texts)
     found = [t for chunk, topics in zip(chunks, judged, strict=True) for t in claimed(chunk, topics)]
-    return {"topics": found, "incoming": []}
+    return {"topics": fitting(found, state["interaction_tree"], Settings.of(runtime)), "incoming": []}
 
 
 def incoming_chunks(state: MemoryBankState, settings: Settings) -> list[Anchor]:
@@ -29,7 +29,7 @@ def incoming_chunks(state: MemoryBankState, settings: Settings) -> list[Anchor]:
 
     Chunks of one entry follow each other without a gap (seed 002: window times ratio).
     """
-    limit = max(1, int(settings.classify_window * settings.window_ratio))
+    limit = settings.role("classify").text_tokens(settings.window_ratio)
     entries = state["interaction_tree"]["entries"]
     return [
         {"entry": entry_id, "start": start, "end": end}
@@ -75,6 +75,29 @@ def rest(chunk: Anchor, free: Sequence[Span]) -> list[Topic]:
     if not free:
         return []
     return [{"anchors": [_shift(chunk, span) for span in free], "context": "", "keywords": []}]
+
+
+def fitting(topics: Sequence[Topic], tree: InteractionTree, settings: Settings) -> list[Topic]:
+    """The topics, those cut that are too long to be summarised in one call; with equal windows none is."""
+    limit = settings.role("structure").text_tokens(settings.window_ratio)
+    if limit >= settings.role("classify").text_tokens(settings.window_ratio):
+        return list(topics)
+    return [part for topic in topics for part in _cut(topic, tree, limit)]
+
+
+def _cut(topic: Topic, tree: InteractionTree, limit: int) -> list[Topic]:
+    parts: list[Topic] = []
+    used = limit + 1
+    for anchor in topic["anchors"]:
+        text = text_of(tree, anchor)
+        for start, end in chunk_spans(text, limit):
+            tokens = estimate_tokens(text[start:end])
+            if used + tokens > limit:
+                parts.append({**topic, "anchors": []})
+                used = 0
+            parts[-1]["anchors"].append(_shift(anchor, (start, end)))
+            used += tokens
+    return parts
 
 
 def _take(span: Span, free: list[Span]) -> tuple[list[Span], list[Span]]:

@@ -11,14 +11,22 @@ from agentic_memory_bank.engines.base import Answer, Dispute, Evidence, Passage
 from agentic_memory_bank.nodes.executors import Report, report
 from agentic_memory_bank.nodes.kit import Assignment, Kit
 from agentic_memory_bank.nodes.memory_bank import contract
-from agentic_memory_bank.nodes.memory_bank.recognizing import recognized, with_attachments
+from agentic_memory_bank.nodes.memory_bank.citing import supporting
+from agentic_memory_bank.nodes.memory_bank.recognizing import recognized, to_recognize, with_attachments
 from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, refuted_anchors
 from agentic_memory_bank.prompts.enhanced import render
 from agentic_memory_bank.state.errors import ToolError
 from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.state.interaction_tree import Anchor, text_of
-from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Outcome, Result, Source
-from agentic_memory_bank.state.query_graph import Claim, Conflict
+from agentic_memory_bank.state.memory_bank import (
+    MemoryBankState,
+    MemoryBankUpdate,
+    Outcome,
+    Recalled,
+    Result,
+    Source,
+)
+from agentic_memory_bank.state.query_graph import Claim, Conflict, Contradiction
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.attachments import AttachmentStore, content
 from agentic_memory_bank.tools.deep_retrieval import deep_retrieval
@@ -40,11 +48,15 @@ def execute(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Mem
     runtime.stream_writer({"stage": "execute", "kind": task["kind"], "memories": len(state.get("recalled", []))})
     if task["kind"] == "recognize":
         return recognized(state, runtime, task, kit)
-    if task["kind"] == "cross_validate":
-        return {"result": _validated(state, runtime, task, kit)}
     if task["kind"] == "answer" and not (kit.executor or kit.is_outside):
         return {"result": _read(state, task, kit)}
-    return {"result": _carried_out(state, runtime, task, kit)}
+    do = _validated if task["kind"] == "cross_validate" else _carried_out
+    result = do(state, runtime, task, kit)
+    pictures = to_recognize(state, result, kit.files(state, runtime))
+    update: MemoryBankUpdate = {"result": result}
+    if pictures:
+        update["waiting"] = [*state.get("waiting", []), *pictures]
+    return update
 
 
 def _carried_out(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: Kit) -> Result:
@@ -54,7 +66,7 @@ def _carried_out(state: MemoryBankState, runtime: Runtime[Settings], task: Task,
         "status": "success",
         "learned": done["learned"],
         "answer": done["answer"],
-        "sources": [],
+        "sources": supporting(state, done["answer"], task, done["entries"]) if done["answer"] else [],
         "entries": done["entries"],
         "verdict": None,
     }
@@ -63,10 +75,10 @@ def _carried_out(state: MemoryBankState, runtime: Runtime[Settings], task: Task,
 def _report(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: Kit) -> Report:
     """What somebody did, with the files that tools brought in the store."""
     store, settings = kit.files(state, runtime), Settings.of(runtime)
-    return with_attachments(_done(state, task, kit, store, settings), store, settings.max_attachment_bytes)
+    return with_attachments(_done(state, runtime, task, kit, store), store, settings.max_attachment_bytes)
 
 
-def _done(state: MemoryBankState, task: Task, kit: Kit, store: AttachmentStore, settings: Settings) -> Report:
+def _done(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: Kit, store: AttachmentStore) -> Report:
     """What the executor or the agent did, or, of one outside, what the run is resumed with.
 
     Raises:
@@ -80,8 +92,9 @@ def _done(state: MemoryBankState, task: Task, kit: Kit, store: AttachmentStore, 
     if kit.executor:
         said = kit.executor(Assignment(task, state["insight_doc"]["goal"], prompt, tools))
     elif kit.agent:
-        web, missing = web_tools(settings)
-        said = kit.agent.run(task["id"], prompt, (*tools, *kit.tools, *web), [tool.instruction for tool in missing])
+        web, missing = web_tools(Settings.of(runtime))
+        own = (*tools, *kit.researching(state, runtime, refuted_anchors(state)))
+        said = kit.agent.run(task["id"], prompt, (*own, *kit.tools, *web), [tool.instruction for tool in missing])
     else:
         raise ToolError(f"There is no executor for a step of kind '{task['kind']}'. Pass one with `execute=`.")
     return report(said, prompt, task["kind"])
@@ -101,10 +114,17 @@ def _outside(task: Task, prompt: str) -> Report:
 def _read(state: MemoryBankState, task: Task, kit: Kit) -> Result:
     """Answer from the recalled raw text, with quotes; what a validation refuted is not quoted."""
     tree, wrong = state["interaction_tree"], refuted_anchors(state)
-    shown = [(item, anchor) for item in state.get("recalled", []) for anchor in item["passages"]]
+    recalled = [(item, anchor) for item in state.get("recalled", []) for anchor in item["passages"]]
+    settled = _settled(state, [anchor for _, anchor in recalled])
+    shown = [*recalled, *_evidence_of(settled, recalled)]
     shown = [(item, anchor) for item, anchor in shown if text_of(tree, anchor).strip()]  # the rest was forgotten
     passages = [
-        Passage(text_of(tree, anchor), item["score"], tuple(s for w in wrong if (s := _inside(anchor, w))))
+        Passage(
+            text_of(tree, anchor),
+            item["score"],
+            tuple(s for w in wrong if (s := _inside(anchor, w))),
+            tuple(c.get("statement", "") for c in settled if _is_claimed_in(c, [anchor])),
+        )
         for item, anchor in shown
     ]
     said = Answer("", (), "")
@@ -116,7 +136,7 @@ def _read(state: MemoryBankState, task: Task, kit: Kit) -> Result:
         item, anchor = shown[quote.passage]
         start = anchor["start"] + quote.span[0]
         place: Anchor = {**anchor, "start": start, "end": start + quote.span[1] - quote.span[0]}
-        sources.append(citation(state, place, item["node"]))
+        sources.append(citation(state, place, item["node"] or None))
     for claim in _other_side(state, sources):
         sources.append(citation(state, claim["anchor"], claim["node"]))
         answer += f"\n{claim['quote']}"
@@ -129,6 +149,32 @@ def _read(state: MemoryBankState, task: Task, kit: Kit) -> Result:
         "entries": [],
         "verdict": None,
     }
+
+
+def _settled(state: MemoryBankState, shown: Sequence[Anchor]) -> list[Contradiction]:
+    """The contradictions on what is shown of which a validation found what is true, instead or on a condition."""
+    return [
+        contradiction
+        for conflict in state.get("query_graph", {}).get("conflicts", {}).values()
+        for contradiction in conflict["contradictions"]
+        if contradiction.get("statement") and _is_claimed_in(contradiction, shown)
+    ]
+
+
+def _is_claimed_in(contradiction: Contradiction, anchors: Sequence[Anchor]) -> bool:
+    return any(_inside(anchor, claim["anchor"]) for anchor in anchors for claim in contradiction["claims"])
+
+
+def _evidence_of(
+    settled: Sequence[Contradiction], recalled: Sequence[tuple[Recalled, Anchor]]
+) -> list[tuple[Recalled, Anchor]]:
+    """The raw text that says so, where it is not shown already: an answer may have to rest on it."""
+    anchors = [anchor for contradiction in settled for anchor in contradiction.get("evidence", [])]
+    found: list[tuple[Recalled, Anchor]] = []
+    for anchor in anchors:
+        if not any(_inside(shown, anchor) for _, shown in (*recalled, *found)):
+            found.append(({"node": "", "score": 0.0, "hit": False, "passages": [anchor]}, anchor))
+    return found
 
 
 def _other_side(state: MemoryBankState, sources: list[Source]) -> list[Claim]:

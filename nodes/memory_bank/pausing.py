@@ -7,7 +7,7 @@ from langgraph.config import get_config
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from agentic_memory_bank.state.errors import BudgetReachedError, InputError
+from agentic_memory_bank.state.errors import BudgetReachedError, EngineMismatchError, InputError, ModelRefused
 from agentic_memory_bank.state.memory_bank import Allowance
 from agentic_memory_bank.state.settings import Settings
 
@@ -24,16 +24,25 @@ _CHECKPOINTER = "__pregel_checkpointer"
 class Pause(TypedDict):
     """Why the run waits: resume it with a `Decision`."""
 
-    reason: Literal["stall", "steps", "calls", "tokens", "money", "seconds"]
+    reason: Literal["stall", "steps", "calls", "tokens", "money", "seconds", "refused", "engine"]
     message: str
     limit: NotRequired[float]
     """The budget that is used up."""
     decisions: NotRequired[list[str]]
 
 
+Halt = BudgetReachedError | ModelRefused | EngineMismatchError
+"""What a person has to decide or to mend before the stage can go on."""
+
+
+def is_saved() -> bool:
+    """Whether somebody can come back to this run."""
+    return get_config()["configurable"].get(_CHECKPOINTER) is not None
+
+
 def pause(why: Pause) -> Decision:
     """Ask whoever drives the run, again if what it is resumed with is no decision; where nothing is saved, stop."""
-    if get_config()["configurable"].get(_CHECKPOINTER) is None:
+    if not is_saved():
         return "stop"
     objection = ""
     while True:
@@ -60,19 +69,26 @@ def checked_decision(given: Any) -> Decision:
     )
 
 
-def decided(reached: BudgetReachedError, allowance: Allowance, settings: Settings) -> Allowance:
-    """Pause at a budget, and return what is allowed from now on."""
-    decision = pause({"reason": reached.resource, "message": str(reached), "limit": reached.limit})  # type: ignore[typeddict-item]
+def decided(halt: Halt, allowance: Allowance, settings: Settings) -> Allowance:
+    """Pause, and return what is allowed from now on. What had to be mended is simply tried again."""
+    decision = pause(_why(halt))
     if decision in ("finish", "stop"):
         return {**allowance, "ending": "finish" if decision == "finish" else "stop"}
     extra = dict(allowance.get("extra", {}))
     if isinstance(decision, dict):
         for name, total in decision.items():
             extra[name.removeprefix("budget_")] = total - (getattr(settings, name) or 0.0)
-    elif reached.resource != "seconds":  # time counts anew from here
-        extra[reached.resource] = extra.get(reached.resource, 0.0) + reached.spent - reached.limit
-        extra[reached.resource] += getattr(settings, f"budget_{reached.resource}")
+    elif isinstance(halt, BudgetReachedError) and halt.resource != "seconds":  # time counts anew from here
+        extra[halt.resource] = extra.get(halt.resource, 0.0) + halt.spent - halt.limit
+        extra[halt.resource] += getattr(settings, f"budget_{halt.resource}")
     return {**allowance, "extra": extra}
+
+
+def _why(halt: Halt) -> Pause:
+    if isinstance(halt, BudgetReachedError):
+        return {"reason": halt.resource, "message": str(halt), "limit": halt.limit}  # type: ignore[typeddict-item]
+    advice = "Mend it and go on: what was answered is kept. Or finish without a model, or stop."
+    return {"reason": "refused" if isinstance(halt, ModelRefused) else "engine", "message": f"{halt} {advice}"}
 
 
 def _is_budget(name: object, value: object) -> bool:

@@ -157,7 +157,7 @@ def _fingerprint(state: MemoryBankState, task: Task | None) -> str:
     entries = state.get("interaction_tree", {}).get("entries", {}).values()
     conflicts = state.get("query_graph", {}).get("conflicts", {}).values()
     known = len({entry["text"] for entry in entries}), sum(c["status"] != "open" for c in conflicts)
-    return digest(task["kind"], task["description"], *known)[:16]
+    return digest(task["kind"], task["description"], *task["attachments"], *known)[:16]
 
 
 def _pause(state: MemoryBankState, *, stalled: bool) -> Pause | None:

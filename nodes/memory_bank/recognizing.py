@@ -12,9 +12,10 @@ from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.prompts.recognize import UNTOLD
 from agentic_memory_bank.state.errors import EngineError, LoadError, MemoryBankError, StorageError
 from agentic_memory_bank.state.insight_doc import Task
-from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Waiting
+from agentic_memory_bank.state.interaction_tree import Attachment
+from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Result, Waiting
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.attachments import AttachmentStore, attachment_of, files_in
+from agentic_memory_bank.tools.attachments import AttachmentStore, attachment_of, files_in, picture_type
 
 
 class _Told(NamedTuple):
@@ -25,12 +26,13 @@ class _Told(NamedTuple):
 def recognized(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: Kit) -> MemoryBankUpdate:
     """Turn what waits into raw text, one entry for each attachment; what was recognised is kept.
 
-    One that cannot be read fails the step and leaves no entry; the others are remembered all the same.
+    One that cannot be read fails the step and leaves no entry; the others are remembered all the same. Where no model
+    sees, an entry says so, unless there is one already through which the picture is reached.
 
     Raises:
         StorageError: What was recognised cannot be kept.
     """
-    store = kit.files(state, runtime)
+    store, named = kit.files(state, runtime), _named(state)
     items = [item for item in state.get("waiting", []) if item["id"] in task["attachments"]]
     entries: list[dict[str, Any]] = []
     notes: list[str] = []
@@ -41,7 +43,8 @@ def recognized(state: MemoryBankState, runtime: Runtime[Settings], task: Task, k
             is_whole = False
             continue
         store.keep(item["sha256"])
-        entries.append(_entry(item, said))
+        if said.is_recognized or item["sha256"] not in named:
+            entries.append(_entry(item, said))
         if not said.is_recognized:
             notes.append(f"{item['name']} is kept, and was not recognised for want of a model that sees.")
     read = [str(entry["source"]) for entry in entries if entry["metadata"]["recognized"]]
@@ -81,6 +84,38 @@ def with_attachments(done: Report, store: AttachmentStore, most: int) -> Report:
         rest = {key: value for key, value in entry.items() if key != "brought"}
         entries.append({**rest, "attachments": [file.attachment() for file in files]} if files else rest)
     return {**done, "entries": entries}
+
+
+def to_recognize(state: MemoryBankState, result: Result, store: AttachmentStore) -> list[Waiting]:
+    """The pictures that tools brought in a step and that are to be recognised, each content once in a thread.
+
+    One that an entry names has had its turn, whatever came of it: it is not planned for ever, however often a tool
+    returns it.
+
+    Raises:
+        StorageError: A picture cannot be read.
+    """
+    known = _named(state) | {item["sha256"] for item in state.get("waiting", [])}
+    found = [attachment for entry in result["entries"] for attachment in entry.get("attachments", [])]
+    news = {a["path"]: a for a in found if a["kind"] == "image" and a["path"] not in known}
+    return [_waiting(attachment, store) for attachment in news.values()]
+
+
+def _named(state: MemoryBankState) -> set[str]:
+    """The sha256 of each file that an entry names."""
+    entries = state.get("interaction_tree", {}).get("entries", {}).values()
+    return {attachment["path"] for entry in entries for attachment in entry["attachments"]}
+
+
+def _waiting(attachment: Attachment, store: AttachmentStore) -> Waiting:
+    sha256 = attachment["path"]
+    return {
+        "id": attachment["id"],
+        "name": attachment["name"],
+        "kind": attachment["kind"],
+        "type": picture_type(store.read(sha256)) or "",
+        "sha256": sha256,
+    }
 
 
 def _said(items: Sequence[Waiting], store: AttachmentStore, engine: Engine) -> list[_Told | MemoryBankError]:

@@ -3,7 +3,7 @@
 import logging
 from typing import Literal
 
-from agentic_memory_bank.nodes.memory_bank.classify import incoming_chunks, rest
+from agentic_memory_bank.nodes.memory_bank.classify import fitting, incoming_chunks, rest
 from agentic_memory_bank.nodes.memory_bank.structure import as_memories, beginning, topic_texts
 from agentic_memory_bank.state import errors, query_graph
 from agentic_memory_bank.state.errors import EngineError, MemoryBankError
@@ -41,7 +41,7 @@ def unclassified(state: MemoryBankState, settings: Settings) -> MemoryBankUpdate
     """The raw text stays, in rest topics."""
     chunks = incoming_chunks(state, settings)
     found = [topic for chunk in chunks for topic in rest(chunk, [(0, chunk["end"] - chunk["start"])])]
-    return {"topics": found, "incoming": []}
+    return {"topics": fitting(found, state["interaction_tree"], settings), "incoming": []}
 
 
 def unstructured(state: MemoryBankState) -> MemoryBankUpdate:

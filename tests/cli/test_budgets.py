@@ -147,7 +147,7 @@ def test_a_person_lets_a_run_that_stands_still_go_on_or_ends_it(
 
     result = memory_bank("ask", "Why?", "-c", document, "--thread", "t", stdin=b"raise\ncontinue\nstop\n")
 
-    assert "Answer with continue, stop, later" in result.output
+    assert "Answer with continue, finish, stop, later" in result.output
     assert result.output.count("nothing new was learned") == 2
     assert result.exit_code == 4
 

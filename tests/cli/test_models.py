@@ -22,6 +22,9 @@ def run_of(memory_bank: Command) -> dict[str, Any]:
     return run
 
 
+BUSY = http_error(503, headers={"retry-after": "0"})
+
+
 def planless(fault: Fault) -> Any:
     """A model that cannot plan."""
     return failing(ScriptedJudge(), fault, on=lambda request: ScriptedJudge.kind_of(request) == "plan")
@@ -104,7 +107,7 @@ def test_a_budget_pauses_the_run_and_a_larger_one_ends_it(memory_bank: Command, 
 def test_what_a_pause_and_a_failure_leave_to_do_is_told_to_machines(
     memory_bank: Command, document: Path, serve: Serve
 ) -> None:
-    serve(planless(http_error(401)))
+    serve(planless(BUSY))
 
     paused = json.loads(memory_bank(*ASK, document, "--json", "--budget", "calls=2").stdout)
     failed = json.loads(memory_bank("resume", "--json").stdout)
@@ -159,23 +162,20 @@ def test_a_run_is_finished_without_a_model_when_that_is_decided(
     assert server.count == 2
 
 
-def test_a_run_that_could_not_plan_says_why_and_goes_on_when_that_is_mended(
+def test_a_run_that_was_refused_says_why_and_waits_until_that_is_mended(
     memory_bank: Command, document: Path, serve: Serve
 ) -> None:
     serve(planless(http_error(401, "sk-canary is no key")))
 
-    failed = memory_bank(*ASK[:-3], "--keep", "-c", document)
+    paused = memory_bank(*ASK[:-3], "--keep", "-c", document)
 
-    assert failed.exit_code == 1, failed.output
+    assert paused.exit_code == 4, paused.output
     [thread] = [run_of(memory_bank)["thread"]]
-    said = "The next step could not be planned: local:test (plan) did not answer: status 401."
-    assert f"{said} Check the key in MEMORY_BANK_LOCAL_API_KEY." in failed.stdout
-    assert (
-        f"The run failed. What it has done is kept: mend what is named above, then go on with `memory-bank resume "
-        f"{thread}`." in failed.stdout
-    )
-    assert "canary" not in failed.output
-    assert memory_bank("runs").stdout.splitlines()[1].split()[:2] == [thread, "failed"]
+    said = "The run waits. local:test (plan) did not answer: status 401. Check the key in MEMORY_BANK_LOCAL_API_KEY."
+    assert said in paused.stdout
+    assert f"Go on with `memory-bank resume {thread}`, finish without a model with" in paused.stdout
+    assert "canary" not in paused.output
+    assert memory_bank("runs").stdout.splitlines()[1].split()[:2] == [thread, "paused"]
 
     server = serve()
     resumed = memory_bank("resume")
@@ -186,11 +186,26 @@ def test_a_run_that_could_not_plan_says_why_and_goes_on_when_that_is_mended(
     assert server.count == 2  # to plan and to answer: nothing is asked again
 
 
+def test_a_run_that_was_refused_is_finished_without_the_model_when_that_is_decided(
+    memory_bank: Command, document: Path, serve: Serve
+) -> None:
+    server = serve(planless(http_error(401)))
+    memory_bank(*ASK, document)
+    asked = server.count
+
+    finished = memory_bank("resume", "--decision", "finish")
+
+    assert finished.exit_code == 0, finished.output
+    assert "“The chip has 433 qubits.”" in finished.stdout
+    assert "No model was asked any more: local:test (plan) did not answer: status 401." in finished.stdout
+    assert server.count == asked
+
+
 @pytest.mark.parametrize(("decision", "code", "status"), [("finish", 0, "completed"), ("stop", 4, "stopped")])
 def test_a_run_that_could_not_plan_ends_without_a_model_when_that_is_decided(
     memory_bank: Command, document: Path, serve: Serve, decision: str, code: int, status: str
 ) -> None:
-    server = serve(planless(http_error(401)))
+    server = serve(planless(BUSY))
     memory_bank(*ASK, document)
     asked = server.count
 
@@ -237,7 +252,7 @@ def test_a_run_whose_key_is_gone_is_not_resumed_without_its_model(
 def test_without_its_key_a_run_that_failed_can_be_finished(
     memory_bank: Command, document: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = serve(planless(http_error(401)))
+    server = serve(planless(BUSY))
     monkeypatch.setenv("DEEPSEEK_BASE_URL", server.url)
     monkeypatch.setenv("DEEPSEEK_API_KEY", "sk-canary")
     memory_bank("ask", "How many qubits?", "--model", "deepseek:test", "-t", "t", "-c", document)

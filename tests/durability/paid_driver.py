@@ -45,8 +45,8 @@ DOCUMENTS = [
 SETTINGS = {
     "model": "local:test",
     "gate_english": -1,
-    "classify_window": 200,
-    "structure_window": 200,
+    "classify_window": 240,
+    "structure_window": 240,
     "max_concurrency": 4,
 }
 OPTIONS: dict[str, Any] = {

@@ -22,7 +22,7 @@ DOCUMENTS = [
     f"The {name} of Aldport was opened in {1900 + i}. " + "It is much loved. " * 25 for i, name in enumerate(SUBJECTS)
 ]
 QUESTION = "When was the bridge of Aldport opened?"
-WINDOWS = {"classify_window": 200, "structure_window": 200}
+WINDOWS = {"classify_window": 240, "structure_window": 240}
 """One document a call, so that a stage makes many."""
 PRICES = {"local:test": [1_000.0, 2_000.0]}
 CONFIG: Any = {"configurable": {"thread_id": "t"}}

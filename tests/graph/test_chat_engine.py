@@ -8,6 +8,7 @@ from langgraph.types import Command
 
 from agentic_memory_bank.engines.llm.locating import closest, locate
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
+from agentic_memory_bank.prompts.fence import escape
 from agentic_memory_bank.testing import TickingClock
 from agentic_memory_bank.tools.embeddings import HashEmbeddings
 
@@ -36,6 +37,11 @@ def found(relation: str, new_claim: str = "", other_claim: str = "") -> Any:
 def test_a_quote_whose_figure_stands_nowhere_is_no_quote() -> None:
     assert locate("The tower is 999 m tall.", "The tower is 324 m tall.") is None
     assert locate("The tower is just 324 m tall.", "The tower is 324 m tall.") == (0, 24)
+
+
+@pytest.mark.parametrize("text", ["if a < b & c > d: stop", "\uff1cb\uff1e is bold", "Keep &lt; as it is."])
+def test_a_quote_is_found_whether_or_not_it_is_written_as_it_was_shown(text: str) -> None:
+    assert locate(text, f"Note: {text} Yes.") == locate(escape(text), f"Note: {text} Yes.") == (6, 6 + len(text))
 
 
 def test_the_sentence_closest_to_some_words_is_one_of_the_text() -> None:
@@ -133,3 +139,39 @@ def test_two_runs_of_the_same_input_without_a_thread_count_apart(model: Any) -> 
 
     assert first["usage"]["calls"] == second["usage"]["calls"] == 4
     assert {row["model"] for row in second["usage"]["roles"].values()} == {"local:other"}
+
+
+def validated(outcome: str, statement: str, evidence: list[int]) -> Any:
+    one = {"dispute": 1, "outcome": outcome, "claim": 0, "statement": statement, "explanation": "Looked into."}
+    return lambda prompt: {"verdicts": [{**one, "evidence": evidence}]}
+
+
+@pytest.mark.parametrize("outcome", ["integrate", "neither"])
+def test_what_a_validation_found_true_is_told_to_whoever_answers(model: Any, outcome: str) -> None:
+    prompts: list[str] = []
+    statement = "The Vega tower is 324 m tall without its <antenna> and 330 m with it."
+
+    def answer(prompt: str) -> dict[str, Any]:
+        prompts.append(prompt)
+        return {"is_found": False, "answer": "", "quotes": []}
+
+    claims = ("The Vega tower is 324 m tall.", "The Vega tower is 330 m tall.")
+    model.plays(
+        find_conflicts=found("conflict", *claims), validate=validated(outcome, statement, [1, 2]), answer=answer
+    )
+
+    ask(bank(), *LONG)
+
+    (prompt,) = prompts
+    assert prompt.count("<established>") == 1
+    assert "324 m tall without its &lt;antenna&gt; and 330 m with it." in prompt
+    assert prompt.count("<refuted>") == (2 if outcome == "neither" else 0)
+
+
+def test_an_answer_without_a_validation_is_told_of_none(model: Any) -> None:
+    prompts: list[str] = []
+    model.plays(answer=lambda prompt: prompts.append(prompt) or {"is_found": False, "answer": "", "quotes": []})
+
+    ask(bank(), LONG[0])
+
+    assert "<established>" not in prompts[0]

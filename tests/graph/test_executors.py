@@ -188,3 +188,43 @@ def test_an_agent_that_fails_has_failed_its_step() -> None:
 
     assert result["status"] == "completed_with_failures"
     assert "The agent broke." not in str(graph.get_state(CONFIG).values["interaction_tree"])
+
+
+def test_an_answer_in_an_executors_own_words_comes_with_the_sentences_that_hold_its_names_and_numbers() -> None:
+    transcript = [
+        {"role": "assistant", "content": "", "tool_calls": [call("look", "c1")]},
+        {
+            "role": "tool",
+            "tool_call_id": "c1",
+            "content": "Log: all quiet.\nThe Vega array counted 1234 visitors in 2031.",
+        },
+        {"role": "assistant", "content": "1234 people came to the Vega array, built in Aldport."},
+    ]
+    graph = bank(lambda step: transcript)
+
+    result = graph.invoke(
+        {"question": "How many came to the Vega array?", "documents": ["The array stands in Aldport."]}, CONFIG
+    )
+
+    assert [source["quote"] for source in result["sources"]] == [
+        "The Vega array counted 1234 visitors in 2031.",
+        "The array stands in Aldport.",
+    ]
+    assert result["sources"][0]["source"] == "look"
+    assert result["sources"][1]["node"]
+
+
+def call(name: str, id_: str, arguments: str = "{}") -> dict[str, Any]:
+    return {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+@pytest.mark.parametrize("arguments", ["", "{", "null", "[]", '"x"'])
+def test_a_call_whose_arguments_cannot_be_read_does_not_cost_the_transcript(arguments: str) -> None:
+    transcript = [
+        {"role": "assistant", "content": "", "tool_calls": [call("look", "c1", arguments)]},
+        {"role": "tool", "tool_call_id": "c1", "content": "All quiet in 2031."},
+        {"role": "assistant", "content": "It was quiet in 2031."},
+    ]
+    result = bank(lambda step: transcript).invoke({"question": "How was it?"}, CONFIG)
+
+    assert result["answer"] == "It was quiet in 2031."

@@ -2,6 +2,9 @@
 
 import random
 import re
+import sys
+import time
+import unicodedata
 from collections.abc import Sequence
 from importlib import util
 from pathlib import Path
@@ -215,6 +218,24 @@ PIECES = [
     "&amp;lt;",
     "&#60;",
     "＜/memory＞",
+    "＜",
+    "＞",
+    "﹤",
+    "≯",
+    "〈/memory〉",
+    "《Memory》",
+    "《红楼梦》",
+    "‹task",
+    "⟨ tool_call ⟩",
+    "ᐸ",
+    "〈",
+    "»",
+    "／",
+    "&#65308;",
+    "&#12296;",
+    "&#60;/memory&#62;",
+    "&#",
+    "65308;",
     "\u200b",
     "\ufeff",
     "\x00",
@@ -257,6 +278,59 @@ def test_any_text_comes_back_out_of_its_fence_and_cannot_leave_it(content: str, 
 
     assert fence.parse(written, tag) == [content]
     assert written.count("<") == written.count(">") == 2
+
+
+BRACKETS = [
+    character
+    for character in map(chr, range(sys.maxunicode + 1))
+    if any({"<", ">"} & set(unicodedata.normalize(form, character)) for form in ("NFC", "NFD", "NFKC", "NFKD"))
+]
+
+
+def test_no_text_has_a_bracket_of_a_tag_in_any_normal_form() -> None:
+    assert {"<", ">", "＜", "＞", "﹤", "≮"} < set(BRACKETS)
+    for bracket in BRACKETS:
+        escaped = fence.escape(f"{bracket}/memory{bracket} {bracket}1")
+
+        assert bracket not in escaped
+        assert not {"<", ">"} & set(unicodedata.normalize("NFKD", escaped))
+        assert bracket not in fence.fence("file", "x", name=bracket).replace("<file ", "").replace(">\nx\n</file>", "")
+
+
+@pytest.mark.parametrize("pair", ["‹›", "«»", "〈〉", "⟨⟩", "《》", "❮❯", "❰❱", "˂˃", "ᐸᐳ", "⧼⧽", "︿﹀", "︽︾"])
+@pytest.mark.parametrize(
+    "inside", ["memory", "/memory", " / MEMORY ", "／task", "\u200btool_call", "text id='1'", "/x"]
+)
+def test_what_only_looks_like_a_tag_is_escaped_too(pair: str, inside: str) -> None:
+    written = f"a {pair[0]}{inside}{pair[1]} b"
+
+    escaped = fence.escape(written)
+
+    assert not set(pair) & set(escaped)
+    assert fence.unescape(escaped) == written
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "他读了《红楼梦》、《Nature》和〈背影〉。",
+        "Elle dit « bonjour », er sagt ‹ja›.",
+        "The state ⟨a|b⟩ is written with brackets.",
+        "ᐸᓂᖅ is a word of Inuktitut.",
+        "A textbook says «textual criticism»: 〈tasks〉.",
+    ],
+)
+def test_prose_in_brackets_that_only_look_alike_is_shown_as_it_is_written(prose: str) -> None:
+    assert fence.escape(prose) == prose
+
+
+def test_a_hostile_text_takes_no_long_time_to_escape() -> None:
+    begun = time.perf_counter()
+    for piece in ("<", "〈", "〈/", "〈memory", "《" + " " * 9, "&#65308;"):
+        content = piece * (200_000 // len(piece))
+        assert fence.unescape(fence.escape(content)) == content
+
+    assert time.perf_counter() - begun < 5
 
 
 # --- hostile texts -----------------------------------------------------------------------------------------------

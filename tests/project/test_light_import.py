@@ -22,7 +22,21 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["memory_bank", "build_memory_bank", "run", "arun", "resume", "clear", "Settings", "Engine"]
+    "name",
+    [
+        "memory_bank",
+        "build_memory_bank",
+        "memorizer",
+        "build_memorizer",
+        "researcher",
+        "build_researcher",
+        "run",
+        "arun",
+        "resume",
+        "clear",
+        "Settings",
+        "Engine",
+    ],
 )
 def test_no_public_name_loads_a_model_or_an_index(name: str) -> None:
     assert loaded_by(f"from agentic_memory_bank import {name}").isdisjoint(HEAVIEST)

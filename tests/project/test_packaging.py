@@ -88,8 +88,12 @@ def test_every_pin_is_one_exact_version_without_a_build_tag() -> None:
 def test_no_stage_is_left_out_of_the_contract_of_independence() -> None:
     contracts = PROJECT["tool"]["importlinter"]["contracts"]
     independent = next(contract for contract in contracts if contract["type"] == "independence")["modules"]
-    helpers = {"__init__", "views", "contract", "setbacks", "judged", "pausing", "recognizing"}
+    helpers = {"__init__", "views", "contract", "setbacks", "judged", "pausing", "recognizing", "citing"}
 
-    stages = {module.stem for module in (ROOT / "nodes" / "memory_bank").glob("*.py")} - helpers
+    stages = {
+        f"agentic_memory_bank.nodes.{module.parent.name}.{module.stem}"
+        for module in (ROOT / "nodes").glob("*/*.py")
+        if module.stem not in helpers
+    }
 
-    assert {name.rpartition(".")[2] for name in independent} == stages
+    assert set(independent) == stages

@@ -12,9 +12,13 @@ PUBLIC = {
     "MemoryBankMiddleware",
     "Settings",
     "arun",
+    "build_memorizer",
     "build_memory_bank",
+    "build_researcher",
     "clear",
+    "memorizer",
     "memory_bank",
+    "researcher",
     "resume",
     "run",
 }

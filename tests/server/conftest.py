@@ -34,7 +34,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("server")
     config = json.loads((ROOT / "langgraph.json").read_text())
     config["dependencies"] = [str(ROOT)]
-    config["graphs"]["memory_bank"]["path"] = str(ROOT / config["graphs"]["memory_bank"]["path"])
+    for graph in config["graphs"].values():
+        graph["path"] = str(ROOT / graph["path"])
     config["graphs"]["slow"] = {"path": f"{SLOW}:graph"}
     (folder / "langgraph.json").write_text(json.dumps(config))
     port = _free_port()

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
 from agentic_memory_bank.runs.export import memory_digest
@@ -132,10 +133,20 @@ class Model:
         self.script = script
         self.server.reset()
         self._threads += 1
+        self._settings = settings(**values)
+        return self._end({"question": QUESTION, "documents": list(documents)})
+
+    def go_on(self, decision: str, script: Script = judge) -> Ended:
+        """Resume the run that waits; only what is asked from here on is counted."""
+        self.script = script
+        self.server.reset()
+        return self._end(Command(resume=decision))
+
+    def _end(self, given: Any) -> Ended:
         config: Any = {"configurable": {"thread_id": str(self._threads)}}
-        given: Any = {"question": QUESTION, "documents": list(documents)}
-        output = self._bank.invoke(given, config, context=settings(**values))  # type: ignore[arg-type]
-        return Ended(output, self._bank.get_state(config).values, self.server.chats)
+        output = self._bank.invoke(given, config, context=self._settings)  # type: ignore[arg-type]
+        state = self._bank.get_state(config).values if self._bank.checkpointer else {}
+        return Ended(output, state, self.server.chats)
 
 
 @contextmanager

@@ -209,7 +209,7 @@ def assert_it_was_survived(ended: Any, kinds: Sequence[str], case: Case, caplog:
     assert CANARY not in ended.text
     assert CANARY not in caplog.text
     assert "__interrupt__" not in ended.output
-    most = 1 if case.is_final or case.is_harmless else 2
+    most = 1 if case.is_harmless else 2
     on_the_way = sum(r.rung == "json_schema" for r in ended.asked) if case.rung == "function_calling" else 0
     assert on_the_way <= 1, "a refused form is asked for once"
     for kind in scenario.KINDS:
@@ -241,19 +241,53 @@ def test_a_fault_on_the_first_call_of_each_judgement_leaves_the_memory_as_withou
     assert ended.digest == sound
 
 
-@pytest.mark.parametrize("kinds", TOGETHER, ids=",".join)
+@pytest.mark.parametrize("kind", scenario.KINDS)
 @pytest.mark.parametrize("name", [name for name in CASES if CASES[name].is_final])
-def test_what_has_to_be_mended_first_is_asked_once_and_named(
-    model: Any, name: str, kinds: Sequence[str], caplog: pytest.LogCaptureFixture
+def test_what_has_to_be_mended_first_is_asked_once_and_named_and_the_run_waits_for_it(
+    model: Any, sound: str, name: str, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ended = asked(model, kinds, CASES[name], every=False)
+    waiting = asked(model, [kind], CASES[name], every=True)
 
-    assert_it_was_survived(ended, kinds, CASES[name], caplog)
-    assert_they_failed(ended, kinds, CASES[name])
+    (pause,) = (interrupt.value for interrupt in waiting.output["__interrupt__"])
+    assert pause["reason"] == "refused"
+    assert CASES[name].names in pause["message"]
+    assert waiting.kinds[kind] == max(waiting.requests(kind).values()) == 1
+
+    ended = model.go_on("continue")
+
+    assert (ended.output["status"], ended.output["degraded"], ended.digest) == ("completed", [], sound)
+    assert all(count == 1 for other in scenario.KINDS for count in ended.requests(other).values()), "asked again"
+    assert CANARY not in waiting.text + ended.text + caplog.text
+
+
+@pytest.mark.parametrize("kind", scenario.KINDS)
+def test_a_run_that_was_refused_can_be_finished_without_the_model(model: Any, kind: str) -> None:
+    asked(model, [kind], CASES["401"], every=True)
+
+    ended = model.go_on("finish")
+
+    scenario.assert_memory_is_sound(ended.state)
+    assert ended.output["status"] == "completed"
+    assert ended.output["answer"]
+    assert [note.partition(":")[0] for note in ended.output["degraded"]] == ["refused"]
+    assert len(ended.asked) == 0, "what nobody mended is not asked again"
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if CASES[name].is_final])
+def test_where_nobody_can_come_back_a_refusal_ends_the_run_as_failed(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with scenario.model(lambda url: monkeypatch.setenv(ADDRESS, url), checkpointer=None) as model:
+        ended = asked(model, scenario.KINDS, CASES[name], every=True)
+
+    assert ended.output["status"] == "failed"
+    assert all(CASES[name].names in note for note in ended.output["degraded"])
+    assert max(ended.kinds.values()) == 1
+    assert CANARY not in ended.text
 
 
 @pytest.mark.parametrize("kinds", TOGETHER, ids=",".join)
-@pytest.mark.parametrize("name", [name for name in CASES if not CASES[name].is_harmless])
+@pytest.mark.parametrize("name", [name for name in CASES if not (CASES[name].is_harmless or CASES[name].is_final)])
 def test_a_fault_on_every_call_costs_those_judgements_and_nothing_else(
     model: Any, name: str, kinds: Sequence[str], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -263,7 +297,7 @@ def test_a_fault_on_every_call_costs_those_judgements_and_nothing_else(
     assert_they_failed(ended, kinds, CASES[name])
 
 
-@pytest.mark.parametrize("name", ["500", "401", "prose"])
+@pytest.mark.parametrize("name", ["500", "prose"])
 @pytest.mark.parametrize("kind", scenario.KINDS)
 def test_a_judgement_that_fails_alone_costs_itself(
     model: Any, kind: str, name: str, caplog: pytest.LogCaptureFixture

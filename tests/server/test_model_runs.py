@@ -33,7 +33,7 @@ LATENCY = 0.3
 LIMIT = 120.0
 """Seconds after which what has not ended hangs."""
 SUBJECTS = ["harbour", "market", "bridge", "tower"]
-SETTINGS = {"model": "local:test", "classify_window": 200, "structure_window": 200, "max_concurrency": CALLS}
+SETTINGS = {"model": "local:test", "classify_window": 240, "structure_window": 240, "max_concurrency": CALLS}
 QUESTION = "When was the bridge of Aldport opened?"
 
 

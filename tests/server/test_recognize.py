@@ -146,10 +146,11 @@ def test_one_picture_that_is_refused_is_no_matter_of_the_others(asked: Callable[
 def test_a_wrong_key_is_said_of_the_key_and_not_of_pictures(asked: Callable[..., Asked]) -> None:
     bank = asked(seeing(lambda request: http_error(401, "Incorrect API key.")))
 
-    learned = bank.ask(given("chart.png", PNG))["insight_doc"]["completed"][0]["learned"]
+    (pause,) = bank.ask(given("chart.png", PNG))["__interrupt__"]
 
-    assert "Check the key" in learned
-    assert "pictures" not in learned
+    assert "Check the key" in pause.value["message"]
+    assert "pictures" not in pause.value["message"]
+    assert len(bank.looks) == 1
 
 
 def test_a_short_outage_is_waited_out_and_an_answer_that_is_unusable_is_asked_for_again(

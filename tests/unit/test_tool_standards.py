@@ -8,8 +8,12 @@ from langchain_core.tools import BaseTool
 from langchain_tests.integration_tests import ToolsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests, ToolsUnitTests
 
+from agentic_memory_bank.graph.as_tool import as_research_tool
+from agentic_memory_bank.graph.researcher import build_researcher
+from agentic_memory_bank.tools.deep_research import deep_research
 from agentic_memory_bank.tools.deep_retrieval import deep_retrieval
 from agentic_memory_bank.tools.embeddings import HashEmbeddings, LocalEmbeddings
+from agentic_memory_bank.tools.page_store import PageStores
 from agentic_memory_bank.tools.public_web import Answer, PublicWeb
 from agentic_memory_bank.tools.search import search
 from agentic_memory_bank.tools.visit import visit
@@ -61,6 +65,26 @@ class _DeepRetrieval:
         return {"node_id": "n1"}
 
 
+class _DeepResearch:
+    @property
+    def tool_constructor(self) -> BaseTool:
+        return deep_research(lambda question: {"answer": question, "status": "answered", "sources": [], "findings": []})
+
+    @property
+    def tool_invoke_params_example(self) -> dict[str, Any]:
+        return {"question": "How many qubits has Condor?"}
+
+
+class _ResearchTool:
+    @property
+    def tool_constructor(self) -> BaseTool:
+        return as_research_tool(build_researcher(embeddings=HashEmbeddings(), stores=PageStores(in_memory=True)), "m")
+
+    @property
+    def tool_invoke_params_example(self) -> dict[str, Any]:
+        return {"question": "How many qubits has Condor?"}
+
+
 class TestVisit(_Visit, ToolsUnitTests):
     pass
 
@@ -82,6 +106,22 @@ class TestDeepRetrieval(_DeepRetrieval, ToolsUnitTests):
 
 
 class TestDeepRetrievalInvoked(_DeepRetrieval, ToolsIntegrationTests):
+    pass
+
+
+class TestDeepResearch(_DeepResearch, ToolsUnitTests):
+    pass
+
+
+class TestDeepResearchInvoked(_DeepResearch, ToolsIntegrationTests):
+    pass
+
+
+class TestResearchTool(_ResearchTool, ToolsUnitTests):
+    pass
+
+
+class TestResearchToolInvoked(_ResearchTool, ToolsIntegrationTests):
     pass
 
 

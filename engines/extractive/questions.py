@@ -1,0 +1,153 @@
+"""Reading a question without a model: what kind of thing it asks for, of which noun, and around which word."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from agentic_memory_bank.tools.text import is_cjk, names_and_numbers, tokenize
+
+Group = Literal["when", "number", "place", "name", "reason", "what"]
+"""What kind of thing a question asks for; `what` is everything else."""
+
+
+def _asking(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.IGNORECASE)
+
+
+def _listed(words: str) -> str:
+    return "|".join(words.split())
+
+
+_PEOPLE: Final = _listed(
+    "person man woman actor actress author writer singer player director president king queen composer artist"
+)
+_PLACES: Final = _listed(
+    "city country place state town village county province continent region district island location nation birthplace "
+    "capital municipality borough area nationality"
+)
+_NAMED: Final = _listed(
+    "company band film movie song album book team club school university college league party award river language "
+    "currency group organi[sz]ation magazine newspaper network station airport conference religion genus show series "
+    "game label character title name brand store dynasty war battle event"
+)
+_GROUPS: Final[tuple[tuple[Group, re.Pattern[str]], ...]] = (
+    (
+        "when",
+        _asking(
+            r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|time|century|decade)\b|\b(?:date|year) of\b|birthday\?",
+            r"何时|什么时候|什么时间|哪一?年|哪一?[天日]|几[年月]|什么年代|什么时期|什么朝代",
+        ),
+    ),
+    (
+        "number",
+        _asking(
+            r"\bhow (?:many|much|old|long|tall|far|big|large|high|often|deep|fast|heavy)\b",
+            r"\bwhat (?:is|was|were) the (?:[\w-]+ ){0,3}(?:percentage|number|amount|price|population|length|height)\b",
+            r"\bwhat (?:percentage|number|amount|price|population)\b|多少|多大|多长|多高|多远|多久|多重|几",
+        ),
+    ),
+    (
+        "place",
+        _asking(
+            rf"\bwhere\b|\b(?:what|which) (?:[\w'’-]+ ){{0,2}}(?:{_PLACES})\b",
+            r"\b(?:place|city|country) of (?:birth|death)",
+            r"哪里|哪儿|何处|何地|什么地方|哪[一个座]*(?:国家|城市|省|市|县|地区|地方|国)|在哪",
+        ),
+    ),
+    (
+        "name",
+        _asking(
+            rf"\bwho(?:m|se)?\b|\b(?:what|which) (?:[\w'’-]+ ){{0,2}}(?:{_PEOPLE}|{_NAMED})s?\b",
+            rf"\bwhat (?:is|was|are|were) the (?:[\w'’-]+ ){{0,2}}(?:{_PEOPLE}|{_NAMED}|{_PLACES})\b",
+            r"谁|哪位|何人|什么人|哪一?个人|叫什么|什么名字",
+        ),
+    ),
+    (
+        "reason",
+        _asking(r"\bwhy\b|\bhow\b|\bwhat (?:made|did .* (?:say|think|feel))\b|为什么|为何|怎么|怎样|如何|原因"),
+    ),
+)
+_CHINESE_ASKING: Final = re.compile(
+    r"什么时候|什么时间|什么地方|什么样|什么|为什么|为何|何时|何处|何地|何人|谁|多少|多大|多长|多高|多远|多久|怎么样|怎么|怎样|如何|"
+    r"哪里|哪儿|哪[一]?[年天个些位家座种部场]|哪|几|吗|呢|是否|请问|分别|的|了|是|在|有|[?？]"
+)
+_ASKED_WORD: Final = re.compile(
+    r"什么时候|什么时间|什么地方|什么样的?|什么|何时|何处|何地|何人|多少|多大|多长|多高|多远|多久|哪里|哪儿|在哪|"
+    r"哪[一两二三四五几]?[年天个些位家座种部场所条国支款名块本首项届类]?|谁|几[个年月位种部场所条]?|如何|怎么|怎样|为何|为什么"
+)
+_ASKING_TERMS: Final = frozenset(tokenize("many much name kind type sort happen tell describe mention year date"))
+_HEAD: Final = re.compile(r"\b(?:what|which|whose|how many)\s+((?:[\w'’-]+\s+){0,3}?[\w'’-]+)\b", re.IGNORECASE)
+_NOT_NOUNS: Final = re.compile(
+    r"is|are|was|were|do|does|did|has|have|had|can|could|would|will|should|may|might|of|the|an?|in|to|for|on|with|by|"
+    r"from|that|who|at|and",
+    re.IGNORECASE,
+)
+_RELATED: Final = """
+    birth birthday birthplace born|death die dead|spouse wife husband married marriage|father mother son daughter child
+    parent|educated study graduated attended|burial buried|employer work|sibling brother sister|movie film|start begin
+    began|buy bought purchase got|job work career|kid child children|trip travel visit went
+"""
+
+
+def _related() -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for group in _RELATED.split("|"):
+        terms = frozenset(tokenize(group))
+        found.update((term, terms | found.get(term, frozenset())) for term in sorted(terms))
+    return found
+
+
+RELATED: Final = _related()
+"""Index terms of what questions ask for, each with those in which texts say it: a spouse is a wife or is married."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question as far as it can be read without a model.
+
+    Attributes:
+        text: As it was asked.
+        group: The kind of thing it asks for.
+        terms: Its index terms, without those that only ask.
+        names: Index terms of the names and numbers in it.
+        head: Index terms of the noun after "which" or "how many".
+        chinese: Whether it is mainly Chinese.
+        before: What stands before its question word, in Chinese, where an answer takes the place of that word.
+        after: What stands after it.
+    """
+
+    text: str
+    group: Group
+    terms: tuple[str, ...]
+    names: frozenset[str]
+    head: frozenset[str]
+    chinese: bool
+    before: str
+    after: str
+
+    @classmethod
+    def of(cls, text: str) -> "Question":
+        """Read a question."""
+        terms = dict.fromkeys(tokenize(_CHINESE_ASKING.sub(" ", text)))
+        telling = [term for term in terms if term not in _ASKING_TERMS]
+        names = frozenset(term for name in sorted(names_and_numbers(text)) for term in tokenize(name))
+        asked = _ASKED_WORD.search(text)
+        return cls(
+            text=text,
+            group=next((group for group, pattern in _GROUPS if pattern.search(text)), "what"),
+            terms=tuple(telling or terms),
+            names=names,
+            head=frozenset(_head(text)),
+            chinese=is_cjk(text),
+            before=text[: asked.start()] if asked else "",
+            after=text[asked.end() :].rstrip("？? ") if asked else "",
+        )
+
+
+def _head(text: str) -> Sequence[str]:
+    """The terms of the noun that is asked about: of "which red car did" those of "car"."""
+    found = _HEAD.search(text)
+    words = found[1].split() if found else []
+    end = next((place for place, word in enumerate(words) if _NOT_NOUNS.fullmatch(word)), len(words))
+    return tokenize(words[end - 1]) if end else []

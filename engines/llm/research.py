@@ -1,0 +1,224 @@
+"""The research engine that asks chat models: several pages in a call, and a prompt that does not grow with memory."""
+
+from collections.abc import Callable, Sequence
+from itertools import chain, zip_longest
+from typing import Final, TypeVar
+
+from pydantic import BaseModel
+
+from agentic_memory_bank.engines.llm.asking import Asker, Question
+from agentic_memory_bank.engines.llm.engine import names_all
+from agentic_memory_bank.engines.llm.locating import locate
+from agentic_memory_bank.engines.llm.packing import pack, within
+from agentic_memory_bank.engines.research import (
+    Draft,
+    Excerpt,
+    Found,
+    Gathered,
+    Inquiry,
+    Outline,
+    PageQuote,
+    Reflection,
+    ResearchEngine,
+    Response,
+    paragraph,
+)
+from agentic_memory_bank.prompts import abstract, research_answer, research_gather, research_plan, research_reflect
+from agentic_memory_bank.state.errors import AnswerRejected, EngineError
+from agentic_memory_bank.state.model_table import Role
+from agentic_memory_bank.state.pages import Search
+from agentic_memory_bank.tools.text import estimate_tokens, passages
+
+_Answer = TypeVar("_Answer", bound=BaseModel)
+
+ABSTRACT_TOKENS: Final = 256
+"""What an abstract takes of an answer, at most."""
+CONTEXT_SHARE: Final = 0.25
+"""Share of a window that earlier abstracts may take, however much is allowed."""
+
+
+class ChatResearchEngine:
+    """Judges with chat models. A role without a model is judged by the offline engine.
+
+    Args:
+        asker: Sends the questions.
+        offline: Judges for the roles that have no model.
+    """
+
+    def __init__(self, asker: Asker, offline: ResearchEngine) -> None:
+        self._asker = asker
+        self._offline = offline
+
+    @property
+    def name(self) -> str:
+        """The models, by which runs are recorded."""
+        return self._asker.models.name
+
+    @property
+    def failures(self) -> Sequence[EngineError]:
+        """Why some questions of this stage have no answer."""
+        return self._asker.failures
+
+    def abstract(self, drafts: Sequence[Draft]) -> list[str | None]:
+        """Write abstracts, of as many pages in a call as fit the window and the answer."""
+        if not self._asks("abstract"):
+            return list(self._offline.abstract(drafts))
+        instructions = abstract.asked(self._asker.settings.abstract_instructions)
+        capacity = max(1, self._room("abstract") - estimate_tokens(instructions))
+        context = min(self._asker.settings.abstract_context_tokens, int(capacity * CONTEXT_SHARE))
+        room = capacity - context
+        shown = [(d.title, _opening(d.text, room)) for d in drafts]
+        most = max(1, self._asker.models.roles["abstract"].row.output // ABSTRACT_TOKENS)
+        windows = pack(shown, lambda page: max(_tokens(page), room // most), room, item=0)
+        questions = [
+            Question(
+                "abstract",
+                instructions,
+                abstract.render([shown[i] for i in window], _earlier([drafts[i] for i in window], context)),
+                abstract.Abstracts,
+                names_all("abstracts", len(window), content="abstract"),
+            )
+            for window in windows
+        ]
+        found: list[str | None] = [None] * len(drafts)
+        for window, said in zip(windows, self._asker.ask(questions), strict=True):
+            for one in said.abstracts if said else ():
+                if 1 <= one.id <= len(window):
+                    found[window[one.id - 1]] = paragraph(one.abstract) or None
+        return found
+
+    def plan_searches(self, inquiry: Inquiry) -> list[Search]:
+        """Plan the searches of a round in one call."""
+        if not self._asks("research"):
+            return list(self._offline.plan_searches(inquiry))
+        findings = [finding.text for finding in inquiry.findings]
+        capacity = self._left(research_plan.INSTRUCTIONS, inquiry.request, *inquiry.open, *findings, *inquiry.titles)
+        shown = within(inquiry.outlines, lambda o: estimate_tokens(f"{o.title} {o.abstract}"), capacity)
+        prompt = research_plan.render(
+            inquiry.request, inquiry.open, findings, [(o.title, o.abstract) for o in shown], inquiry.titles
+        )
+        said = self._asked(research_plan.INSTRUCTIONS, prompt, research_plan.Searches)
+        planned = {one.request: one for one in reversed(said.searches)}
+        return [_search(request, planned.get(number), shown) for number, request in enumerate(inquiry.open, 1)]
+
+    def gather(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
+        """Collect facts from excerpts in one call."""
+        if not self._asks("research"):
+            return self._offline.gather(inquiry, excerpts)
+        findings = [finding.text for finding in inquiry.findings]
+        shown = self._fitting(excerpts, research_gather.INSTRUCTIONS, inquiry.request, *inquiry.open, *findings)
+        prompt = research_gather.render(inquiry.request, inquiry.open, findings, [(_title(e), e.text) for e in shown])
+        said = self._asked(research_gather.INSTRUCTIONS, prompt, research_gather.Evidence)
+        found = [
+            Found(fact.text.strip(), tuple(dict.fromkeys(e.page for e in _named(fact.excerpts, shown))))
+            for fact in said.findings
+        ]
+        dropped = tuple(number - 1 for number in said.wrong if 1 <= number <= len(findings))
+        return Gathered(tuple(found), dropped, said.is_enough)
+
+    def reflect(self, inquiry: Inquiry) -> Reflection:
+        """Judge the findings in one call."""
+        if not self._asks("research"):
+            return self._offline.reflect(inquiry)
+        prompt = research_reflect.render(
+            inquiry.request,
+            [finding.text for finding in inquiry.findings],
+            list(dict.fromkeys((*inquiry.asked, *inquiry.open))),
+        )
+        said = self._asked(research_reflect.INSTRUCTIONS, prompt, research_reflect.Reflection)
+        return Reflection(said.is_enough, tuple(said.requests))
+
+    def respond(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Response:
+        """Answer in one call; what is quoted stands in the excerpts."""
+        if not self._asks("research"):
+            return self._offline.respond(inquiry, excerpts)
+        findings = [finding.text for finding in inquiry.findings]
+        shown = self._fitting(excerpts, research_answer.INSTRUCTIONS, inquiry.request, *findings)
+        prompt = research_answer.render(inquiry.request, findings, [(_title(e), e.text) for e in shown])
+        said = self._asked(research_answer.INSTRUCTIONS, prompt, research_answer.Answer, _rests_on(shown))
+        if not said.is_found:
+            return Response("")
+        return Response(said.answer.strip(), tuple(_quotes(said, shown)))
+
+    def _asked(
+        self, instructions: str, prompt: str, answer: type[_Answer], check: Callable[[_Answer], None] | None = None
+    ) -> _Answer:
+        (said,) = self._asker.ask([Question("research", instructions, prompt, answer, check)])
+        if said is None:
+            raise AnswerRejected("The question of research has no answer.")
+        return said
+
+    def _left(self, *shown: str) -> int:
+        return max(1, self._room("research") - sum(map(estimate_tokens, shown)))
+
+    def _fitting(self, excerpts: Sequence[Excerpt], *shown: str) -> list[Excerpt]:
+        """The first excerpts that fit into the window beside what else is shown."""
+        return within(excerpts, lambda e: estimate_tokens(f"{_title(e)} {e.text}"), self._left(*shown))
+
+    def _asks(self, role: Role) -> bool:
+        return role in self._asker.models.roles
+
+    def _room(self, role: Role) -> int:
+        """Tokens of text that one prompt may hold."""
+        return self._asker.models.roles[role].row.text_tokens(self._asker.settings.window_ratio)
+
+
+def _tokens(page: tuple[str, str]) -> int:
+    return estimate_tokens(abstract.page(1, *page))
+
+
+def _opening(text: str, most: int) -> str:
+    """A text, or, where it fits no window, the part of it that does."""
+    if estimate_tokens(text) <= most:
+        return text
+    spans = within(passages(text, max(1, most // 2)), lambda span: estimate_tokens(text[span[0] : span[1]]), most)
+    return text[: spans[-1][1]]
+
+
+def _earlier(drafts: Sequence[Draft], most: int) -> list[str]:
+    """What the pages of a window may refer to, within so many tokens: the page before, then the best of each."""
+    ranked = chain.from_iterable(zip_longest(*(draft.earlier for draft in drafts)))
+    wanted = dict.fromkeys(said for said in (drafts[0].previous, *ranked) if said)
+    kept: list[str] = []
+    for said in wanted:
+        most -= estimate_tokens(said)
+        if most < 0:
+            break
+        kept.append(said)
+    return kept
+
+
+def _search(request: str, said: research_plan.PlannedSearch | None, shown: Sequence[Outline]) -> Search:
+    """What is searched for a request; one the planner left out is searched as it stands."""
+    if said is None:
+        return Search(request)
+    pages = tuple(shown[number - 1].page for number in said.pages if 1 <= number <= len(shown))
+    return Search(request, tuple(said.keywords), tuple(said.queries), pages)
+
+
+def _title(excerpt: Excerpt) -> str:
+    """What is said of an excerpt besides its words."""
+    return ", ".join(part for part in (excerpt.title or excerpt.source, excerpt.date) if part)
+
+
+def _named(numbers: Sequence[int], shown: Sequence[Excerpt]) -> list[Excerpt]:
+    return [shown[number - 1] for number in numbers if 1 <= number <= len(shown)]
+
+
+def _quotes(said: research_answer.Answer, shown: Sequence[Excerpt]) -> list[PageQuote]:
+    """The quotes that stand in their excerpts."""
+    found: list[PageQuote] = []
+    for quote in said.quotes:
+        if 1 <= quote.excerpt <= len(shown) and (span := locate(quote.words, shown[quote.excerpt - 1].text)):
+            found.append(PageQuote(quote.excerpt - 1, span))
+    return list(dict.fromkeys(found))
+
+
+def _rests_on(shown: Sequence[Excerpt]) -> Callable[[research_answer.Answer], None]:
+    """A check that an answer rests on words that stand in the excerpts."""
+
+    def check(said: research_answer.Answer) -> None:
+        if said.is_found and not (said.answer.strip() and _quotes(said, shown)):
+            raise AnswerRejected("An answer needs quotes, copied exactly from the excerpts by their numbers.")
+
+    return check

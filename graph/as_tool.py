@@ -1,0 +1,186 @@
+"""The graphs as LangChain tools: an agent asks a memory bank, over texts it hands along, or researches a memory."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from pydantic import BaseModel, Field, model_validator
+
+from agentic_memory_bank.state.errors import InputError
+from agentic_memory_bank.state.memory_bank import MemoryBankOutput
+from agentic_memory_bank.state.research import ResearcherOutput
+from agentic_memory_bank.state.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentic_memory_bank.graph.memory_bank import MemoryBank
+    from agentic_memory_bank.graph.researcher import Researcher
+
+NAME: Final = "memory_bank"
+DESCRIPTION: Final = (
+    "Answers a question from texts, however long, with exact quotes, and settles what they contradict each other on. "
+    "Hand over each text word for word with its source; leave out what you have handed over before."
+)
+
+RESEARCH_NAME: Final = "research_memory"
+RESEARCH_DESCRIPTION: Final = (
+    "Answers a question from a memory of documents and conversations, in several rounds of searches where one does not "
+    "suffice, with exact quotes. Ask one thing at a time, in a sentence that can be understood alone."
+)
+
+
+class Text(BaseModel):
+    """One text to answer from."""
+
+    text: str = Field(description="The text, whole and word for word.")
+    source: str = Field(default="", description="Where it comes from, such as a file name or a URL.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_string(cls, given: Any) -> Any:
+        return {"text": given} if isinstance(given, str) else given
+
+
+class Arguments(BaseModel):
+    """What an agent hands to the tool."""
+
+    question: str = Field(description="What to find out, in one sentence.")
+    documents: list[Text] = Field(default_factory=list[Text], description="The texts to answer it from.")
+
+
+class ResearchArguments(BaseModel):
+    """What an agent hands to the tool that researches a memory."""
+
+    question: str = Field(description="What to find out, in one sentence.")
+
+
+def as_tool(
+    bank: "MemoryBank", *, name: str = NAME, description: str = DESCRIPTION, settings: Settings | None = None
+) -> BaseTool:
+    """Make a tool of a memory bank, for `create_agent` or any other agent that takes LangChain's tools.
+
+    LangChain's own `as_tool` makes every argument one that the model must give, attachments too, and returns the whole
+    state of the task; this one asks for a question and, if there are any, texts, and returns the answer in words. What
+    the graph returned is the message's `artifact`.
+
+    Args:
+        bank: The graph. One built without a checkpointer knows what it is handed in each call; one built with
+            `checkpointer=True` remembers, within an agent's thread, what came in earlier calls.
+        name: Of the tool.
+        description: Tells the model when to call it.
+        settings: Of each call. Default: those of the environment.
+
+    Returns:
+        A tool that can be invoked synchronously and asynchronously. Input that cannot be used is told to the model.
+    """
+
+    def ask(question: str, documents: Sequence[Text] = ()) -> tuple[str, MemoryBankOutput]:
+        with _told_to_the_model():
+            return _worded(bank.invoke(_input(question, documents), context=settings or Settings.of(None)))
+
+    async def ask_async(question: str, documents: Sequence[Text] = ()) -> tuple[str, MemoryBankOutput]:
+        with _told_to_the_model():
+            return _worded(await bank.ainvoke(_input(question, documents), context=settings or Settings.of(None)))
+
+    return StructuredTool.from_function(
+        ask,
+        ask_async,
+        name=name,
+        description=description,
+        args_schema=Arguments,
+        response_format="content_and_artifact",
+        handle_tool_error=True,
+    )
+
+
+def as_research_tool(
+    researcher: "Researcher",
+    memory: str,
+    *,
+    name: str = RESEARCH_NAME,
+    description: str = RESEARCH_DESCRIPTION,
+    settings: Settings | None = None,
+) -> BaseTool:
+    """Make a tool of a researcher over one memory, for `create_agent` or any other agent that takes LangChain's tools.
+
+    The model gives the question and nothing else: which memory is searched is not its to say. It reads the answer with
+    its quotes, or what was found on the way where there is none. What the graph returned is the message's `artifact`.
+
+    Args:
+        researcher: The graph.
+        memory: The name of the memory, as it was given to the memorizer.
+        name: Of the tool; say what the memory holds where an agent has several.
+        description: Tells the model when to call it.
+        settings: Of each call. Default: those of the environment.
+
+    Returns:
+        A tool that can be invoked synchronously and asynchronously. Input that cannot be used is told to the model.
+    """
+
+    def research(question: str) -> tuple[str, ResearcherOutput]:
+        with _told_to_the_model():
+            asked: Any = {"request": question, "memory": memory}
+            return _researched(researcher.invoke(asked, context=settings or Settings.of(None)))
+
+    async def research_async(question: str) -> tuple[str, ResearcherOutput]:
+        with _told_to_the_model():
+            asked: Any = {"request": question, "memory": memory}
+            return _researched(await researcher.ainvoke(asked, context=settings or Settings.of(None)))
+
+    return StructuredTool.from_function(
+        research,
+        research_async,
+        name=name,
+        description=description,
+        args_schema=ResearchArguments,
+        response_format="content_and_artifact",
+        handle_tool_error=True,
+    )
+
+
+def _researched(output: Any) -> tuple[str, ResearcherOutput]:
+    """The outcome in words, and as it is."""
+    found = cast("ResearcherOutput", output)
+    lines = [found.get("answer") or f"There is no answer ({found.get('status', 'stopped')})."]
+    if sources := found.get("sources"):
+        quoted = (f"- “{s['quote']}” ({', '.join(filter(None, (s['title'], s['source'])))})" for s in sources)
+        lines += ["", "Quotes:", *quoted]
+    elif findings := found.get("findings"):
+        lines += ["", "Found on the way:", *(f"- {finding['text']}" for finding in findings)]
+    return "\n".join(lines), found
+
+
+@contextmanager
+def _told_to_the_model() -> "Iterator[None]":
+    """Tell the model what it can mend; whatever else goes wrong is the caller's to hear."""
+    try:
+        yield
+    except InputError as error:
+        raise ToolException(str(error)) from error
+
+
+def _input(question: str, documents: Sequence[Text]) -> Any:
+    texts = [{"text": d.text, **({"source": d.source} if d.source.strip() else {})} for d in documents]
+    return {"question": question, "documents": texts}
+
+
+def _worded(output: Any) -> tuple[str, MemoryBankOutput]:
+    """The outcome in words, and as it is."""
+    found = cast("MemoryBankOutput", output)
+    lines = [found.get("answer") or f"There is no answer ({found.get('status', 'stopped')})."]
+    if sources := found.get("sources"):
+        lines += ["", "Quotes:", *(f"- “{source['quote']}” ({source['source']})" for source in sources)]
+    if conflicts := found.get("conflicts"):
+        lines += ["", "Contradictions:", *(line for conflict in conflicts for line in _conflict(conflict))]
+    return "\n".join(lines), found
+
+
+def _conflict(conflict: Mapping[str, Any]) -> list[str]:
+    """The claims of a contradiction, and what came of it."""
+    claims = [f"“{claim['quote']}” ({claim['source']})" for claim in conflict["claims"]]
+    winner: int | None = conflict["winner"] if conflict["outcome"] == "holds" else None
+    verdict = f"{claims[winner]} holds" if winner is not None else conflict["outcome"]
+    said = ". ".join(filter(None, (verdict, conflict["statement"], conflict["explanation"])))
+    return [f"- {' against '.join(claims)}: {said}"]

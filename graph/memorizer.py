@@ -1,0 +1,128 @@
+"""The memorizer: a stream of texts becomes pages, each an abstract above the text word for word (seed 003).
+
+memorize   take_in > recall > abstract > store       and back to recall until nothing waits
+nothing    take_in > END                             all of it is empty, or known already
+"""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from langchain_core.embeddings import Embeddings
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.errors import NodeError
+from langgraph.graph import START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
+from langgraph.types import Command, RetryPolicy
+
+from agentic_memory_bank.engines.extractive.research import ExtractiveResearchEngine
+from agentic_memory_bank.engines.judges import AnswerPool, Judges
+from agentic_memory_bank.engines.research import ResearchEngine
+from agentic_memory_bank.graph.chaining import ChainableGraph
+from agentic_memory_bank.graph.memory_bank import worth_retrying
+from agentic_memory_bank.nodes.kit import Clock, utc_now
+from agentic_memory_bank.nodes.memorizer.abstract import abstract, unjudged
+from agentic_memory_bank.nodes.memorizer.recall import recall
+from agentic_memory_bank.nodes.memorizer.store import store
+from agentic_memory_bank.nodes.memorizer.take_in import take_in
+from agentic_memory_bank.nodes.memory_bank import setbacks
+from agentic_memory_bank.nodes.memory_bank.judged import judged
+from agentic_memory_bank.nodes.pages import PageKit
+from agentic_memory_bank.state.errors import ModelRefused
+from agentic_memory_bank.state.memorizer import MemorizerInput, MemorizerOutput, MemorizerState
+from agentic_memory_bank.state.model_table import MEMORIZER_ROLES
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.embeddings import Encoder, local_embeddings
+from agentic_memory_bank.tools.page_store import PageStores
+
+if TYPE_CHECKING:
+    from agentic_memory_bank.engines.llm.asking import Asker
+    from agentic_memory_bank.engines.llm.models import GivenModels
+
+Memorizer = CompiledStateGraph[MemorizerState, Settings, MemorizerInput, MemorizerOutput]
+
+
+def anything_left(state: MemorizerState) -> Literal["recall", "__end__"]:
+    """Ask whether there are pages without an abstract."""
+    return "recall" if state["work"].get("waiting") else "__end__"
+
+
+def without_model(state: MemorizerState, error: NodeError) -> Command[Literal["store"]]:
+    """Go on with the central sentences of each page where nobody could judge it; what refuses one, refuses all."""
+    fault = setbacks.raised(error.error)
+    note = setbacks.without(error.node, fault, cast(Any, state))
+    if isinstance(fault, ModelRefused):
+        note["allowance"] = {**state.get("allowance", {}), "ending": "finish"}
+    return Command(update={**unjudged(state), **note}, goto="store")
+
+
+def wire(kit: PageKit) -> StateGraph[MemorizerState, Settings, MemorizerInput, MemorizerOutput]:
+    """Wire the four stages. This is the diagram; no stage knows another."""
+    memorizer: StateGraph[MemorizerState, Settings, MemorizerInput, MemorizerOutput] = StateGraph(
+        MemorizerState, input_schema=MemorizerInput, output_schema=MemorizerOutput, context_schema=Settings
+    )
+    again = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=False, retry_on=worth_retrying)
+
+    # A memory that cannot be read or written is the caller's to hear of: it stays pending until it is resumed.
+    memorizer.add_node("take_in", partial(take_in, kit=kit))
+    memorizer.add_node("recall", partial(recall, kit=kit))
+    memorizer.add_node(
+        "abstract",
+        partial(judged, stage=abstract, kit=kit),
+        retry_policy=again,
+        error_handler=without_model,  # pyright: ignore[reportArgumentType] - LangGraph's type leaves out the error
+    )
+    memorizer.add_node("store", partial(judged, stage=store, kit=kit))  # counts what a stage that failed has spent
+
+    memorizer.add_edge(START, "take_in")
+    memorizer.add_conditional_edges("take_in", anything_left)
+    memorizer.add_edge("recall", "abstract")
+    memorizer.add_edge("abstract", "store")
+    memorizer.add_conditional_edges("store", anything_left)
+    return memorizer
+
+
+def build_memorizer(
+    *,
+    engine: ResearchEngine | None = None,
+    models: "GivenModels | None" = None,
+    embeddings: Embeddings | None = None,
+    stores: PageStores | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    store: BaseStore | None = None,
+    clock: Clock = utc_now,
+    answers: Path | None = None,
+) -> Memorizer:
+    """Compile a memorizer.
+
+    Args:
+        engine: Who judges, in place of chat models and of the extractive engine.
+        models: A LangChain chat model, or a mapping of roles to chat models; the role asked here is `abstract`.
+            Default: the model that the settings name, or else the extractive engine, which needs no network and no key.
+        embeddings: Any LangChain embeddings, for engines that need them; abstracts do not.
+        stores: Where memories are kept; hand the same to the researcher. Default: `MEMORY_BANK_HOME`, or the user's
+            state folder, on disk: a memory outlives the process. `PageStores(in_memory=True)` keeps none.
+        checkpointer: Makes runs resumable; pass `durability="sync"` when you invoke the graph yourself. Without one, a
+            run that was killed is made up for by handing the same texts over again: what is there is left out.
+        store: LangGraph's store, handed to the runtime.
+        clock: Tells the time; give a fixed one to make runs byte-equal.
+        answers: File in which the answers of chat models are kept, so that none is paid for twice. Default: in memory.
+
+    Returns:
+        The compiled graph: `invoke({"texts": [...], "memory": "name"})`.
+    """
+    offline = ExtractiveResearchEngine(Encoder(embeddings or local_embeddings()))
+    judges = Judges(offline, engine, models, AnswerPool(answers), MEMORIZER_ROLES, chat_engine)
+    kit = PageKit(engine or offline, stores or PageStores(), clock, judges)
+    return ChainableGraph.of(wire(kit).compile(checkpointer=checkpointer, store=store, name="memorizer"))
+
+
+def chat_engine(asker: "Asker", offline: ResearchEngine) -> ResearchEngine:
+    """The engine that asks chat models; what is never asked is never imported."""
+    from agentic_memory_bank.engines.llm.research import ChatResearchEngine
+
+    return ChatResearchEngine(asker, offline)
+
+
+graph = build_memorizer()

@@ -1,0 +1,178 @@
+"""The researcher: plans, searches a memory of pages, puts together and reflects until the evidence suffices (seed 003).
+
+easy       take_in > plan > search > integrate > reflect > answer       found at once: two calls of a model
+hard       reflect > plan > search > integrate > reflect > ...          up to five follow-up requests a round
+nothing    take_in > END                                                the memory is empty: no call
+           plan > answer, search > answer                               nothing that was not searched, or seen, before
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from langchain_core.embeddings import Embeddings
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.errors import NodeError
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+from langgraph.types import Command, RetryPolicy
+
+from agentic_memory_bank.engines.extractive.research import ExtractiveResearchEngine
+from agentic_memory_bank.engines.judges import AnswerPool, Judges
+from agentic_memory_bank.engines.research import ResearchEngine
+from agentic_memory_bank.graph.chaining import ChainableGraph
+from agentic_memory_bank.graph.memorizer import chat_engine
+from agentic_memory_bank.graph.memory_bank import worth_retrying
+from agentic_memory_bank.nodes.kit import Clock, Judged, utc_now
+from agentic_memory_bank.nodes.memory_bank import setbacks
+from agentic_memory_bank.nodes.memory_bank.judged import judged
+from agentic_memory_bank.nodes.pages import PageKit
+from agentic_memory_bank.nodes.researcher.answer import answer
+from agentic_memory_bank.nodes.researcher.integrate import integrate
+from agentic_memory_bank.nodes.researcher.plan import as_it_stands, plan, to_search
+from agentic_memory_bank.nodes.researcher.reflect import reflect
+from agentic_memory_bank.nodes.researcher.search import search
+from agentic_memory_bank.nodes.researcher.take_in import take_in
+from agentic_memory_bank.nodes.researcher.views import past_round
+from agentic_memory_bank.state.model_table import RESEARCHER_ROLES
+from agentic_memory_bank.state.research import ResearcherInput, ResearcherOutput, ResearcherState, ResearcherUpdate
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.embeddings import Encoder, local_embeddings
+from agentic_memory_bank.tools.page_library import LibraryPool
+from agentic_memory_bank.tools.page_store import PageStores
+
+if TYPE_CHECKING:
+    from agentic_memory_bank.engines.llm.models import GivenModels
+
+Researcher = CompiledStateGraph[ResearcherState, Settings, ResearcherInput, ResearcherOutput]
+
+_After = Literal["search", "reflect", "answer", "__end__"]
+
+
+def anything_there(state: ResearcherState) -> Literal["plan", "__end__"]:
+    """Ask whether there are pages to search."""
+    return "plan" if state["requests"] else "__end__"
+
+
+def anything_to_search(state: ResearcherState) -> Literal["search", "answer"]:
+    """Ask whether the plan holds a search that was not made before."""
+    return "search" if state["searches"] and not _is_stopped(state) else "answer"
+
+
+def anything_new(state: ResearcherState) -> Literal["integrate", "answer"]:
+    """Ask whether something turned up that was not seen before."""
+    return "integrate" if state["found"] and not _is_stopped(state) else "answer"
+
+
+def anything_missing(state: ResearcherState) -> Literal["plan", "answer"]:
+    """Ask whether there is something to look for."""
+    return "plan" if state["requests"] and not _is_stopped(state) else "answer"
+
+
+def _is_stopped(state: ResearcherState) -> bool:
+    return state.get("allowance", {}).get("ending") == "stop"
+
+
+def go_on(state: ResearcherState, error: NodeError) -> Command[_After]:
+    """Go on without a stage that failed twice: nothing that was found is lost, and no error becomes a finding."""
+    note = setbacks.without(error.node, setbacks.raised(error.error), cast(Any, state))
+    match error.node:
+        case "plan":  # the requests are searched as they stand
+            planned = [as_it_stands(request) for request in state["requests"]]
+            return Command(update={**to_search(state, planned), **note}, goto="search")
+        case "integrate":
+            past = past_round(state, state["findings"], is_enough=False)
+            seen = {"shown": [*state["shown"], *state["found"]], "found": [], "rounds": [*state["rounds"], past]}
+            return Command(update={**seen, **note}, goto="reflect")
+        case "reflect":
+            return Command(update={"requests": [], **note}, goto="answer")
+        case _:
+            return Command(update={"status": "failed", **note}, goto="__end__")
+
+
+def count_and_go_on(
+    state: ResearcherState, runtime: Runtime[Settings], error: NodeError, *, kit: PageKit
+) -> Command[_After]:
+    """Go on without a stage that failed twice, and count what it has spent: after the last one nobody else does."""
+    gone_on, meter = go_on(state, error), kit.judge(cast(Judged, state), runtime).meter
+    return replace(gone_on, update={**cast(Any, gone_on.update), "usage": meter.usage()}) if meter else gone_on
+
+
+def wire(
+    kit: PageKit,
+    run: Callable[..., ResearcherUpdate] = judged,
+    without: Callable[..., Command[_After]] | None = None,
+) -> StateGraph[ResearcherState, Settings, ResearcherInput, ResearcherOutput]:
+    """Wire the six stages. This is the diagram; no stage knows another.
+
+    Args:
+        kit: What the stages work with.
+        run: Runs the stages that ask an engine.
+        without: Goes on without one of these that failed twice. Default: `go_on`, with what it has spent.
+    """
+    researcher: StateGraph[ResearcherState, Settings, ResearcherInput, ResearcherOutput] = StateGraph(
+        ResearcherState, input_schema=ResearcherInput, output_schema=ResearcherOutput, context_schema=Settings
+    )
+    again = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=False, retry_on=worth_retrying)
+
+    # A memory that cannot be read is the caller's to hear of: it stays pending until it is resumed.
+    researcher.add_node("take_in", partial(take_in, kit=kit))
+    researcher.add_node("search", partial(search, kit=kit))
+    for name, stage in (("plan", plan), ("integrate", integrate), ("reflect", reflect), ("answer", answer)):
+        researcher.add_node(
+            name,
+            partial(run, stage=stage, kit=kit),
+            retry_policy=again,
+            error_handler=without or partial(count_and_go_on, kit=kit),  # pyright: ignore[reportArgumentType] - LangGraph's type leaves out the error
+        )
+
+    researcher.add_edge(START, "take_in")
+    researcher.add_conditional_edges("take_in", anything_there)
+    researcher.add_conditional_edges("plan", anything_to_search)
+    researcher.add_conditional_edges("search", anything_new)
+    researcher.add_edge("integrate", "reflect")
+    researcher.add_conditional_edges("reflect", anything_missing)
+    researcher.add_edge("answer", END)
+    return researcher
+
+
+def build_researcher(
+    *,
+    engine: ResearchEngine | None = None,
+    models: "GivenModels | None" = None,
+    embeddings: Embeddings | None = None,
+    stores: PageStores | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    store: BaseStore | None = None,
+    clock: Clock = utc_now,
+    answers: Path | None = None,
+) -> Researcher:
+    """Compile a researcher.
+
+    Args:
+        engine: Who judges, in place of chat models and of the extractive engine.
+        models: A LangChain chat model, or a mapping of roles to chat models; the role asked here is `research`.
+            Default: the model that the settings name, or else the extractive engine, which needs no network and no key.
+        embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
+        stores: Where memories are kept: those of the memorizer. Default: `MEMORY_BANK_HOME`, or the state folder.
+        checkpointer: Makes runs resumable; pass `durability="sync"` when you invoke the graph yourself.
+        store: LangGraph's store, handed to the runtime.
+        clock: Tells the time; give a fixed one to make runs byte-equal.
+        answers: File in which the answers of chat models are kept, so that none is paid for twice. Default: in memory.
+
+    Returns:
+        The compiled graph: `invoke({"request": "...", "memory": "name"})`.
+    """
+    model = embeddings or local_embeddings()
+    offline = ExtractiveResearchEngine(Encoder(model))
+    judges = Judges(offline, engine, models, AnswerPool(answers), RESEARCHER_ROLES, chat_engine)
+    libraries = LibraryPool(lambda file: Encoder(model, cache=file))
+    kit = PageKit(engine or offline, stores or PageStores(), clock, judges, libraries=libraries)
+    return ChainableGraph.of(wire(kit).compile(checkpointer=checkpointer, store=store, name="researcher"))
+
+
+graph = build_researcher()

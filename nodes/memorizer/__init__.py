@@ -1,0 +1,1 @@
+"""The stages of the memorizer: one function per file; state in, update out."""

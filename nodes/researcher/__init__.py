@@ -1,0 +1,1 @@
+"""The stages of the researcher: one function per file; state in, update out."""

@@ -1,0 +1,48 @@
+"""Stage 4: what do the pages say on the request?"""
+
+from collections.abc import Sequence
+
+from langgraph.runtime import Runtime
+
+from agentic_memory_bank.engines.research import Excerpt, Gathered
+from agentic_memory_bank.nodes.memory_bank import contract
+from agentic_memory_bank.nodes.pages import PageKit
+from agentic_memory_bank.nodes.researcher.views import excerpts, inquiry, past_round
+from agentic_memory_bank.state.research import Finding, ResearcherState, ResearcherUpdate
+from agentic_memory_bank.state.settings import Settings
+
+
+def integrate(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> ResearcherUpdate:
+    """Collect facts from what was found, within the budget of text; findings of earlier rounds stay.
+
+    Raises:
+        StorageError: The memory cannot be read.
+    """
+    placed = excerpts(state["found"], runtime, kit, state["memory"])
+    shown = [one.excerpt for one in placed]
+    gathered = kit.engine.gather(inquiry(state), shown) if shown else Gathered(())
+    dropped = set(gathered.dropped)
+    kept = [finding for position, finding in enumerate(state["findings"]) if position not in dropped]
+    findings = [*kept, *_checked(gathered, shown, kept)]
+    runtime.stream_writer({"stage": "integrate", "findings": findings[len(kept) :]})
+    return {
+        "findings": findings,
+        "is_enough": bool(gathered.is_enough and findings),
+        "shown": [*state["shown"], *(one.stretch for one in placed)],
+        "found": [],
+        "rounds": [*state["rounds"], past_round(state, findings, is_enough=gathered.is_enough)],
+    }
+
+
+def _checked(gathered: Gathered, shown: Sequence[Excerpt], kept: Sequence[Finding]) -> list[Finding]:
+    """New findings, each with the pages that were shown among those it names; one that names none is dropped."""
+    known = {excerpt.page for excerpt in shown}
+    said = {finding["text"].casefold() for finding in kept}
+    found: list[Finding] = []
+    for one in gathered.findings:
+        text = contract.text(one.text).strip()
+        pages = [page for page in dict.fromkeys(one.pages) if page in known]
+        if text and pages and text.casefold() not in said:
+            said.add(text.casefold())
+            found.append({"text": text, "pages": pages})
+    return found

@@ -1,0 +1,56 @@
+"""Stage 3: which pages hold something on that, that was not seen before?"""
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from langgraph.runtime import Runtime
+
+from agentic_memory_bank.nodes.pages import PageKit
+from agentic_memory_bank.nodes.researcher.views import past_round
+from agentic_memory_bank.state.pages import Search
+from agentic_memory_bank.state.research import ResearcherState, ResearcherUpdate, Shown
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.page_index import PageHit
+
+
+def search(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> ResearcherUpdate:
+    """Make all searches of the round at once; each of them has its turn among what is read first.
+
+    Raises:
+        StorageError: The memory cannot be read.
+    """
+    settings = Settings.of(runtime)
+    library = kit.library(state["memory"], runtime)
+    planned = [
+        Search(s["request"], tuple(s["keywords"]), tuple(s["queries"]), tuple(s["pages"])) for s in state["searches"]
+    ]
+    known = {_key(one) for one in state["shown"]}
+    found = list(_new(library.search(planned, settings.research_pages, settings), known))
+    runtime.stream_writer({"stage": "search", "pages": list(dict.fromkeys(one["page"] for one in found))})
+    if found:
+        return {"found": found}
+    return {"found": [], "rounds": [*state["rounds"], past_round(state, state["findings"], is_enough=False)]}
+
+
+def _new(hits: Sequence[Sequence[PageHit]], known: set[tuple[str, int, int]]) -> Iterator[Shown]:
+    """The stretches that were not shown, the best of each search first, then the second of each, and so on.
+
+    Of a page that is read whole, now or before, nothing is read besides.
+    """
+    ranked = [hit for row in zip_longest(*hits) for hit in row if hit]
+    whole = {page for page, _, end in known if end < 0} | {hit.page for hit in ranked if not hit.parts}
+    seen = set(known)
+    for one in (stretch for hit in ranked for stretch in _stretches(hit)):
+        if _key(one) not in seen and (one["end"] < 0 or one["page"] not in whole):
+            seen.add(_key(one))
+            yield one
+
+
+def _stretches(hit: PageHit) -> Iterator[Shown]:
+    """The parts of a page that were found, or the whole of one that was asked for."""
+    for start, end in hit.parts or ((0, -1),):
+        yield {"page": hit.page, "start": start, "end": end, "score": round(hit.score, 6)}
+
+
+def _key(one: Shown) -> tuple[str, int, int]:
+    return one["page"], one["start"], one["end"]

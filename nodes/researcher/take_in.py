@@ -1,0 +1,47 @@
+"""Stage 1, the door: takes the request in, and sees whether there is anything to search."""
+
+from langgraph.runtime import Runtime
+
+from agentic_memory_bank.nodes.kit import checked_text, timestamp
+from agentic_memory_bank.nodes.memory_bank.views import digest
+from agentic_memory_bank.nodes.pages import PageKit
+from agentic_memory_bank.state.research import ResearcherState, ResearcherUpdate
+from agentic_memory_bank.state.settings import Settings
+
+
+def take_in(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> ResearcherUpdate:
+    """Begin with a request. An empty memory answers it at once: nothing is found, and no model is asked.
+
+    Raises:
+        InputError: The request is empty, or the memory has no name.
+        StorageError: The memory cannot be read, or is damaged.
+        SettingsError: A model that the settings name cannot be asked.
+    """
+    settings = Settings.of(runtime)
+    request = checked_text(state.get("request"), "request")
+    library = kit.library(state.get("memory", ""), runtime)
+    if kit.judges:
+        kit.judges.check(settings)
+    now = kit.clock()
+    runtime.stream_writer({"stage": "take_in", "pages": len(library)})
+    return {
+        "request": None,
+        "question": request,
+        "work": {"id": "r" + digest(state.get("memory"), request, timestamp(now))[:12]},
+        "requests": [request] if len(library) else [],
+        "searches": [],
+        "found": [],
+        "shown": [],
+        "asked": [],
+        "is_enough": False,
+        "started": now.timestamp(),
+        "answer": "",
+        "sources": [],
+        "findings": [],
+        "rounds": [],
+        "status": "running" if len(library) else "not_found",
+        "degraded": [],
+        "usage": {"calls": 0, "input_tokens": 0, "output_tokens": 0},
+        "allowance": {},
+        "judge": kit.judges.models_of(settings) if kit.judges else "",
+    }

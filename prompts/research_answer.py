@@ -1,0 +1,45 @@
+"""What is the answer, and which words say so? Asked by the researcher at the end."""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, Field
+
+from agentic_memory_bank.prompts.fence import fence
+from agentic_memory_bank.prompts.judging import instructions, numbered
+
+INSTRUCTIONS = instructions(
+    """
+You answer a question from findings and from the numbered excerpts they were made of. The answer is as short as the
+question allows: a name, a date, a number where that is what it asks for. It is in the language of the question.
+Everything it says rests on a quote: words copied exactly from an excerpt. Where sources disagree, say so and quote
+both. Where findings and excerpts do not hold the answer, say that it was not found, and give no answer and no quotes.
+"""
+)
+
+
+class Quote(BaseModel):
+    """Words of an excerpt."""
+
+    excerpt: int = Field(description="Number of the excerpt.")
+    words: str = Field(description="The words, copied exactly.")
+
+
+class Answer(BaseModel):
+    """The answer with what it rests on."""
+
+    is_found: bool = Field(description="Whether findings and excerpts hold an answer.")
+    answer: str = Field(description="The answer; empty when there is none.")
+    quotes: list[Quote] = Field(description="What it rests on; empty when there is no answer.")
+
+
+def render(question: str, findings: Sequence[str], excerpts: Sequence[tuple[str, str]]) -> str:
+    """Write the question.
+
+    Args:
+        question: What is asked.
+        findings: What was found out.
+        excerpts: Title, which may be empty, and text of each.
+    """
+    shown = [f"[{title}]\n{text}" if title else text for title, text in excerpts]
+    parts = [fence("question", question), numbered("finding", findings), numbered("excerpt", shown)]
+    return "\n\n".join(part for part in parts if part)

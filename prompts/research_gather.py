@@ -1,0 +1,48 @@
+"""What do these excerpts say on the question? Asked by the researcher's `integrate`."""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, Field
+
+from agentic_memory_bank.prompts.fence import fence
+from agentic_memory_bank.prompts.judging import instructions, numbered
+
+INSTRUCTIONS = instructions(
+    """
+You collect evidence on a question from numbered excerpts of a memory. Write down each fact that helps to answer it as
+a finding of one or two sentences that can be understood alone, with names, dates and numbers as they stand, and with
+the numbers of the excerpts that say it. Facts only, no answer, and nothing that no excerpt says. Of what is known
+already, say nothing again; name the findings that the excerpts show to be wrong or beside the point. Where sources
+disagree, write down both. At the end say whether all findings together answer the whole question.
+"""
+)
+
+
+class Fact(BaseModel):
+    """One finding."""
+
+    text: str = Field(description="The fact, in one or two sentences.")
+    excerpts: list[int] = Field(description="Numbers of the excerpts that say it.")
+
+
+class Evidence(BaseModel):
+    """What the excerpts say on the question."""
+
+    findings: list[Fact] = Field(description="New findings; empty when the excerpts hold nothing on the question.")
+    wrong: list[int] = Field(description="Numbers of earlier findings to drop; mostly empty.")
+    is_enough: bool = Field(description="Whether all findings together answer the whole question.")
+
+
+def render(question: str, requests: Sequence[str], findings: Sequence[str], excerpts: Sequence[tuple[str, str]]) -> str:
+    """Write the question.
+
+    Args:
+        question: What is to be found out in the end.
+        requests: What the excerpts were searched for, where that is something else.
+        findings: What is known; may be empty.
+        excerpts: Title, which may be empty, and text of each.
+    """
+    shown = [f"[{title}]\n{text}" if title else text for title, text in excerpts]
+    parts = [fence("question", question), numbered("request", [r for r in requests if r != question])]
+    parts += [numbered("finding", findings), numbered("excerpt", shown)]
+    return "\n\n".join(part for part in parts if part)

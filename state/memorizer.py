@@ -1,0 +1,174 @@
+"""What flows through the memorizer: texts in, the drafts of a run and what became of them, pages out."""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal, NotRequired
+
+from langgraph.channels.ephemeral_value import EphemeralValue
+from typing_extensions import TypedDict
+
+from agentic_memory_bank.state.layer_channel import LayerChannel
+from agentic_memory_bank.state.memory_bank import Allowance, Usage
+from agentic_memory_bank.state.pages import Page
+
+Status = Literal["running", "completed", "stopped"]
+
+
+class Memorized(TypedDict):
+    """A page that is in the memory now."""
+
+    id: str
+    title: str
+
+
+class Skipped(TypedDict):
+    """A text, or a part of one, of which no page was made."""
+
+    text: int
+    """Its place among the texts that were handed over, from 0."""
+    reason: Literal["empty", "duplicate", "stopped"]
+    """`duplicate`: the memory has that page; `stopped`: the run ended before its turn, hand it over again."""
+    id: NotRequired[str]
+    """Of the page that is, or would be, it."""
+
+
+class Waiting(TypedDict):
+    """A page without its abstract."""
+
+    text: int
+    page: Page
+
+
+class Work(TypedDict, total=False):
+    """What a run has to do, and what it has done."""
+
+    id: str
+    waiting: list[Waiting]
+    kept: list[Memorized]
+    skipped: list[Skipped]
+
+
+class WorkEdit(TypedDict):
+    """One change of the work. `v` is the version of the edit's form; old forms fold forever."""
+
+    v: int
+    op: Literal["open", "keep"]
+    id: NotRequired[str]
+    waiting: NotRequired[list[Waiting]]
+    kept: NotRequired[list[Memorized]]
+    skipped: NotRequired[list[Skipped]]
+
+
+def open_work(work_id: str, waiting: Sequence[Waiting], skipped: Sequence[Skipped]) -> WorkEdit:
+    """Begin with new texts, in place of all that was before."""
+    return {"v": 1, "op": "open", "id": work_id, "waiting": list(waiting), "skipped": list(skipped)}
+
+
+def keep(kept: Sequence[Memorized], skipped: Sequence[Skipped]) -> WorkEdit:
+    """Note what became of the first of those that wait, as many as are named."""
+    return {"v": 1, "op": "keep", "kept": list(kept), "skipped": list(skipped)}
+
+
+def apply_work_edits(work: Work, updates: Iterable[Sequence[WorkEdit]]) -> Work:
+    """Fold edits into the work. Total: an edit that cannot apply changes nothing.
+
+    Args:
+        work: The work so far, which stays as it is.
+        updates: One sequence of edits per write, oldest first.
+    """
+    for edits in updates:
+        for edit in edits:
+            work = _apply(work, edit)
+    return work
+
+
+def _apply(work: Work, edit: WorkEdit) -> Work:
+    match edit:
+        case {"op": "open", "id": work_id, "waiting": waiting, "skipped": skipped}:
+            return {"id": work_id, "waiting": waiting, "kept": [], "skipped": skipped}
+        case {"op": "keep", "kept": kept, "skipped": skipped}:
+            done = {page["id"] for page in kept} | {one.get("id", "") for one in skipped}
+            return {
+                **work,
+                "waiting": [w for w in work.get("waiting", []) if w["page"]["id"] not in done],
+                "kept": [*work.get("kept", []), *kept],
+                "skipped": [*work.get("skipped", []), *skipped],
+            }
+        case _:
+            return work
+
+
+class Draft(TypedDict):
+    """A page of this round, with what it may refer to."""
+
+    id: str
+    earlier: list[str]
+    """Abstracts of the pages before it that are most like it, best first."""
+    previous: str
+    """Abstract of the page just before it."""
+
+
+class MemorizerInput(TypedDict, total=False):
+    """What the caller hands in."""
+
+    texts: list[Any]
+    """Strings, LangChain `Document`s, messages, or mappings with `text` and, if known, `source`, `title` and `date`. A
+    list inside is one session: its messages become one text. So do messages that follow each other."""
+    memory: str
+    """The name of the memory. On a server it belongs to the user who is authenticated."""
+
+
+class MemorizerOutput(TypedDict, total=False):
+    """What the caller gets back."""
+
+    pages: list[Memorized]
+    """The new pages, in the order of the texts."""
+    skipped: list[Skipped]
+    usage: Usage
+    status: Status
+    degraded: list[str]
+    """What the run had to do without: the stage, and the kind of error; never its text."""
+
+
+class MemorizerState(TypedDict, total=False):
+    """Everything a stage can read."""
+
+    texts: Annotated[list[Any], EphemeralValue]
+    """What was handed over is there for the first stage only, so that refused input does not come up again."""
+    memory: str
+    work: Annotated[Work, LayerChannel(apply_work_edits)]
+
+    now: str
+    """The time of this run, read once, so that a stage that runs again writes the same."""
+    started: float
+    """When the run began or was last allowed to go on, in seconds since 1970."""
+    drafts: list[Draft]
+    """The pages of this round: what a judge is shown is fixed here, so that no answer is paid for twice."""
+    abstracts: list[str]
+    """Of the drafts, in their order."""
+
+    pages: list[Memorized]
+    skipped: list[Skipped]
+    status: Status
+    degraded: list[str]
+    usage: Usage
+    allowance: Allowance
+    judge: str
+    """The chat models the run was begun with; empty without any."""
+
+
+class MemorizerUpdate(TypedDict, total=False):
+    """What a stage returns: edits for the work, new values for the rest."""
+
+    texts: list[Any]
+    work: Sequence[WorkEdit]
+    now: str
+    started: float
+    drafts: list[Draft]
+    abstracts: list[str]
+    pages: list[Memorized]
+    skipped: list[Skipped]
+    status: Status
+    degraded: list[str]
+    usage: Usage
+    allowance: Allowance
+    judge: str

@@ -1,0 +1,146 @@
+"""What flows through the researcher: a request, what each round looks for and finds, the answer with its sources."""
+
+from typing import Annotated, Literal
+
+from langgraph.channels.ephemeral_value import EphemeralValue
+from typing_extensions import TypedDict
+
+from agentic_memory_bank.state.memory_bank import Allowance, Usage
+
+ResearchStatus = Literal["running", "answered", "partial", "not_found", "stopped", "failed"]
+"""`partial`: there is an answer, and whoever judged it did not call the evidence enough."""
+
+
+class Finding(TypedDict):
+    """One thing that was found out, and the pages that say so."""
+
+    text: str
+    pages: list[str]
+
+
+class PageSource(TypedDict):
+    """A quote of the answer: the words, and where they stand."""
+
+    quote: str
+    page: str
+    title: str
+    source: str
+    start: int
+    end: int
+
+
+class PlannedSearch(TypedDict):
+    """What is looked for on behalf of one request."""
+
+    request: str
+    keywords: list[str]
+    queries: list[str]
+    pages: list[str]
+
+
+class Shown(TypedDict):
+    """A stretch of a page that was found, and is or was shown to the judge."""
+
+    page: str
+    start: int
+    end: int
+    """-1 for the end of the page."""
+    score: float
+
+
+class Round(TypedDict):
+    """One round, as the caller sees it."""
+
+    requests: list[str]
+    searches: list[PlannedSearch]
+    pages: list[str]
+    """Those with something new, best first."""
+    findings: int
+    """How many there were after it."""
+    enough: bool
+
+
+class Investigation(TypedDict):
+    """Names what a run works on."""
+
+    id: str
+
+
+class ResearcherInput(TypedDict, total=False):
+    """What the caller hands in."""
+
+    request: str
+    memory: str
+    """The name of the memory. On a server it belongs to the user who is authenticated."""
+
+
+class ResearcherOutput(TypedDict, total=False):
+    """What the caller gets back."""
+
+    answer: str
+    sources: list[PageSource]
+    findings: list[Finding]
+    rounds: list[Round]
+    status: ResearchStatus
+    usage: Usage
+    degraded: list[str]
+    """What the run had to do without: the stage, and the kind of error; never its text."""
+
+
+class ResearcherState(TypedDict, total=False):
+    """Everything a stage can read. Text of pages is not in it: it is read from the memory where it is shown."""
+
+    request: Annotated[str | None, EphemeralValue]
+    """What was handed over is there for the first stage only, so that refused input does not come up again."""
+    memory: str
+    question: str
+    """The request as it is kept."""
+    work: Investigation
+
+    requests: list[str]
+    """What is to be looked for next."""
+    searches: list[PlannedSearch]
+    found: list[Shown]
+    """What this round found that was not shown before."""
+    shown: list[Shown]
+    """All that was shown, in the order in which it was found."""
+    asked: list[str]
+    """Every request so far, and the fingerprint of every search, so that none is made twice."""
+    is_enough: bool
+
+    started: float
+    """When the run began or was last allowed to go on, in seconds since 1970."""
+    answer: str
+    sources: list[PageSource]
+    findings: list[Finding]
+    rounds: list[Round]
+    status: ResearchStatus
+    degraded: list[str]
+    usage: Usage
+    allowance: Allowance
+    judge: str
+    """The chat models the run was begun with; empty without any."""
+
+
+class ResearcherUpdate(TypedDict, total=False):
+    """What a stage returns."""
+
+    request: str | None
+    question: str
+    work: Investigation
+    requests: list[str]
+    searches: list[PlannedSearch]
+    found: list[Shown]
+    shown: list[Shown]
+    asked: list[str]
+    is_enough: bool
+    started: float
+    answer: str
+    sources: list[PageSource]
+    findings: list[Finding]
+    rounds: list[Round]
+    status: ResearchStatus
+    degraded: list[str]
+    usage: Usage
+    allowance: Allowance
+    judge: str

@@ -1,0 +1,567 @@
+"""Keeps pages for good, by the name of a memory: an SQLite file each, of which nothing but the name reaches a graph.
+
+A page is written once and never rewritten; it goes as a whole, when its time is over or its memory is cleared. What
+came and went is a log of numbered events, so that an index follows a store by what changed since it looked last. Reads
+never give a page whose time is over, whether or not it has been cleaned up.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import sqlite3
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, NamedTuple, cast
+from uuid import uuid4
+
+from filelock import FileLock
+from typing_extensions import TypedDict
+
+from agentic_memory_bank.state.errors import InputError, StorageDamagedError, StorageError
+from agentic_memory_bank.state.pages import Page
+from agentic_memory_bank.tools.storage import default_home, storage_errors
+
+MAX_NAME: Final = 1_000
+"""Longest name of a memory, in characters."""
+REMEDY: Final = (
+    "It is left as it is: nothing was read from it or written to it. Put a copy of the file back in its place, or move "
+    "it away and memorize again."
+)
+"""What is done about a damaged store."""
+
+_LOG = logging.getLogger(__name__)
+_FOLDER: Final = "pages"
+_APPLICATION: Final = 0x414D4250  # "AMBP", in the header of the file
+_VERSION: Final = 1
+_LOOKUP: Final = 500  # SQLite takes at least 999 parameters in one statement
+_SCHEMA: Final = (
+    "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE pages (position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL, "
+    "abstract TEXT NOT NULL, text TEXT NOT NULL, source TEXT NOT NULL, metadata TEXT NOT NULL, "
+    "created_at TEXT NOT NULL, expires_at TEXT)",
+    "CREATE INDEX expiry ON pages (expires_at) WHERE expires_at IS NOT NULL",
+    "CREATE TABLE events (sequence INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, page TEXT NOT NULL)",
+)
+_COLUMNS: Final = "id, title, abstract, text, source, metadata, created_at, expires_at"
+_VALID: Final = "(expires_at IS NULL OR expires_at > ?)"
+
+
+class Changes(NamedTuple):
+    """What happened to a store since an index looked at it last."""
+
+    sequence: int
+    """Number of the last event: what to ask with the next time."""
+    put: list[Page]
+    """Pages that came and are still there, in the order in which they came."""
+    removed: list[str]
+    """Ids that are no longer there; some may never have been seen by whoever asks."""
+
+
+class Stored(NamedTuple):
+    """What became of pages that were to be put."""
+
+    added: list[str]
+    duplicates: list[str]
+    """Ids of those that were there already, or came twice."""
+
+
+class Stats(TypedDict):
+    """How many pages a store has."""
+
+    total: int
+    valid: int
+    expired: int
+    """Their time is over, and they are not cleaned up yet."""
+    ttl_seconds: float | None
+    """How long a new page stays; None for ever."""
+
+
+def page_id(text: str, source: str = "", title: str = "", date: str = "") -> str:
+    """The id of a page: the same for the same words from the same place, however they are spaced."""
+    said = [" ".join(text.split()), source, title, date]
+    return "p" + hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+
+
+def time_to_live(
+    days: float = 0, hours: float = 0, minutes: float = 0, seconds: float | None = None
+) -> timedelta | None:
+    """How long pages stay: `seconds` where they are given, otherwise the sum of the others; None when that is 0.
+
+    Raises:
+        InputError: It is negative, or longer than a calendar.
+    """
+    try:
+        given = timedelta(days=days, hours=hours, minutes=minutes) if seconds is None else timedelta(seconds=seconds)
+        is_usable = timedelta() <= given <= timedelta(days=365_000)
+    except (OverflowError, TypeError, ValueError):
+        is_usable, given = False, timedelta()
+    if not is_usable:
+        raise InputError("Pages stay for a time of 0 (for ever) to 1,000 years. Give days, hours, minutes or seconds.")
+    return given or None
+
+
+def checked_name(name: object) -> str:
+    """The name of a memory as it is kept.
+
+    Raises:
+        InputError: It is empty, too long, or no text that can be kept.
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise InputError(f"A memory is named by a non-empty string, not by {name!r}. Give it as `memory`.")
+    if len(name) > MAX_NAME:
+        raise InputError(
+            f"The name of a memory has {len(name):,} characters, more than {MAX_NAME:,}. Use a shorter one."
+        )
+    if "\0" in name or name.encode("utf-8", "replace").decode() != name:
+        raise InputError(f"The memory name {name!r} holds characters that cannot be kept. Use another.")
+    return name
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _stamp(moment: datetime) -> str:
+    """ISO 8601 in UTC, of one length, so that times compare as texts."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+class PageStore:
+    """The pages of one memory; safe across threads, processes and a fork.
+
+    Args:
+        path: The file, 0600, made by the first page that is put. None keeps the pages in this process.
+        label: What the memory is called, by whose; kept in the file.
+        clock: Tells what is over.
+    """
+
+    def __init__(self, path: Path | None = None, label: str = "", clock: Callable[[], datetime] = _now) -> None:
+        self._path = path
+        self._label = label
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._opened: tuple[int, int, int] | None = None
+        """The process and the file (device, inode) that the connection belongs to."""
+        self._inherited: list[sqlite3.Connection] = []
+
+    @property
+    def path(self) -> Path | None:
+        """The file, which need not be there yet; None where the pages are in memory alone."""
+        return self._path
+
+    def put(self, pages: Sequence[Page]) -> Stored:
+        """Keep pages, all of them or none; those that are there already stay as they are.
+
+        A page without a time is stamped with that of now. One without an end gets the end that the store's time to
+        live gives it.
+
+        Raises:
+            StorageFullError: The disk is full; nothing of these pages is kept.
+            StorageDamagedError: The file is not what this package wrote; it stays as it is.
+            StorageError: The file cannot be written.
+        """
+        if not pages:
+            return Stored([], [])
+        with self._writing() as database:
+            self._clean(database)
+            ttl, now = self._ttl(database), _stamp(self._clock())
+            added, repeated = list[str](), list[str]()
+            for page in pages:
+                (added if _insert(database, page, now, ttl) else repeated).append(page["id"])
+        return Stored(added, repeated)
+
+    def remove(self, ids: Iterable[str]) -> list[str]:
+        """Erase pages for good; those that were there are returned."""
+        wanted = list(dict.fromkeys(ids))
+        if not self._is_there() or not wanted:
+            return []
+        with self._writing() as database:
+            return _remove(database, [i for (i,) in _rows(database, "SELECT id FROM pages WHERE id IN ({})", wanted)])
+
+    def clear(self) -> list[str]:
+        """Erase all pages; indexes that follow hear of it."""
+        if not self._is_there():
+            return []
+        with self._writing() as database:
+            gone = _remove(database, [row[0] for row in database.execute("SELECT id FROM pages")])
+        with self._reading() as database:
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # so that erased text does not stay in the log
+        return gone
+
+    def cleanup(self) -> int:
+        """Erase the pages whose time is over, and return how many they were."""
+        if not self._is_there():
+            return 0
+        with self._writing() as database:
+            return self._clean(database)
+
+    def get(self, ids: Iterable[str]) -> list[Page]:
+        """The pages of these ids, in this order; ids that are not there are left out."""
+        wanted = list(dict.fromkeys(ids))
+        with self._looking() as database:
+            query = f"SELECT {_COLUMNS} FROM pages WHERE id IN ({{}}) AND {_VALID}"
+            found = {row[0]: _page(row) for row in _rows(database, query, wanted, _stamp(self._clock()))}
+        return [found[i] for i in wanted if i in found]
+
+    def known(self, ids: Iterable[str]) -> set[str]:
+        """Those of these ids that are there."""
+        wanted = list(dict.fromkeys(ids))
+        with self._looking() as database:
+            query = f"SELECT id FROM pages WHERE id IN ({{}}) AND {_VALID}"
+            return {i for (i,) in _rows(database, query, wanted, _stamp(self._clock()))}
+
+    def pages(self, after: int = 0, limit: int = -1) -> list[tuple[int, Page]]:
+        """The pages behind a position, in the order in which they came, each with its own position.
+
+        Args:
+            after: 0 for the first.
+            limit: How many at most; -1 for all.
+        """
+        with self._looking() as database:
+            query = f"SELECT position, {_COLUMNS} FROM pages WHERE position > ? AND {_VALID} ORDER BY position LIMIT ?"
+            rows = database.execute(query, (after, _stamp(self._clock()), limit)).fetchall()
+        return [(row[0], _page(row[1:])) for row in rows]
+
+    def last(self) -> Page | None:
+        """The page that came last."""
+        with self._looking() as database:
+            query = f"SELECT {_COLUMNS} FROM pages WHERE {_VALID} ORDER BY position DESC LIMIT 1"
+            row = database.execute(query, (_stamp(self._clock()),)).fetchone()
+        return _page(row) if row else None
+
+    def changes(self, since: int = 0, *, texts: bool = True) -> Changes:
+        """What came and went after an event: what an index has to put and remove, in any order, to hold the same.
+
+        Pages whose time is over are among those that are removed, each time, until they are cleaned up.
+
+        Args:
+            since: `Changes.sequence` of the last time; 0 for everything.
+            texts: Whether the raw texts are wanted; without them much less is read.
+        """
+        now = _stamp(self._clock())
+        with self._looking() as database, _snapshot(database):
+            row = database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'events'").fetchone()
+            columns = _COLUMNS if texts else _COLUMNS.replace(" text,", " '',")
+            query = (
+                f"SELECT DISTINCT {columns} FROM events JOIN pages ON id = page WHERE sequence > ? AND {_VALID} "
+                "ORDER BY position"
+            )
+            put = [_page(found) for found in database.execute(query, (since, now))]
+            gone = database.execute(
+                "SELECT DISTINCT page FROM events WHERE sequence > ? AND page NOT IN (SELECT id FROM pages) "
+                "UNION SELECT id FROM pages WHERE expires_at <= ?",
+                (since, now),
+            ).fetchall()
+        return Changes(row[0] if row else 0, put, [i for (i,) in gone])
+
+    def stats(self) -> Stats:
+        """How many pages there are, and how long new ones stay."""
+        with self._looking() as database:
+            query = f"SELECT COUNT(*), COALESCE(SUM({_VALID}), 0) FROM pages"
+            total, valid = database.execute(query, (_stamp(self._clock()),)).fetchone()
+            ttl = self._ttl(database)
+        seconds = ttl.total_seconds() if ttl else None
+        return {"total": total, "valid": valid, "expired": total - valid, "ttl_seconds": seconds}
+
+    def set_ttl(self, ttl: timedelta | None) -> None:
+        """Say how long pages stay that are put from now on; those that are there keep their end.
+
+        Args:
+            ttl: None for ever; see `time_to_live`.
+        """
+        with self._writing() as database:
+            seconds = "" if ttl is None else repr(ttl.total_seconds())
+            database.execute("INSERT OR REPLACE INTO about VALUES ('ttl', ?)", (seconds,))
+
+    @property
+    def vectors(self) -> Path | None:
+        """The file beside it in which the vectors of its pages may be kept; None where it is in memory."""
+        return None if self._path is None else self._path.with_suffix(".vectors.sqlite")
+
+    @property
+    def identity(self) -> str:
+        """Names this very store: another one, made in its place later, has another. Empty where there is none yet."""
+        if not self._is_there():
+            return ""
+        with self._reading() as database:
+            (found,) = database.execute("SELECT value FROM about WHERE name = 'identity'").fetchone()
+        return found
+
+    def close(self) -> None:
+        """Close the file; the next call opens it again. Pages that are in memory alone are gone."""
+        with self._lock:
+            if self._connection is not None and (self._path is None or self._is_ours()):
+                self._connection.close()
+            self._connection = self._opened = None
+
+    # --- the file ----------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, which waits for those of other processes."""
+        with self._lock, storage_errors(self._place, REMEDY):
+            database = self._open()
+            database.execute("BEGIN IMMEDIATE")
+            try:
+                yield database
+                database.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):  # a full disk has rolled it back already
+                    database.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, storage_errors(self._place, REMEDY):
+            yield self._open()
+
+    @contextmanager
+    def _looking(self) -> Iterator[sqlite3.Connection]:
+        """The store, or an empty one where there is none yet: looking makes no file."""
+        if self._is_there():
+            with self._reading() as database:
+                yield database
+        else:
+            database = _made(":memory:", self._label)
+            try:
+                yield database
+            finally:
+                database.close()
+
+    def _is_there(self) -> bool:
+        with storage_errors(self._place, REMEDY):
+            return self._path is None or self._path.exists()
+
+    @property
+    def _place(self) -> Path:
+        return self._path or Path(":memory:")
+
+    def _open(self) -> sqlite3.Connection:
+        if self._path is None:
+            self._connection = self._connection or _made(":memory:", self._label)
+            return self._connection
+        if self._connection is not None:
+            if self._is_ours():
+                return self._connection
+            # Closing what was opened before a fork would drop the parent's locks on the file: keep it, unused.
+            self._inherited.append(self._connection)
+            self._connection = None
+        if not self._path.exists():
+            _create(self._path, self._label)
+        self._connection = _opened(self._path)
+        self._opened = self._file()
+        self._clean_up_after_a_while()
+        return self._connection
+
+    def _is_ours(self) -> bool:
+        """Whether the connection is of this process, and of the file that has the name now."""
+        return self._opened == self._file()
+
+    def _file(self) -> tuple[int, int, int] | None:
+        with suppress(OSError):
+            status = os.stat(cast(Path, self._path))
+            return os.getpid(), status.st_dev, status.st_ino
+        return None
+
+    def _clean_up_after_a_while(self) -> None:
+        """What is over is erased when a store is opened; where that cannot be, it is just not shown."""
+        database = cast(sqlite3.Connection, self._connection)
+        if database.execute("SELECT 1 FROM pages WHERE expires_at <= ? LIMIT 1", (_stamp(self._clock()),)).fetchone():
+            try:
+                self.cleanup()
+            except StorageError as error:
+                _LOG.warning("Pages whose time is over could not be erased: %s", error)
+
+    def _clean(self, database: sqlite3.Connection) -> int:
+        rows = database.execute("SELECT id FROM pages WHERE expires_at <= ?", (_stamp(self._clock()),)).fetchall()
+        return len(_remove(database, [i for (i,) in rows]))
+
+    @staticmethod
+    def _ttl(database: sqlite3.Connection) -> timedelta | None:
+        row = database.execute("SELECT value FROM about WHERE name = 'ttl'").fetchone()
+        return timedelta(seconds=float(row[0])) if row and row[0] else None
+
+
+class PageStores:
+    """All memories of one place, by user and name; each store is opened once in a process.
+
+    Args:
+        folder: The home of all that is kept. Default: `MEMORY_BANK_HOME`, or the user's state folder, as it is when a
+            memory is asked for.
+        in_memory: Keep everything in this process, for as long as this object lasts.
+        clock: Tells what is over.
+        size: How many stores stay open.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        in_memory: bool = False,
+        clock: Callable[[], datetime] = _now,
+        size: int = 256,
+    ) -> None:
+        self._folder = folder
+        self._in_memory = in_memory
+        self._clock = clock
+        self._size = size
+        self._stores: OrderedDict[tuple[Path | None, str], PageStore] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, name: str, user: str = "") -> PageStore:
+        """The pages of a memory. Users never share one: the same name is another memory for each of them.
+
+        Args:
+            name: Any text; it is hashed, never used as a path.
+            user: Who is authenticated; empty where nobody has to be.
+
+        Raises:
+            InputError: The name cannot be kept.
+            SettingsError: There is no folder for it.
+        """
+        label = json.dumps([str(user), checked_name(name)])
+        path = None if self._in_memory else self._path(label)
+        with self._lock:
+            store = self._stores.pop((path, label), None) or PageStore(path, label, self._clock)
+            self._stores[path, label] = store
+            while len(self._stores) > self._size and not self._in_memory:
+                self._stores.popitem(last=False)[1].close()
+            return store
+
+    def close(self) -> None:
+        """Close all files."""
+        with self._lock:
+            for store in self._stores.values():
+                store.close()
+
+    def _path(self, label: str) -> Path:
+        named = hashlib.sha256(label.encode()).hexdigest()[:32]
+        return (self._folder or default_home()) / _FOLDER / f"{named}.sqlite"
+
+
+# --- files -------------------------------------------------------------------------------------------------------
+
+
+def _create(path: Path, label: str) -> None:
+    """Make a store under another name, then give it its own: a file of that name is whole, or it is damaged."""
+    folder = path.parent
+    for place in (folder.parent, folder):
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.chmod(place, 0o700)
+    with FileLock(folder / ".making", mode=0o600):
+        if path.exists():
+            return
+        half = path.with_suffix(".half")
+        half.unlink(missing_ok=True)
+        os.close(os.open(half, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        _made(half, label).close()
+        half.replace(path)
+
+
+def _made(place: Path | str, label: str) -> sqlite3.Connection:
+    database = _connected(str(place), uri=False)
+    for pragma in (f"application_id={_APPLICATION}", f"user_version={_VERSION}", "journal_mode=WAL"):
+        database.execute(f"PRAGMA {pragma}").fetchone()
+    database.execute("BEGIN IMMEDIATE")
+    for statement in _SCHEMA:
+        database.execute(statement)
+    about = [("identity", uuid4().hex), ("label", label)]
+    database.executemany("INSERT INTO about VALUES (?, ?)", about)
+    database.execute("COMMIT")
+    return database
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """Open a store that is there.
+
+    Raises:
+        StorageDamagedError: It is not what this package wrote. Nothing is written to it.
+    """
+    database = _connected(f"{path.absolute().as_uri()}?mode=rw", uri=True)
+    try:
+        _check(database, path)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _connected(place: str, *, uri: bool) -> sqlite3.Connection:
+    database = sqlite3.connect(place, uri=uri, check_same_thread=False, timeout=30, isolation_level=None)
+    for pragma in ("busy_timeout=30000", "secure_delete=ON", "synchronous=FULL"):
+        database.execute(f"PRAGMA {pragma}").fetchone()
+    return database
+
+
+def _check(database: sqlite3.Connection, path: Path) -> None:
+    (application,) = database.execute("PRAGMA application_id").fetchone()
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if application == _APPLICATION and version > _VERSION:
+        raise StorageDamagedError(
+            f"The page store at {path} was written by a newer version of this package. Install that version."
+        )
+    found = {sql for (sql,) in database.execute("SELECT sql FROM sqlite_schema WHERE sql NOT NULL")}
+    if application != _APPLICATION or not found.issuperset(_SCHEMA):
+        raise StorageDamagedError(f"The file {path} is no page store of this package. {REMEDY}")
+    (said,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    if said != "ok":
+        raise StorageDamagedError(f"The page store at {path} is damaged ({said}). {REMEDY}")
+
+
+# --- rows --------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _snapshot(database: sqlite3.Connection) -> Iterator[None]:
+    """Several reads of one and the same state."""
+    database.execute("BEGIN")
+    try:
+        yield
+    finally:
+        database.execute("ROLLBACK")
+
+
+def _rows(database: sqlite3.Connection, query: str, ids: Sequence[str], *more: Any) -> Iterator[tuple[Any, ...]]:
+    """The rows of any number of ids."""
+    for start in range(0, len(ids), _LOOKUP):
+        some = ids[start : start + _LOOKUP]
+        yield from database.execute(query.format(",".join("?" * len(some))), (*some, *more)).fetchall()
+
+
+def _insert(database: sqlite3.Connection, page: Page, now: str, ttl: timedelta | None) -> bool:
+    """Write a page and its event, unless it is there."""
+    created = page.get("created_at") or now
+    expires = page.get("expires_at") or (_stamp(datetime.fromisoformat(created) + ttl) if ttl else None)
+    metadata = json.dumps(page["metadata"], ensure_ascii=False)
+    said = (page["id"], page["title"], page["abstract"], page["text"], page["source"], metadata, created, expires)
+    marks = ",".join("?" * len(said))
+    written = database.execute(f"INSERT OR IGNORE INTO pages ({_COLUMNS}) VALUES ({marks})", said).rowcount
+    if written:
+        database.execute("INSERT INTO events (kind, page) VALUES ('put', ?)", (page["id"],))
+    return bool(written)
+
+
+def _remove(database: sqlite3.Connection, ids: Sequence[str]) -> list[str]:
+    database.executemany("DELETE FROM pages WHERE id = ?", [(i,) for i in ids])
+    database.executemany("INSERT INTO events (kind, page) VALUES ('remove', ?)", [(i,) for i in ids])
+    return list(ids)
+
+
+def _page(row: Sequence[Any]) -> Page:
+    identity, title, abstract, text, source, metadata, created_at, expires_at = row
+    return {
+        "id": identity,
+        "title": title,
+        "abstract": abstract,
+        "text": text,
+        "source": source,
+        "metadata": json.loads(metadata),
+        "created_at": created_at,
+        "expires_at": expires_at,
+    }

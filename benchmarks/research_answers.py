@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,6 @@ from typing import Any
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
-from agentic_memory_bank.engines.extractive.clauses import Passage, short_answer
-from agentic_memory_bank.engines.extractive.research import ExtractiveResearchEngine
-from agentic_memory_bank.engines.research import Excerpt, Inquiry, PageQuote, Response
 from agentic_memory_bank.graph.memorizer import build_memorizer
 from agentic_memory_bank.graph.researcher import build_researcher
 from agentic_memory_bank.state.settings import Settings
@@ -98,26 +95,14 @@ class _Cached(Embeddings):
         return self._encoder.vector(text).tolist()
 
 
-class _Brief(ExtractiveResearchEngine):
-    """The offline engine, answering as briefly as it can."""
-
-    def respond(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Response:
-        passages = [Passage(excerpt.text, excerpt.score, excerpt.title, excerpt.date) for excerpt in excerpts]
-        found = short_answer(inquiry.request, passages)
-        if found is None:
-            return Response("")
-        return Response(found.text, tuple(PageQuote(q.passage, (q.start, q.end)) for q in found.quotes))
-
-
 class _Harness:
     """The memories of a set, and a researcher that answers from them."""
 
     def __init__(self, embeddings: Embeddings, settings: Settings) -> None:
         stores = PageStores(in_memory=True)
-        engine = None if settings.model else _Brief(Encoder(embeddings))
         self._settings = settings
-        self._memorizer = build_memorizer(engine=engine, embeddings=embeddings, stores=stores)
-        self._researcher = build_researcher(engine=engine, embeddings=embeddings, stores=stores)
+        self._memorizer = build_memorizer(embeddings=embeddings, stores=stores)
+        self._researcher = build_researcher(embeddings=embeddings, stores=stores)
 
     def memorize(self, group: str, texts: list[Document], spent: Spent) -> None:
         """Make pages of the texts of a group."""

@@ -4,6 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -34,6 +35,8 @@ class Judge(Generic[Judging]):
     meter: "Meter | None" = None
     agent: "ReactAgent | None" = None
     """Carries out steps with tools, where a chat model has the role `react`."""
+    notes: "Callable[[], AnswerStore] | None" = None
+    """Where is noted what the stage waits for; opened only where there is something to note."""
 
     @property
     def failures(self) -> Sequence[EngineError]:
@@ -135,8 +138,9 @@ class Judges(Generic[Judging]):
     def of(self, run: RunOf) -> Judge[Judging]:
         """The engine of a run."""
         models = None if run.allowance.get("ending") else self._chat_models(run.settings)
+        notes = partial(self.answers.of, run.thread)
         if models is None:
-            return Judge(self.given or self.offline)
+            return Judge(self.given or self.offline, notes=notes)
         from agentic_memory_bank.engines.llm.asking import Asker
         from agentic_memory_bank.engines.llm.meter import Meter, limits
 
@@ -153,7 +157,7 @@ class Judges(Generic[Judging]):
             from agentic_memory_bank.engines.llm.agent import ReactAgent
 
             agent = ReactAgent(models.roles["react"], meter, run.settings)
-        return Judge(self.chat(Asker(models, meter, run.settings), self.offline), meter, agent)
+        return Judge(self.chat(Asker(models, meter, run.settings), self.offline), meter, agent, notes)
 
     def _chat_models(self, settings: Settings) -> "ChatModels | None":
         """The chat models of a run, if it has any; what is never asked is never imported."""

@@ -88,6 +88,8 @@ class Gathered:
     """Positions of earlier findings that turned out to be wrong, or beside the point."""
     is_enough: bool = False
     """Whether the findings answer the request now, all of it."""
+    missing: tuple[Search, ...] = ()
+    """What to search next where they do not, the most important first, if the excerpts show it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ from agentic_memory_bank.nodes.memory_bank.analyze_conflict import analyze_confl
 from agentic_memory_bank.nodes.memory_bank.analyze_related import analyze_related
 from agentic_memory_bank.nodes.memory_bank.classify import classify
 from agentic_memory_bank.nodes.memory_bank.embed import embed
-from agentic_memory_bank.nodes.memory_bank.execute import execute
+from agentic_memory_bank.nodes.memory_bank.execute import execute, handed_out
 from agentic_memory_bank.nodes.memory_bank.integrate import integrate
 from agentic_memory_bank.nodes.memory_bank.judged import judged
 from agentic_memory_bank.nodes.memory_bank.plan import plan
@@ -143,7 +143,7 @@ def wire(kit: Kit) -> StateGraph[MemoryBankState, Settings, MemoryBankInput, Mem
         )
     bank.add_node(
         "execute",
-        partial(judged, stage=execute, kit=kit, stopped=setbacks.stopped),
+        partial(judged, stage=execute, kit=kit, stopped=setbacks.stopped, first=handed_out),
         error_handler=go_on,  # pyright: ignore[reportArgumentType] - as above
     )
     bank.add_node(

@@ -87,7 +87,7 @@ def go_on(state: ResearcherState, error: NodeError) -> Command[_After]:
         case "integrate":
             past = past_round(state, state["findings"], is_enough=False)
             seen = {"shown": [*state["shown"], *state["found"]], "found": [], "rounds": [*state["rounds"], past]}
-            return Command(update={**seen, **note}, goto="reflect")
+            return Command(update={**seen, "leads": [], **note}, goto="reflect")  # those of the round before are done
         case "reflect":
             return Command(update={"requests": [], **note}, goto="answer")
         case _:

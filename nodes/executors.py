@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
+from inspect import iscoroutinefunction
 from typing import Any, Literal, TypedDict, cast
 
 from langchain_core.messages import (
@@ -26,6 +27,11 @@ drives the run, who is handed the prompt in a pause and resumes with the transcr
 OWN_TOOLS = frozenset({"deep_retrieval", "deep_research"})
 """Tools that read memory: what they return is remembered already."""
 LEARNED_CHARACTERS = 300
+_INTEGER_BITS = 64
+_DEEPEST = 100
+"""Levels of nested arguments that are kept as they are."""
+_THOUGHTS = re.compile("<(?:think|thinking|reasoning)>", re.IGNORECASE)
+_THOUGHTS_END = re.compile("</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _ENTRY_ID = re.compile("e[0-9a-f]{12}")
 
 
@@ -48,6 +54,11 @@ def as_executor(execute: Execution | None) -> Executor | None:
         return None
     if isinstance(execute, Runnable):
         return _calling(execute)
+    if iscoroutinefunction(execute):
+        raise SettingsError(
+            "The function passed as `execute` is asynchronous, and would return a coroutine. Pass "
+            "`lambda assignment: asyncio.run(your_function(assignment))`."
+        )
     if callable(execute):
         return execute
     raise SettingsError("Pass a function, a Runnable, a compiled graph, or 'outside' as `execute`.")
@@ -143,22 +154,37 @@ def _told(turns: Sequence[BaseMessage]) -> Report:
     entries = [
         {"kind": "tool_result", **_result(turn), "source": _source(turn, names), "tool_calls": _made(turn, calls)}
         for turn in turns
-        if isinstance(turn, ToolMessage) and turn.text.strip() and _is_news(turn, names)
+        if isinstance(turn, ToolMessage) and (turn.text.strip() or _files(turn)) and _is_news(turn, names)
     ]
     last = next((turn for turn in reversed(turns) if isinstance(turn, AIMessage) and turn.text.strip()), None)
-    text = clean(last.text) if last else ""
+    text = _spoken(clean(last.text)) if last else ""
     if text.strip():
-        entries.append({"kind": "trajectory", "text": text, "source": "executor", "tool_calls": list(map(dict, calls))})
+        entries.append(
+            {"kind": "trajectory", "text": text, "source": "executor", "tool_calls": list(map(_recorded, calls))}
+        )
     return {"text": text or "\n".join(str(e["text"]) for e in entries), "answer": "", "learned": "", "entries": entries}
+
+
+def _spoken(text: str) -> str:
+    """Last words without the thoughts that a model wrote before them; the tag that begins them may be missing."""
+    end = _THOUGHTS_END.search(text)
+    begin = _THOUGHTS.search(text, 0, end.start()) if end else None
+    if end is None or (begin and text[: begin.start()].strip()):
+        return text
+    return text[end.end() :].lstrip()
 
 
 def _result(turn: ToolMessage) -> dict[str, Any]:
     """What a tool brought: whole, and under its id, where the agent was shown a part of it; files as `brought`."""
-    artifact = turn.artifact if isinstance(turn.artifact, Mapping) else {}
-    files = {"brought": turn.artifact} if "data" in artifact or isinstance(turn.artifact, list) else {}
+    artifact, files = turn.artifact if isinstance(turn.artifact, Mapping) else {}, _files(turn)
     if isinstance(artifact.get("full"), str) and _ENTRY_ID.fullmatch(str(artifact.get("id"))):
         return {"text": clean(artifact["full"]), "id": str(artifact["id"]), **files}
     return {"text": clean(turn.text), **files}
+
+
+def _files(turn: ToolMessage) -> dict[str, Any]:
+    is_file = isinstance(turn.artifact, Mapping) and "data" in turn.artifact
+    return {"brought": turn.artifact} if is_file or isinstance(turn.artifact, list) else {}
 
 
 def _is_news(turn: ToolMessage, names: Mapping[str | None, str]) -> bool:
@@ -174,7 +200,24 @@ def _source(turn: ToolMessage, names: Mapping[str | None, str]) -> str:
 
 
 def _made(turn: ToolMessage, calls: Sequence[Any]) -> list[dict[str, Any]]:
-    return [dict(call) for call in calls if call["id"] == turn.tool_call_id]
+    return [_recorded(call) for call in calls if call["id"] == turn.tool_call_id]
+
+
+def _recorded(call: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _savable(value) for name, value in call.items()}
+
+
+def _savable(value: Any, depth: int = 0) -> Any:
+    """A value as a checkpoint can hold it: what it would change or refuse becomes text."""
+    if value is None or isinstance(value, bool | float):
+        return value
+    if isinstance(value, int):
+        return value if value.bit_length() < _INTEGER_BITS else hex(value)
+    if isinstance(value, Mapping) and depth < _DEEPEST:
+        return {clean(str(name)): _savable(item, depth + 1) for name, item in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, list | tuple) and depth < _DEEPEST:
+        return [_savable(item, depth + 1) for item in cast("Sequence[Any]", value)]
+    return clean(str(value))
 
 
 def _text(value: object) -> str:

@@ -27,6 +27,7 @@ from agentic_memory_bank.tools.web import web_tools
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.agent import ReactAgent
     from agentic_memory_bank.engines.llm.meter import Meter
+    from agentic_memory_bank.nodes.executors import Report
 
 Clock = Callable[[], datetime]
 SEARCH = "search"
@@ -93,6 +94,8 @@ class Kit:
     executor: Executor | None = None
     is_outside: bool = False
     """Whether steps are carried out by whoever drives the run: handed out in a pause, resumed with what was done."""
+    handed_in: "Report | None" = None
+    """What was done outside, once this step has come back."""
     tools: tuple[BaseTool, ...] = ()
     """The caller's own, which an agent may call besides `deep_retrieval` and those that reach the web."""
     agent: "ReactAgent | None" = None

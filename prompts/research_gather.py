@@ -13,7 +13,9 @@ You collect evidence on a question from numbered excerpts of a memory. Write dow
 a finding of one or two sentences that can be understood alone, with names, dates and numbers as they stand, and with
 the numbers of the excerpts that say it. Facts only, no answer, and nothing that no excerpt says. Of what is known
 already, say nothing again; name the findings that the excerpts show to be wrong or beside the point. Where sources
-disagree, write down both. At the end say whether all findings together answer the whole question.
+disagree, write down both. At the end say whether all findings together answer the whole question. Where they do not,
+name what is missing, up to five pieces, the most important first: each as a request that can be understood alone, with
+the names known by now in place of descriptions, and with what to search for it.
 """
 )
 
@@ -25,12 +27,21 @@ class Fact(BaseModel):
     excerpts: list[int] = Field(description="Numbers of the excerpts that say it.")
 
 
+class Missing(BaseModel):
+    """One piece of information that is missing."""
+
+    request: str = Field(description="What to find out, understood alone.")
+    keywords: list[str] = Field(default_factory=list, description="Words or names that a page with it holds.")
+    queries: list[str] = Field(default_factory=list, description="Sentences such a page might say.")
+
+
 class Evidence(BaseModel):
     """What the excerpts say on the question."""
 
     findings: list[Fact] = Field(description="New findings; empty when the excerpts hold nothing on the question.")
     wrong: list[int] = Field(description="Numbers of earlier findings to drop; mostly empty.")
     is_enough: bool = Field(description="Whether all findings together answer the whole question.")
+    missing: list[Missing] = Field(default_factory=list, description="What is missing; empty when it is enough.")
 
 
 def render(question: str, requests: Sequence[str], findings: Sequence[str], excerpts: Sequence[tuple[str, str]]) -> str:

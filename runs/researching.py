@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import cast
 
 from agentic_memory_bank.graph.researcher import build_researcher
-from agentic_memory_bank.nodes.memory_bank.adapter_in import checked_text
+from agentic_memory_bank.nodes.kit import checked_text
 from agentic_memory_bank.nodes.memory_bank.views import digest
 from agentic_memory_bank.runs.arguments import checked_settings
 from agentic_memory_bank.runs.driving import Given, driven

@@ -2,7 +2,9 @@
 
 MemoryBankError
 ├── InputError            what was handed in cannot be used (also a ValueError)
-│   └── InputTooLarge     it is over a limit of `Settings`
+│   ├── InputTooLarge     it is over a limit of `Settings`
+│   ├── NoUserError       nobody is named whose memories are meant
+│   └── UnknownMemoryError  this user has no such memory
 ├── SettingsError         a setting has no meaning, or a needed package or key is missing
 ├── EngineError           a judgement could not be made
 │   ├── AnswerRejected    the engine answered, and the answer breaks its contract
@@ -33,6 +35,14 @@ class InputError(MemoryBankError, ValueError):
 
 class InputTooLarge(InputError):
     """The input is over a limit of `Settings`; nothing was done with it."""
+
+
+class NoUserError(InputError):
+    """Nobody is named whose memories are meant; that never means everybody's."""
+
+
+class UnknownMemoryError(InputError, LookupError):
+    """The user has no such memory; whether another one has is not said."""
 
 
 class SettingsError(MemoryBankError, ValueError):

@@ -99,6 +99,8 @@ class ResearcherState(TypedDict, total=False):
 
     requests: list[str]
     """What is to be looked for next."""
+    leads: list[PlannedSearch]
+    """What whoever read the pages of this round would search next: planned without asking again."""
     searches: list[PlannedSearch]
     found: list[Shown]
     """What this round found that was not shown before."""
@@ -129,6 +131,7 @@ class ResearcherUpdate(TypedDict, total=False):
     question: str
     work: Investigation
     requests: list[str]
+    leads: list[PlannedSearch]
     searches: list[PlannedSearch]
     found: list[Shown]
     shown: list[Shown]

@@ -87,7 +87,7 @@ class Settings(ModelTable):
         default=1_500, ge=0, le=100_000, description="Token budget of the earlier abstracts in one prompt."
     )
     abstract_instructions: str = Field(
-        default="", max_length=20_000, description="Your own instructions for abstracts, put before ours."
+        default="", max_length=20_000, description="Your own instructions for abstracts, put after ours."
     )
     research_rounds: int = Field(
         default=3, ge=1, le=50, description="Rounds of research before the answer is what there is (seed 003)."

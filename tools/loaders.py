@@ -305,8 +305,8 @@ def as_documents(items: object) -> list[Document]:
     """Turn what a graph takes as its input into documents; strings are texts and never paths.
 
     Args:
-        items: Strings, dicts (`text` or `page_content`, and perhaps `source` and `metadata`; or `role` and
-            `content`), LangChain documents and messages, or lists of these.
+        items: Strings, dicts (`text` or `page_content`, and perhaps `source`, `title`, `date`, `session` and
+            `metadata`; or `role` and `content`), LangChain documents and messages, or lists of these.
 
     Returns:
         Copies, cleaned, with plain metadata that has a `source` (`document 1`, ... where none is given). A message
@@ -358,6 +358,10 @@ def _from_message(message: BaseMessage, where: str) -> Document | None:
     return _document(text, metadata, where, speaker=message.name or message.type)
 
 
+_SAID_OF_ITSELF = ("title", "date", "session")
+"""What a mapping may say of itself beside its text, without wrapping it in `metadata`."""
+
+
 def _from_dict(fields: dict[str, Any], where: str) -> Document:
     text = _text_in(fields)
     if text is None:
@@ -365,8 +369,9 @@ def _from_dict(fields: dict[str, Any], where: str) -> Document:
     metadata: object = fields.get("metadata") or {}
     if not isinstance(metadata, Mapping):
         raise InputError(f"The `metadata` of {where} is of type {type(metadata).__name__}. Give a dict.")
+    said = {name: fields[name] for name in _SAID_OF_ITSELF if fields.get(name)}
     source = {"source": str(fields["source"])} if fields.get("source") else {}
-    return _document(text, {**cast(Mapping[str, Any], metadata), **source}, where, speaker=_speaker(fields))
+    return _document(text, {**said, **cast(Mapping[str, Any], metadata), **source}, where, speaker=_speaker(fields))
 
 
 def _document(text: str, metadata: Mapping[str, Any], where: str, *, speaker: str = "") -> Document:

@@ -22,13 +22,17 @@ PART_TOKENS: Final = 320
 """Upper size of a part of a page: a paragraph as a rule; longer ones are cut at sentence borders."""
 
 HALVING: Final = 300
-"""Distance in tokens at which what one page of a document says for another is halved: about a paragraph."""
+"""Distance in tokens at which what one page of a document says for another is halved: one or two paragraphs.
+
+Pages of 150 words of a meeting: ten hits hold 70 % of the evidence, 59 % without; pages of 80 words of a paper, five
+hits, 66 % and 61 %. From 240 to 300 these change by a point. Pages of usual size are too far from each other."""
 
 LEAST: Final = 1 / 32
 """Weight below which pages of a document say nothing for each other."""
 
 LITERAL: Final = 0.5
-"""What the page that fits a single keyword best has of the score of one that fits a query in every respect."""
+"""What the page that fits a single keyword best has of the score of one that fits a query in every respect: no more
+than by the keywords of a query."""
 
 _ABSTRACT: Final = "abstract"
 _NOWHERE: Final = (-1, -1)
@@ -185,13 +189,21 @@ class PageIndex:
         for query in dict.fromkeys(filter(str.strip, (search.request, *search.queries))):
             found, hits = self._fitting(query, settings)
             scores |= {id: max(score, scores.get(id, score)) for id, score in found.items()}
-            for hit in hits:
-                if (span := self._held[self._owners[hit.id]].parts[hit.id]) != _NOWHERE:
-                    parts[self._owners[hit.id]][span] = None
+            self._note(parts, hits)
         for word in dict.fromkeys(search.keywords):
-            for hit in self._wholes.search(tokenize(word), None, settings.research_pages):
-                scores[hit.id] = max(LITERAL * hit.score, scores.get(hit.id, 0.0))
+            hits = self._parts.holding(word, settings.research_pages)
+            for hit in hits:
+                id = self._owners[hit.id]
+                scores[id] = max(LITERAL * hit.score, scores.get(id, 0.0))
+            self._note(parts, hits)
         return scores, parts
+
+    def _note(self, parts: defaultdict[str, dict[Span, None]], hits: Iterable[Hit]) -> None:
+        """Add the parts that were found to those of their pages; a header has no place in the text."""
+        for hit in hits:
+            page = self._owners[hit.id]
+            if (span := self._held[page].parts[hit.id]) != _NOWHERE:
+                parts[page][span] = None
 
     def _fitting(self, query: str, settings: Settings) -> tuple[dict[str, float], list[Hit]]:
         """The pages that fit a query, with their scores, and the parts that do, best first."""

@@ -19,16 +19,21 @@ NEIGHBOUR: Final = 0.4
 """How much of the better adjacent turn's score a turn of a dialogue has on top of its own: answers follow questions."""
 
 ASKED: Final = 0.5
-"""What a passage gains that is all there is about a name in the query."""
+"""What a passage gains that is all there is about a name in the query.
+
+Of the evidence of multi-hop questions, five hits hold 87 % with it and 83 % without; 0.3 to 0.8 are within a point."""
 
 FIRST: Final = 5
-"""How many of the best hits are read for names that lead on."""
+"""How many of the best hits are read for names that lead on; 3 to 8 find the same."""
 
 ROUNDS: Final = 2
-"""How often that is done: what the first hits led to may lead on."""
+"""How often that is done, as what the first hits led to may lead on: the second time brings up to a point."""
 
 LEAD: Final = 0.6
-"""How much of the score of the hit that leads to it a passage gains, when the lead is sure."""
+"""How much of the score of the hit that leads to it a passage gains, when the lead is sure.
+
+Without leads to what holds a name, five hits have a point and a half less of the evidence, without those to what is
+about one, three and a half; 0.5 to 0.8 are within a point."""
 
 FADING: Final = 0.2
 """How much less, with each place, the leads of later hits count."""
@@ -125,6 +130,10 @@ class PassageIndex:
         if k < 0:
             raise InputError("A search needs a k of 0 or more.")
         return self.look(query, vector, alpha=alpha).best(k)
+
+    def holding(self, word: str, k: int) -> list[Hit]:
+        """The k passages that hold a word, or words, best first, by keywords alone and without a second look."""
+        return self._index.search(tokenize(word), None, k)
 
     def look(self, query: str, vector: Vector | None, *, alpha: float, by_rank: bool = False) -> "Look":
         """Search, to be asked for the best passages and for others. Raises as `search`.

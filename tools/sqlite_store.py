@@ -228,7 +228,9 @@ def _encoded(value: Mapping[str, Any] | None) -> str | None:
     try:
         return None if value is None else json.dumps(value, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise InputError(f"A value cannot be kept as JSON ({error}). Put plain texts, numbers, lists and mappings.") from None
+        raise InputError(
+            f"A value cannot be kept as JSON ({error}). Put plain texts, numbers, lists and mappings."
+        ) from None
 
 
 def _kept(text: str) -> str:

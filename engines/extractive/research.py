@@ -5,6 +5,8 @@ from functools import lru_cache
 from typing import Final
 
 from agentic_memory_bank.engines.base import Passage, Quote
+from agentic_memory_bank.engines.extractive import clauses
+from agentic_memory_bank.engines.extractive.clauses import short_answer
 from agentic_memory_bank.engines.extractive.engine import ExtractiveEngine
 from agentic_memory_bank.engines.extractive.summary import summarize
 from agentic_memory_bank.engines.research import (
@@ -20,6 +22,7 @@ from agentic_memory_bank.engines.research import (
 )
 from agentic_memory_bank.state.pages import Search
 from agentic_memory_bank.tools.embeddings import Encoder
+from agentic_memory_bank.tools.names import names_in
 from agentic_memory_bank.tools.text import estimate_tokens, names_and_numbers, opening, paragraphs, sentences, tokenize
 
 ABSTRACT_SHARE: Final = 0.3
@@ -65,17 +68,16 @@ class ExtractiveResearchEngine:
         """Look for what the request names and no finding does, beside the names that were found on the way."""
         said = "\n".join(finding.text for finding in inquiry.findings)
         missing = _named(inquiry.request) - set(tokenize(said))
-        leads = sorted(names_and_numbers(said) - names_and_numbers(inquiry.request))[:LEADS]
-        requests = [f"{inquiry.request} {lead}" for lead in leads] if missing or not inquiry.findings else []
+        leads = sorted(names_in(said) - names_in(inquiry.request), key=said.casefold().find)[:LEADS]
+        requests = [f"{lead.title()}: {inquiry.request}" for lead in leads] if missing or not inquiry.findings else []
         return Reflection(not requests, tuple(requests))
 
     def respond(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Response:
-        """The words of the excerpts that answer the request."""
-        quotes = self._quotes(inquiry.request, excerpts)
-        return Response(
-            "\n".join(_words(quote, excerpts) for quote in quotes),
-            tuple(PageQuote(quote.passage, quote.span) for quote in quotes),
-        )
+        """The few words of the excerpts that answer the request."""
+        found = short_answer(inquiry.request, [clauses.Passage(e.text, e.score, e.title, e.date) for e in excerpts])
+        if found is None:
+            return Response("")
+        return Response(found.text, tuple(PageQuote(q.passage, (q.start, q.end)) for q in found.quotes))
 
     def _quotes(self, request: str, excerpts: Sequence[Excerpt]) -> Sequence[Quote]:
         return self._reader.answer(request, [Passage(excerpt.text, excerpt.score) for excerpt in excerpts]).quotes

@@ -5,7 +5,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
@@ -23,6 +23,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from pydantic import BaseModel, Field
 
+from agentic_memory_bank.engines.llm import reading
 from agentic_memory_bank.engines.llm.answers import Call
 from agentic_memory_bank.engines.llm.faults import fault_of
 from agentic_memory_bank.engines.llm.meter import Meter
@@ -32,7 +33,9 @@ from agentic_memory_bank.prompts import react
 from agentic_memory_bank.state.errors import AnswerRejected, MemoryBankError, ToolError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.attachments import portable
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text import clean, estimate_tokens
+
+_Message = TypeVar("_Message", bound=BaseMessage)
 
 BAD_CALLS: Final = 3
 """Calls in a row that no tool could serve, after which the step has failed."""
@@ -42,7 +45,7 @@ EXCERPT_CHARACTERS: Final = 4_000
 CLEARED: Final = "[Left out to save room. It is kept, and can be asked for again.]"
 READ_MEMORY: Final = "deep_retrieval"
 _DURABILITY: Final = "__pregel_durability"
-"""How LangGraph hands the durability of a run on to the graphs in it: with `sync` one without a saver fails (1.2.22)."""
+"""How LangGraph hands the durability of a run on to graphs in it: with `sync` one without a saver fails (1.2.22)."""
 
 
 class ReactAgent:
@@ -151,7 +154,7 @@ class _Guard(AgentMiddleware[Any, Any]):
         while True:
             with self._meter.calling(self._model.name, prompt, self._model.row.output):
                 try:
-                    message = cast("AIMessage", handler(request).result[0])
+                    message = _storable(cast("AIMessage", handler(request).result[0]))
                 except GraphBubbleUp:
                     raise
                 except Exception as error:
@@ -165,13 +168,25 @@ class _Guard(AgentMiddleware[Any, Any]):
                         else (prompt, estimate_tokens(message.text))
                     )
                     call = Call(self._meter.run, "react", self._model.name, "tools", *spent)
-                    if message.text.strip() or message.tool_calls or message.invalid_tool_calls:
+                    rejected = self._rejected(message)
+                    if rejected is None:
                         self._meter.note(call, key, message.model_dump_json())
                         return message
                     self._meter.note(call)
-                    self._patience.fail(AnswerRejected("The agent's model answered with nothing."))
+                    self._patience.fail(rejected)
                     continue
             self._patience.consider(fault)
+
+    def _rejected(self, message: AIMessage) -> AnswerRejected | None:
+        """Why an answer cannot be used: it was cut off, held back or refused, or there is none."""
+        try:
+            reading.complete(message, needs_finish=self._model.is_openai)
+        except AnswerRejected as error:
+            advice = " Raise MEMORY_BANK_REACT_OUTPUT." if str(error) == reading.CUT_OFF else ""
+            return AnswerRejected(f"The answer of {self._patience.named} cannot be used. {error}{advice}")
+        if message.text.strip() or message.tool_calls or message.invalid_tool_calls:
+            return None
+        return AnswerRejected("The agent's model answered with nothing.")
 
     def _called(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any], key: str) -> Any:
         """The result of a tool; what it raises is told to the agent, in our words."""
@@ -188,7 +203,7 @@ class _Guard(AgentMiddleware[Any, Any]):
             said = f"The tool failed ({type(error).__name__})."
             return ToolMessage(said, tool_call_id=call["id"] or "", name=call["name"], status="error")
         if isinstance(message, ToolMessage) and message.status != "error":
-            message = message.model_copy(update={"artifact": portable(message.artifact)})
+            message = _storable(message.model_copy(update={"artifact": portable(message.artifact)}))
             self._meter.store.keep_result(key, message.model_dump_json(fallback=str))
         return message
 
@@ -260,6 +275,24 @@ def _paged(tool: BaseTool, results: dict[str, str]) -> BaseTool:
     return StructuredTool.from_function(
         func=read, name=tool.name, description=tool.description, args_schema=_PagedArguments
     )
+
+
+def _storable(message: _Message) -> _Message:
+    """A message of characters that can be written as JSON; half an emoji of a web page cannot."""
+    names = ("content", "artifact", "tool_calls", "invalid_tool_calls", "additional_kwargs")
+    return message.model_copy(
+        update={name: _cleaned(getattr(message, name)) for name in names if hasattr(message, name)}
+    )
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_cleaned(item) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        return {name: _cleaned(item) for name, item in cast("dict[Any, Any]", value).items()}
+    return value
 
 
 def _hash(*parts: object) -> str:

@@ -93,17 +93,6 @@ class Meter:
                 self._flying.add(most, -1)
                 self._changed.notify_all()
 
-    def refusal(self, stage: str) -> str:
-        """Why a stage waits for something to be mended; empty where it does not."""
-        return self.store.result(self._refusal_of(stage)) or ""
-
-    def note_refusal(self, stage: str, why: str) -> None:
-        """Keep why a stage waits, so that it stays undone until somebody decides; empty: it waits no more."""
-        self.store.keep_result(self._refusal_of(stage), why)
-
-    def _refusal_of(self, stage: str) -> str:
-        return f"refusal {self.run} {stage}"
-
     def note(self, call: Call, key: str | None = None, answer: str | None = None) -> None:
         """Count a call that was made, and keep its answer if it has one."""
         with self._changed:

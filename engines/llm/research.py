@@ -24,6 +24,7 @@ from agentic_memory_bank.engines.research import (
     paragraph,
 )
 from agentic_memory_bank.prompts import abstract, research_answer, research_gather, research_plan, research_reflect
+from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.state.errors import AnswerRejected, EngineError
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.state.pages import Search
@@ -114,7 +115,8 @@ class ChatResearchEngine:
             for fact in said.findings
         ]
         dropped = tuple(number - 1 for number in said.wrong if 1 <= number <= len(findings))
-        return Gathered(tuple(found), dropped, said.is_enough)
+        missing = tuple(Search(m.request, tuple(m.keywords), tuple(m.queries)) for m in said.missing)
+        return Gathered(tuple(found), dropped, said.is_enough, () if said.is_enough else missing)
 
     def reflect(self, inquiry: Inquiry) -> Reflection:
         """Judge the findings in one call."""
@@ -206,12 +208,26 @@ def _named(numbers: Sequence[int], shown: Sequence[Excerpt]) -> list[Excerpt]:
 
 
 def _quotes(said: research_answer.Answer, shown: Sequence[Excerpt]) -> list[PageQuote]:
-    """The quotes that stand in their excerpts."""
-    found: list[PageQuote] = []
-    for quote in said.quotes:
-        if 1 <= quote.excerpt <= len(shown) and (span := locate(quote.words, shown[quote.excerpt - 1].text)):
-            found.append(PageQuote(quote.excerpt - 1, span))
-    return list(dict.fromkeys(found))
+    """The quotes that stand in the excerpts."""
+    found = (_in_named(quote, shown) or _in_another(quote.words, shown) for quote in said.quotes)
+    return list(dict.fromkeys(quote for quote in found if quote))
+
+
+def _in_named(quote: research_answer.Quote, shown: Sequence[Excerpt]) -> PageQuote | None:
+    """A quote in the excerpt it names, whose title stands above it and may have been copied with it."""
+    if not 1 <= quote.excerpt <= len(shown):
+        return None
+    excerpt = shown[quote.excerpt - 1]
+    below = unescape(quote.words).strip().removeprefix(f"[{_title(excerpt)}]")
+    span = locate(quote.words, excerpt.text) or locate(below, excerpt.text)
+    return PageQuote(quote.excerpt - 1, span) if span else None
+
+
+def _in_another(words: str, shown: Sequence[Excerpt]) -> PageQuote | None:
+    """A quote under a wrong number: where it stands to the letter, if that is in one excerpt alone."""
+    spans = {number: locate(words, excerpt.text) for number, excerpt in enumerate(shown)}
+    exact = [PageQuote(n, span) for n, span in spans.items() if span and shown[n].text[slice(*span)] == words.strip()]
+    return exact[0] if len(exact) == 1 else None
 
 
 def _rests_on(shown: Sequence[Excerpt]) -> Callable[[research_answer.Answer], None]:

@@ -185,10 +185,11 @@ def _pages(document: Document, settings: Settings, now: str) -> list[Page]:
 
 
 def title_of(metadata: Mapping[str, Any]) -> str:
-    """What a text is called: its title, and of a dialogue the session and its date."""
+    """What a text is called: its title, and of a dialogue the session; the date where it has no title of its own."""
     session = metadata.get("session")
     named = session if str(session).lower().startswith("session") else f"session {session}"
-    parts = (metadata.get("title"), named if session else None, metadata.get("date"))
+    title = metadata.get("title")
+    parts = (title, named if session else None, None if title else metadata.get("date"))
     return ", ".join(" ".join(str(part).split()) for part in parts if part)
 
 

@@ -1,6 +1,8 @@
 """Stage 10: carry out the planned step, with the caller's executor or with the engine as a reader of memory."""
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -59,6 +61,18 @@ def execute(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Mem
     return update
 
 
+def handed_out(state: MemoryBankState, kit: Kit) -> Kit:
+    """Hand the step out where it is carried out outside, and come back with what was done.
+
+    It comes before all else: a stage that has to wait for a budget or a model is tried again, and what was done outside
+    is not asked for again.
+    """
+    task = state["insight_doc"].get("current")
+    if not kit.is_outside or task is None or task["kind"] == "recognize":
+        return kit
+    return replace(kit, handed_in=_outside(task, render(state)))
+
+
 def _carried_out(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: Kit) -> Result:
     done = _report(state, runtime, task, kit)
     return {
@@ -79,18 +93,18 @@ def _report(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit:
 
 
 def _done(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: Kit, store: AttachmentStore) -> Report:
-    """What the executor or the agent did, or, of one outside, what the run is resumed with.
+    """What the executor or the agent did, or one outside has done.
 
     Raises:
         ToolError: There is none of these.
     """
+    if kit.handed_in is not None:
+        return kit.handed_in
     prompt = render(state)
-    if kit.is_outside:
-        return _outside(task, prompt)
     read = partial(content, store)
     tools = (deep_retrieval(state.get("query_graph", {}), state.get("interaction_tree", {}), read),)
     if kit.executor:
-        said = kit.executor(Assignment(task, state["insight_doc"]["goal"], prompt, tools))
+        said = kit.executor(Assignment(deepcopy(task), state["insight_doc"]["goal"], prompt, tools))
     elif kit.agent:
         web, missing = web_tools(Settings.of(runtime))
         own = (*tools, *kit.researching(state, runtime, refuted_anchors(state)))

@@ -1,10 +1,11 @@
 """Runs a stage with the engine of its run, within the run's budget, and reports what it spent."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Final, Protocol, TypeVar, cast
 
+from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.judges import Judge
@@ -30,6 +31,9 @@ class JudgingKit(Protocol):
 _State = TypeVar("_State")
 _Update = TypeVar("_Update")
 _Kit = TypeVar("_Kit", bound=JudgingKit)
+_HALTS: Final[Mapping[str, Callable[..., Halt]]] = {
+    kind.__name__: kind for kind in (BudgetReachedError, ModelRefused, EngineMismatchError)
+}
 
 
 def judged(
@@ -39,6 +43,7 @@ def judged(
     stage: Callable[[_State, Runtime[Settings], _Kit], _Update],
     kit: _Kit,
     stopped: Callable[[_State], _Update] | None = None,
+    first: Callable[[_State, _Kit], _Kit] | None = None,
 ) -> _Update:
     """Run a stage; at a budget, or where a model refuses, pause and go on as decided.
 
@@ -50,29 +55,35 @@ def judged(
         stage: What is run.
         kit: What it works with; its engine is that of the run.
         stopped: What is done in its place once the run is to stop.
+        first: What is done once before the stage, however often that is tried; returns what the stage works with.
 
     Raises:
         ModelRefused: As the model's server did, where nobody can come back to the run.
     """
     now = cast("Judged", state)
     decision: Judged = {}
+    halts = 0
     while True:
         if stopped and now.get("allowance", {}).get("ending") == "stop":
             return _together(decision, stopped(cast("_State", now)))
+        if first and not halts:
+            kit = first(state, kit)
         judge = kit.judge(now, runtime)
         try:
             _check_engine(now, judge)
-            _check_refusal(judge, stage.__name__)
+            _wait_again(judge, halts)
             update = stage(cast("_State", now), runtime, _with(kit, judge))
         except (BudgetReachedError, ModelRefused, EngineMismatchError) as halt:
             if isinstance(halt, ModelRefused) and not is_saved():
                 raise
-            with _waiting(halt, judge, stage.__name__):
-                decision = _decision(now, runtime, halt, kit)
+            _note(judge, halts, halt)
+            decision = _decision(now, runtime, halt, kit)
             if judge.meter:  # whoever goes on may not be the one who spent it
                 decision["usage"] = judge.meter.usage()
             now = cast("Judged", {**now, **decision})
+            halts += 1
             continue
+        _forget(judge, halts)
         return _together(decision, update, _report(now, cast("Judged", update), judge, stage.__name__))
 
 
@@ -98,25 +109,41 @@ def _check_engine(state: Judged, judge: Judge[Any]) -> None:
         )
 
 
-def _check_refusal(judge: Judge[Any], stage: str) -> None:
-    """See that a stage that waits is not done before somebody decided: it is run anew when it is resumed.
+def _wait_again(judge: Judge[Any], number: int) -> None:
+    """Wait as before: a stage that waits is run anew when it is resumed, and each decision is on what it was asked for.
+
+    So nothing is requested before somebody decided, and who stopped the run stops it.
+
+    Args:
+        judge: Of the stage.
+        number: How often the stage has waited since it was run anew.
 
     Raises:
-        ModelRefused: As when it was asked; no request is made.
+        Halt: As it was then.
     """
-    if judge.meter and (why := judge.meter.refusal(stage)):
-        raise ModelRefused(why)
+    noted = judge.notes().result(_place(number)) if judge.meter and judge.notes else ""
+    if noted:
+        kind, *told = json.loads(noted)
+        raise _HALTS[kind](*told)
 
 
-@contextmanager
-def _waiting(halt: Halt, judge: Judge[Any], stage: str) -> Iterator[None]:
-    """Keep a refusal for as long as nobody has decided."""
-    meter = judge.meter if isinstance(halt, ModelRefused) else None
-    if meter:
-        meter.note_refusal(stage, str(halt))
-    yield
-    if meter:
-        meter.note_refusal(stage, "")
+def _note(judge: Judge[Any], number: int, halt: Halt) -> None:
+    """Write down why a stage waits; a run without models comes to the same by itself."""
+    if judge.notes and (judge.meter or isinstance(halt, EngineMismatchError)):
+        told = (halt.resource, halt.limit, halt.spent) if isinstance(halt, BudgetReachedError) else (str(halt),)
+        judge.notes().keep_result(_place(number), json.dumps([type(halt).__name__, *told]))
+
+
+def _forget(judge: Judge[Any], halts: int) -> None:
+    """Take back what was noted: the stage is done, and may be done again from where it began."""
+    if judge.notes:
+        for number in range(halts):
+            judge.notes().keep_result(_place(number), "")
+
+
+def _place(number: int) -> str:
+    """Under what a halt is noted: the stage as it was begun at this point of the run."""
+    return f"halt {get_config()['configurable'].get('checkpoint_ns', '')} {number}"
 
 
 def _decision(state: Judged, runtime: Runtime[Settings], halt: Halt, kit: JudgingKit) -> Judged:

@@ -80,7 +80,7 @@ def decided(halt: Halt, allowance: Allowance, settings: Settings) -> Allowance:
             extra[name.removeprefix("budget_")] = total - (getattr(settings, name) or 0.0)
     elif isinstance(halt, BudgetReachedError) and halt.resource != "seconds":  # time counts anew from here
         extra[halt.resource] = extra.get(halt.resource, 0.0) + halt.spent - halt.limit
-        extra[halt.resource] += getattr(settings, f"budget_{halt.resource}")
+        extra[halt.resource] += getattr(settings, f"budget_{halt.resource}") or 0.0  # none: it was lifted since
     return {**allowance, "extra": extra}
 
 

@@ -82,7 +82,10 @@ def with_attachments(done: Report, store: AttachmentStore, most: int) -> Report:
         for file in files:
             store.keep(store.hold(file.data))
         rest = {key: value for key, value in entry.items() if key != "brought"}
-        entries.append({**rest, "attachments": [file.attachment() for file in files]} if files else rest)
+        if not str(rest["text"]).strip():
+            rest["text"] = f"Returned: {', '.join(file.name for file in files)}." if files else ""
+        if rest["text"]:
+            entries.append({**rest, "attachments": [file.attachment() for file in files]} if files else rest)
     return {**done, "entries": entries}
 
 

@@ -7,8 +7,8 @@ from langgraph.runtime import Runtime
 from agentic_memory_bank.engines.research import Excerpt, Gathered
 from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.pages import PageKit
-from agentic_memory_bank.nodes.researcher.views import excerpts, inquiry, past_round
-from agentic_memory_bank.state.research import Finding, ResearcherState, ResearcherUpdate
+from agentic_memory_bank.nodes.researcher.views import excerpts, few, inquiry, not_asked, past_round, spaced
+from agentic_memory_bank.state.research import Finding, PlannedSearch, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
 
 
@@ -27,11 +27,26 @@ def integrate(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) 
     runtime.stream_writer({"stage": "integrate", "findings": findings[len(kept) :]})
     return {
         "findings": findings,
+        "leads": _leads(gathered, state["asked"]) if len(findings) > len(kept) else [],
         "is_enough": bool(gathered.is_enough and findings),
         "shown": [*state["shown"], *(one.stretch for one in placed)],
         "found": [],
         "rounds": [*state["rounds"], past_round(state, findings, is_enough=gathered.is_enough)],
     }
+
+
+def _leads(gathered: Gathered, asked: Sequence[str]) -> list[PlannedSearch]:
+    """What to search next, as far as it was not asked before."""
+    said = {spaced(contract.text(search.request)): search for search in reversed(gathered.missing)}
+    return [
+        {
+            "request": request,
+            "keywords": few(said[request].keywords),
+            "queries": few(said[request].queries),
+            "pages": [],
+        }
+        for request in not_asked([spaced(contract.text(search.request)) for search in gathered.missing], asked)
+    ]
 
 
 def _checked(gathered: Gathered, shown: Sequence[Excerpt], kept: Sequence[Finding]) -> list[Finding]:

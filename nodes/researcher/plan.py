@@ -1,6 +1,6 @@
 """Stage 2: what is searched in this round?"""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
@@ -8,28 +8,28 @@ from agentic_memory_bank.engines.research import Inquiry
 from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.memory_bank.views import digest
 from agentic_memory_bank.nodes.pages import PageKit
-from agentic_memory_bank.nodes.researcher.views import inquiry, outlined
+from agentic_memory_bank.nodes.researcher.views import MOST_WORDS, few, inquiry, outlined
 from agentic_memory_bank.state.pages import Search
 from agentic_memory_bank.state.research import PlannedSearch, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.text import names_and_numbers
-
-MOST_WORDS = 5
-"""How many keywords, queries or pages of one request are searched; more are the planner thinking aloud."""
 
 
 def plan(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> ResearcherUpdate:
     """Plan the searches of the open requests; what was searched before is left out.
 
     The first round searches the request as it stands, with its names and numbers as keywords: most questions are
-    answered by that, and no model has to be asked for it.
+    answered by that, and no model has to be asked for it. Later, what whoever read the pages would search next is
+    searched; only where a round brought nothing, a planner looks at the outline of the memory.
     """
     asking = inquiry(state)
-    if state["rounds"]:
+    if not state["rounds"]:
+        planned = [as_it_stands(request) for request in state["requests"]]
+    elif state["leads"]:
+        planned = state["leads"]
+    else:
         asking = outlined(asking, state, runtime, kit)
         planned = _checked(kit.engine.plan_searches(asking), asking)
-    else:
-        planned = [as_it_stands(request) for request in state["requests"]]
     update = to_search(state, planned)
     runtime.stream_writer({"stage": "plan", "round": len(state["rounds"]) + 1, "searches": update.get("searches")})
     return update
@@ -55,17 +55,12 @@ def _checked(said: Sequence[Search], asking: Inquiry) -> list[PlannedSearch]:
     return [
         {
             "request": request,
-            "keywords": _few(search.keywords),
-            "queries": _few(search.queries),
-            "pages": _few(page for page in search.pages if page in known),
+            "keywords": few(search.keywords),
+            "queries": few(search.queries),
+            "pages": few(page for page in search.pages if page in known),
         }
         for request, search in zip(asking.open, searches, strict=True)
     ]
-
-
-def _few(words: Iterable[str]) -> list[str]:
-    said = (contract.text(word).strip() for word in words)
-    return list(dict.fromkeys(word for word in said if word))[:MOST_WORDS]
 
 
 def _fingerprint(search: PlannedSearch) -> str:

@@ -25,11 +25,19 @@ def search(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> 
         Search(s["request"], tuple(s["keywords"]), tuple(s["queries"]), tuple(s["pages"])) for s in state["searches"]
     ]
     known = {_key(one) for one in state["shown"]}
-    found = list(_new(library.search(planned, settings.research_pages, settings), known))
+    enough = settings.research_pages
+    hits = library.search(planned, enough + len({page for page, _, _ in known}), settings)
+    found = list(_new([_unseen(ranked, known, enough) for ranked in hits], known))
     runtime.stream_writer({"stage": "search", "pages": list(dict.fromkeys(one["page"] for one in found))})
     if found:
         return {"found": found}
     return {"found": [], "rounds": [*state["rounds"], past_round(state, state["findings"], is_enough=False)]}
+
+
+def _unseen(ranked: Sequence[PageHit], known: set[tuple[str, int, int]], most: int) -> list[PageHit]:
+    """The pages asked for, and the first others with something that was not shown: those seen take nobody's place."""
+    others = [hit for hit in ranked if not hit.by_id and any(_key(one) not in known for one in _stretches(hit))]
+    return [*(hit for hit in ranked if hit.by_id), *others[:most]]
 
 
 def _new(hits: Sequence[Sequence[PageHit]], known: set[tuple[str, int, int]]) -> Iterator[Shown]:

@@ -29,6 +29,7 @@ def take_in(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) ->
         "question": request,
         "work": {"id": "r" + digest(state.get("memory"), request, timestamp(now))[:12]},
         "requests": [request] if len(library) else [],
+        "leads": [],
         "searches": [],
         "found": [],
         "shown": [],

@@ -1,11 +1,12 @@
 """What several stages of the researcher look at: where it stands, and the pages it has found."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.research import Excerpt, Found, Inquiry, Outline
+from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.pages import PageKit
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.state.research import Finding, ResearcherState, Round, Shown
@@ -16,6 +17,12 @@ OUTLINED = 20
 """How many abstracts a planner sees, whatever the size of the memory."""
 TITLES = 40
 """How many titles of further pages it sees."""
+MOST_WORDS = 5
+"""How many keywords, queries or pages of one request are searched; more are the planner thinking aloud."""
+MOST_REQUESTS = 5
+"""How many requests a round takes up, the most important first (seed 003)."""
+EXCERPT_SHARE = 0.5
+"""Share of a prompt that the text of pages may take; titles, findings and instructions need the rest."""
 
 
 def inquiry(state: ResearcherState) -> Inquiry:
@@ -58,7 +65,7 @@ class Placed:
 def excerpts(shown: Sequence[Shown], runtime: Runtime[Settings], kit: PageKit, memory: str) -> list[Placed]:
     """The stretches as they are read, the first ones within the budget; pages that are gone are left out."""
     pages = {page["id"]: page for page in kit.library(memory, runtime).get(one["page"] for one in shown)}
-    left = Settings.of(runtime).research_tokens
+    left = _budget(Settings.of(runtime))
     found: list[Placed] = []
     for one in shown:
         page = pages.get(one["page"])
@@ -72,6 +79,34 @@ def excerpts(shown: Sequence[Shown], runtime: Runtime[Settings], kit: PageKit, m
     return found
 
 
+def _budget(settings: Settings) -> int:
+    """Tokens that excerpts may take: where a window is small, what would not fit into it has to be read later."""
+    room = settings.role("research").text_tokens(settings.window_ratio)
+    return min(settings.research_tokens, int(room * EXCERPT_SHARE))
+
+
 def _excerpt(page: Page, text: str, score: float) -> Excerpt:
     date = str(page["metadata"].get("date") or "")
     return Excerpt(page["id"], page["title"], text, score, page["source"], date)
+
+
+def few(words: Iterable[str]) -> list[str]:
+    """The first words that say something, each once."""
+    said = (contract.text(word).strip() for word in words)
+    return list(dict.fromkeys(word for word in said if word))[:MOST_WORDS]
+
+
+def not_asked(requests: Iterable[str], asked: Iterable[str]) -> list[str]:
+    """The requests that were not made before."""
+    known = {spaced(request).casefold() for request in asked}
+    found: dict[str, str] = {}
+    for request in requests:
+        text = spaced(contract.text(request))
+        if text and text.casefold() not in known:
+            found.setdefault(text.casefold(), text)
+    return list(found.values())[:MOST_REQUESTS]
+
+
+def spaced(text: str) -> str:
+    """A text in one line."""
+    return " ".join(text.split())

@@ -60,7 +60,7 @@ def test_the_answer_is_printed_with_its_quotes_and_where_they_stand(
 
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[0] == TOWER
+    assert "324 m" in lines[0]
     assert f"  1. “{TOWER}”" in lines
     place = f"{tmp_path / 'notes' / 'tower.txt'}, page {pages(home, memory)[TOWER]}, characters 0-{len(TOWER)}"
     assert f"     {place}" in lines
@@ -95,7 +95,8 @@ def test_as_json_there_is_one_object_and_events_are_json_lines(memory_bank: Comm
         "memory",
         "elapsed",
     }
-    assert (found["answer"], found["status"], found["memory"]) == (TOWER, "answered", "towers")
+    assert (found["status"], found["memory"]) == ("answered", "towers")
+    assert "324 m" in found["answer"]
     stages = [event["stage"] for event in json_lines(result.stderr) if "stage" in event]
     assert stages[:3] == ["take_in", "plan", "search"]
 
@@ -210,7 +211,7 @@ def test_a_budget_that_is_used_up_exits_with_4_and_the_same_command_goes_on_with
 
     stopped = memory_bank("research", QUESTION, "-M", memory, *MODEL, "--budget", "calls=1")
     assert stopped.exit_code == 4, stopped.output
-    assert stopped.stdout.startswith(TOWER)  # the offline engine quotes what was found
+    assert "324 m" in stopped.stdout.splitlines()[0]  # the offline engine answers from what was found
     assert "The budget is used up: give the same command again to go on." in stopped.stdout
     assert left_behind(home)
 

@@ -77,13 +77,15 @@ def test_it_can_be_named_after_what_its_memory_holds(stores: PageStores) -> None
 def test_an_agent_reads_the_answer_with_its_quotes_and_its_code_the_whole_outcome(stores: PageStores) -> None:
     message = result(tool(stores))
 
-    assert message.text == f"{CONDOR}\n\nQuotes:\n- “{CONDOR}” (condor.txt)"
+    answer, _, quotes = message.text.partition("\n\n")
+    assert "1,121" in answer
+    assert quotes == f"Quotes:\n- “{CONDOR}” (condor.txt)"
     assert message.artifact["status"] == "answered"
     assert message.artifact["sources"][0]["quote"] == CONDOR
 
 
 async def test_it_works_asynchronously(stores: PageStores) -> None:
-    assert (await tool(stores).ainvoke({"question": QUESTION})).startswith(CONDOR)
+    assert "1,121" in await tool(stores).ainvoke({"question": QUESTION})
 
 
 def test_the_model_cannot_reach_another_memory(stores: PageStores) -> None:

@@ -67,6 +67,7 @@ from agentic_memory_bank.testing import ScriptedJudge, TickingClock
 from agentic_memory_bank.testing.replies import ChatRequest, Reply
 from agentic_memory_bank.tools.embeddings import HashEmbeddings, local_embeddings
 from agentic_memory_bank.tools.page_store import PageStores, page_id
+from agentic_memory_bank.tools.text import estimate_tokens
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 QUESTION = "Who keeps the key of the lighthouse?"
@@ -287,6 +288,97 @@ def test_follow_ups_are_searched_next_and_the_question_stays_what_is_asked(
     assert [past["findings"] for past in output["rounds"]] == [1, 2, 3]
 
 
+def leading(inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
+    """What was found, and the question that is next."""
+    found = not_enough(inquiry, excerpts)
+    return Gathered(found.findings, missing=(Search(QUESTIONS[len(set(inquiry.asked)) + 1], ("Aldport",)),))
+
+
+def test_who_reads_may_say_what_to_search_next_and_nobody_else_is_asked(stores: PageStores, clues: list[str]) -> None:
+    engine = Scripted(gather=leading)
+
+    output = ask(stores, engine, research_pages=1)
+
+    assert engine.kinds == ["gather", "gather", "gather", "respond"]
+    assert [past["requests"] for past in output["rounds"]] == [[question] for question in QUESTIONS[:3]]
+    assert [past["searches"][0]["keywords"] for past in output["rounds"]] == [[], ["Aldport"], ["Aldport"]]
+    assert {finding["text"] for finding in output["findings"]} >= set(CLUES[:3])
+    assert output["status"] == "partial"
+
+
+def test_a_model_that_names_what_is_missing_takes_one_call_a_round(stores: PageStores, clues: list[str]) -> None:
+    def gather(prompt: str) -> dict[str, Any]:
+        asked = next(n for n, question in reversed(list(enumerate(QUESTIONS))) if question in prompt)
+        missing = [{"request": QUESTIONS[asked + 1], "keywords": [], "queries": []}]
+        return {**doubting(prompt), "missing": missing}
+
+    chat = model(gather=gather)
+
+    output = ask(stores, chat, research_pages=1)
+
+    assert chat.kinds == ["gather", "gather", "gather", "respond"]
+    assert [past["requests"] for past in output["rounds"]] == [[question] for question in QUESTIONS[:3]]
+    assert output["usage"]["calls"] == 4
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [(Search(QUESTION),), (Search(f" {QUESTION.upper()}"),), (Search(" "),), ()],
+    ids=["asked", "spelt otherwise", "empty", "none"],
+)
+def test_where_who_reads_names_nothing_new_reflection_does(
+    stores: PageStores, clues: list[str], missing: tuple[Search, ...]
+) -> None:
+    engine = Scripted(gather=lambda i, shown: Gathered(not_enough(i, shown).findings, missing=missing), reflect=onward)
+
+    ask(stores, engine, research_pages=1, research_rounds=2)
+
+    assert engine.kinds == ["gather", "reflect", "plan_searches", "gather", "respond"]
+
+
+def test_a_round_without_findings_is_followed_by_reflection_and_a_plan(stores: PageStores, clues: list[str]) -> None:
+    engine = Scripted(gather=lambda *_: Gathered((), missing=(Search("Where else?"),)), reflect=onward)
+
+    ask(stores, engine, research_pages=1, research_rounds=2)
+
+    assert engine.kinds == ["gather", "reflect", "plan_searches", "gather", "respond"]
+
+
+def test_what_is_missing_is_five_requests_at_most_with_few_words_and_no_pages(
+    stores: PageStores, clues: list[str]
+) -> None:
+    words = tuple(f"word{n}" for n in range(9))
+    missing = tuple(Search(f"Question {n % 8}?", words, words, tuple(clues)) for n in range(16))
+    engine = Scripted(gather=lambda i, shown: Gathered(not_enough(i, shown).findings, missing=missing))
+
+    output = ask(stores, engine, research_pages=1, research_rounds=2)
+
+    searches = output["rounds"][1]["searches"]
+    assert [search["request"] for search in searches] == [f"Question {n}?" for n in range(5)]
+    assert all(search["keywords"] == search["queries"] == list(words[:5]) for search in searches)
+    assert all(search["pages"] == [] for search in searches), "whoever reads has seen no index"
+
+
+def test_after_a_round_that_could_not_be_judged_reflection_says_how_to_go_on(
+    stores: PageStores, clues: list[str]
+) -> None:
+    times: list[int] = []
+
+    def gather(inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
+        times.append(1)
+        if len(times) in (2, 3):  # the second round, and its second try
+            raise AnswerRejected("No.")
+        return leading(inquiry, excerpts)
+
+    engine = Scripted(gather=gather, reflect=onward)
+
+    output = ask(stores, engine, research_pages=1)
+
+    assert engine.kinds == ["gather", *["gather"] * 2, "reflect", "plan_searches", "gather", "respond"]
+    assert [past["requests"] for past in output["rounds"]] == [[question] for question in QUESTIONS[:3]]
+    assert output["degraded"] == ["integrate: AnswerRejected"]
+
+
 def test_a_model_is_shown_the_question_and_what_is_searched_beside_it(stores: PageStores, clues: list[str]) -> None:
     chat = model(gather=doubting, reflect=lambda _: {"is_enough": False, "requests": ["Where is Rope Street?"]})
 
@@ -345,6 +437,7 @@ def test_nothing_found_is_never_enough(stores: PageStores, clues: list[str]) -> 
 
     output = ask(stores, nothing)
 
+    assert nothing.kinds == ["gather", "reflect", "respond"]
     assert (output["status"], output["answer"], output["sources"], output["findings"]) == ("not_found", "", [], [])
 
 
@@ -415,16 +508,29 @@ def test_of_a_page_that_is_read_whole_nothing_is_read_besides(stores: PageStores
 
 
 def test_each_search_has_its_turn_in_what_is_read(stores: PageStores) -> None:
-    herrings = [page(f"Herring number {n} swims in the bay of Aldport.") for n in range(30)]
-    stores.of("m").put([*herrings, page("The mill of Bern grinds wheat.")])
+    herrings = [page(f"Herring number {n} swims in the bay.") for n in range(9)]
+    buoys = [page(f"Buoy {n} is green.") for n in range(3)]
+    stores.of("m").put([*buoys, *herrings, page("The mill of Bern grinds wheat.")])
     engine = Scripted(
-        gather=not_enough,
-        reflect=lambda _: Reflection(False, ("Where swims herring number 21?", "Which mill grinds wheat?")),
+        gather=not_enough, reflect=lambda _: Reflection(False, ("herring in the bay", "the mill of Bern"))
     )
 
-    ask(stores, engine, "herring", research_pages=3, research_rounds=2)
+    ask(stores, engine, "green buoy", research_pages=3, research_rounds=2)
 
-    assert [("Bern" in excerpt.text) for excerpt in engine.read[1]][:2] == [False, True]
+    first, second, third, *_ = [excerpt.text.split()[0] for excerpt in engine.read[1]]
+    assert [first, second, third] == ["Herring", "The", "Herring"]
+
+
+def test_whoever_answers_reads_first_what_findings_name(stores: PageStores, clues: list[str]) -> None:
+    def gather(_: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
+        return Gathered((Found("Paved.", (excerpts[-1].page,)),), is_enough=True)
+
+    engine = Scripted(gather=gather, respond=lambda _, shown: Response("It.", (PageQuote(0, (0, len(shown[0].text))),)))
+
+    output = ask(stores, engine)
+
+    assert engine.read[0][0].page != engine.read[0][-1].page
+    assert output["sources"][0]["page"] == output["findings"][0]["pages"][0] == engine.read[0][-1].page
 
 
 def test_what_is_read_in_a_round_keeps_to_its_budget_and_the_rest_is_read_later(stores: PageStores) -> None:
@@ -435,6 +541,22 @@ def test_what_is_read_in_a_round_keeps_to_its_budget_and_the_rest_is_read_later(
 
     assert all(len(round_) < 4 for round_ in engine.read)
     assert {finding["pages"][0] for finding in output["findings"]} == {p["id"] for _, p in stores.of("m").pages()}
+
+
+def test_in_a_small_window_what_does_not_fit_is_read_later(stores: PageStores) -> None:
+    ids = stores.of("m").put([page(f"Herring {n} swims. " + f"It is called H{n}. " * 40) for n in range(6)]).added
+    questions = [f"herring {n}" for n in range(9)]
+    chat = model(
+        gather=doubting,
+        reflect=lambda p: {"is_enough": False, "requests": [questions[p.count("<asked ")]]},
+        respond=lambda _: {"is_found": False, "answer": "", "quotes": []},
+    )
+
+    output = ask(stores, chat, questions[0], research_window=2_000, research_rounds=8)
+
+    assert {page_id for finding in output["findings"] for page_id in finding["pages"]} == set(ids)
+    assert all(estimate_tokens(str(asked)) < 2_000 for prompt in chat.seen for asked in [prompt[1].content])
+    assert len(set(chat.prompts("gather"))) > 1
 
 
 def test_a_page_that_is_asked_for_is_read_whole_however_long_it_is(stores: PageStores) -> None:
@@ -724,6 +846,18 @@ def test_a_page_that_went_and_came_again_is_found(stores: PageStores, clues: lis
         found.append(CLUES[0] in researcher.invoke(given)["answer"])
 
     assert found == [True, False, True]
+
+
+def test_a_page_that_went_takes_no_place_of_another(stores: PageStores, clues: list[str]) -> None:
+    researcher = build(stores, Scripted())
+    given, settings = {"request": QUESTION, "memory": "m"}, {"research_pages": 1}
+    before = researcher.invoke(given, context=settings)
+    stores.of("m").remove([clues[0]])
+    after = researcher.invoke(given, context=settings)
+
+    assert before["rounds"][0]["pages"] == [clues[0]]
+    assert set(after["rounds"][0]["pages"]) < set(clues[1:])
+    assert after["sources"]
 
 
 def test_a_page_that_went_shifts_no_other(stores: PageStores, clues: list[str]) -> None:
@@ -1131,6 +1265,30 @@ def test_a_quote_of_a_hostile_page_is_found_as_it_stands(stores: PageStores) -> 
     output = ask(stores, model(respond=copied), "Which password?")
 
     assert [source["quote"] for source in output["sources"]] == [text]
+
+
+@pytest.mark.parametrize(
+    ("number", "words", "quoted"),
+    [
+        (1, f"[Clue 0]\n{CLUES[0]}", CLUES[0]),
+        (2, f" {CLUES[0]}", CLUES[0]),
+        (99, CLUES[0], CLUES[0]),
+        (99, "harbour master", None),
+        (99, CLUES[0][:-9] + "baker.", None),
+        (1, "[Clue 0]", None),
+    ],
+    ids=["with its title", "under another number", "under no number", "anywhere", "nowhere", "a title alone"],
+)
+def test_a_quote_counts_where_it_can_only_be_meant_so(
+    stores: PageStores, clues: list[str], number: int, words: str, quoted: str | None
+) -> None:
+    said = {"is_found": True, "answer": "So.", "quotes": [{"excerpt": number, "words": words}]}
+    chat = model(respond=lambda _: said)
+
+    output = ask(stores, chat, research_pages=2)
+
+    assert [source["quote"] for source in output["sources"]] == ([quoted] if quoted else [])
+    assert output["status"] == ("answered" if quoted else "failed")
 
 
 def longest_prompts(stores: PageStores, count: int) -> dict[str, int]:

@@ -2,14 +2,15 @@
 
 import textwrap
 from pathlib import Path
+from typing import Any
 
-from agentic_memory_bank import Settings, memory_bank
+from agentic_memory_bank import Settings, memory_bank, researcher
 from agentic_memory_bank.state.model_table import ROLES
 
 
-def diagram() -> str:
-    """The Mermaid drawing of the graph, without the error handlers, which no edge leads to."""
-    drawing = memory_bank.get_graph()
+def diagram(graph: Any = memory_bank) -> str:
+    """The Mermaid drawing of a graph, without the error handlers, which no edge leads to."""
+    drawing = graph.get_graph()
     joined = {end for edge in drawing.edges for end in (edge.source, edge.target)}
     for node in [node for name, node in drawing.nodes.items() if name not in joined]:
         drawing.remove_node(node)
@@ -75,6 +76,7 @@ def write(root: Path) -> None:
     for name, parts in {
         "README.md": {"diagram": diagram(), "settings": settings_table(), "models": model_table()},
         "README.zh.md": {"diagram": diagram(), "models": model_table()},
+        "docs/research.md": {"diagram": diagram(researcher)},
     }.items():
         text = (root / name).read_text(encoding="utf-8")
         for mark, part in parts.items():

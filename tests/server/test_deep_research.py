@@ -288,6 +288,14 @@ def test_a_bank_without_an_agent_needs_no_model_of_research(bank: Bank) -> None:
     assert bank.server.chats == []
 
 
+def test_it_works_in_a_run_that_saves_each_step_before_the_next(bank: Bank) -> None:
+    config: Any = {"configurable": {"thread_id": "t"}}
+    output = bank.graph.invoke(INPUT, config, context={"model": "local:test"}, durability="sync")
+
+    assert output["status"] == "completed"
+    assert json.loads(bank.told()[0])["status"] == "answered"
+
+
 async def test_it_works_in_an_asynchronous_run(bank: Bank) -> None:
     config: Any = {"configurable": {"thread_id": "t"}}
     output = await bank.graph.ainvoke(INPUT, config, context={"model": "local:test"})

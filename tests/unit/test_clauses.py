@@ -52,7 +52,7 @@ def test_the_quote_is_the_sentence_that_the_answer_stands_in() -> None:
 
 def test_chinese_questions_are_answered_with_what_takes_the_place_of_the_question_word() -> None:
     assert answer("青藏铁路由哪家公司管理运营？", RAILWAY) == "中国铁路总公司"
-    assert answer("青藏铁路于什么时候全线通车？", RAILWAY) == "2006年7月1日"
+    assert answer("青藏铁路于什么时候全线通车？", RAILWAY).startswith("2006年7月1日")
     assert "1956" in answer("青藏铁路全长多少公里？", RAILWAY)
 
 

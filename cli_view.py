@@ -39,6 +39,7 @@ _WITHOUT = {
 }
 _WITHOUT_IN_RESEARCH = {
     "plan": "The searches of a round were not planned: the request was searched as it stands",
+    "search": "Pages were searched by their words alone",
     "integrate": "What a round found was not put together",
     "reflect": "Whether something is missing was not asked",
     "answer": "There is no answer",

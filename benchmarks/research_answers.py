@@ -101,7 +101,7 @@ class _Harness:
     def __init__(self, embeddings: Embeddings, settings: Settings) -> None:
         stores = PageStores(in_memory=True)
         self._settings = settings
-        self._memorizer = build_memorizer(embeddings=embeddings, stores=stores)
+        self._memorizer = build_memorizer(stores=stores)
         self._researcher = build_researcher(embeddings=embeddings, stores=stores)
 
     def memorize(self, group: str, texts: list[Document], spent: Spent) -> None:

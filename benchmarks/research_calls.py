@@ -536,7 +536,7 @@ def memorized(server: SpawnedServer, texts: Sequence[Document], before: Sequence
     stores = PageStores(in_memory=True)
     stores.of("bench").put(list(before))
     server.reset()
-    made = build_memorizer(embeddings=HashEmbeddings(), stores=stores, clock=TickingClock()).invoke(
+    made = build_memorizer(stores=stores, clock=TickingClock()).invoke(
         {"texts": list(texts), "memory": "bench"}, context=settings_of(FAST)
     )
     asked = Asked.of(server.chats)
@@ -687,7 +687,7 @@ def answer_both(graph: Researcher, loop: Gam, task: Task) -> Sides:
 def memorize_both(url: str, texts: Sequence[str]) -> Sides:
     """Texts memorized in an empty memory."""
     stores = PageStores(in_memory=True)
-    graph = build_memorizer(embeddings=HashEmbeddings(), stores=stores, clock=TickingClock())
+    graph = build_memorizer(stores=stores, clock=TickingClock())
     loop = Gam(url, model=SLOW)
     given: Any = {"texts": list(texts), "memory": "bench"}
     return Spent.on(lambda: graph.invoke(given, context=settings_of(SLOW))), Spent.on(lambda: loop.memorize(texts))

@@ -115,6 +115,8 @@ class Response:
 
     text: str
     quotes: tuple[PageQuote, ...] = ()
+    is_sure: bool = True
+    """Whether it rests on what the findings say; else it is a guess, however much was found."""
 
 
 @runtime_checkable

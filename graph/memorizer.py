@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from langchain_core.embeddings import Embeddings
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import NodeError
 from langgraph.graph import START, StateGraph
@@ -33,7 +32,6 @@ from agentic_memory_bank.state.errors import ModelRefused
 from agentic_memory_bank.state.memorizer import MemorizerInput, MemorizerOutput, MemorizerState
 from agentic_memory_bank.state.model_table import MEMORIZER_ROLES
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings import Encoder, local_embeddings
 from agentic_memory_bank.tools.page_store import PageStores
 
 if TYPE_CHECKING:
@@ -87,7 +85,6 @@ def build_memorizer(
     *,
     engine: ResearchEngine | None = None,
     models: "GivenModels | None" = None,
-    embeddings: Embeddings | None = None,
     stores: PageStores | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     store: BaseStore | None = None,
@@ -100,7 +97,6 @@ def build_memorizer(
         engine: Who judges, in place of chat models and of the extractive engine.
         models: A LangChain chat model, or a mapping of roles to chat models; the role asked here is `abstract`.
             Default: the model that the settings name, or else the extractive engine, which needs no network and no key.
-        embeddings: Any LangChain embeddings, for engines that need them; abstracts do not.
         stores: Where memories are kept; hand the same to the researcher. Default: `MEMORY_BANK_HOME`, or the user's
             state folder, on disk: a memory outlives the process. `PageStores(in_memory=True)` keeps none.
         checkpointer: Makes runs resumable; pass `durability="sync"` when you invoke the graph yourself. Without one, a
@@ -112,7 +108,7 @@ def build_memorizer(
     Returns:
         The compiled graph: `invoke({"texts": [...], "memory": "name"})`.
     """
-    offline = ExtractiveResearchEngine(Encoder(embeddings or local_embeddings()))
+    offline = ExtractiveResearchEngine()
     judges = Judges(offline, engine, models, AnswerPool(answers), MEMORIZER_ROLES, chat_engine)
     kit = PageKit(engine or offline, stores or PageStores(), clock, judges)
     return ChainableGraph.of(wire(kit).compile(checkpointer=checkpointer, store=store, name="memorizer"))

@@ -168,7 +168,7 @@ def build_researcher(
         The compiled graph: `invoke({"request": "...", "memory": "name"})`.
     """
     model = embeddings or local_embeddings()
-    offline = ExtractiveResearchEngine(Encoder(model))
+    offline = ExtractiveResearchEngine()
     judges = Judges(offline, engine, models, AnswerPool(answers), RESEARCHER_ROLES, chat_engine)
     libraries = LibraryPool(lambda file: Encoder(model, cache=file))
     kit = PageKit(engine or offline, stores or PageStores(), clock, judges, libraries=libraries)

@@ -183,8 +183,20 @@ def _result(turn: ToolMessage) -> dict[str, Any]:
 
 
 def _files(turn: ToolMessage) -> dict[str, Any]:
+    """The files of a result: those of its artifact, and those among its content as LangChain and MCP write them."""
     is_file = isinstance(turn.artifact, Mapping) and "data" in turn.artifact
-    return {"brought": turn.artifact} if is_file or isinstance(turn.artifact, list) else {}
+    files = turn.artifact if isinstance(turn.artifact, list) else [turn.artifact] if is_file else []
+    shown = [_shown(turn, number, block) for number, block in enumerate(turn.content_blocks, 1)]
+    brought = [*files, *(file for file in shown if file)]
+    return {"brought": brought} if brought else {}
+
+
+def _shown(turn: ToolMessage, number: int, block: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A picture or file that a tool returned as a block of its content."""
+    if block.get("type") not in ("image", "file") or not isinstance(block.get("base64"), str):
+        return None
+    kind = str(block.get("mime_type") or "").partition("/")[2] or "bin"
+    return {"name": f"{turn.name or 'tool'}-{number}.{kind}", "data": block["base64"]}
 
 
 def _is_news(turn: ToolMessage, names: Mapping[str | None, str]) -> bool:

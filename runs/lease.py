@@ -34,9 +34,7 @@ def locked(file: Path, what: str) -> Iterator[None]:
         try:
             lock.acquire()
         except Timeout:
-            raise ThreadBusyError(
-                f"{what} is being run right now. Wait for it to end, or use another thread."
-            ) from None
+            raise ThreadBusyError(f"{what} is in use by another run. Wait for it to end, then try again.") from None
     try:
         yield
     finally:

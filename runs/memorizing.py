@@ -49,12 +49,11 @@ def memorize(
             memorizer = build_memorizer(
                 engine=given.engine,
                 models=given.models,
-                embeddings=given.embeddings,
                 stores=stores,
                 clock=given.clock,
                 answers=answers / "answers.sqlite",
             )
-            wanted = {"texts": list(texts), "memory": memory}
+            wanted = {"texts": texts, "memory": memory}
             output = driven(memorizer, wanted, MemorizerOutput, checked_settings(settings), given, _STOPPED)
             if output.get("status") == "completed":
                 erase_folder(answers)

@@ -111,7 +111,7 @@ def deep_retrieval(graph: QueryGraph, tree: InteractionTree, read: Reader | None
 
     def retrieve(node_id: str, entry_id: str | None = None, attachment_id: str | None = None) -> str:
         try:
-            found = deep_retrieve(graph, tree, node_id, entry_id, attachment_id, read)
+            found = deep_retrieve(graph, tree, node_id, entry_id or None, attachment_id or None, read)
             return json.dumps(found, ensure_ascii=False)
         except ToolError as error:
             return str(error)

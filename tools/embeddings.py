@@ -11,7 +11,7 @@ import unicodedata
 import warnings
 from bisect import bisect_right
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from pathlib import Path
@@ -433,6 +433,11 @@ class Encoder:
         for start in range(0, len(missing), self._batch):
             known.update(self._make(missing[start : start + self._batch]))
         return self._matrix(keys, known)
+
+    def retain(self, texts: Iterable[str]) -> None:
+        """Erase from the cache file what is not the vector of one of these texts."""
+        if self._disk is not None:
+            self._disk.retain({self.key(text) for text in texts})
 
     def close(self) -> None:
         """Close the cache file; the encoder goes on in memory."""

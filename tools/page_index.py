@@ -85,6 +85,9 @@ class PageIndex:
         self._held: dict[str, _Held] = {}
         self._documents: defaultdict[tuple[object, ...], dict[int, str]] = defaultdict(dict)
         self._owners: dict[str, str] = {}
+        self._bare: dict[str, Page] = {}
+        """Pages without vectors, as the model failed: they get them once it makes one for a query."""
+        self._is_down = False
         self._lock = threading.RLock()
 
     def __len__(self) -> int:
@@ -93,16 +96,27 @@ class PageIndex:
     def __contains__(self, id: object) -> bool:
         return id in self._held
 
+    @property
+    def has_meaning(self) -> bool:
+        """Whether pages and the last query have vectors; without the model of embeddings they have none."""
+        return not self._is_down and not self._bare
+
     # --- writing ---------------------------------------------------------------------------------------------------
 
-    def put(self, pages: Sequence[Page]) -> None:
+    def put(self, pages: Sequence[Page], *, only: bool = False) -> None:
         """Add pages, or replace those of the same ids.
 
         Pages with the same source and title whose metadata say `part` 1, 2, ... of the same number of `parts` are
-        taken for one document. Where the model of embeddings fails, pages are found by keywords alone.
+        taken for one document. Where the model of embeddings fails, pages are found by keywords alone until it works.
+
+        Args:
+            pages: What is added.
+            only: Whether the encoder's file is to keep the vectors of these pages and of nothing else.
         """
         cut = [(page, _parts_of(page)) for page in pages]
         texts = [text for page, spans in cut for text in (_header(page), *_texts_of(page, spans))]
+        if only:
+            self._encoder.retain(texts)
         vectors = self._vectors(texts)
         with self._lock:
             row = 0
@@ -111,11 +125,14 @@ class PageIndex:
                 self.remove([page["id"]])
                 self._take(page, spans, texts[row:end], None if vectors is None else vectors[row:end])
                 row = end
+            if vectors is None:
+                self._bare.update((page["id"], page) for page in pages)
 
     def remove(self, ids: Iterable[str]) -> None:
         """Take pages out. An unknown id is no error."""
         with self._lock:
             for id in ids:
+                self._bare.pop(id, None)
                 held = self._held.pop(id, None)
                 if held:
                     self._headers.remove(id)
@@ -274,7 +291,12 @@ class PageIndex:
 
     def _vector(self, text: str) -> np.ndarray | None:
         found = self._vectors([text])
-        return None if found is None else found[0]
+        self._is_down = found is None
+        if found is None:
+            return None
+        if self._bare:
+            self.put(list(self._bare.values()))
+        return found[0]
 
 
 def _header(page: Page) -> str:

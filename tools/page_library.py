@@ -38,11 +38,14 @@ class PageLibrary:
     Args:
         source: Where the pages are.
         encoder: Makes the vectors.
+        alone: Whether the encoder's file is for this source alone: at the first look what it holds of pages that are
+            gone, and of questions, is erased.
     """
 
-    def __init__(self, source: PageSource, encoder: Encoder) -> None:
+    def __init__(self, source: PageSource, encoder: Encoder, *, alone: bool = False) -> None:
         self._source = source
         self._encoder = encoder
+        self._alone = alone
         self._lock = threading.Lock()
         self._forget("")
 
@@ -62,7 +65,7 @@ class PageLibrary:
             if (identity := self._source.identity) != self._identity:
                 self._forget(identity)
             changes = self._source.changes(self._sequence)
-            self._index.put(changes.put)
+            self._index.put(changes.put, only=self._alone and not self._sequence)
             self._headers.update((page["id"], (page["title"], page["abstract"])) for page in changes.put)
             self._index.remove(changes.removed)
             for page_id in changes.removed:
@@ -71,6 +74,11 @@ class PageLibrary:
 
     def __len__(self) -> int:
         return len(self._headers)
+
+    @property
+    def has_meaning(self) -> bool:
+        """Whether the last search was made by meaning too; else the model of embeddings failed, and it was by words."""
+        return self._index.has_meaning
 
     def search(self, searches: Sequence[Search], k: int, settings: Settings) -> list[list[PageHit]]:
         """For each search the k pages that fit it best, besides those it names; all are searched at the same time."""
@@ -111,7 +119,7 @@ class LibraryPool:
             StorageError: The store cannot be read.
         """
         with self._lock:
-            library = self._libraries.pop(store, None) or PageLibrary(store, self._encoder(store.vectors))
+            library = self._libraries.pop(store, None) or PageLibrary(store, self._encoder(store.vectors), alone=True)
             self._libraries[store] = library
             while len(self._libraries) > self._size:
                 self._libraries.popitem(last=False)

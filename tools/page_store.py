@@ -185,14 +185,21 @@ class PageStore:
             return _remove(database, [i for (i,) in _rows(database, "SELECT id FROM pages WHERE id IN ({})", wanted)])
 
     def clear(self) -> list[str]:
-        """Erase all pages; indexes that follow hear of it."""
+        """Erase all pages, and the vectors beside them; indexes that follow hear of it."""
         if not self._is_there():
             return []
         with self._writing() as database:
             gone = _remove(database, [row[0] for row in database.execute("SELECT id FROM pages")])
         with self._reading() as database:
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # so that erased text does not stay in the log
+            self._erase_vectors()
         return gone
+
+    def _erase_vectors(self) -> None:
+        """Whoever has the file open goes on with it unnamed, and makes vectors again when it looks next."""
+        if (file := self.vectors) is not None:
+            for suffix in ("", "-wal", "-shm", ".damaged"):
+                file.with_name(file.name + suffix).unlink(missing_ok=True)
 
     def cleanup(self) -> int:
         """Erase the pages whose time is over, and return how many they were."""

@@ -4,7 +4,7 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -53,6 +53,19 @@ class VectorCache:
                 connection.executemany("INSERT OR REPLACE INTO vectors (key, vector) VALUES (?, ?)", kept)
 
         self._attempt(write)
+
+    def retain(self, keys: Collection[str]) -> None:
+        """Erase all vectors but these, from disk too; where there is no file, none is made."""
+
+        def erase(connection: sqlite3.Connection) -> None:
+            stale = [(key,) for (key,) in connection.execute("SELECT key FROM vectors") if key not in keys]
+            if stale:
+                with connection:
+                    connection.executemany("DELETE FROM vectors WHERE key = ?", stale)
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+        if self._path.exists():
+            self._attempt(erase)
 
     def close(self) -> None:
         """Close the file. Later calls find nothing and keep nothing."""

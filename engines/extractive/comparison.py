@@ -17,6 +17,7 @@ from agentic_memory_bank.engines.extractive.edits import (
     edit_clash,
     other_condition,
     other_label,
+    other_thing,
     shared_classes,
     synonymous,
 )
@@ -147,6 +148,7 @@ def _clash(
             or second.question
             or other_condition(first, second)
             or other_label(first, second)
+            or other_thing(first, second)
             or not (same_lead or same_names(first, second))
         ):
             continue

@@ -214,6 +214,45 @@ def other_label(first: Sentence, second: Sentence) -> bool:
     return any(left[noun].isdisjoint(right[noun]) for noun in left.keys() & right.keys())
 
 
+def other_thing(first: Sentence, second: Sentence) -> bool:
+    """Whether two sentences of one mould open with other things and give them other values.
+
+    "The harbour was opened in 1900, the market in 1901": nobody contradicts anybody. A number right behind the first
+    noun tells things apart, too ("shelf 228 holds ...").
+    """
+    laid = align(first, second)
+    if first.chinese or second.chinese or len(laid.replaced) < 2:
+        return False
+    opening, *others = laid.replaced
+    if not any(_is_value_edit(edit) for edit in others):
+        return False
+    before = [unit for unit in laid.matched if unit.carries and unit.end <= opening.first[0].start]
+    if _is_value_edit(opening):
+        return len(before) == 1 and _is_label(before[0], opening)
+    return not before and _is_other_word(opening)
+
+
+def _is_value_edit(edit: Edit) -> bool:
+    return all(any(unit.value is not None for unit in side) for side in (edit.first, edit.second))
+
+
+def _is_label(noun: Unit, edit: Edit) -> bool:
+    """Whether bare numbers stand right behind a noun."""
+    value = edit.first[0].value
+    is_bare = value is not None and value.kind == "number" and not value.measured  # a verb behind it is no unit
+    return is_bare and len(edit.first) == len(edit.second) == 1 and 0 <= edit.first[0].start - noun.end <= 1
+
+
+def _is_other_word(edit: Edit) -> bool:
+    """Whether one word stands in the place of another that means something else."""
+    left, right = ([unit for unit in side if unit.carries] for side in (edit.first, edit.second))
+    return (
+        len(left) == len(right) == 1
+        and left[0].kind == right[0].kind == "word"
+        and not synonymous(left[0].key, right[0].key)
+    )
+
+
 def _labels(sentence: Sentence) -> dict[str, set[float]]:
     found: dict[str, set[float]] = {}
     for noun, number in zip(sentence.units, sentence.units[1:], strict=False):

@@ -133,10 +133,10 @@ class Question:
         telling = [term for term in terms if term not in _ASKING_TERMS]
         names = frozenset(term for name in sorted(names_and_numbers(text)) for term in tokenize(name))
         asked = _ASKED_WORD.search(text)
-        group: Group = next((group for group, pattern in _GROUPS if pattern.search(text)), "what")
+        groups: list[Group] = [group for group, pattern in _GROUPS if pattern.search(text)]
         return cls(
             text=text,
-            group=group,
+            group=groups[0] if groups else "what",
             terms=tuple(telling or terms),
             names=names,
             head=frozenset(_head(text)),

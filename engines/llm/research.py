@@ -36,6 +36,8 @@ ABSTRACT_TOKENS: Final = 256
 """What an abstract takes of an answer, at most."""
 CONTEXT_SHARE: Final = 0.25
 """Share of a window that earlier abstracts may take, however much is allowed."""
+FINDINGS_SHARE: Final = 0.25
+"""Share of a window that findings may take, however many rounds there were."""
 
 
 class ChatResearchEngine:
@@ -92,7 +94,7 @@ class ChatResearchEngine:
         """Plan the searches of a round in one call."""
         if not self._asks("research"):
             return list(self._offline.plan_searches(inquiry))
-        findings = [finding.text for finding in inquiry.findings]
+        findings = self._known(inquiry)
         capacity = self._left(research_plan.INSTRUCTIONS, inquiry.request, *inquiry.open, *findings, *inquiry.titles)
         shown = within(inquiry.outlines, lambda o: estimate_tokens(f"{o.title} {o.abstract}"), capacity)
         prompt = research_plan.render(
@@ -106,7 +108,7 @@ class ChatResearchEngine:
         """Collect facts from excerpts in one call."""
         if not self._asks("research"):
             return self._offline.gather(inquiry, excerpts)
-        findings = [finding.text for finding in inquiry.findings]
+        findings = self._known(inquiry)
         shown = self._fitting(excerpts, research_gather.INSTRUCTIONS, inquiry.request, *inquiry.open, *findings)
         prompt = research_gather.render(inquiry.request, inquiry.open, findings, [(_title(e), e.text) for e in shown])
         said = self._asked(research_gather.INSTRUCTIONS, prompt, research_gather.Evidence)
@@ -114,7 +116,8 @@ class ChatResearchEngine:
             Found(fact.text.strip(), tuple(dict.fromkeys(e.page for e in _named(fact.excerpts, shown))))
             for fact in said.findings
         ]
-        dropped = tuple(number - 1 for number in said.wrong if 1 <= number <= len(findings))
+        before = len(inquiry.findings) - len(findings)
+        dropped = tuple(before + number - 1 for number in said.wrong if 1 <= number <= len(findings))
         missing = tuple(Search(m.request, tuple(m.keywords), tuple(m.queries)) for m in said.missing)
         return Gathered(tuple(found), dropped, said.is_enough, () if said.is_enough else missing)
 
@@ -124,7 +127,7 @@ class ChatResearchEngine:
             return self._offline.reflect(inquiry)
         prompt = research_reflect.render(
             inquiry.request,
-            [finding.text for finding in inquiry.findings],
+            self._known(inquiry),
             list(dict.fromkeys((*inquiry.asked, *inquiry.open))),
         )
         said = self._asked(research_reflect.INSTRUCTIONS, prompt, research_reflect.Reflection)
@@ -134,7 +137,7 @@ class ChatResearchEngine:
         """Answer in one call; what is quoted stands in the excerpts."""
         if not self._asks("research"):
             return self._offline.respond(inquiry, excerpts)
-        findings = [finding.text for finding in inquiry.findings]
+        findings = self._known(inquiry)
         shown = self._fitting(excerpts, research_answer.INSTRUCTIONS, inquiry.request, *findings)
         prompt = research_answer.render(inquiry.request, findings, [(_title(e), e.text) for e in shown])
         said = self._asked(research_answer.INSTRUCTIONS, prompt, research_answer.Answer, _rests_on(shown))
@@ -156,6 +159,11 @@ class ChatResearchEngine:
     def _fitting(self, excerpts: Sequence[Excerpt], *shown: str) -> list[Excerpt]:
         """The first excerpts that fit into the window beside what else is shown."""
         return within(excerpts, lambda e: estimate_tokens(f"{_title(e)} {e.text}"), self._left(*shown))
+
+    def _known(self, inquiry: Inquiry) -> list[str]:
+        """The findings; of more than their share of the window the last ones, which say where research stands."""
+        newest = [finding.text for finding in reversed(inquiry.findings)]
+        return within(newest, estimate_tokens, int(self._room("research") * FINDINGS_SHARE))[::-1]
 
     def _asks(self, role: Role) -> bool:
         return role in self._asker.models.roles

@@ -167,11 +167,11 @@ def _check_size(sources: Sequence[_Source], settings: Settings) -> None:
 def _pages(document: Document, settings: Settings, now: str) -> list[Page]:
     """The pages of a text; each carries the title and the metadata of the whole."""
     text, metadata = document.page_content, document.metadata
-    source, title = str(metadata.get("source") or ""), title_of(metadata)
+    source, title, date = str(metadata.get("source") or ""), title_of(metadata), str(metadata.get("date") or "")
     spans = page_spans(text, settings.page_tokens)
     return [
         {
-            "id": page_id(text[start:end], source, title),
+            "id": page_id(text[start:end], source, title, date),
             "title": title,
             "abstract": "",
             "text": text[start:end],

@@ -11,6 +11,8 @@ from agentic_memory_bank.state.memory_bank import MemoryBankState, Source
 from agentic_memory_bank.tools.text import clean, names_and_numbers, sentences
 
 MOST_SOURCES = 5
+MOST_CHARACTERS = 200_000
+"""How much of what tools brought is looked through; longer results are cut."""
 
 
 def supporting(state: MemoryBankState, answer: str, task: Task, brought: Sequence[Mapping[str, Any]]) -> list[Source]:
@@ -36,7 +38,7 @@ def supporting(state: MemoryBankState, answer: str, task: Task, brought: Sequenc
 def _sentences(state: MemoryBankState, task: Task, brought: Sequence[Mapping[str, Any]]) -> Iterator[Source]:
     for position, raw in enumerate(brought):
         if raw.get("kind") == "tool_result":
-            text, entry = clean(str(raw["text"])), entry_id(raw, position, task)
+            text, entry = clean(str(raw["text"]))[:MOST_CHARACTERS], entry_id(raw, position, task)
             for start, end in _stripped(text, sentences(text)):
                 source = clean(str(raw.get("source", "executor")))
                 yield {"quote": text[start:end], "source": source, "entry": entry, "start": start, "end": end}

@@ -68,6 +68,8 @@ def handed_out(state: MemoryBankState, kit: Kit) -> Kit:
     is not asked for again.
     """
     task = state["insight_doc"].get("current")
+    if "ending" in state.get("allowance", {}):  # it is to be finished with what is there
+        return replace(kit, is_outside=False)
     if not kit.is_outside or task is None or task["kind"] == "recognize":
         return kit
     return replace(kit, handed_in=_outside(task, render(state)))

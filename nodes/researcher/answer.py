@@ -30,18 +30,18 @@ def answer(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> 
     return {
         "answer": text if found else "",
         "sources": list({(s["page"], s["start"], s["end"]): s for s in sources}.values()) if found else [],
-        "status": _status(state, found=found),
+        "status": _status(state, found=found, is_sure=said.is_sure),
         "found": [],
         "searches": [],
     }
 
 
-def _status(state: ResearcherState, *, found: bool) -> ResearchStatus:
+def _status(state: ResearcherState, *, found: bool, is_sure: bool) -> ResearchStatus:
     if state.get("allowance", {}).get("ending") == "stop":
         return "stopped"
     if not found:
         return "not_found"
-    return "answered" if state["is_enough"] else "partial"
+    return "answered" if state["is_enough"] and is_sure else "partial"
 
 
 def _cited_first(state: ResearcherState) -> list[Shown]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from typing import Final
 
 from langgraph.runtime import Runtime
 
@@ -11,6 +12,9 @@ from agentic_memory_bank.state.pages import Search
 from agentic_memory_bank.state.research import ResearcherState, ResearcherUpdate, Shown
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.page_index import PageHit
+
+WORDS_ALONE: Final = "search: EmbeddingError"
+"""What is noted where the model of embeddings failed, and pages were searched by their words alone."""
 
 
 def search(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> ResearcherUpdate:
@@ -29,9 +33,14 @@ def search(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> 
     hits = library.search(planned, enough + len({page for page, _, _ in known}), settings)
     found = list(_new([_unseen(ranked, known, enough) for ranked in hits], known))
     runtime.stream_writer({"stage": "search", "pages": list(dict.fromkeys(one["page"] for one in found))})
+    note: ResearcherUpdate = {} if library.has_meaning else {"degraded": _once(state.get("degraded", []), WORDS_ALONE)}
     if found:
-        return {"found": found}
-    return {"found": [], "rounds": [*state["rounds"], past_round(state, state["findings"], is_enough=False)]}
+        return {"found": found, **note}
+    return {**note, "found": [], "rounds": [*state["rounds"], past_round(state, state["findings"], is_enough=False)]}
+
+
+def _once(notes: Sequence[str], note: str) -> list[str]:
+    return list(dict.fromkeys((*notes, note)))
 
 
 def _unseen(ranked: Sequence[PageHit], known: set[tuple[str, int, int]], most: int) -> list[PageHit]:

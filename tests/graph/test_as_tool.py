@@ -183,7 +183,7 @@ def test_a_step_that_is_handed_out_pauses_the_agent_and_the_result_lets_both_go_
     state = asked.invoke(Command(resume="It has 433."), THREAD)
 
     assert waiting["__interrupt__"][0].value["reason"] == "execute"
-    assert results(state)[0].text == "It has 433."
+    assert results(state)[0].text.startswith("It has 433.\n\nQuotes:")
     assert state["messages"][-1].text == "Done."
 
 

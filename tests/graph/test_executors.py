@@ -1,5 +1,6 @@
 """Whoever carries out the planned steps: functions, Runnables, agents, and executors outside of the run."""
 
+import re
 from typing import Any
 
 import pytest
@@ -228,3 +229,78 @@ def test_a_call_whose_arguments_cannot_be_read_does_not_cost_the_transcript(argu
     result = bank(lambda step: transcript).invoke({"question": "How was it?"}, CONFIG)
 
     assert result["answer"] == "It was quiet in 2031."
+
+
+def test_what_an_executor_does_to_its_assignment_does_not_reach_the_state() -> None:
+    def meddling(assignment: Any) -> str:
+        assignment.task.update(kind="recognize", id="t0")
+        return "433."
+
+    graph = bank(meddling)
+
+    result = graph.invoke({"question": "How many?"}, CONFIG)
+
+    assert (result["status"], result["answer"]) == ("completed", "433.")
+    assert [task["kind"] for task in result["insight_doc"]["completed"]] == ["answer"]
+
+
+def test_an_asynchronous_function_is_refused_with_the_way_to_pass_it() -> None:
+    async def later(assignment: Any) -> str:
+        return "433."
+
+    with pytest.raises(SettingsError, match=r"asyncio\.run"):
+        as_executor(later)
+
+
+def test_arguments_that_a_checkpoint_cannot_hold_are_kept_as_text() -> None:
+    deep: Any = "end"
+    for _ in range(700):
+        deep = [deep]
+    args = {"large": -(2**64), "small": 7, "deep": deep, "odd": {1}, "torn": "\ud83d", "none": None}
+    call = {"name": "almanac", "args": args, "id": "c1"}
+    graph = bank(lambda _: [AIMessage("", tool_calls=[call]), ToolMessage("It opened.", tool_call_id="c1")])
+
+    graph.invoke({"question": "How many?"}, CONFIG)
+
+    kept = entries_of(graph, CONFIG)[0]["tool_calls"][0]["args"]
+    assert {name: kept[name] for name in ("large", "small", "odd", "torn", "none")} == {
+        "large": hex(-(2**64)),
+        "small": 7,
+        "odd": "{1}",
+        "torn": "\ufffd",
+        "none": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("<think>433?</think>\n1121.", "1121."),
+        ("433?</think>1121.", "1121."),
+        ("<REASONING>\n433?\n</REASONING>\n\n1121.", "1121."),
+        ("Write <think> and </think> around it.", "Write <think> and </think> around it."),
+        ("<think>433? It has no end", "<think>433? It has no end"),
+    ],
+)
+def test_thoughts_before_the_last_words_are_left_out(said: str, kept: str) -> None:
+    assert report(said, PROMPT, "answer")["answer"] == kept
+    assert report([AIMessage(said)], PROMPT, "search")["entries"][0]["text"] == kept
+
+
+def test_thoughts_alone_say_nothing() -> None:
+    with pytest.raises(ToolError):
+        report("<think>433?</think>", PROMPT, "answer")
+
+
+@pytest.mark.parametrize("left_out", [{"entry_id": ""}, {"attachment_id": ""}, {"entry_id": None}])
+def test_an_argument_that_a_model_left_empty_narrows_nothing(left_out: dict[str, Any]) -> None:
+    read: list[str] = []
+
+    def reading(assignment: Any) -> str:
+        found = re.search(r"n[0-9a-f]{12}", assignment.prompt)
+        read.append(assignment.tools[0].invoke({"node_id": found and found.group(), **left_out}))
+        return "433."
+
+    bank(reading).invoke({"question": "How many?", "documents": CONDOR[:1]}, CONFIG)
+
+    assert CONDOR[0] in read[0]

@@ -168,6 +168,15 @@ def test_the_same_words_from_elsewhere_are_another_page(stores: PageStores) -> N
     assert [(p["source"], p["title"]) for p in held(stores)] == [("log", "1 May"), ("log", "2 May"), ("memo", "")]
 
 
+def test_the_same_words_under_the_same_title_on_another_day_are_another_page(stores: PageStores) -> None:
+    same = [{"text": "All is well.", "title": "Daily report", "date": f"2024-03-0{day}"} for day in (1, 2, 1)]
+
+    output = memorize(stores, same)
+
+    assert [page["metadata"]["date"] for page in held(stores)] == ["2024-03-01", "2024-03-02"]
+    assert [skipped["text"] for skipped in output["skipped"]] == [2]
+
+
 def test_title_and_metadata_travel_with_every_page_of_a_text(stores: PageStores) -> None:
     text = "\n\n".join(f"Paragraph {number}. " + "It goes on. " * 20 for number in range(12))
     metadata = {"title": "Report", "source": "r.pdf", "page": 4}

@@ -110,3 +110,14 @@ def test_what_was_done_outside_is_not_asked_for_again_when_the_verdict_has_to_wa
     done = [task["kind"] for task in state["insight_doc"]["completed"]]
     assert done == [*steps, "cross_validate"]
     assert FOUND in [entry["text"] for entry in state["interaction_tree"]["entries"].values()]
+
+
+def test_a_run_that_is_finished_asks_nobody_outside_any_more(model: Any) -> None:
+    run, context = Pausing(model, execute="outside"), {**ONE_EACH}
+    run.refusing()
+    assert run.start(MIRRORS, **context) == "refused"
+
+    assert run.go_on("finish", **context) in ("completed", "not_found")
+
+    done = run.bank.get_state(CONFIG).values["insight_doc"]["completed"]
+    assert [task["kind"] for task in done] == ["cross_validate", "answer"]

@@ -44,7 +44,7 @@ class Talking(BaseChatModel):
 @pytest.fixture
 def stores() -> PageStores:
     stores = PageStores(in_memory=True)
-    memorizer: Any = build_memorizer(embeddings=HashEmbeddings(), stores=stores, clock=TickingClock())
+    memorizer: Any = build_memorizer(stores=stores, clock=TickingClock())
     memorizer.invoke({"texts": [{"text": CONDOR, "source": "condor.txt"}], "memory": "chips"})
     memorizer.invoke({"texts": ["The key hangs in the shed."], "memory": "private"})
     return stores

@@ -432,6 +432,19 @@ def test_whoever_reflects_may_find_it_enough(stores: PageStores, clues: list[str
     assert (output["status"], engine.kinds) == ("answered", ["gather", "reflect", "respond"])
 
 
+def test_offline_an_answer_that_rests_on_no_finding_is_partial(stores: PageStores) -> None:
+    director = "The observatory on Mount Hollis was opened in 1931. Its first director was Edith Warren, until 1948."
+    mirror = "The main mirror was replaced in 1967. The Lund fund paid 240,000 dollars for it."
+    stores.of("m").put([page(f"{director}\n{mirror}")])
+
+    sure, guessed = (ask(stores, request=asked) for asked in ("When was it opened?", "Who paid for the mirror?"))
+
+    assert (sure["status"], sure["answer"]) == ("answered", "1931")
+    assert guessed["status"] == "partial"
+    quotes, found = ([one[name] for one in guessed[of]] for of, name in (("sources", "quote"), ("findings", "text")))
+    assert not set(quotes) & set(found)
+
+
 def test_nothing_found_is_never_enough(stores: PageStores, clues: list[str]) -> None:
     nothing = Scripted(gather=lambda *_: Gathered((), is_enough=True), respond=lambda *_: Response(""))
 
@@ -1112,6 +1125,18 @@ def test_a_second_question_on_a_thread_begins_anew(stores: PageStores, clues: li
     assert len(output["rounds"]) == 1
 
 
+def test_a_search_by_words_alone_is_named(stores: PageStores, clues: list[str]) -> None:
+    class NoEmbeddings(HashEmbeddings):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            raise ConnectionError
+
+    output = build(stores, embeddings=NoEmbeddings()).invoke({"request": QUESTION, "memory": "m"})
+
+    assert output["degraded"] == ["search: EmbeddingError"]
+    assert output["findings"]
+    assert ask(stores)["degraded"] == []
+
+
 def test_a_model_of_another_role_is_not_asked(stores: PageStores, clues: list[str]) -> None:
     chat = model()
 
@@ -1313,6 +1338,26 @@ def test_a_prompt_does_not_grow_with_the_memory(stores: PageStores) -> None:
     for kind, size in large.items():
         assert size < 1.02 * middle[kind] + 20, kind
         assert kind == "plan_searches" or size < 1.02 * small[kind] + 20, kind
+
+
+def test_a_prompt_does_not_grow_with_what_was_found(stores: PageStores, clues: list[str]) -> None:
+    dropped: list[str] = []
+
+    def verbose(prompt: str) -> dict[str, Any]:
+        shown = re.findall(r'<finding id="1">(.*?)</finding>', prompt)
+        dropped.extend(shown)
+        number = len(chat.prompts("gather"))
+        facts = [{"text": f"Finding {number}-{i} {'is long ' * 40}", "excerpts": [1]} for i in range(20)]
+        return {"findings": facts, "wrong": [1] if shown else [], "is_enough": False, "missing": []}
+
+    chat = model(gather=verbose, reflect=wondering)
+
+    output = ask(stores, chat, research_pages=1, research_rounds=5, research_window=4_000)
+
+    assert len(output["rounds"]) == 5
+    assert max(estimate_tokens(str(m.content)) for seen in chat.seen for m in seen) < 4_000
+    assert len(output["findings"]) == 100 - len(dropped)
+    assert not {finding["text"] for finding in output["findings"]} & {text.strip() for text in dropped}
 
 
 def test_what_was_asked_for_is_shown_once_to_whoever_reflects(stores: PageStores, clues: list[str]) -> None:

@@ -52,7 +52,7 @@ class Blind(Looking):
     sees = False
 
 
-def returning(*artifacts: Artifact) -> Callable[[Assignment], list[BaseMessage]]:
+def returning(*artifacts: Artifact, words: str = "I drew a chart.") -> Callable[[Assignment], list[BaseMessage]]:
     """An executor whose tool returns one artifact after the other, and the last for ever; it answers in words."""
     left = list(artifacts)
 
@@ -61,7 +61,7 @@ def returning(*artifacts: Artifact) -> Callable[[Assignment], list[BaseMessage]]
             return [AIMessage("There were 433.")]
         artifact = left.pop(0) if len(left) > 1 else left[0]
         call: Any = {"name": "draw", "args": {}, "id": "c1"}
-        result = ToolMessage("I drew a chart.", tool_call_id="c1", name="draw", artifact=artifact)
+        result = ToolMessage(words, tool_call_id="c1", name="draw", artifact=artifact)
         return [AIMessage("", tool_calls=[call]), result, AIMessage("There is a chart.")]
 
     return execute
@@ -75,6 +75,7 @@ class Bank:
     """A memory bank on one thread, whose executor's tool returns files."""
 
     def __init__(self, folder: Path, engine: ScriptedEngine, *artifacts: Artifact, **options: Any) -> None:
+        words = options.pop("words", "I drew a chart.")
         self.engine = engine
         self.graph = build_memory_bank(
             embeddings=HashEmbeddings(),
@@ -82,7 +83,7 @@ class Bank:
             checkpointer=InMemorySaver(),
             attachments=folder,
             engine=engine,
-            execute=returning(*artifacts),
+            execute=returning(*artifacts, words=words),
             **options,
         )
         self.store = AttachmentPool(folder).of("t")
@@ -141,6 +142,26 @@ def test_a_picture_that_a_tool_returns_again_and_again_is_recognised_once(bank: 
 
     assert [kind for kind, _ in seeing.tasks] == ["search", "recognize", "search", "search", "search", "answer"]
     assert len(seeing.engine.looked) == len(seeing.recognized) == 1
+    assert result["status"] == "completed"
+
+
+def test_a_picture_that_comes_without_a_word_is_kept_and_recognised_too(bank: Callable[..., Bank]) -> None:
+    seeing = bank(Looking(), picture(), words=" ")
+
+    seeing.ask()
+
+    entries = seeing.values["interaction_tree"]["entries"].values()
+    assert [e["text"] for e in entries if e["kind"] == "tool_result"] == ["Returned: chart.png."]
+    assert [entry["text"] for entry in seeing.recognized] == ["The array had 433 visitors."]
+
+
+def test_a_file_that_cannot_be_kept_and_comes_without_a_word_leaves_nothing(bank: Callable[..., Bank]) -> None:
+    seeing = bank(Looking(), {"name": "a.bin", "data": bytes(range(256))}, words="")
+
+    result = seeing.ask()
+
+    entries = seeing.values["interaction_tree"]["entries"].values()
+    assert [entry["kind"] for entry in entries] == ["trajectory", "trajectory"]
     assert result["status"] == "completed"
 
 
@@ -265,3 +286,33 @@ def test_a_run_that_is_stopped_before_leaves_nothing_waiting(bank: Callable[...,
 
     assert result["status"] in ("failed", "completed_with_failures")
     assert seeing.values["waiting"] == []
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "image", "base64": base64.b64encode(PNG).decode(), "mime_type": "image/png"},
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{base64.b64encode(PNG).decode()}"}},
+    ],
+    ids=["standard", "OpenAI"],
+)
+def test_a_picture_among_the_content_of_a_result_is_kept_and_recognised(
+    bank: Callable[..., Bank], block: dict[str, Any]
+) -> None:
+    """So LangChain's tools and those behind MCP return them."""
+    seeing = bank(Looking(), None, words=[{"type": "text", "text": "I drew a chart."}, block])
+
+    seeing.ask()
+
+    assert [(p.name, p.data) for p in seeing.engine.looked] == [("draw-2.png", PNG)]
+    assert ("recognize", "success") in seeing.tasks
+
+
+def test_a_block_that_is_no_picture_costs_nothing(bank: Callable[..., Bank]) -> None:
+    broken = {"type": "image", "base64": "no base64 at all!", "mime_type": "image/png"}
+    seeing = bank(Looking(), None, words=[{"type": "text", "text": "I drew a chart."}, broken])
+
+    seeing.ask()
+
+    assert seeing.engine.looked == []
+    assert seeing.tasks == [("search", "success"), ("answer", "success")]

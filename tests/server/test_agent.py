@@ -248,3 +248,51 @@ def test_a_fault_of_the_model_within_a_step_is_survived_once(asked: Any) -> None
 
     assert (result["status"], result["degraded"]) == ("completed", [])
     assert len(prompts(server)) == 3
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        Reply("It opened in 2031, and its far", finish_reason="length"),
+        Reply("It opened in 2031.", finish_reason="content_filter"),
+        Reply(refusal="I will not say."),
+    ],
+    ids=["cut off", "held back", "refused"],
+)
+def test_an_answer_that_did_not_come_to_its_end_is_asked_for_once_more_and_is_no_memory(
+    asked: Any, said: Reply
+) -> None:
+    graph, server = asked(served(lambda request, results: said), almanac)
+
+    result = invoked(graph)
+
+    assert len(prompts(server)) == 2
+    assert result["degraded"][0].startswith("execute: AnswerRejected: The answer of local:test (react) cannot be used.")
+    assert [entry["kind"] for entry in entries(graph)] == ["document"]
+
+
+def test_half_an_emoji_and_a_huge_number_do_not_cost_the_step(asked: Any) -> None:
+    def torn(number: int) -> Any:
+        """Look a number up."""
+        return "In \ud83d it opened.", {"source": "page \ud83d"}
+
+    def turns(request: ChatRequest, results: int) -> Reply:
+        return Reply("It is open.") if results else Reply(tool_calls=[ToolCall("torn", {"number": 10**30})])
+
+    graph, _ = asked(served(turns), tool(response_format="content_and_artifact")(torn))
+
+    result = invoked(graph)
+
+    assert (result["status"], result["degraded"]) == ("completed", [])
+    brought = next(entry for entry in entries(graph) if entry["kind"] == "tool_result")
+    assert (brought["text"], brought["source"]) == ("In \ufffd it opened.", "page \ufffd")
+    assert brought["tool_calls"][0]["args"] == {"number": hex(10**30)}
+
+
+def test_what_a_model_thought_before_it_spoke_is_not_remembered(asked: Any) -> None:
+    said = Reply("<think>Perhaps 1999?</think>\n\nIt opened in 2031.")
+    graph, _ = asked(served(lambda request, results: said), almanac)
+
+    invoked(graph)
+
+    assert [e["text"] for e in entries(graph) if e["kind"] == "trajectory"] == ["It opened in 2031."]

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,8 @@ from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
-from agentic_memory_bank.testing import ModelServer, ScriptedJudge
+from agentic_memory_bank.testing import ChatRequest, ModelServer, ScriptedJudge, http_error
+from agentic_memory_bank.testing.faults import Outcome
 from agentic_memory_bank.tools.embeddings import HashEmbeddings
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
@@ -35,6 +37,8 @@ LIMIT = 120.0
 SUBJECTS = ["harbour", "market", "bridge", "tower"]
 SETTINGS = {"model": "local:test", "classify_window": 240, "structure_window": 240, "max_concurrency": CALLS}
 QUESTION = "When was the bridge of Aldport opened?"
+_JUDGE = ScriptedJudge()
+_KEY_IS_WRONG = threading.Event()
 
 
 def documents(run: int) -> list[dict[str, str]]:
@@ -44,10 +48,14 @@ def documents(run: int) -> list[dict[str, str]]:
     ]
 
 
+def _said(request: ChatRequest) -> Outcome:
+    return http_error(401, "wrong key") if _KEY_IS_WRONG.is_set() else _JUDGE(request)
+
+
 @pytest.fixture(scope="module")
 def model() -> Iterator[ModelServer]:
     """A model that takes its time, and the variables that name it."""
-    with pytest.MonkeyPatch.context() as patch, ModelServer(ScriptedJudge(), latency=LATENCY) as server:
+    with pytest.MonkeyPatch.context() as patch, ModelServer(_said, latency=LATENCY) as server:
         for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
             patch.delenv(name)
         yield server
@@ -165,3 +173,28 @@ def test_a_run_under_langgraph_dev_pauses_at_its_budget_and_goes_on(model: Model
     assert asked == 3
     assert ended["status"] == "completed"
     assert ended["usage"]["calls"] == model.count
+
+
+@pytest.mark.parametrize("decision", ["continue", "stop"])
+def test_a_run_under_langgraph_dev_that_was_refused_waits_and_goes_on_as_decided(
+    model: ModelServer, served: Any, decision: str
+) -> None:
+    client, _ = served
+    model.reset()
+    thread = client.threads.create()["thread_id"]
+    given = {"question": QUESTION, "documents": documents(60)}
+    again = {"command": {"resume": "continue"}}
+
+    _KEY_IS_WRONG.set()
+    try:
+        client.runs.wait(thread, "judged", input=given)
+        client.runs.wait(thread, "judged", **again)
+    finally:
+        _KEY_IS_WRONG.clear()
+    paused, asked = client.threads.get_state(thread), model.count
+    ended = client.runs.wait(thread, "judged", command={"resume": decision})
+
+    assert paused["interrupts"][0]["value"]["reason"] == "refused"
+    assert 2 <= asked <= 2 * CALLS
+    assert ended["status"] == ("completed" if decision == "continue" else "stopped")
+    assert (model.count > asked) == (decision == "continue")

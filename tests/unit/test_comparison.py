@@ -229,3 +229,28 @@ def test_white_space_never_turns_a_merge_into_a_conflict(pair: tuple[str, str], 
 def test_floods_are_judged_without_harm() -> None:
     for flood in ("1 ", "(", "不", "一", "twenty-", "A.", "January ", '"'):
         assert compare(flood * 4000, "Acme was founded in 1999.", 0.1).relation == "none"
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("The harbour of Aldport was opened in 1900.", "The market of Aldport was opened in 1901."),
+        ("The north tower is 30 m high.", "The south tower is 40 m high."),
+        ("Shelf 228 holds 1596 books.", "Shelf 42 holds 294 books."),
+        ("Warehouse 7 holds 20 crates.", "Warehouse 9 holds 30 crates."),
+    ],
+)
+def test_sentences_of_one_mould_on_other_things_contradict_nothing(a: str, b: str) -> None:
+    assert compare(a, b, 0.75).relation == "none"
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("The harbour of Aldport was opened in 1900.", "The harbour of Aldport was opened in 1901."),
+        ("Shelf 228 holds 159 books.", "Shelf 228 holds 294 books."),
+        ("The old harbour holds 20 ships.", "The old harbour holds 30 ships."),
+    ],
+)
+def test_the_same_thing_with_another_value_still_does(a: str, b: str) -> None:
+    assert compare(a, b, 0.75).relation == "conflict"

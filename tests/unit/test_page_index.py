@@ -1,6 +1,9 @@
 """Pages are found by parts, by wholes, by headers, by ids, by names that lead on, and by what stands near them."""
 
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -118,7 +121,41 @@ def test_pages_of_different_documents_do_not_gain_by_each_other() -> None:
 
 
 def test_without_a_model_of_embeddings_pages_are_found_by_keywords() -> None:
-    assert found(index_of([BRIDGE, TAX], NoEmbeddings()), "taxes") == ["tax"]
+    index = index_of([BRIDGE, TAX], NoEmbeddings())
+
+    assert found(index, "taxes") == ["tax"]
+    assert not index.has_meaning
+
+
+def test_pages_that_came_while_the_model_was_out_of_reach_get_their_vectors_once_it_works() -> None:
+    model = HashEmbeddings()
+    works, model.embed_documents = model.embed_documents, NoEmbeddings().embed_documents  # type: ignore[method-assign]
+    late = index_of([BRIDGE, TAX], model)
+    assert (found(late, "taxes"), late.has_meaning) == (["tax"], False)
+
+    model.embed_documents = works  # type: ignore[method-assign]
+
+    hits, sound = (index.search(Search("a bridge"), 5, Settings()) for index in (late, index_of([BRIDGE, TAX])))
+    assert hits == sound
+    assert late.has_meaning
+
+
+def test_the_file_of_vectors_keeps_none_of_pages_that_are_gone(tmp_path: Path) -> None:
+    cache = tmp_path / "vectors.sqlite"
+    before = PageIndex(Encoder(HashEmbeddings(), cache=cache))
+    before.put([BRIDGE, TAX], only=True)
+    before.search(Search("Who was asked about?"), 5, Settings())
+
+    PageIndex(Encoder(HashEmbeddings(), cache=cache)).put([TAX], only=True)
+
+    alone = PageIndex(Encoder(HashEmbeddings(), cache=tmp_path / "alone.sqlite"))
+    alone.put([TAX], only=True)
+    assert kept_in(cache) == kept_in(tmp_path / "alone.sqlite")
+
+
+def kept_in(cache: Path) -> set[str]:
+    with closing(sqlite3.connect(cache)) as database:
+        return {key for (key,) in database.execute("SELECT key FROM vectors")}
 
 
 def test_ranks_can_be_fused_instead_of_scores() -> None:

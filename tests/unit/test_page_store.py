@@ -25,6 +25,7 @@ from agentic_memory_bank.state.errors import (
 )
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.tools import page_store
+from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
 from agentic_memory_bank.tools.page_store import PageStore, PageStores, checked_name, page_id, time_to_live
 
 DAY = timedelta(days=1)
@@ -487,6 +488,18 @@ def test_what_is_cleared_is_gone_from_disk(make: Make, tmp_path: Path) -> None:
 
     assert store.clear() == [page_id("a secret of ours")]
     assert all(b"a secret of ours" not in f.read_bytes() for f in tmp_path.rglob("*") if f.is_file())
+
+
+def test_the_vectors_of_what_is_cleared_are_erased_with_it(make: Make) -> None:
+    store = make()
+    store.put(pages("a secret of ours"))
+    vectors = store.vectors
+    assert vectors
+    Encoder(HashEmbeddings(), cache=vectors).vectors(["a secret of ours"])
+
+    store.clear()
+
+    assert [f.name for f in vectors.parent.iterdir() if ".vectors." in f.name] == []
 
 
 # --- damaged -----------------------------------------------------------------------------------------------------

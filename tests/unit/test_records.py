@@ -1,0 +1,1296 @@
+"""Memories are kept once, corrected with their history, found by what is asked, and gone when forgotten."""
+
+import importlib
+import importlib.util
+import json
+import logging
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.embeddings import Embeddings
+from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
+from langgraph.store.memory import InMemoryStore
+from langgraph.store.sqlite import SqliteStore
+
+from agentic_memory_bank.state import records as events
+from agentic_memory_bank.state.errors import (
+    EmbeddingError,
+    InputError,
+    InputTooLarge,
+    NoUserError,
+    StorageDamagedError,
+    StorageError,
+    UnknownMemoryError,
+)
+from agentic_memory_bank.state.records import event_key, fold_record, retention
+from agentic_memory_bank.tools import record_log
+from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.record_log import ROOT
+from agentic_memory_bank.tools.record_shelf import REEMBED
+from agentic_memory_bank.tools.records import RecordStore, owner_of
+from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore, default_store
+
+DAY = timedelta(days=1)
+SAID = {"conversation": "c1", "turns": ["t1"], "quotes": ["I moved to Rome in May."]}
+Open = Callable[[], BaseStore]
+
+
+class Hand:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def pass_by(self, time: timedelta) -> None:
+        self.now += time
+
+
+class Scripted(Embeddings):
+    """Vectors by text, as the test says; orthogonal ones for all others. It fails on demand."""
+
+    def __init__(self, model: str = "scripted", dimension: int = 8, **vectors: list[float]) -> None:
+        self.model, self.dimension, self.vectors, self.fails = model, dimension, vectors, False
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        if self.fails:
+            raise TimeoutError("no answer")
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        if text in self.vectors:
+            return self.vectors[text]
+        slot = sum(text.encode()) % (self.dimension - 2) + 2
+        return [float(place == slot) for place in range(self.dimension)]
+
+
+# --- the stores ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """A PostgreSQL server of the tests' own, on a Unix socket; its files belong to a user who is not root."""
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    found = programs[-1].parent if programs else Path(shutil.which("initdb") or "/nowhere").parent
+    if not (found / "initdb").exists():
+        pytest.skip("PostgreSQL's initdb is not installed (Debian: apt-get install postgresql)")
+    if not _has_postgres_packages():
+        pytest.skip(
+            'LangGraph\'s PostgresStore is not installed (pip install langgraph-checkpoint-postgres "psycopg[binary]")'
+        )
+    place = Path(mkdtemp(prefix="pg"))  # pytest's own folders are closed to the user who runs the server
+    drop = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
+    if drop:
+        shutil.chown(place, "postgres", "postgres")
+    run = [*drop, "env", f"HOME={place}"]
+    options = f"-F -c listen_addresses='' -c unix_socket_directories={place}"
+    made = [*run, str(found / "initdb"), "-D", f"{place}/data", "-U", "postgres", "-A", "trust", "--no-sync"]
+    subprocess.run(made, check=True, capture_output=True)
+    control = [*run, str(found / "pg_ctl"), "-D", f"{place}/data", "-w"]
+    subprocess.run([*control, "-l", f"{place}/log", "-o", options, "start"], check=True, stdout=subprocess.DEVNULL)
+    try:
+        yield f"postgresql://postgres@/postgres?host={place}"
+    finally:
+        subprocess.run([*control, "-m", "immediate", "stop"], check=True, stdout=subprocess.DEVNULL)
+        shutil.rmtree(place)
+
+
+def _has_postgres_packages() -> bool:
+    try:
+        return all(importlib.util.find_spec(name) for name in ("psycopg", "langgraph.store.postgres"))
+    except ModuleNotFoundError:
+        return False
+
+
+@contextmanager
+def on_postgres(url: str) -> Iterator[Open]:
+    """Each test begins with an empty table; each opening is another connection."""
+    psycopg, rows = importlib.import_module("psycopg"), importlib.import_module("psycopg.rows")
+    store_class = importlib.import_module("langgraph.store.postgres").PostgresStore
+    opened: list[Any] = []
+
+    def connect() -> BaseStore:
+        made = psycopg.connect(url, autocommit=True, prepare_threshold=0, row_factory=rows.dict_row)
+        opened.append(made)
+        store = store_class(made)
+        store.setup()
+        return store
+
+    connect()
+    opened[0].execute("TRUNCATE store")
+    yield connect
+    for connection in opened:
+        connection.close()
+
+
+@pytest.fixture(params=["in memory", "sqlite", "sqlite of langgraph", "postgres"])
+def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
+    """Opens the same store again, as another process would."""
+    if request.param == "in memory":
+        store = InMemoryStore()
+        yield lambda: store
+    elif request.param == "sqlite":
+        yield lambda: SqliteRecordStore(tmp_path / "bank" / "memories.sqlite")
+    elif request.param == "sqlite of langgraph":
+        connections: list[sqlite3.Connection] = []
+
+        def connect() -> BaseStore:
+            connections.append(sqlite3.connect(tmp_path / "s", isolation_level=None, check_same_thread=False))
+            return SqliteStore(connections[-1])
+
+        yield connect
+        for connection in connections:
+            connection.close()
+    else:
+        with on_postgres(request.getfixturevalue("postgres")) as connect:
+            yield connect
+
+
+@pytest.fixture
+def clock() -> Hand:
+    return Hand()
+
+
+Make = Callable[..., RecordStore]
+
+
+@pytest.fixture
+def make(opening: Open, clock: Hand) -> Make:
+    """Open the memories anew, as another process would."""
+    return lambda embeddings=None, **options: RecordStore(
+        opening(), Encoder(embeddings or HashEmbeddings()), clock, **options
+    )
+
+
+@pytest.fixture
+def memories(make: Make) -> RecordStore:
+    return make()
+
+
+@pytest.fixture
+def embedded(tmp_path: Path, clock: Hand) -> Make:
+    """The same on the embedded store alone, for what does not depend on the store."""
+    place = tmp_path / "bank" / "memories.sqlite"
+    return lambda embeddings=None, **options: RecordStore(
+        SqliteRecordStore(place), Encoder(embeddings or HashEmbeddings()), clock, **options
+    )
+
+
+def texts(memories: RecordStore, user: str = "ann", **options: Any) -> list[str]:
+    return [record["text"] for record in memories.list(user, **options).records]
+
+
+def found(memories: RecordStore, query: str, user: str = "ann", **options: Any) -> list[str]:
+    return [hit.record["text"] for hit in memories.search(user, query, **options)]
+
+
+def put(memories: RecordStore, text: str, user: str = "ann", **about: Any) -> str:
+    return memories.store(user, text, **about).record["id"]
+
+
+# --- storing -------------------------------------------------------------------------------------------------------
+
+
+def test_a_memory_comes_back_with_all_that_was_said_of_it(memories: RecordStore, make: Make, clock: Hand) -> None:
+    about: Any = {
+        "type": "procedural",
+        "project": "Ωmega/1",
+        "subject": "deploys",
+        "attribute": "day",
+        "source": SAID,
+        "trust": 0.9,
+        "importance": 0.7,
+        "expires_at": clock.now + DAY,
+    }
+    stored = memories.store("ann", "Deploy on Tuesdays.", **about)
+
+    assert stored.is_new
+    expected = {**about, "text": "Deploy on Tuesdays.", "sources": [SAID], "expires_at": "2026-01-02T00:00:00.000000Z"}
+    del expected["source"]
+    assert stored.record.items() >= expected.items()
+    assert stored.record["created_at"] == "2026-01-01T00:00:00.000000Z"
+    assert make().get("ann", stored.record["id"]) == stored.record
+
+
+def test_the_same_words_are_kept_once_and_their_sources_are_united(memories: RecordStore, make: Make) -> None:
+    first = put(memories, "I live in  Rome.\n", source=SAID, trust=0.2)
+    other: Any = {**SAID, "conversation": "c2"}
+
+    again = make().store("ann", "I live in Rome.", source=other, trust=0.8)
+
+    assert (again.is_new, again.record["id"]) == (False, first)
+    assert again.record["sources"] == [SAID, other]
+    assert again.record["trust"] == 0.8
+    assert memories.store("ann", "I live in Rome.", source={**SAID, "turns": ["t9"]}, trust=0.1).record["trust"] == 0.8
+    assert len(texts(memories)) == 1
+
+
+def test_the_same_words_are_another_memory_of_another_type_project_or_user(memories: RecordStore) -> None:
+    ids = [put(memories, "x1"), put(memories, "x1", type="episodic"), put(memories, "x1", project="p")]
+    ids += [put(memories, "x1", user="bob"), put(memories, "X1")]
+
+    assert len(set(ids)) == 5
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        {"text": ""},
+        {"text": " \n"},
+        {"text": 5},
+        {"text": "a", "type": "fact"},
+        {"text": "a", "project": 7},
+        {"text": "a", "trust": 1.5},
+        {"text": "a", "importance": True},
+        {"text": "a", "expires_at": datetime(2030, 1, 1)},
+        {"text": "a", "source": "c1"},
+        {"text": "a", "source": {"turns": "t1"}},
+        {"text": "a", "evidence": "m1"},
+        {"text": "a", "subject": 1},
+        {"text": "a", "hybrid_mode": "rerank"},
+    ],
+)
+def test_what_has_no_meaning_is_refused_and_nothing_is_kept(embedded: Make, draft: Any) -> None:
+    memories = embedded()
+
+    with pytest.raises(InputError):
+        memories.store_many("ann", [{"text": "fine"}, draft])
+
+    assert texts(memories) == []
+
+
+def test_a_memory_that_is_too_long_is_refused(embedded: Make) -> None:
+    with pytest.raises(InputTooLarge, match="in parts"):
+        embedded().store("ann", "x" * 16_385)
+
+
+def test_texts_that_no_database_keeps_are_mended_at_the_door(memories: RecordStore, make: Make) -> None:
+    put(memories, "a\0b\ud800c", source={"conversation": "\udfff", "turns": [], "quotes": ["\0"]})
+
+    (record,) = make().list("ann").records
+    assert record["text"] == "a\ufffdb\ufffdc"
+    assert record["sources"] == [{"conversation": "\ufffd", "turns": [], "quotes": ["\ufffd"]}]
+
+
+def test_a_memory_is_kept_without_a_vector_when_none_can_be_made(embedded: Make, caplog: Any) -> None:
+    model = Scripted()
+    model.fails = True
+    memories = embedded(model)
+
+    with caplog.at_level(logging.WARNING):
+        put(memories, "The PIN of the shed is 4821.")
+
+    assert REEMBED in caplog.text
+    assert "4821" not in caplog.text
+    model.fails = False
+    assert embedded(model).search("ann", "Which shed PIN?")[0].cosine == 0
+    assert embedded(model).reembed() == 1
+    assert embedded(model).search("ann", "The PIN of the shed is 4821.")[0].cosine == pytest.approx(1)
+
+
+# --- correcting ----------------------------------------------------------------------------------------------------
+
+
+def test_a_revised_memory_says_the_new_and_keeps_the_old_in_its_history(
+    memories: RecordStore, make: Make, clock: Hand
+) -> None:
+    id = put(memories, "The budget is 10,000 dollars.")
+    clock.pass_by(DAY)
+
+    revised = make().revise("ann", id, "The budget is 15,000 dollars.", source=SAID)
+
+    assert revised["history"] == [{"text": "The budget is 10,000 dollars.", "at": "2026-01-01T00:00:00.000000Z"}]
+    assert (revised["updated_at"], revised["sources"]) == ("2026-01-02T00:00:00.000000Z", [SAID])
+    assert memories.get("ann", id) == revised
+    assert found(memories, "15,000") == ["The budget is 15,000 dollars."]
+
+
+def test_the_vector_of_a_revised_memory_follows_its_text(make: Make) -> None:
+    model = Scripted(old=[1.0, 0, 0, 0, 0, 0, 0, 0], new=[0, 1.0, 0, 0, 0, 0, 0, 0])
+    memories = make(model)
+    id = put(memories, "old")
+
+    memories.revise("ann", id, "new")
+
+    for looking in (memories, make(model)):
+        (hit,) = looking.search("ann", "new")
+        assert hit.cosine == pytest.approx(1)
+        assert looking.search("ann", "old")[0].cosine == pytest.approx(0)
+
+
+def test_revisions_at_one_moment_stay_in_their_order(make: Make) -> None:
+    one, other = make(), make()
+    id = put(one, "v0")
+
+    for number in range(1, 6):
+        (one if number % 2 else other).revise("ann", id, f"v{number}")
+
+    record = make().get("ann", id)
+    assert record is not None
+    assert record["text"] == "v5"
+    assert [w["text"] for w in record["history"]] == [f"v{n}" for n in range(5)]
+
+
+def test_a_revision_of_nothing_changes_nothing(embedded: Make) -> None:
+    memories = embedded()
+    id = put(memories, "as it is")
+
+    assert memories.revise("ann", id, "as it  is") == memories.get("ann", id)
+    assert memories.revise("ann", id, "as it is", importance=0.9)["history"] == []
+    with pytest.raises(InputError, match="type"):
+        memories.revise("ann", id, "other", type="episodic")
+
+
+def test_a_superseded_value_stays_dated_and_marked_and_is_found_only_when_asked_for(
+    memories: RecordStore, make: Make, clock: Hand
+) -> None:
+    old = put(memories, "My home city is Paris.", subject="user", attribute="home city", project="p")
+    clock.pass_by(DAY)
+
+    new = make().supersede("ann", old, "My home city is Rome.")
+
+    assert new.items() >= {"subject": "user", "attribute": "home city", "project": "p", "replaces": [old]}.items()
+    marked = memories.get("ann", old)
+    assert marked is not None
+    assert (marked["replaced_by"], marked["replaced_how"]) == (new["id"], "supersede")
+    assert marked["replaced_at"] == "2026-01-02T00:00:00.000000Z"
+    assert texts(memories) == found(memories, "home city") == ["My home city is Rome."]
+    assert set(found(memories, "home city", replaced=True)) == {"My home city is Rome.", "My home city is Paris."}
+    assert len(texts(memories, replaced=True)) == 2
+
+
+def test_who_supersedes_what_is_superseded_already_supersedes_the_current_value(make: Make) -> None:
+    one, other = make(), make()
+    first = put(one, "Paris")
+    second = one.supersede("ann", first, "Rome")["id"]
+
+    third = other.supersede("ann", first, "Oslo")
+
+    assert third["replaces"] == [second]
+    assert texts(one) == ["Oslo"]
+
+
+def test_a_value_that_comes_back_is_current_again(make: Make) -> None:
+    memories = make()
+    paris = put(memories, "Paris")
+    rome = memories.supersede("ann", paris, "Rome")["id"]
+
+    again = memories.supersede("ann", rome, "Paris")
+
+    assert again["id"] != paris
+    assert texts(make()) == ["Paris"]
+
+
+def test_a_value_that_is_known_supersedes_without_being_stored_twice(make: Make) -> None:
+    memories = make()
+    paris, rome = put(memories, "Paris"), put(memories, "Rome")
+
+    assert memories.supersede("ann", paris, "Rome", source=SAID)["id"] == rome
+    assert texts(make(), replaced=True) == texts(memories, replaced=True)
+    assert texts(make()) == ["Rome"]
+    assert memories.supersede("ann", rome, "Rome")["id"] == rome
+    assert texts(make()) == ["Rome"]
+
+
+def test_one_memory_can_be_marked_as_replaced_by_another(make: Make) -> None:
+    memories = make()
+    old, new = put(memories, "Paris"), put(memories, "Rome")
+
+    assert memories.replace("ann", old, new)["replaced_by"] == new
+    assert texts(make()) == ["Rome"]
+    with pytest.raises(InputError):
+        memories.replace("ann", old, old)
+
+
+def test_contradicting_memories_name_each_other_and_both_stay(make: Make) -> None:
+    memories = make()
+    a, b = put(memories, "It opened in 1889."), put(memories, "It opened in 1891.")
+
+    memories.contradict("ann", b, a)
+
+    one, other = make().get("ann", a), make().get("ann", b)
+    assert one is not None
+    assert other is not None
+    assert (one["contradicts"], other["contradicts"]) == ([b], [a])
+    memories.forget("ann", [a])
+    assert make().get("ann", b) == {**other, "contradicts": []}
+
+
+def test_a_consolidation_names_its_sources_and_stands_for_them(make: Make, clock: Hand) -> None:
+    memories = make()
+    one = put(memories, "Budget 10", source=SAID, project="p", expires_at=clock.now + 2 * DAY)
+    ids = [one, put(memories, "Budget 12", trust=0.9, project="p"), put(memories, "Budget 15", project="p")]
+
+    whole = memories.consolidate("ann", ids, "The budget grew from 10 to 15.")
+
+    assert whole["replaces"] == ids
+    assert (whole["project"], whole["trust"], whole["sources"]) == ("p", 0.9, [SAID])
+    assert whole["expires_at"] == "2026-01-03T00:00:00.000000Z"
+    assert texts(make()) == ["The budget grew from 10 to 15."]
+
+
+def test_memories_of_two_types_or_projects_are_not_consolidated(embedded: Make) -> None:
+    memories = embedded()
+    one, two = put(memories, "a"), put(memories, "b", type="episodic")
+
+    with pytest.raises(InputError, match="one type"):
+        memories.consolidate("ann", [one, two], "ab")
+    with pytest.raises(InputError, match="one type"):
+        memories.consolidate("ann", [one, put(memories, "c", project="p")], "ac")
+    with pytest.raises(InputError, match="two memories"):
+        memories.consolidate("ann", [one, one], "a")
+    with pytest.raises(UnknownMemoryError):
+        memories.consolidate("ann", [one, "m0"], "a")
+    assert len(texts(memories)) == 3
+
+
+def test_what_two_processes_store_at_one_moment_is_one_memory(opening: Open, clock: Hand) -> None:
+    """Neither has seen the other's: the log is not followed between looking and writing."""
+    encoder = Encoder(HashEmbeddings())
+    one, other = RecordStore(opening(), encoder, clock), RecordStore(opening(), encoder, clock)
+    other.list("ann")
+    one.store("ann", "The same fact.", source=SAID)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("agentic_memory_bank.tools.record_shelf.Shelf.follow", lambda self: None)
+        other.store("ann", "The same fact.", source={**SAID, "conversation": "c2"})
+
+    (record,) = RecordStore(opening(), encoder, clock).list("ann").records
+    assert [source["conversation"] for source in record["sources"]] in (["c1", "c2"], ["c2", "c1"])
+
+
+def test_two_memories_revised_to_say_the_same_are_shown_once(make: Make) -> None:
+    memories = make()
+    one, two = put(memories, "a1"), put(memories, "a2")
+
+    memories.revise("ann", two, "a1")
+
+    assert texts(make()) == found(memories, "a1") == ["a1"]
+    memories.forget("ann", [one])
+    assert texts(make()) == ["a1"]
+
+
+def test_what_fails_in_the_middle_of_a_call_was_never_there(embedded: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    memories = embedded()
+    put(memories, "before")
+    with monkeypatch.context() as patch:
+        patch.setattr(RecordStore, "_make_room", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            put(memories, "while it failed")
+
+    assert texts(memories) == texts(embedded()) == ["before"]
+
+
+def test_a_follower_has_the_vector_of_a_value_whose_forerunner_changed_just_before(embedded: Make) -> None:
+    one, other = embedded(), embedded()
+    old = put(one, "Paris is home.")
+    texts(other)
+
+    one.revise("ann", old, "Paris was home.")
+    one.supersede("ann", old, "Rome is home.")
+
+    assert other.search("ann", "Rome is home.")[0].cosine == pytest.approx(1)
+
+
+# --- who ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("user", [None, "", " ", "\n\t"])
+def test_naming_nobody_is_an_error_and_never_means_everybody(memories: RecordStore, user: Any) -> None:
+    id = put(memories, "secret")
+    calls: list[Callable[[], object]] = [
+        lambda: memories.store(user, "a"),
+        lambda: memories.search(user, "secret"),
+        lambda: memories.list(user),
+        lambda: memories.get(user, id),
+        lambda: memories.revise(user, id, "b"),
+        lambda: memories.supersede(user, id, "b"),
+        lambda: memories.forget(user, [id]),
+        lambda: memories.forget_scope(user),
+        lambda: memories.touch(user, [id]),
+        lambda: memories.sweep(user),
+        lambda: memories.prune(user),
+    ]
+
+    for call in calls:
+        with pytest.raises(NoUserError):
+            call()
+    assert texts(memories) == ["secret"]
+
+
+@pytest.mark.parametrize("user", [1, 1.5, True, b"ann", ["ann"]])
+def test_only_texts_are_users(embedded: Make, user: Any) -> None:
+    with pytest.raises(InputError, match="text"):
+        embedded().list(user)
+
+
+def test_neither_names_nor_projects_nor_texts_stand_in_a_namespace_or_key(opening: Open, memories: RecordStore) -> None:
+    put(memories, "canary-text", user="canary-user", project="canary-project")
+
+    store = opening()
+    places = store.list_namespaces(prefix=(ROOT,), limit=100)
+    keys = [item.key for place in places for item in store.search(place, limit=100)]
+    assert keys
+    assert "canary" not in json.dumps([places, keys])
+
+
+def test_a_child_namespace_and_events_of_another_user_are_passed_over(opening: Open, memories: RecordStore) -> None:
+    put(memories, "mine")
+    store, mine, theirs = opening(), owner_of("ann"), owner_of("bob")
+    foreign: Any = {**events.create("m1", "2026-01-01T00:00:00.000000Z", {"text": "foreign", "type": "semantic"})}
+    foreign["project"] = '""'
+    store.put((ROOT, mine, "events", "below"), "m1.1", foreign)
+    store.put((ROOT, mine, "events"), "m1.2", {**foreign, "user": theirs})
+    store.put((ROOT, mine, "events"), "nonsense", {"op": 1})
+
+    assert texts(RecordStore(store, Encoder(HashEmbeddings()))) == ["mine"]
+
+
+def test_a_memory_of_another_user_does_not_exist(memories: RecordStore) -> None:
+    id = put(memories, "mine")
+
+    assert memories.get("bob", id) is None
+    assert memories.forget("bob", [id]) == []
+    memories.touch("bob", [id])
+    for call in (memories.revise, memories.supersede):
+        with pytest.raises(UnknownMemoryError):
+            call("bob", id, "yours")
+    assert texts(memories) == ["mine"]
+
+
+# --- looking -------------------------------------------------------------------------------------------------------
+
+
+def test_a_listing_goes_newest_first_and_on_from_its_cursor(memories: RecordStore, clock: Hand) -> None:
+    for number in range(7):
+        put(memories, f"n{number}", type="episodic" if number % 2 else "semantic")
+        clock.pass_by(DAY)
+    first = memories.list("ann", limit=3)
+    put(memories, "new")
+
+    rest = memories.list("ann", limit=10, cursor=first.cursor)
+
+    assert [r["text"] for r in [*first.records, *rest.records]] == [f"n{n}" for n in range(6, -1, -1)]
+    assert rest.cursor is None
+    assert texts(memories, types=["episodic"]) == ["n5", "n3", "n1"]
+    assert len(texts(memories, types=["episodic", "semantic"])) == 8
+    assert memories.list("ann", limit=8).cursor is None
+
+
+def test_a_listing_shows_at_most_a_hundred(embedded: Make) -> None:
+    memories = embedded()
+    memories.store_many("ann", [{"text": f"n{n}"} for n in range(101)])
+
+    listing = memories.list("ann", limit=1_000)
+
+    assert len(listing.records) == 100
+    assert len(memories.list("ann", cursor=listing.cursor).records) == 1
+
+
+@pytest.mark.parametrize(
+    "options", [{"limit": 0}, {"limit": True}, {"types": ["fact"]}, {"types": "semantic"}, {"project": 1}]
+)
+def test_what_is_asked_without_meaning_is_refused(embedded: Make, options: Any) -> None:
+    for call in (lambda: embedded().list("ann", **options), lambda: embedded().search("ann", "a", **options)):
+        with pytest.raises(InputError):
+            call()
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "[]", "5", '{"a": 1}'])
+def test_a_cursor_of_nobody_is_refused(embedded: Make, cursor: str) -> None:
+    with pytest.raises(InputError, match="cursor"):
+        embedded().list("ann", cursor=cursor)
+
+
+def test_projects_are_searched_apart_none_means_all_and_empty_those_without(memories: RecordStore) -> None:
+    for project in ("", "p", "p2"):
+        put(memories, f"The password of {project or 'nothing'}", project=project)
+
+    assert found(memories, "password", project="p") == texts(memories, project="p") == ["The password of p"]
+    assert found(memories, "password", project="") == ["The password of nothing"]
+    assert found(memories, "password", project="other") == []
+    assert len(found(memories, "password")) == 3
+    assert found(memories, "password", types=["episodic"]) == []
+
+
+def test_a_search_scoped_by_project_equals_that_of_a_store_of_its_own(embedded: Make, clock: Hand) -> None:
+    """The project is chosen before the best are: forty closer memories of another one take no place away."""
+    shared, alone = embedded(), RecordStore(InMemoryStore(), Encoder(HashEmbeddings()), clock)
+    shared.store_many("ann", [{"text": f"The access code of door {n}", "project": "other"} for n in range(40)])
+    for number in range(8):
+        draft: Any = {"text": f"Some code is in drawer {number}", "project": "mine"}
+        shared.store_many("ann", [draft])
+        alone.store_many("ann", [draft])
+
+    query = "the access code of door"
+    ours, theirs = shared.search("ann", query, project="mine"), alone.search("ann", query, project="mine")
+    assert len(ours) == 5
+    assert {hit.record["text"] for hit in shared.search("ann", query, project="mine", limit=100)} == {
+        hit.record["text"] for hit in theirs
+    } | {hit.record["text"] for hit in alone.search("ann", query, project="mine", limit=100)}
+
+
+AXES = {
+    "q": [1.0, 0, 0, 0],
+    "close": [0.8, 0.6, 0, 0],
+    "edge": [0.6, 0.8, 0, 0],
+    "far": [0.1, 0.99498743710662, 0, 0],
+    "far from Zanzibar": [0.0, 1.0, 0, 0],
+    "q Zanzibar": [1.0, 0, 0, 0],
+}
+
+
+@pytest.fixture
+def axes(make: Make) -> RecordStore:
+    memories = make(Scripted(dimension=4, **AXES))
+    memories.store_many("ann", [{"text": text} for text in ("close", "edge", "far", "far from Zanzibar")])
+    return memories
+
+
+def test_a_threshold_is_of_the_raw_cosine_and_none_means_no_threshold(axes: RecordStore) -> None:
+    assert found(axes, "q", threshold=0.6 - 1e-6) == ["close", "edge"]
+    assert len(found(axes, "q")) == len(found(axes, "q", threshold=-1)) == 4
+    assert len(found(axes, "q", threshold=0.0 - 1e-6)) == 4, "a threshold of zero is one, not the default"
+    assert found(axes, "q", threshold=0.99) == []
+    with pytest.raises(InputError):
+        axes.search("ann", "q", threshold=2)
+
+
+def test_the_raw_cosine_stays_what_it_is_beside_the_fused_score(axes: RecordStore) -> None:
+    hits = {hit.record["text"]: hit for hit in axes.search("ann", "q Zanzibar")}
+
+    assert hits["close"].cosine == pytest.approx(0.8)
+    assert hits["far from Zanzibar"].cosine == pytest.approx(0.0)
+    assert hits["far from Zanzibar"].keyword == 1
+    assert hits["close"].score != hits["close"].cosine
+
+
+def test_a_rare_name_that_both_hold_passes_any_threshold(axes: RecordStore) -> None:
+    (hit,) = [h for h in axes.search("ann", "q Zanzibar", threshold=0.99) if h.record["text"] != "close"]
+
+    assert (hit.record["text"], hit.marks) == ("far from Zanzibar", ("zanzibar",))
+
+
+def test_a_name_that_many_memories_hold_passes_nothing(embedded: Make) -> None:
+    memories = embedded(Scripted())
+    memories.store_many("ann", [{"text": f"We met Zanzibar {word}"} for word in ("ab", "cd", "ef", "gh")])
+
+    assert found(memories, "What of Zanzibar?", threshold=0.99) == []
+
+
+def test_a_threshold_looks_past_the_first_hits(embedded: Make) -> None:
+    """Many memories fit by their words alone; the one that is near in meaning is behind them."""
+    vectors = {f"alpha beta {n:02}": [0.0, 1.0, 0, 0] for n in range(40)}
+    model = Scripted(dimension=4, near=[1.0, 0, 0, 0], **vectors, **{"alpha beta": [1.0, 0, 0, 0]})
+    memories = embedded(model)
+    memories.store_many("ann", [{"text": text} for text in [*vectors, "near"]])
+
+    assert found(memories, "alpha beta", limit=2, threshold=0.9) == ["near"]
+
+
+def test_nothing_is_found_by_nothing(memories: RecordStore) -> None:
+    assert found(memories, "anything") == []
+    put(memories, "a fact")
+    assert found(memories, " ") == []
+
+
+def test_a_query_that_cannot_be_embedded_is_an_error(embedded: Make) -> None:
+    model = Scripted()
+    memories = embedded(model)
+    put(memories, "a")
+    model.fails = True
+
+    with pytest.raises(EmbeddingError):
+        memories.search("ann", "b")
+
+
+def test_what_another_process_writes_is_found_at_once_and_only_that_is_read(opening: Open, clock: Hand) -> None:
+    class Counting(record_log.Port):
+        read = 0
+
+        def batch(self, ops: Any) -> Any:
+            done = super().batch(ops)
+            self.read += sum(len(r) if isinstance(r, list) else r is not None for r in done)
+            return done
+
+    encoder = Encoder(HashEmbeddings())
+    reader, writer = (RecordStore(opening(), encoder, clock) for _ in range(2))
+    writer.store_many("ann", [{"text": f"Old number {n}."} for n in range(50)])
+    reader._port = port = Counting(reader._port.store)
+    assert len(found(reader, "number", limit=60)) == 50
+
+    writer.store("ann", "A new word: kumquat.")
+    port.read = 0
+
+    assert found(reader, "kumquat", limit=1) == ["A new word: kumquat."]
+    assert port.read <= 4, "the writer's name, its slot, and the event"
+
+
+def test_who_was_away_for_longer_than_the_ring_reads_everything_again(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record_log, "RING", 4)
+    one, other = make(), make()
+    put(one, "first")
+    assert texts(other) == ["first"]
+
+    for number in range(11):
+        put(one, f"n{number}")
+        if number % 3 == 0:
+            assert len(texts(other)) == 2 + number
+
+    assert len(texts(other)) == len(texts(make())) == 12
+
+
+# --- forgetting ------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_forgotten_is_gone_for_everybody_at_once(make: Make) -> None:
+    one, other = make(), make()
+    id, kept = put(one, "The PIN is 4821."), put(one, "The cat is grey.")
+    other.touch("ann", [id])
+    assert found(other, "PIN", limit=1) == ["The PIN is 4821."]
+
+    assert one.forget("ann", [id, id, "m0"]) == [id]
+
+    for memories in (one, other, make()):
+        assert memories.get("ann", id) is None
+        assert texts(memories) == ["The cat is grey."]
+        assert found(memories, "PIN 4821", threshold=0.99) == []
+    assert one.forget("ann", [id]) == []
+    assert kept
+
+
+def test_what_is_forgotten_can_be_said_again(make: Make) -> None:
+    memories = make()
+    id = put(memories, "fact")
+    memories.forget("ann", [id])
+
+    again = memories.store("ann", "fact")
+
+    assert again.is_new
+    assert again.record["id"] != id
+    assert texts(make()) == ["fact"]
+
+
+def test_a_scope_is_forgotten_with_what_was_superseded_and_expired_and_nothing_else(make: Make, clock: Hand) -> None:
+    memories = make()
+    old = put(memories, "p-old", project="p")
+    memories.supersede("ann", old, "p-new")
+    put(memories, "p-over", project="p", expires_at=clock.now + DAY)
+    put(memories, "p-story", project="p", type="episodic")
+    put(memories, "no project")
+    put(memories, "bob's", user="bob", project="p")
+    clock.pass_by(2 * DAY)
+
+    assert len(memories.forget_scope("ann", "p", "semantic")) == 3
+    assert sorted(texts(make(), replaced=True)) == ["no project", "p-story"]
+    assert len(memories.forget_scope("ann", type="episodic")) == 1
+    assert len(memories.forget_scope("ann", project="")) == 1
+    assert memories.forget_scope("ann") == []
+    assert texts(make(), "bob") == ["bob's"]
+
+
+def test_what_was_drawn_from_a_memory_is_forgotten_with_it(make: Make) -> None:
+    memories = make()
+    a, b = put(memories, "part a"), put(memories, "part b")
+    whole = memories.consolidate("ann", [a, b], "a and b")["id"]
+    insight = put(memories, "ann likes parts", type="reflective", evidence=[whole])
+    upon = put(memories, "ann is a mechanic", type="reflective", evidence=[insight])
+
+    assert set(memories.forget("ann", [a])) == {a, whole, insight, upon}
+    assert texts(make()) == ["part b"], "what is left of a consolidation is current again"
+
+
+def test_a_consolidation_is_forgotten_with_its_parts(make: Make) -> None:
+    memories = make()
+    ids = [put(memories, f"part {n}") for n in range(3)]
+    inner = memories.consolidate("ann", ids[:2], "0 and 1")["id"]
+    outer = memories.consolidate("ann", [inner, ids[2]], "all three")["id"]
+
+    assert set(memories.forget("ann", [outer])) == {*ids, inner, outer}
+    assert texts(make(), replaced=True) == []
+
+
+def test_the_old_value_does_not_come_back_when_the_new_one_is_forgotten(make: Make) -> None:
+    memories = make()
+    old = put(memories, "Paris")
+    new = memories.supersede("ann", old, "Rome")["id"]
+
+    assert memories.forget("ann", [new]) == [new]
+
+    assert texts(make()) == texts(memories) == []
+    assert texts(make(), replaced=True) == ["Paris"]
+
+
+def test_an_event_of_somebody_who_had_not_heard_of_it_is_erased(opening: Open, clock: Hand) -> None:
+    encoder = Encoder(HashEmbeddings())
+    one, late = (RecordStore(opening(), encoder, clock) for _ in range(2))
+    id = one.store("ann", "secret").record["id"]
+    late.list("ann")
+    one.forget("ann", [id])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("agentic_memory_bank.tools.record_shelf.Shelf.follow", lambda self: None)
+        late.revise("ann", id, "late canary")
+
+    assert texts(one) == texts(late) == texts(RecordStore(opening(), encoder, clock)) == []
+    left = opening().search((ROOT, owner_of("ann"), "events"), limit=100)
+    assert [item.key for item in left] == [f"{id}.gone"]
+    assert set(left[0].value) == {"v", "op", "id", "at", "user"}
+
+
+@pytest.mark.parametrize("scope", ["all", "project", "one by one"])
+def test_no_byte_of_what_is_forgotten_stays_in_the_files(embedded: Make, tmp_path: Path, scope: str) -> None:
+    memories, other = embedded(), embedded()
+    quote: Any = {"conversation": "canary-conversation", "turns": ["canary-turn"], "quotes": ["canary-quote"]}
+    drafts: list[Any] = [{"text": f"harmless {n} " + "word " * (n % 90), "project": "q"} for n in range(100)]
+    drafts += [{"text": f"canary {n} " + "text " * (n % 70), "project": "canary-p", "source": quote} for n in range(60)]
+    ids = [stored.record["id"] for stored in memories.store_many("ann", drafts)][100:]
+    for id in ids[::3]:
+        memories.revise("ann", id, f"canary revised {id}", source=quote)
+    for id in ids[1::3]:
+        other.supersede("ann", id, f"canary superseding {id}", attribute="canary-attribute")
+    whole = other.consolidate("ann", ids[:2], "canary consolidation")
+    put(memories, "canary insight", type="reflective", evidence=[whole["id"]])
+    memories.touch("ann", ids)
+
+    if scope == "all":
+        memories.forget_scope("ann")
+    elif scope == "project":
+        memories.forget_scope("ann", "canary-p")
+    else:
+        for record in [r for r in memories._shelves[owner_of("ann")].index.records.values() if "canary" in r["text"]]:
+            other.forget("ann", [record["id"]])
+
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"canary" not in written
+    assert (b"harmless" in written) == (scope != "all")
+
+
+# --- time --------------------------------------------------------------------------------------------------------
+
+
+def test_a_memory_whose_time_is_over_is_not_shown_and_then_swept(make: Make, clock: Hand) -> None:
+    memories = make()
+    id = put(memories, "The meeting is at ten.", expires_at=clock.now + DAY)
+    put(memories, "stays")
+    assert found(memories, "meeting", limit=1) == ["The meeting is at ten."]
+
+    clock.pass_by(DAY)
+
+    assert memories.get("ann", id) is None
+    assert found(memories, "meeting") == texts(memories) == ["stays"]
+    with pytest.raises(UnknownMemoryError):
+        memories.revise("ann", id, "at eleven")
+    assert memories.store("ann", "The meeting is at ten.").is_new, "what is over does not stand for what is said again"
+    assert list(memories.sweep("ann")) == [id]
+    assert sorted(texts(make())) == ["The meeting is at ten.", "stays"]
+
+
+def test_uses_of_all_processes_are_counted_together(make: Make, clock: Hand) -> None:
+    one, other = make(), make()
+    id = put(one, "used")
+    one.touch("ann", [id])
+    clock.pass_by(DAY)
+    other.touch("ann", [id, id, "m0"])
+    one.touch("ann", [id])
+
+    record = make().get("ann", id)
+    assert record is not None
+    assert (record["access_count"], record["used_at"]) == (3, "2026-01-02T00:00:00.000000Z")
+    assert one.get("ann", id) == other.get("ann", id) == record
+
+
+def test_retention_falls_with_age_and_is_raised_by_use() -> None:
+    record: Any = {"created_at": "2026-01-01T00:00:00.000000Z", "used_at": None, "access_count": 0}
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+
+    assert retention(record, start) == 1
+    assert retention(record, start - DAY) == 1
+    assert retention(record, start + 30 * DAY) == pytest.approx(0.36788, abs=1e-5)
+    assert retention({**record, "access_count": 30}, start + 30 * DAY) == pytest.approx(0.60653, abs=1e-5)
+    used: Any = {**record, "used_at": "2026-01-31T00:00:00.000000Z"}
+    assert retention(used, start + 30 * DAY) == 1
+
+
+def test_what_is_retained_too_little_is_pruned(make: Make, clock: Hand) -> None:
+    memories = make()
+    used, unused = put(memories, "used"), put(memories, "unused")
+    for _ in range(10):
+        memories.touch("ann", [used])
+    clock.pass_by(69 * DAY)
+    assert memories.prune("ann") == []
+
+    clock.pass_by(DAY)
+
+    assert list(memories.prune("ann")) == [unused]
+    assert texts(make()) == ["used"]
+
+
+def test_pruning_leaves_what_was_drawn_from_the_pruned(make: Make, clock: Hand) -> None:
+    memories = make()
+    a, b = put(memories, "a1"), put(memories, "b1")
+    clock.pass_by(60 * DAY)
+    memories.consolidate("ann", [a, b], "a1 and b1")
+    clock.pass_by(20 * DAY)
+
+    assert set(memories.prune("ann")) == {a, b}
+    assert texts(make()) == ["a1 and b1"]
+
+
+def test_a_quota_lets_the_least_retained_go_first(make: Make, clock: Hand) -> None:
+    memories = make(quota=3)
+    ids = []
+    for number in range(3):
+        ids.append(put(memories, f"n{number}"))
+        clock.pass_by(DAY)
+    memories.touch("ann", [ids[0]])
+
+    put(memories, "n3")
+    put(memories, "bob's", user="bob")
+
+    assert sorted(texts(make())) == ["n0", "n2", "n3"]
+    with pytest.raises(InputError):
+        make(quota=0)
+
+
+def test_maintenance_does_all_users_and_drops_marks_and_writers_that_are_of_no_use(
+    make: Make, opening: Open, clock: Hand
+) -> None:
+    memories = make(quota=2)
+    for user in ("ann", "bob"):
+        put(memories, "over", user, expires_at=clock.now + DAY)
+        put(memories, "old", user)
+    clock.pass_by(100 * DAY)
+    put(memories, "young", "ann")
+
+    done = make(quota=2).maintain()
+
+    assert done["expired"] + done["pruned"] == 3, "one of ann's had to make room before"
+    assert (done["over_quota"], done["tombstones"], done["writers"]) == (0, 0, 1)
+    assert (texts(make()), texts(make(), "bob")) == (["young"], [])
+    clock.pass_by(31 * DAY)
+    done = make().maintain()
+    assert done["tombstones"] == 4
+    assert texts(memories) == texts(make()) == ["young"]
+    left = [item.value["op"] for item in opening().search((ROOT, owner_of("ann"), "events"), limit=100)]
+    assert left == ["create"]
+
+
+# --- embeddings ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("other", [Scripted("another"), Scripted("scripted", 16)], ids=["model", "dimension"])
+def test_another_model_or_dimension_is_refused_until_the_vectors_are_made_anew(make: Make, other: Scripted) -> None:
+    first = make(Scripted())
+    id = put(first, "The shed is green.")
+    changed = make(other)
+
+    for call in (lambda: changed.search("ann", "shed"), lambda: changed.store("ann", "more")):
+        with pytest.raises(EmbeddingError, match=REEMBED):
+            call()
+    assert texts(changed) == ["The shed is green."], "what is there can be seen, and forgotten"
+
+    assert changed.reembed() == 1
+
+    (hit,) = changed.search("ann", "The shed is green.")
+    assert (hit.record["id"], hit.cosine) == (id, pytest.approx(1))
+    assert make(other).reembed() == 0
+    with pytest.raises(EmbeddingError, match=REEMBED):
+        first.search("ann", "shed")
+
+
+# --- a store that fails ------------------------------------------------------------------------------------------
+
+
+class Flaky(InMemoryStore):
+    """Fails when it is told to, before or after it has done what it was asked."""
+
+    when: str | None = None
+
+    def batch(self, ops: Any) -> Any:
+        if self.when == "before":
+            raise ConnectionError("gone")
+        if self.when == "halfway":
+            super().batch(list(ops)[:2])
+            raise ConnectionError("gone")
+        done = super().batch(ops)
+        if self.when == "after" and any(isinstance(op, PutOp) for op in ops):
+            raise ConnectionError("gone")
+        return done
+
+
+@pytest.mark.parametrize("when", ["before", "halfway", "after"])
+def test_a_store_that_fails_is_an_error_of_ours_and_nothing_is_lost_when_it_is_back(when: str) -> None:
+    store = Flaky()
+    encoder = Encoder(HashEmbeddings())
+    memories, other = RecordStore(store, encoder), RecordStore(store, encoder)
+    put(memories, "before")
+    assert texts(other) == ["before"]
+    store.when = when
+
+    with pytest.raises(StorageError, match="store of memories failed"):
+        put(memories, "while it was down")
+
+    store.when = None
+    put(memories, "while it was down")
+    put(memories, "after")
+    for looking in (memories, other, RecordStore(store, encoder)):
+        assert sorted(texts(looking)) == ["after", "before", "while it was down"]
+
+
+def test_a_user_is_served_from_many_threads(make: Make) -> None:
+    memories = make(size=2)
+    failed: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            for step in range(10):
+                id = put(memories, f"fact {step} of {number}", user=f"u{number % 3}")
+                memories.touch(f"u{number % 3}", [id])
+                memories.search(f"u{number % 3}", "fact")
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert failed == []
+    for user in range(3):
+        records = make().list(f"u{user}", limit=100).records
+        assert len(records) == 20
+        assert {record["access_count"] for record in records} == {1}
+
+
+# --- the fold --------------------------------------------------------------------------------------------------------
+
+IDS = st.sampled_from(["m1", "m2"])
+TIMES = st.integers(0, 5).map(lambda n: f"2026-01-0{n + 1}T00:00:00.000000Z")
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3), st.lists, max_leaves=4
+)
+EVENTS = st.one_of(
+    st.builds(
+        lambda id, at, text, replaces, how: events.create(
+            id, at, {"text": text, "type": "semantic", "project": '""', "replaces": replaces, "how": how}
+        ),
+        IDS,
+        TIMES,
+        st.text(max_size=2),
+        st.lists(IDS, max_size=2),
+        st.sampled_from(["supersede", "consolidate"]),
+    ),
+    st.builds(lambda id, at, text: events.revise(id, at, text, {}), IDS, TIMES, st.text(max_size=2)),
+    st.builds(events.replace, IDS, TIMES, IDS, st.sampled_from(["supersede", "consolidate"])),
+    st.builds(events.use, IDS, TIMES, st.sampled_from("ab"), st.integers(0, 3)),
+    st.builds(events.contradict, IDS, IDS, TIMES),
+    st.builds(events.forget, IDS, TIMES),
+    st.builds(events.see, IDS, TIMES, st.none(), st.floats(0, 1)),
+    st.dictionaries(st.sampled_from(["op", "id", "at", "text", "count", "replaces", "other", "trust"]), JSON),
+    st.fixed_dictionaries(
+        {"op": st.sampled_from(["create", "revise", "see", "use", "replace", "contradict"]), "id": IDS, "at": TIMES},
+        optional={
+            name: JSON for name in ("text", "type", "project", "sources", "source", "trust", "count", "replaces")
+        },
+    ),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(EVENTS, max_size=8), st.randoms())
+def test_events_fold_to_the_same_whatever_they_are_and_in_whatever_order_they_come(history: Any, chance: Any) -> None:
+    begun = events.create("m1", "2026-01-02T00:00:00.000000Z", {"text": "", "type": "semantic", "project": '""'})
+    keyed = [(f"k{number}", event) for number, event in enumerate([begun, *history])]
+    folded = fold_record("m1", dict(keyed))
+    chance.shuffle(keyed)
+
+    assert fold_record("m1", dict(keyed)) == folded
+    if any(e.get("op") == "forget" and e.get("id") == "m1" and e.get("at") for e in history):
+        assert folded is None
+    if folded is not None:
+        assert folded["replaced_by"] != "m1"
+        assert "m1" not in [*folded["replaces"], *folded["contradicts"]]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(EVENTS, max_size=12), st.data())
+def test_an_index_that_follows_event_by_event_holds_what_one_made_anew_holds(history: Any, data: Any) -> None:
+    from agentic_memory_bank.tools.record_index import RecordIndex
+
+    following, anew = RecordIndex("o", "model", 2), RecordIndex("o", "model", 2)
+    keyed = {f"k{number}": event for number, event in enumerate(history)}
+    for key in data.draw(st.permutations(sorted(keyed))):
+        following.apply({key: keyed[key]})
+    gone = data.draw(st.sets(st.sampled_from(sorted(keyed)))) if keyed else set()
+    following.apply(dict.fromkeys(gone))
+    anew.apply({key: event for key, event in keyed.items() if key not in gone})
+
+    assert following.records == anew.records
+    assert following.forgotten == anew.forgotten
+    assert following._idle == anew._idle
+    assert dict(following._alike) == dict(anew._alike)
+    assert {i for i in ["m1", "m2"] if following.is_current(i, "2026")} == {
+        i for i in ["m1", "m2"] if anew.is_current(i, "2026")
+    }
+    assert sorted(following._index) == sorted(anew._index)
+
+
+def test_what_is_said_twice_has_one_key_and_what_is_revised_twice_has_two() -> None:
+    fields = {"text": "a", "type": "semantic", "project": '""'}
+    early, late = "2026-01-01T00:00:00.000000Z", "2026-01-02T00:00:00.000000Z"
+
+    assert event_key(events.create("m", early, fields)) == event_key(
+        events.create("m", late, {**fields, "vector": "x"})
+    )
+    assert event_key(events.revise("m", early, "b", {})) != event_key(events.revise("m", late, "b", {}))
+    assert event_key(events.contradict("a", "b", early)) == event_key(events.contradict("b", "a", late))
+
+
+# --- the embedded store ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> SqliteRecordStore:
+    return SqliteRecordStore(tmp_path / "home" / "m.sqlite")
+
+
+def test_looking_makes_no_file_and_what_is_made_is_private(store: SqliteRecordStore) -> None:
+    assert store.get(("a",), "k") is None
+    assert store.search(("a",)) == store.list_namespaces() == []
+    assert not store.path.parent.exists()
+
+    store.put(("a",), "k", {"x": 1})
+
+    assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(store.path.parent.stat().st_mode) == 0o700
+
+
+def test_the_default_store_is_in_the_home_of_all_that_is_kept(home: Path) -> None:
+    assert default_store().path == home / "memories.sqlite"
+
+
+def test_a_batch_that_fails_has_done_nothing(store: SqliteRecordStore) -> None:
+    store.put(("a",), "k", {"x": 1})
+
+    with pytest.raises(InputError, match="JSON"):
+        store.batch([PutOp(("a",), "k", None), PutOp(("a",), "new", {"x": {1, 2}})])
+    with sqlite3.connect(store.path) as database:
+        database.execute(
+            "CREATE TRIGGER t BEFORE INSERT ON items WHEN new.key = 'n' BEGIN SELECT RAISE(ABORT, 'x'); END"
+        )
+    database.close()
+    with pytest.raises(StorageError):
+        store.batch([PutOp(("a",), "k", None), PutOp(("a",), "n", {})])
+
+    found = store.get(("a",), "k")
+    assert found is not None
+    assert found.value == {"x": 1}
+
+
+def test_the_store_answers_as_langgraphs_own(store: SqliteRecordStore) -> None:
+    own = InMemoryStore()
+    for asked in (store, own):
+        for place, key, value in [
+            (("a",), "1", {"n": 1, "t": "x"}),
+            (("a", "b"), "2", {"n": 2}),
+            (("ab",), "3", {"n": 3, "t": "x"}),
+            (("A",), "4", {"n": 4, "t": None}),
+            (("a", "b", "c"), "5", {"n": 5, "t": ["x"]}),
+        ]:
+            asked.put(place, key, value)
+        asked.put(("a",), "1", {"n": 10, "t": "x"})
+        asked.put(("a",), "gone", {})
+        asked.delete(("a",), "gone")
+    searches = [
+        SearchOp(prefix, filter=chosen, limit=50)
+        for prefix in [(), ("a",), ("a", "b"), ("ab",), ("A",), ("x",)]
+        for chosen in [
+            None,
+            {"t": "x"},
+            {"n": {"$gt": 2}},
+            {"n": {"$gte": 2, "$lt": 5}},
+            {"t": {"$ne": "x"}},
+            {"n": {"$eq": 2}},
+        ]
+    ]
+    for search in searches:
+        ours, theirs = (
+            sorted((i.namespace, i.key, json.dumps(i.value)) for i in asked.batch([search])[0])
+            for asked in (store, own)
+        )
+        assert ours == theirs, search
+    conditions: list[tuple[MatchCondition, ...]] = [
+        (),
+        (MatchCondition("prefix", ("a",)),),
+        (MatchCondition("prefix", ("a", "*")),),
+        (MatchCondition("suffix", ("c",)),),
+    ]
+    for condition in conditions:
+        for depth in (None, 1, 2):
+            op = ListNamespacesOp(condition, max_depth=depth, limit=10)
+            assert sorted(store.batch([op])[0]) == sorted(own.batch([op])[0])
+    (item,) = store.batch([GetOp(("a",), "1")])
+    assert item.value == {"n": 10, "t": "x"}
+    assert item.created_at <= item.updated_at
+    with pytest.raises(InputError, match=r"\$in"):
+        store.search(("a",), filter={"n": {"$in": [1]}})
+
+
+async def test_the_store_is_asked_from_async_code(store: SqliteRecordStore) -> None:
+    await store.aput(("a",), "k", {"x": "é\ud800"})
+
+    found = await store.aget(("a",), "k")
+    assert found is not None
+    assert found.value == {"x": "é\ud800"}
+    assert len(await store.asearch(("a",))) == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"no database at all, but a text " * 200])
+def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+    place = tmp_path / "m.sqlite"
+    place.write_bytes(content)
+
+    with pytest.raises(StorageDamagedError):
+        SqliteRecordStore(place).put(("a",), "k", {})
+
+    assert place.read_bytes() == content
+
+
+def test_a_foreign_database_and_a_newer_one_are_refused(tmp_path: Path, store: SqliteRecordStore) -> None:
+    foreign = tmp_path / "foreign.sqlite"
+    database = sqlite3.connect(foreign)
+    database.execute("CREATE TABLE items (a)")
+    database.close()
+    with pytest.raises(StorageDamagedError, match="no store of memories"):
+        SqliteRecordStore(foreign).get(("a",), "k")
+
+    store.put(("a",), "k", {})
+    store.close()
+    database = sqlite3.connect(store.path)
+    database.execute("PRAGMA user_version = 99")
+    database.close()
+    with pytest.raises(StorageDamagedError, match="newer version"):
+        store.get(("a",), "k")
+
+
+def test_a_name_that_cannot_be_kept_is_refused(store: SqliteRecordStore) -> None:
+    for key in ("\0", "\ud800"):
+        with pytest.raises(InputError):
+            store.put(("a",), key, {})

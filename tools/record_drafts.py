@@ -1,0 +1,183 @@
+"""What callers say of memories and ask of them, checked before anything is done with it."""
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from typing_extensions import TypedDict
+
+from agentic_memory_bank.state.errors import InputError, InputTooLarge, NoUserError
+from agentic_memory_bank.state.records import TYPES, Record, RecordType, Source, Wanted
+from agentic_memory_bank.tools.text import clean
+
+MAX_TEXT: Final = 16_384
+"""Longest memory, in characters."""
+MAX_LIMIT: Final = 100
+"""How many memories one call returns at most, whatever it asks for."""
+
+
+class About(TypedDict, total=False):
+    """What may be said of a memory besides its text."""
+
+    type: RecordType
+    """`semantic` unless said otherwise."""
+    project: str
+    """Empty, or left out: it belongs to no project."""
+    subject: str | None
+    attribute: str | None
+    source: Source | None
+    trust: float
+    """How far the source is trusted, from 0 to 1; 0.5 unless said otherwise."""
+    importance: float
+    """From 0 to 1; 0.5 unless said otherwise."""
+    expires_at: datetime | None
+    evidence: Sequence[str]
+    """Ids of the memories that it was drawn from; it is forgotten with them."""
+
+
+class Draft(About):
+    """A memory to be stored."""
+
+    text: str
+
+
+_FIELDS: Final = Draft.__annotations__.keys()
+
+
+def owner_of(user: object) -> str:
+    """The hash that stands for a user in namespaces.
+
+    Only texts are users: the number 1 is refused, so that it is never taken for the text "1". Texts are compared as
+    they are: case, white space inside and composed characters count.
+
+    Raises:
+        NoUserError: Nobody is named.
+        InputError: It is no text.
+    """
+    if user is None or (isinstance(user, str) and not user.strip()):
+        raise NoUserError("Nobody is named whose memories are meant. Give the id of the authenticated user.")
+    if not isinstance(user, str):
+        raise InputError(f"A user is named by a text, not by {user!r}. Give str(...) of it, everywhere the same.")
+    return hashlib.sha256(b"user\0" + user.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+
+
+def stamp(moment: datetime) -> str:
+    """ISO 8601 in UTC, of one length, so that times compare as texts."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def checked(draft: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an event from what a caller has said.
+
+    Raises:
+        InputError: It cannot be kept.
+    """
+    if unknown := sorted(draft.keys() - _FIELDS):
+        raise InputError(f"A memory has no {unknown[0]!r}. It has {', '.join(sorted(_FIELDS))}.")
+    text, type, project = draft.get("text"), draft.get("type", "semantic"), draft.get("project", "")
+    if not isinstance(text, str) or not clean(text).strip():
+        raise InputError("A memory needs a text that is not blank.")
+    if len(text) > MAX_TEXT:
+        raise InputTooLarge(f"A memory has {len(text):,} characters, more than {MAX_TEXT:,}. Store it in parts.")
+    if type not in TYPES:
+        raise InputError(f"There is no type of memory {type!r}. Use one of {', '.join(TYPES)}.")
+    if not isinstance(project, str):
+        raise InputError(f"A project is named by a text, not by {project!r}. Leave it out where there is none.")
+    return {
+        "text": clean(text),
+        "type": type,
+        "project": json.dumps(project),
+        "project_name": project,
+        "subject": _cleaned(draft.get("subject"), "subject"),
+        "attribute": _cleaned(draft.get("attribute"), "attribute"),
+        "source": _source(draft.get("source")),
+        "trust": _share(draft.get("trust", 0.5), "trust"),
+        "importance": _share(draft.get("importance", 0.5), "importance"),
+        "expires_at": _end(draft.get("expires_at")),
+        "evidence": _texts(draft.get("evidence", ()), "evidence"),
+    }
+
+
+def wanted_of(project: object, types: Collection[str] | None) -> Wanted:
+    """Which memories a caller means.
+
+    Raises:
+        InputError: A type or a project has no meaning.
+    """
+    if project is not None and not isinstance(project, str):
+        raise InputError(f"A project is named by a text, not by {project!r}. Give None for all.")
+    unknown = sorted(str(t) for t in types or () if t not in TYPES)
+    if unknown or isinstance(types, str):
+        raise InputError(f"There is no type of memory {(unknown or [types])[0]!r}. Give some of {', '.join(TYPES)}.")
+    return Wanted(project, None if types is None else frozenset(types))
+
+
+def limited(limit: object) -> int:
+    """How many memories a caller gets.
+
+    Raises:
+        InputError: It is no whole number from 1.
+    """
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise InputError(f"A limit is a whole number from 1, not {limit!r}.")
+    return min(limit, MAX_LIMIT)
+
+
+def place_of(record: Record) -> tuple[str, str]:
+    """Where a memory stands among others, by age."""
+    return record["created_at"], record["id"]
+
+
+def position_of(cursor: str | None) -> tuple[str, str] | None:
+    """Where a listing goes on.
+
+    Raises:
+        InputError: It is no cursor of a listing.
+    """
+    if cursor is None:
+        return None
+    try:
+        created, id = json.loads(cursor)
+        return str(created), str(id)
+    except (TypeError, ValueError):
+        raise InputError("This cursor is none. Give that of the listing before, or none for the first.") from None
+
+
+def _cleaned(value: object, name: str) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise InputError(f"The {name} of a memory is a text, not {value!r}.")
+    return None if value is None else clean(value)
+
+
+def _texts(values: object, name: str) -> list[str]:
+    if isinstance(values, str) or not isinstance(values, Collection) or not all(isinstance(v, str) for v in values):
+        raise InputError(f"The {name} of a memory is a list of texts, not {values!r}.")
+    return [clean(value) for value in values]
+
+
+def _source(value: object) -> Source | None:
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise InputError("The source of a memory is a mapping of conversation, turns and quotes.")
+    return {
+        "conversation": _cleaned(value.get("conversation", ""), "conversation") or "",
+        "turns": _texts(value.get("turns", ()), "turns"),
+        "quotes": _texts(value.get("quotes", ()), "quotes"),
+    }
+
+
+def _share(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InputError(f"The {name} of a memory is a number from 0 to 1, not {value!r}.")
+    return float(value)
+
+
+def _end(value: object) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        raise InputError(f"A memory ends at a time with a time zone, not at {value!r}. Use datetime.now(UTC) + ...")
+    return stamp(value)

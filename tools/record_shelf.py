@@ -1,0 +1,251 @@
+"""One user's memories in one process: what was written of them, their index, and how they are erased."""
+
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any, Final, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agentic_memory_bank.state import records as events
+from agentic_memory_bank.state.errors import EmbeddingError, UnknownMemoryError
+from agentic_memory_bank.state.records import Record, RecordEvent, event_key, record_id, retention
+from agentic_memory_bank.tools.embeddings import Encoder
+from agentic_memory_bank.tools.record_drafts import stamp
+from agentic_memory_bank.tools.record_index import RecordIndex, encoded
+from agentic_memory_bank.tools.record_log import Port, RecordLog
+
+REEMBED: Final = "memory-bank maintain --reembed"
+"""The command that makes all vectors anew."""
+TOMBSTONES: Final = timedelta(days=30)
+"""How long it is kept that a memory was forgotten: longer than any process goes on that has not heard of it."""
+IDLE: Final = timedelta(days=1)
+"""After which time a writer that has not written is taken for gone."""
+
+
+class Shelf:
+    """One user's memories in this process: what was written of them, and their index."""
+
+    def __init__(self, port: Port, owner: str, encoder: Encoder, clock: Callable[[], datetime]) -> None:
+        self.lock = threading.Lock()
+        self._owner, self._encoder, self._clock = owner, encoder, clock
+        self._log = RecordLog(port, owner)
+        self._pending: dict[str, RecordEvent | None] = {}
+        self.index = RecordIndex(owner, "", None)
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """One call: what others have written is taken in, and what it writes is written at once, at its end.
+
+        Raises:
+            StorageError: The store failed.
+        """
+        with self.lock:
+            is_followed = False
+            try:
+                self.follow()
+                is_followed = True
+                yield
+                if self._pending:
+                    self._log.write(self._pending, stamp(self._clock()))
+            except BaseException:
+                if self._pending or not is_followed:
+                    self._log.lose_track()  # the index has seen what was not written, or not what was
+                raise
+            finally:
+                self._pending = {}
+
+    def follow(self) -> None:
+        """Take in what others have written."""
+        news = self._log.news()
+        if news.anew:
+            self.index = RecordIndex(self._owner, model_of(self._encoder), self._encoder.dimension)
+        if strays := self.index.apply(news.events):
+            self.erase_keys(strays)
+
+    def now(self, *records: Record) -> str:
+        """The time, later than anything that happened to these memories."""
+        last = max((max(r["updated_at"], r["created_at"], r["replaced_at"] or "") for r in records), default="")
+        moment = stamp(self._clock())
+        return moment if moment > last else stamp(datetime.fromisoformat(last) + timedelta(microseconds=1))
+
+    def known(self, id: str) -> Record:
+        """A memory that is there, current or replaced.
+
+        Raises:
+            UnknownMemoryError: There is none of this id.
+        """
+        record = self.index.records.get(id)
+        if record is None or events.is_over(record, self.now()):
+            raise UnknownMemoryError(f"This user has no memory {id!r}. List the memories to see which there are.")
+        return record
+
+    def write(self, written: Sequence[RecordEvent]) -> None:
+        """Write events at the end of the call, and see them at once."""
+        keyed: dict[str, RecordEvent | None] = {event_key(e): {**e, "user": self._owner} for e in written}
+        self._commit(keyed)
+
+    def heir_of(self, id: str) -> Record:
+        """The memory that a value was superseded by, or that one was; itself where it is current. Raises as `known`."""
+        record, met = self.known(id), {id}
+        while record["replaced_how"] == "supersede" and (by := record["replaced_by"] or "") in self.index.records:
+            if by in met:
+                break
+            met.add(by)
+            record = self.index.records[by]
+        return record
+
+    def erase_keys(self, keys: Sequence[str]) -> None:
+        """Delete events by their keys."""
+        self._commit(dict.fromkeys(keys))
+
+    def _commit(self, keyed: Mapping[str, RecordEvent | None]) -> None:
+        self._pending.update(keyed)
+        self.index.apply(keyed)
+
+    def begin(self, fields: Mapping[str, Any], after: Sequence[Record] = ()) -> Record:
+        """Write the beginning of a memory under the first id of its text that was never taken."""
+        project, type, text = fields["project_name"], fields["type"], fields["text"]
+        generation, id = 0, ""
+        while not id or id in self.index.records or id in self.index.forgotten:
+            id = record_id(self._owner, project, type, text, generation)
+            generation += 1
+        kept = {name: value for name, value in fields.items() if name != "project_name"}
+        self.write([events.create(id, self.now(*after), kept)])
+        return self.index.records[id]
+
+    def used(self, record: Record) -> RecordEvent:
+        """One more use by this writer."""
+        event = self.index.event(f"{record['id']}.use.{self._log.writer}")
+        return events.use(record["id"], self.now(), self._log.writer, 1 + (event.get("count", 0) if event else 0))
+
+    def erase(self, ids: Collection[str]) -> Sequence[str]:
+        """Erase memories and nothing else; what they superseded stays superseded."""
+        there = [id for id in dict.fromkeys(ids) if id in self.index.records]
+        keyed: dict[str, RecordEvent | None] = {}
+        marks = self._marks_left_by(there)
+        for id in there:
+            mark = events.forget(id, self.now(self.index.records[id]))
+            keyed[event_key(mark)] = {**mark, "user": self._owner}  # first: what is half erased is not there any more
+            keyed.update(dict.fromkeys(self.index.keys_of(id)))
+        self.write(marks)
+        self._commit(keyed)
+        return there
+
+    def _marks_left_by(self, ids: Collection[str]) -> list[RecordEvent]:
+        records, gone = self.index.records, set(ids)
+        return [
+            events.replace(old, record["replaced_at"] or "", record["replaced_by"] or "", "supersede")
+            for id in ids
+            for old in records[id]["replaces"]
+            if old not in gone and (record := records.get(old)) is not None
+            if record["replaced_by"] == id and record["replaced_how"] == "supersede"
+        ]
+
+    def sweep(self) -> Sequence[str]:
+        """Erase what is over, with what was drawn from it."""
+        now = self.now()
+        over = [id for id, record in self.index.records.items() if events.is_over(record, now)]
+        return self.erase(with_all_drawn(self.index.records, over))
+
+    def prune(self, least: float) -> Sequence[str]:
+        """Erase what is retained too little, and nothing else."""
+        now = self._clock()
+        return self.erase([id for id, record in self.index.records.items() if retention(record, now) < least])
+
+    def drop_tombstones(self) -> int:
+        """Erase the marks of what was forgotten long ago; how many they were."""
+        before = stamp(self._clock() - TOMBSTONES)
+        old = [id for id, at in self.index.forgotten.items() if at < before]
+        self.erase_keys([f"{id}.gone" for id in old])
+        return len(old)
+
+    def drop_writers(self) -> int:
+        """Erase what was kept for the followers of writers that are gone; how many they were."""
+        before = stamp(self._clock() - IDLE)
+        gone = [writer for writer, at in self._log.writers().items() if at < before]
+        self._log.drop_writers(gone)
+        return len(gone)
+
+    def refuse_foreign(self, vectors: Sequence[NDArray[np.float32] | None]) -> None:
+        """Refuse to work with vectors of two models: what is found would depend on chance.
+
+        Args:
+            vectors: Those that were made just now.
+
+        Raises:
+            EmbeddingError: What is stored is of another model, or of another length.
+        """
+        lengths = {len(vector) for vector in vectors if vector is not None} - {self.index.dimension or 0}
+        if self.index.dimension and lengths:
+            raise EmbeddingError(
+                f"The embedding model {model_of(self._encoder)} makes vectors of {lengths.pop()} numbers; those of the "
+                f"memories have {self.index.dimension}. Run `{REEMBED}`, or go back to the model they are of."
+            )
+        if self.index.foreign:
+            example = next(iter(self.index.foreign.values()))
+            raise EmbeddingError(
+                f"{len(self.index.foreign):,} memories have vectors of another embedding model ({example}) than "
+                f"that in use ({model_of(self._encoder)}). Run `{REEMBED}`, or go back to that model."
+            )
+
+    def reembed(self, encoder: Encoder) -> int:
+        """Put vectors of this model in the place of others: the events stay what they are, so their keys do.
+
+        The index is of no use afterwards; it holds vectors of one length.
+        """
+        wanted = [self.index.records[id] for id in [*self.index.foreign, *sorted(self.index.bare)]]
+        vectors = encoder.vectors([record["text"] for record in wanted])
+        keyed: dict[str, RecordEvent | None] = {}
+        for record, vector in zip(wanted, vectors, strict=True):
+            event = self.index.event(record["version"])
+            if event is not None:
+                keyed[record["version"]] = cast(RecordEvent, {**event, **vector_fields(vector, encoder.model)})
+        self._pending.update(keyed)
+        return len(keyed)
+
+
+def vector_fields(vector: NDArray[np.float32], model: str) -> Mapping[str, Any]:
+    """A vector as an event holds it."""
+    return {"vector": encoded(vector), "model": model}
+
+
+def model_of(encoder: Encoder) -> str:
+    """The name of the model; empty where its files are not there."""
+    try:
+        return encoder.model
+    except EmbeddingError:  # listing and forgetting go on without the model's files
+        return ""
+
+
+def with_parts(records: Mapping[str, Record], ids: Collection[str]) -> set[str]:
+    """Memories with those that they were consolidated from."""
+    found, todo = set[str](), list(ids)
+    while todo:
+        id = todo.pop()
+        if id in records and id not in found:
+            found.add(id)
+            todo += [old for old in records[id]["replaces"] if _is_part(records, old, id)]
+    return found
+
+
+def with_all_drawn(records: Mapping[str, Record], ids: Collection[str]) -> Sequence[str]:
+    """Memories with all that were drawn from them: consolidations and insights, and what was drawn from those."""
+    drawn: dict[str, list[str]] = {}
+    for id, record in records.items():
+        for source in [*record["evidence"], *(old for old in record["replaces"] if _is_part(records, old, id))]:
+            drawn.setdefault(source, []).append(id)
+    found, todo = dict[str, None](), sorted(ids)
+    while todo:
+        id = todo.pop()
+        if id not in found:
+            found[id] = None
+            todo += drawn.get(id, ())
+    return list(found)
+
+
+def _is_part(records: Mapping[str, Record], old: str, whole: str) -> bool:
+    record = records.get(old)
+    return record is not None and record["replaced_by"] == whole and record["replaced_how"] == "consolidate"

@@ -1,0 +1,502 @@
+"""Keeps each user's memories across conversations in a LangGraph `BaseStore`: stored once, corrected, forgotten.
+
+What a user's memories are is a fold of events (`state/records.py`), which any number of processes write at the same
+time (`tools/record_log.py`); each process keeps an index of the users it serves (`tools/record_index.py`).
+"""
+
+import heapq
+import json
+import logging
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple, Unpack
+
+import numpy as np
+from langgraph.store.base import BaseStore
+from numpy.typing import NDArray
+from typing_extensions import TypedDict
+
+from agentic_memory_bank.state import records as events
+from agentic_memory_bank.state.errors import EmbeddingError, InputError
+from agentic_memory_bank.state.records import PRUNED, Record, RecordType, Replacement, Wanted, retention, said
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.embeddings import Encoder
+from agentic_memory_bank.tools.record_drafts import (
+    About,
+    Draft,
+    checked,
+    limited,
+    owner_of,
+    place_of,
+    position_of,
+    wanted_of,
+)
+from agentic_memory_bank.tools.record_index import Found
+from agentic_memory_bank.tools.record_log import Port
+from agentic_memory_bank.tools.record_shelf import REEMBED, Shelf, vector_fields, with_all_drawn, with_parts
+from agentic_memory_bank.tools.retrieval import alpha_for
+from agentic_memory_bank.tools.text import clean
+
+QUOTA: Final = 10_000
+"""How many memories a user has at most, unless said otherwise."""
+
+_LOG = logging.getLogger(__name__)
+_Vectors = NDArray[np.float32]
+
+
+class Stored(NamedTuple):
+    """What became of a memory that was to be stored."""
+
+    record: Record
+    is_new: bool
+    """False where it was known; its source was added."""
+
+
+class Listing(NamedTuple):
+    """Some memories, newest first."""
+
+    records: Sequence[Record]
+    cursor: str | None
+    """What to ask on with; None at the end."""
+
+
+class Maintained(TypedDict):
+    """What maintenance has done, as numbers of memories (the last two: of marks and of writers)."""
+
+    expired: int
+    pruned: int
+    over_quota: int
+    tombstones: int
+    writers: int
+
+
+class RecordStore:
+    """The memories of all users, in a store of LangGraph's; safe across threads and processes.
+
+    Nothing of a user is ever read for another: namespaces are hashes, an index holds one user, and filters choose
+    before anything is ranked. Times come from `clock`; of two events of one memory, the later one in this process
+    always has the later time.
+
+    Args:
+        store: Any `BaseStore` with synchronous methods. `tools.sqlite_store.default_store()` is the embedded one.
+        encoder: Makes the vectors, which stand beside the texts.
+        clock: Tells what is over.
+        settings: The weights of keywords. Default: those of the environment.
+        quota: How many memories a user has at most, the least retained go first; None: as many as come.
+        size: Of how many users the index is kept in memory.
+    """
+
+    def __init__(
+        self,
+        store: BaseStore,
+        encoder: Encoder,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        settings: Settings | None = None,
+        quota: int | None = QUOTA,
+        size: int = 64,
+    ) -> None:
+        if quota is not None and quota < 1:
+            raise InputError("A quota is at least 1. Give None for no quota.")
+        self._port = Port(store)
+        self._encoder = encoder
+        self._clock = clock
+        self._settings = settings or Settings.of(None)
+        self._quota = quota
+        self._size = size
+        self._shelves: OrderedDict[str, Shelf] = OrderedDict()
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    # --- writing ---------------------------------------------------------------------------------------------------
+
+    def store(self, user: str, text: str, **about: Unpack[About]) -> Stored:
+        """Keep a memory. One that is known already gets the source, and no second record.
+
+        Raises:
+            NoUserError: Nobody is named.
+            InputError: What is said of it cannot be kept.
+            EmbeddingError: The vectors that are there are of another model.
+            StorageError: The store failed; nothing half-written is ever read.
+        """
+        return self.store_many(user, [{"text": text, **about}])[0]
+
+    def store_many(self, user: str, drafts: Sequence[Draft]) -> Sequence[Stored]:
+        """Keep several memories, embedded together. Raises as `store`; nothing is kept where one cannot be."""
+        owner = owner_of(user)
+        wanted = [checked(draft) for draft in drafts]
+        vectors = self._embed([fields["text"] for fields in wanted])
+        with self._shelf(owner) as shelf:
+            shelf.refuse_foreign(vectors)
+            stored = [self._keep(shelf, fields, vector) for fields, vector in zip(wanted, vectors, strict=True)]
+            self._make_room(shelf, {one.record["id"] for one in stored})
+        return stored
+
+    def revise(self, user: str, id: str, text: str, **about: Unpack[About]) -> Record:
+        """Change what a memory says: its vector follows, the earlier wording goes to its history.
+
+        Args:
+            user: Whose it is.
+            id: Of the memory.
+            text: What it says from now on.
+            about: A new `source`, `trust`, `importance` or `expires_at`; nothing else of a memory changes.
+
+        Raises:
+            UnknownMemoryError: This user has no such memory.
+            NoUserError, InputError, EmbeddingError, StorageError: As `store`.
+        """
+        owner = owner_of(user)
+        if unchangeable := sorted(about.keys() - {"source", "trust", "importance", "expires_at"}):
+            raise InputError(
+                f"The {unchangeable[0]} of a memory cannot be revised. Store another, and forget this one."
+            )
+        given = {"text": text, **about}
+        fields = {name: value for name, value in checked(given).items() if name in given}
+        vector = self._embed([fields["text"]])[0]
+        with self._shelf(owner) as shelf:
+            shelf.refuse_foreign([vector])
+            record = shelf.known(id)
+            del fields["text"]
+            if said(clean(text)) != said(record["text"]) or fields:
+                event = events.revise(id, shelf.now(record), clean(text), {**fields, **self._vector(vector)})
+                shelf.write([event])
+            return shelf.index.records[id]
+
+    def supersede(self, user: str, id: str, text: str, **about: Unpack[About]) -> Record:
+        """Put a new value in place of a memory, which stays: dated, marked, and no longer found unless asked for.
+
+        Both happen at once. What is not said of the new memory (type, project, subject, attribute) is as it was.
+
+        Returns:
+            The new memory.
+
+        Raises:
+            UnknownMemoryError: This user has no such memory.
+            NoUserError, InputError, EmbeddingError, StorageError: As `store`.
+        """
+        return self._put_in_place(user, [id], text, about, "supersede")
+
+    def consolidate(self, user: str, ids: Sequence[str], text: str, **about: Unpack[About]) -> Record:
+        """Put one memory in the place of several, at once or not at all; they stay, marked, and it names them.
+
+        It has their sources, their best trust and the first of their ends. When one of them is forgotten, it goes with
+        it, and the others are current again.
+
+        Raises:
+            UnknownMemoryError: This user has no such memory.
+            InputError: They are fewer than two, of several types, or of several projects.
+            NoUserError, EmbeddingError, StorageError: As `store`.
+        """
+        if len(set(ids)) < 2:
+            raise InputError("At least two memories are drawn together. Revise a single one.")
+        return self._put_in_place(user, list(dict.fromkeys(ids)), text, about, "consolidate")
+
+    def replace(self, user: str, id: str, by: str) -> Record:
+        """Mark a memory as superseded by another one that is there. Returns the memory that is marked.
+
+        Raises:
+            UnknownMemoryError: This user has no such memory.
+            InputError: It is the same.
+            NoUserError, StorageError: As `store`.
+        """
+        if id == by:
+            raise InputError("A memory cannot supersede itself. Name two.")
+        with self._shelf(owner_of(user)) as shelf:
+            record, _ = shelf.known(id), shelf.known(by)
+            shelf.write([events.replace(id, shelf.now(record), by, "supersede")])
+            return shelf.index.records[id]
+
+    def contradict(self, user: str, a: str, b: str) -> None:
+        """Mark that two memories cannot both be true; both stay as they are.
+
+        Raises:
+            UnknownMemoryError: This user has no such memory.
+            InputError: They are the same.
+            NoUserError, StorageError: As `store`.
+        """
+        if a == b:
+            raise InputError("A memory does not contradict itself. Name two.")
+        with self._shelf(owner_of(user)) as shelf:
+            one, _ = shelf.known(a), shelf.known(b)
+            shelf.write([events.contradict(a, b, shelf.now(one))])
+
+    def touch(self, user: str, ids: Collection[str]) -> None:
+        """Count that memories were used, which keeps them longer. Ids that are not there are no error.
+
+        Raises:
+            NoUserError, StorageError: As `store`.
+        """
+        with self._shelf(owner_of(user)) as shelf:
+            known = [shelf.index.records[id] for id in dict.fromkeys(ids) if id in shelf.index.records]
+            shelf.write([shelf.used(record) for record in known])
+
+    # --- forgetting ------------------------------------------------------------------------------------------------
+
+    def forget(self, user: str, ids: Collection[str]) -> Sequence[str]:
+        """Erase memories with their history, and what was drawn from them; a mark without content stays.
+
+        A memory that was consolidated goes with those it was made of.
+
+        Returns:
+            The ids of all that are gone. Those that were not there are no error.
+
+        Raises:
+            NoUserError, StorageError: As `store`.
+        """
+        with self._shelf(owner_of(user)) as shelf:
+            return shelf.erase(with_all_drawn(shelf.index.records, with_parts(shelf.index.records, ids)))
+
+    def forget_scope(self, user: str, project: str | None = None, type: RecordType | None = None) -> Sequence[str]:
+        """Erase all memories of a user, or those of a project, of a type, or both. Returns and raises as `forget`.
+
+        Args:
+            user: Whose.
+            project: Which; an empty text means those without a project, None all.
+            type: Which; None for all.
+        """
+        wanted = wanted_of(project, None if type is None else [type])
+        with self._shelf(owner_of(user)) as shelf:
+            ids = shelf.index.ids(wanted, shelf.now(), all_of_them=True)
+            gone = shelf.erase(with_all_drawn(shelf.index.records, ids))
+            if wanted == Wanted():
+                shelf.erase_keys(shelf.index.all_keys())  # what never was whole
+            return gone
+
+    def sweep(self, user: str) -> Sequence[str]:
+        """Erase the memories whose time is over. Returns and raises as `forget`."""
+        with self._shelf(owner_of(user)) as shelf:
+            return shelf.sweep()
+
+    def prune(self, user: str, least: float = PRUNED) -> Sequence[str]:
+        """Erase the memories whose retention is below a least one; what was drawn from them stays.
+
+        Returns and raises as `forget`.
+        """
+        with self._shelf(owner_of(user)) as shelf:
+            return shelf.prune(least)
+
+    def maintain(self, least: float = PRUNED) -> Maintained:
+        """For all users: erase what is over, pruned or over the quota, and marks and writers that are of no use now.
+
+        Meant to be run from time to time, by one process.
+
+        Raises:
+            StorageError: The store failed.
+        """
+        done: Maintained = {"expired": 0, "pruned": 0, "over_quota": 0, "tombstones": 0, "writers": 0}
+        for owner in self._port.owners():
+            with self._shelf(owner) as shelf:
+                done["expired"] += len(shelf.sweep())
+                done["pruned"] += len(shelf.prune(least))
+                done["over_quota"] += len(self._make_room(shelf, frozenset()))
+                done["tombstones"] += shelf.drop_tombstones()
+                done["writers"] += shelf.drop_writers()
+        return done
+
+    def reembed(self) -> int:
+        """Make the vectors of all users' memories that have none of this model; returns how many were made.
+
+        Raises:
+            EmbeddingError: They cannot be made.
+            StorageError: The store failed.
+        """
+        made = 0
+        for owner in self._port.owners():
+            with self._shelf(owner) as shelf:
+                made += shelf.reembed(self._encoder)
+            with self._lock:
+                self._shelves.pop(owner, None)  # an index holds vectors of one dimension: begin another
+        return made
+
+    # --- reading ---------------------------------------------------------------------------------------------------
+
+    def get(self, user: str, id: str) -> Record | None:
+        """A memory of this user, current or replaced; None where there is none, or its time is over.
+
+        Raises:
+            NoUserError, StorageError: As `store`.
+        """
+        with self._shelf(owner_of(user)) as shelf:
+            record = shelf.index.records.get(id)
+            return None if record is None or events.is_over(record, shelf.now()) else record
+
+    def search(
+        self,
+        user: str,
+        query: str,
+        *,
+        project: str | None = None,
+        types: Collection[str] | None = None,
+        limit: int = 5,
+        threshold: float | None = None,
+        replaced: bool = False,
+    ) -> Sequence[Found]:
+        """The memories of a user that fit a query best, best first; nothing is counted as used.
+
+        Args:
+            user: Whose.
+            query: What is looked for.
+            project: Of which project; an empty text means those without one, None all.
+            types: Of which types; None for all.
+            limit: How many at most; no more than `MAX_LIMIT` in any case.
+            threshold: Least raw cosine of a hit that shares no rare name or number with the query. None: no threshold.
+            replaced: Whether to find also what is superseded or consolidated by now.
+
+        Raises:
+            NoUserError: Nobody is named.
+            InputError: A type, the limit or the threshold has no meaning.
+            EmbeddingError: The query cannot be embedded, or the vectors that are there are of another model.
+            StorageError: The store failed.
+        """
+        owner, wanted = owner_of(user), wanted_of(project, types)
+        limit = limited(limit)
+        if threshold is not None and not -1 <= threshold <= 1:
+            raise InputError("A threshold is a cosine from -1 to 1. Give None for no threshold.")
+        with self._shelf(owner) as shelf:
+            shelf.refuse_foreign([])
+            if not query.strip() or not shelf.index.records:
+                return []
+            vector = self._encoder.vector(query)
+            shelf.refuse_foreign([vector])
+            return shelf.index.search(
+                query,
+                vector,
+                wanted,
+                shelf.now(),
+                limit=limit,
+                threshold=threshold,
+                alpha=alpha_for(query, self._settings.alpha, self._settings.alpha_zh),
+                replaced=replaced,
+            )
+
+    def list(
+        self,
+        user: str,
+        *,
+        project: str | None = None,
+        types: Collection[str] | None = None,
+        limit: int = 20,
+        cursor: str | None = None,
+        replaced: bool = False,
+    ) -> Listing:
+        """The memories of a user, newest first, some at a time.
+
+        Args:
+            user: Whose.
+            project: Of which project; an empty text means those without one, None all.
+            types: Of which types; None for all.
+            limit: How many at most; no more than `MAX_LIMIT` in any case.
+            cursor: Of the listing before; None for the first.
+            replaced: Whether to show also what is superseded or consolidated by now.
+
+        Raises:
+            NoUserError, StorageError: As `store`.
+            InputError: A type, the limit or the cursor has no meaning.
+        """
+        owner, wanted, limit, after = owner_of(user), wanted_of(project, types), limited(limit), position_of(cursor)
+        with self._shelf(owner) as shelf:
+            now, all_records = shelf.now(), shelf.index.records
+            ids = shelf.index.ids(wanted, now, all_of_them=replaced)
+            found = [all_records[id] for id in ids if not events.is_over(all_records[id], now)]
+        places = [(place_of(record), record) for record in found if after is None or place_of(record) < after]
+        page = [record for _, record in heapq.nlargest(limit, places, key=lambda item: item[0])]
+        is_last = len(places) <= limit
+        return Listing(page, None if is_last else json.dumps(place_of(page[-1])))
+
+    # --- inside ----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _shelf(self, owner: str) -> "Iterator[Shelf]":
+        """The memories of one user as they are now, for one call at a time."""
+        with self._lock:
+            if self._process != os.getpid():  # a fork has to write under a name of its own
+                self._shelves, self._process = OrderedDict(), os.getpid()
+            shelf = self._shelves.pop(owner, None) or Shelf(self._port, owner, self._encoder, self._clock)
+            self._shelves[owner] = shelf
+            while len(self._shelves) > self._size:
+                self._shelves.popitem(last=False)
+        with shelf.opened():
+            yield shelf
+
+    def _embed(self, texts: Sequence[str]) -> Sequence[_Vectors | None]:
+        """Vectors; without them memories are kept all the same, and embedded later."""
+        try:
+            return list(self._encoder.vectors(texts))
+        except EmbeddingError as error:
+            _LOG.warning("Memories are kept without vectors until %s is run: %s", REEMBED, error)
+            return [None] * len(texts)
+
+    def _vector(self, vector: _Vectors | None) -> Mapping[str, Any]:
+        return {"vector": "", "model": ""} if vector is None else vector_fields(vector, self._encoder.model)
+
+    def _keep(self, shelf: "Shelf", fields: Mapping[str, Any], vector: _Vectors | None) -> Stored:
+        """Store one memory, or add its source to the one that says the same."""
+        now = shelf.now()
+        project, type, text = fields["project_name"], fields["type"], fields["text"]
+        known = shelf.index.same(project, type, text, now)
+        if known is None:
+            return Stored(shelf.begin({**fields, **self._vector(vector)}), True)
+        record = shelf.index.records[known]
+        source, trust = fields["source"], fields["trust"]
+        if (source is not None and source not in record["sources"]) or trust > record["trust"]:
+            shelf.write([events.see(known, shelf.now(record), source, trust)])
+        return Stored(shelf.index.records[known], False)
+
+    def _put_in_place(self, user: str, ids: Sequence[str], text: str, about: About, how: Replacement) -> Record:
+        owner = owner_of(user)
+        vector = self._embed([clean(text)])[0]
+        with self._shelf(owner) as shelf:
+            shelf.refuse_foreign([vector])
+            olds = [shelf.heir_of(id) if how == "supersede" else shelf.known(id) for id in ids]
+            fields = checked({"text": text, **_inherited(olds, how), **about})
+            _refuse_mixture(olds, fields)
+            same = shelf.index.same(fields["project_name"], fields["type"], fields["text"], shelf.now())
+            if same is not None and how == "supersede":
+                return self._confirm(shelf, same, olds[0], fields)
+            sources = [source for old in olds for source in old["sources"]] if how == "consolidate" else []
+            drawn = {"replaces": [old["id"] for old in olds], "how": how, "sources": sources, **self._vector(vector)}
+            record = shelf.begin({**fields, **drawn}, after=olds)
+            self._make_room(shelf, {record["id"]})
+            return record
+
+    def _confirm(self, shelf: Shelf, id: str, old: Record, fields: Mapping[str, Any]) -> Record:
+        """The new value is known already: it gets the source, and what it supersedes is marked."""
+        record = shelf.index.records[id]
+        written = [events.see(id, shelf.now(record), fields["source"], fields["trust"])]
+        if old["id"] != id:
+            written.append(events.replace(old["id"], shelf.now(old), id, "supersede"))
+        shelf.write(written)
+        return shelf.index.records[id]
+
+    def _make_room(self, shelf: "Shelf", spared: Collection[str]) -> Sequence[str]:
+        """Bring a user's memories below the quota, the least retained first, but not what was stored just now."""
+        over = 0 if self._quota is None else len(shelf.index.records) - self._quota
+        if over <= 0:
+            return []
+        now = self._clock()
+        others = [record for id, record in shelf.index.records.items() if id not in spared]
+        weakest = heapq.nsmallest(over, others, key=lambda r: (retention(r, now), r["created_at"], r["id"]))
+        return shelf.erase([record["id"] for record in weakest])
+
+
+def _inherited(olds: Sequence[Record], how: Replacement) -> Mapping[str, Any]:
+    """What a memory has of those in whose place it comes."""
+    first = olds[0]
+    own: dict[str, Any] = {name: first[name] for name in ("type", "project", "subject", "attribute", "importance")}
+    if how == "consolidate":
+        ends = [datetime.fromisoformat(old["expires_at"]) for old in olds if old["expires_at"]]
+        own |= {"trust": max(old["trust"] for old in olds), "expires_at": min(ends, default=None)}
+        own |= {"importance": max(old["importance"] for old in olds)}
+    return own
+
+
+def _refuse_mixture(olds: Sequence[Record], fields: Mapping[str, Any]) -> None:
+    for old in olds:
+        if (old["type"], old["project"]) != (fields["type"], fields["project_name"]):
+            raise InputError(
+                "Only memories of one type and one project take each other's place. Store another one instead."
+            )

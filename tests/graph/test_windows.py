@@ -7,6 +7,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
+from agentic_memory_bank.state.errors import InputTooLarge
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ChatRequest, ScriptedJudge
 from agentic_memory_bank.tools.embeddings import HashEmbeddings
@@ -106,3 +107,12 @@ def test_a_graph_resumed_without_its_settings_can_be_finished_offline(model: Any
     assert result["status"] == "completed"
     assert [note.partition(":")[0] for note in result["degraded"]] == ["refused"]
     assert model.server.count == 1
+
+
+def test_a_question_that_would_fill_a_window_by_itself_is_refused_at_the_door(model: Any) -> None:
+    bank = build_memory_bank(embeddings=HashEmbeddings())
+
+    with pytest.raises(InputTooLarge, match="Hand long material over as documents"):
+        bank.invoke({"question": "How tall? " * 6_000, "documents": [TEXT]}, context={"model": "local:test"})  # type: ignore[arg-type]
+
+    assert model.server.count == 0

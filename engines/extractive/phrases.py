@@ -1,0 +1,237 @@
+"""How people ask, chat, guess, quote, order and report, in English and Chinese: what tells a statement from junk."""
+
+import re
+from typing import Final
+
+from agentic_memory_bank.prompts.fence import TAGS
+
+FOREIGN: Final = re.compile(
+    rf"<(?P<tag>{'|'.join((*TAGS, 'thinking', 'memories', 'recalled', 'excerpt', 'system'))})\b[^>]*>.*?(?:</"
+    rf"(?P=tag)\s*>|\Z)"
+    r"|(?P<fence>`{3,}|~{3,}).*?(?:(?P=fence)|\Z)|^[ \t]*>[^\n]*$|`[^`\n]*`"
+    r"|\"[^\"\n]{12,}\"|“[^”]{6,}”|「[^」]{4,}」|『[^』]{4,}』",
+    re.IGNORECASE | re.DOTALL | re.MULTILINE,
+)
+"""What somebody else has said: tags of ours, code, quoted lines, longer quotations."""
+END_OF_THOUGHT: Final = re.compile(r"\A.*</think(?:ing)?\s*>", re.IGNORECASE | re.DOTALL)
+"""What stands before a tag that was never opened: some models leave the first one out."""
+PASTED: Final = re.compile(
+    r"\b(?:translate|summari[sz]e|rewrite|rephrase|paraphrase|proofread|correct|edit|improve|analy[sz]e|review"
+    r"|classify|format|"
+    r"convert|explain|shorten|continue|fix|parse|extract)\b[^\n.!?]{0,80}[:：]"
+    r"|\b(?:here is|here's|this is|below is|the following) (?:an?|the|my|some)? ?(?:\w+ ){0,3}"
+    r"(?:text|article|email|e-mail|letter|essay|story|poem|log|code|transcript|document|message|paragraph|passage"
+    r"|review)[^\n.!?]{0,40}[:：]"
+    r"|(?:翻译|总结|改写|润色|校对|分析|概括|解释)[^\n。！？]{0,30}[:：]",
+    re.IGNORECASE,
+)
+"""What announces a text that is to be worked on; what follows is material."""
+FICTION: Final = re.compile(
+    r"\b(?:pretend|imagine|role-?play|act as|you are now|in character|write (?:me )?(?:a|an|the) (?:\w+ ){0,3}"
+    r"(?:story|poem|song|letter|essay|speech|scene|dialogue|script|novel|joke|email)|let's say|suppose"
+    r"|hypothetically)\b"
+    r"|假装|扮演|假设|想象一下|写(?:一)?[个篇首封](?:故事|诗|信|小说|作文|文章)",
+    re.IGNORECASE,
+)
+"""A turn that plays or invents something."""
+ORDERS: Final = re.compile(
+    r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|prompts?|rules?|guidelines?|memor(?:y|ies)"
+    r"|above|previous)\b"
+    r"|^\W*(?:system|assistant|developer|human)\s*[:：]|<\|?(?:im_start|system|endoftext)|\bsystem prompt\b"
+    r"|\bjailbreak\b"
+    r"|忽略.{0,12}(?:指令|指示|规则|提示|要求)|^\W*系统\s*[:：]",
+    re.IGNORECASE,
+)
+"""What tells a model to set its instructions aside, or plays its system."""
+QUESTION: Final = re.compile(r"[?？]\W*$|[吗呢么]\W*$|(?:[\u3400-\u9fff])[不没](?=[\u3400-\u9fff])(?:能|可以)")
+"""How a question ends."""
+ASKS: Final = re.compile(
+    r"\W*(?:(?:so|and|but|ok|okay|well|also|hey|please|then)\W+)*(?:(?:what|who|whom|whose|which|where|when|why"
+    r"|how)(?:'s|'re)?"
+    r"(?: (?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|much|many|about|come|long|often"
+    r"|old))?\b(?!ever)"
+    r"|(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|may|shall) (?:i|you|we|they|he|she|it"
+    r"|there|this|that|the|my|your)\b"
+    r"|(?:please|kindly|tell|show|give|help|let|write|create|make|find|list|explain|describe|translate"
+    r"|summari[sz]e|generate|suggest|"
+    r"recommend|compare|calculate|draft|fix|convert|rewrite|check|search|look up|add|remove|try|consider|use|book"
+    r"|send|open|set|play|run)\b"
+    r"(?! sure i\b))",
+    re.IGNORECASE,
+)
+"""How a question or a request begins."""
+WANTS: Final = re.compile(
+    r"\b(?:i|we)(?:'d| would)? (?:really )?(?:want|need|like|love|prefer)(?: for)? (?:you|your|help|some help"
+    r"|advice|to (?:know|ask|understand|see|hear|find out|learn more)"
+    r"|a (?:\w+ ){0,2}(?:function|script|summary|list|poem|story|essay|example|program|query|regex|explanation"
+    r"|answer|recommendation|suggestion))\b"
+    r"|\b(?:i have a question|i was wondering|i'm looking for (?:help|advice|a way|an? example)|can you|could you"
+    r"|would you|will you)\b"
+    r"|帮我|请(?:你|您|帮|给|告诉|写|翻译|总结)|给我|能不能|可不可以|是否可以|我想(?:知道|问|了解|请)",
+    re.IGNORECASE,
+)
+"""A request, wherever it stands."""
+UNSURE: Final = re.compile(
+    r"\b(?:thanks|thank you) for (?:being|your|the|all|sharing|everything)\b|\bsounds (?:great|good|like|amazing"
+    r"|fun)\b|"
+    r"\b(?:if (?:i|we|my|only)|i wish|maybe|perhaps|i guess|i suppose|i bet|i assume|i wonder|i doubt|i'm not sure"
+    r"|not sure|i don't (?:know|remember|understand)|"
+    r"no idea|i think (?:so|not)|i hope|hopefully|(?:i|we) (?:might|may|could|would|should)(?:'ve| have)?"
+    r"|i'd (?:be|say|love|like|have)|what if|as if|probably|"
+    r"just kidding|joking|can't wait|let'?s|i mean|you know what)\b"
+    r"|如果|要是|假如|也许|可能|大概吧|不确定|不知道|不清楚|希望|但愿|开玩笑|应该会|要不|不如",
+    re.IGNORECASE,
+)
+"""A guess, a wish, a condition, a suggestion."""
+SMALL_TALK: Final = re.compile(
+    r"\W*(?:(?:oh|wow|aw+|yeah|yep|yes|no|haha|hey|hi|hello|well|ok|okay|great|cool|nice|awesome|sure|absolutely"
+    r"|definitely|totally|thanks|thank)\b\W*)*"
+    r"(?:i(?:'m| am)(?: so| really| very| just| also| always)* (?:glad|happy for|happy to (?:hear|help|see)"
+    r"|proud of you|sorry|sure|excited for you|thrilled for|here for|fine|good|great|ok|okay|"
+    r"doing (?:well|good|great|fine|okay)|not bad|all ears|back|done|serious|grateful|thankful|happy"
+    r"|excited)\b[^,;]{0,40}\W*$"
+    r"|i(?:'m| am) (?:glad|sorry|sure|so sorry|happy for|proud of|here)\b"
+    r"|i(?: (?:totally|completely|really|fully|also|do|can|just|definitely|so|truly))* (?:agree|appreciate"
+    r"|understand|hear you|see|get it|know(?: what| how| that|,|\W*$)|feel you|relate|bet|believe|guess|figured)\b"
+    r"|(?:it's|it is|it was|that's|that is|that was|this is) (?:so |really |such |very |always |been )*(?:a "
+    r"|an )?(?:great|nice|good|awesome|amazing|wonderful|lovely|cool|fine|true|right|sweet|pleasure"
+    r"|fun)\b[^,]{0,30}$"
+    r"|(?:good|great|nice|lovely) to (?:see|hear|meet|talk|chat|know)|talk (?:soon|later|to you)|take care"
+    r"|have a (?:good|great|nice)|sounds? (?:good|great|like)|same here|me too|no worries|no problem"
+    r"|you're welcome"
+    r"|my pleasure|my goodness|my god|bye|see you|catch you|good luck|congrat|happy birthday|merry christmas)",
+    re.IGNORECASE,
+)
+"""A sentence that only keeps a conversation going."""
+SMALL_TALK_CHINESE: Final = re.compile(
+    r"\W*(?:好的|谢谢|多谢|感谢|不客气|没关系|没事|再见|拜拜|哈哈|嗯|对|是的|明白|我明白|我懂|我同意|我知道了?|我也是|我很好|我没事|太好了|真棒|真好|加油|祝|恭喜|辛苦|抱歉|对不起"
+    r"|不好意思|我觉得(?:不错|可以|很好|还行))[^，。]{0,8}\W*$"
+)
+"""The same in Chinese."""
+ADDRESSES: Final = re.compile(r"\b(?:you|your|yours|yourself|u)\b|[你您]", re.IGNORECASE)
+"""Words for the one who is spoken to."""
+HEARSAY: Final = re.compile(
+    r"\b(?:according to|(?:he|she|they|someone|somebody|people|everyone|the \w+|my \w+|[A-Z]\w+) (?:says?|said"
+    r"|told|claims?|claimed|thinks?|thought|believes?|"
+    r"mentioned|asked|wrote|writes|reported|argued?|insisted|heard)|i (?:read|heard|saw)(?: somewhere| online| in"
+    r"| on| that| a (?:post|tweet|article))|apparently|supposedly|rumou?r|"
+    r"it says|says that|quote)\b|据说|听说|有人说|[他她]们?(?:说|认为|觉得)|报道|网上说|文章(?:里)?(?:说|提到)|表示",
+    re.IGNORECASE,
+)
+"""What others are said to have said."""
+DANGLING: Final = re.compile(
+    r"\W*(?:(?:and|but|so|also|plus|yeah|yes|yep|well|oh|because|then|actually)\b\W*)*(?:it|this|that|these|those"
+    r"|they|he|she|there|them|him|her|his|their|its)(?:'s|'re|'ll|'d|'ve)?\b"
+    r"|\W*(?:而且|但是?|所以|还有|因为|然后)?(?:它|他|她|这|那)",
+    re.IGNORECASE,
+)
+"""A sentence that is understood through the one before."""
+REMEMBER: Final = re.compile(
+    r"\W*(?:please |pls |can you |could you |also,? |and )*(?:remember|note|keep in mind|don't forget|make a note"
+    r"|take note|for (?:the record|future reference)|fyi|just so you know)(?: this| that| down| of)*[,:]?\s+(?=\S)"
+    r"|\W*(?:请|帮我)?(?:记住|记得|记下|记一下|别忘了|不要忘记)[，,:：]?\s*(?=\S)",
+    re.IGNORECASE,
+)
+"""The wish that what follows is remembered."""
+HOW: Final = re.compile(
+    r"\b(?:(?<!at )first|firstly|step (?:1|one))\b.{3,}?\b(?:then|next|second(?:ly)?|after that|finally|step (?:2|two)"
+    r"|lastly)\b|(?:首先|第一步|先).{2,}?(?:然后|接着|再|最后|第二步|之后)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Steps in order, in one sentence."""
+HOW_OPENS: Final = re.compile(
+    r"\b(?:first(?:ly)?|to \w+[^.]{2,60}[,:] (?:first|run|you|i|we))\b|首先|第一步", re.IGNORECASE
+)
+"""The first of several steps."""
+LINE: Final = re.compile(r"[^\n]+")
+"""One line."""
+OPENING: Final = re.compile(r"^\W*\w+,|\bI(?:'\w+)?(?!\w)")
+"""What has a capital and is no name."""
+HOW_GOES_ON: Final = re.compile(
+    r"\W*(?:and )?(?:then|next|after that|afterwards|second(?:ly)?|third(?:ly)?|finally|lastly|step \w+)\b"
+    r"|\W*(?:然后|接着|再|最后|第[二三四五]步|之后)",
+    re.IGNORECASE,
+)
+"""A further step."""
+ALWAYS: Final = re.compile(
+    r"\b(?:i|we) (?:always|usually|never|normally|typically|generally)\b.{3,}\b(?:before|after|when(?:ever)?"
+    r"|using|first)\b|我们?(?:总是|通常|一般|每次).{2,}(?:先|再|然后|之前|之后|时)",
+    re.IGNORECASE,
+)
+"""A habit with its order."""
+OUTCOME: Final = re.compile(
+    r"\b(?:i|we)(?:'ve| have)?(?: (?:just|now|successfully|already|finally|also))* (?:booked|created|sent"
+    r"|scheduled|updated|fixed|deployed|installed|cancelled|canceled|"
+    r"ordered|reserved|submitted|saved|added|removed|deleted|renamed|moved|migrated|merged|published|set up"
+    r"|finished|completed|resolved|restarted|uploaded|changed|configured|"
+    r"renewed|paid|registered|transferred|printed|rebooked|refunded|filed|signed)\b"
+    r"|\b(?:has|have) been (?:booked|created|sent|scheduled|updated|fixed|deployed|cancelled|ordered|reserved"
+    r"|submitted|saved|completed|resolved|changed)\b"
+    r"|已经?(?:为您|帮你|给你|成功)?(?:预订|预定|创建|发送|安排|更新|修复|部署|安装|取消|下单|提交|保存|完成|添加|删除|设置)",
+    re.IGNORECASE,
+)
+"""What an assistant has done."""
+PROPOSES: Final = re.compile(
+    r"\b(?:i (?:can|could|will|would|shall|may|might)|i'll|i'd|you (?:can|could|should|might|may)|would you"
+    r"|shall i|let me|do you want|once|if|example|suppose|recommend|suggest)\b|可以|建议|如果|是否|要不要|需要我",
+    re.IGNORECASE,
+)
+"""What it merely could do."""
+SINGULAR: Final = re.compile(r"\b(?:i|me|my|mine|myself)\b|我(?!们)|本人", re.IGNORECASE)
+"""Words for the one who speaks."""
+WE: Final = re.compile(
+    r"^\W*(?:(?:and|but|so|also|yes|yeah|well|oh|actually|recently|lately|currently)\W+)*(?:we|our)\b"
+    r"(?!'re all\b| all\b| often\b)|^\W*我们"
+    r"|\bour (?!lives|life|dreams?|hearts?|own|feelings?|loved|true|minds?|souls?|goals?|passions?|bod(?:y|ies)"
+    r"|selves)\w",
+    re.IGNORECASE,
+)
+"""Words for those who speak, where they do not mean everybody."""
+BRIEF: Final = re.compile(
+    r"\W*(?:(?:also|and|yes|no|well|actually)\W+)*(?:i|we|my \w+|our \w+)(?: (?:also|only|still|usually|currently))?"
+    r"(?:'m| am| is| are) (?:allergic|intolerant|diabetic|left-handed|right-handed|colou?r-?blind|deaf|blind"
+    r"|pregnant)\b"
+    r"|\W*(?:i|we|my \w+|our \w+)(?: (?:also|only|still|usually))?(?: have(?: got)?| has| own| owns"
+    r"|'ve got) (?:an?|no|\d+|two|three|four|five|six)\b"
+    r"|\W*(?:i|we)(?: (?:also|only|still|usually|don't|never))? (?:speak|play|study|prefer|use|eat|drink|avoid|take) \w"
+    r"|\W*我们?(?:对.{1,8}过敏|有[一两二三四五0-9]|养|会说|会弹|学|用)",
+    re.IGNORECASE,
+)
+"""How a short sentence states something of its speaker."""
+GOES_ON: Final = re.compile(
+    r"(?:[,;]|\band\b|\bbut\b)\s+(?:and |but )?(?=(?:I|my|we|our)\b)|[，；](?=我)", re.IGNORECASE
+)
+"""Where a sentence goes on about its speaker."""
+TRAILING: Final = re.compile(r"(?:[\s,;，；、]|\b(?:and|but)\b)+$")
+"""What is left over at the end where a sentence is cut."""
+PROMISES: Final = re.compile(r"\b(?:i|we)(?:'ll| will)\b|我们?会", re.IGNORECASE)
+"""What will be done."""
+REFUSAL: Final = re.compile(
+    r"\b(?:i(?:'m| am) (?:sorry|unable|not able|afraid)|i can(?:'t|not)|i don't have (?:access|information"
+    r"|the ability)|as an ai|as a language model|unfortunately)\b"
+    r"|抱歉|无法|我不能|作为(?:一个)?(?:AI|人工智能|语言模型)",
+    re.IGNORECASE,
+)
+"""What an assistant does not do."""
+WORKED: Final = re.compile(
+    r"\b(?:that|it|this)(?: totally| finally| really)? (?:worked|works|did it|fixed it|solved it|helped"
+    r"|did the trick)\b|\bproblem (?:is )?solved\b|(?:成功了|解决了|好了|可以了|搞定)",
+    re.IGNORECASE,
+)
+"""That a way of doing something has worked."""
+PAST: Final = re.compile(
+    r"\b(?:yesterday|last (?:night|week|weekend|month|year|summer|spring|fall|winter|\w+day)|ago|just (?:got"
+    r"|finished|had|came|did|bought|went|started)|this (?:morning|past)|"
+    r"(?:i|we) (?:went|did|got|bought|saw|met|took|made|had|finished|completed|visited|attended|joined|started"
+    r"|signed|won|lost|passed|gave|found|came|left|ran|"
+    r"fixed|built|planted|painted|adopted|celebrated|tried|cooked|baked|watched|played|flew|drove|travell?ed|hiked"
+    r"|graduated|applied|broke|wrote|read|spent|booked|ordered))\b"
+    r"|昨天|上周|上个?月|去年|前天|刚刚?|今天(?:早上|上午|下午)|了[。！]?$",
+    re.IGNORECASE,
+)
+"""What happened at a time."""
+ALWAYS_TRUE: Final = re.compile(
+    r"\b(?:allerg\w*|diabet\w*|intoleran\w*|medication|emergency|birthday|anniversary|name is)\b|过敏|糖尿病|生日",
+    re.IGNORECASE,
+)
+"""What matters for long."""

@@ -1,0 +1,201 @@
+"""The conversation engine that asks chat models; what they say is checked against the turns before it is believed."""
+
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol, TypeVar, cast
+
+from pydantic import BaseModel
+
+from agentic_memory_bank.engines.conversation import (
+    TRUST,
+    USER,
+    ConversationEngine,
+    Digest,
+    Fact,
+    Gate,
+    Hints,
+    Known,
+    Query,
+    Saying,
+    Turn,
+    Verdict,
+    Weighing,
+)
+from agentic_memory_bank.engines.extractive.secrets import secrets_in
+from agentic_memory_bank.engines.extractive.selecting import is_order, own_words
+from agentic_memory_bank.engines.llm.asking import Asker, Question
+from agentic_memory_bank.engines.llm.locating import locate
+from agentic_memory_bank.engines.llm.packing import within
+from agentic_memory_bank.prompts import extract_facts, rewrite_query, summarise_dialogue, weigh_facts
+from agentic_memory_bank.state.errors import AnswerRejected
+from agentic_memory_bank.state.model_table import Role
+from agentic_memory_bank.tools.text import estimate_tokens
+
+_Answer = TypeVar("_Answer", bound=BaseModel)
+
+REWRITE: Final = cast(Role, "rewrite")
+EXTRACT: Final = cast(Role, "extract")
+SUMMARISE: Final = cast(Role, "summarise")
+DIGEST_TOKENS: Final = 100
+TOKENS_A_WORD: Final = 1.4
+_HIDDEN: Final = "[left out]"
+_ORDER: Final[tuple[Verdict, ...]] = ("same", "revise", "supersede", "contradicts")
+
+
+class _Told(Protocol):
+    """A judgement of one known memory."""
+
+    id: int
+    new_value: str
+    known_value: str
+    reason: str
+
+
+class ChatConversationEngine:
+    """Judges with chat models. A role without a model is judged by the offline engine, and so is the gate.
+
+    Args:
+        asker: Sends the questions.
+        offline: Judges for the roles that have no model.
+        with_passage: Whether a query comes with a sentence that a memory with the answer might say (HyDE).
+    """
+
+    def __init__(self, asker: Asker, offline: ConversationEngine, *, with_passage: bool = False) -> None:
+        self._asker = asker
+        self._offline = offline
+        self._with_passage = with_passage
+
+    @property
+    def name(self) -> str:
+        """The models, by which runs are recorded."""
+        return self._asker.models.name
+
+    def gate(self, turn: Turn, history: Sequence[Turn], hints: Hints | None = None) -> Gate:
+        """Judged offline: it costs no call."""
+        return self._offline.gate(turn, history, hints)
+
+    def rewrite(self, query: str, history: Sequence[Turn]) -> Query:
+        """Rewrite in one call."""
+        if not self._asks(REWRITE):
+            return self._offline.rewrite(query, history)
+        instructions = rewrite_query.WITH_PASSAGE if self._with_passage else rewrite_query.INSTRUCTIONS
+        shown = [(turn.speaker or turn.role, _shown(turn.text)) for turn in history if turn.role in TRUST]
+        prompt = rewrite_query.render(query, shown)
+        said = self._asked(REWRITE, instructions, prompt, rewrite_query.Rewritten)
+        passages = (said.passage.strip(),) if self._with_passage and said.passage.strip() else ()
+        return Query(said.query.strip() or query, passages=passages)
+
+    def extract(self, turns: Sequence[Turn]) -> list[Fact]:
+        """Extract in one call from as many of the last turns as fit; what no turn says is left out."""
+        if not self._asks(EXTRACT):
+            return list(self._offline.extract(turns))
+        spoken = [turn for turn in turns if turn.role in TRUST and own_words(turn.text).strip()]
+        room = self._room(EXTRACT) - estimate_tokens(extract_facts.INSTRUCTIONS)
+        shown = within(spoken[::-1], lambda turn: estimate_tokens(turn.text), room)[::-1]
+        if not shown:
+            return []
+        prompt = extract_facts.render([(turn.speaker or turn.role, turn.date, _shown(turn.text)) for turn in shown])
+        said = self._asked(EXTRACT, extract_facts.INSTRUCTIONS, prompt, extract_facts.Memories)
+        found = (_fact(one, shown) for one in said.memories)
+        return list(dict.fromkeys(fact for fact in found if fact is not None))
+
+    def weigh(self, fact: Fact, similar: Sequence[Known]) -> Weighing:
+        """Offline where that is sure, else in one call; a model never lets one speaker replace another's memory."""
+        sure = self._offline.weigh(fact, similar)
+        of_type = [known for known in similar if known.type == fact.type]
+        if sure.verdict != "create" or not of_type or not self._asks(EXTRACT):
+            return sure
+        prompt = weigh_facts.render(
+            fact.text, fact.speaker, fact.date, [(known.words, known.speaker, known.date) for known in of_type]
+        )
+        said = self._asked(EXTRACT, weigh_facts.INSTRUCTIONS, prompt, weigh_facts.Verdicts)
+        for verdict in _ORDER:
+            told = [one for one in said.verdicts if one.verdict == verdict and 1 <= one.id <= len(of_type)]
+            if told:
+                return _weighing(verdict, fact, of_type[told[0].id - 1], told[0])
+        return sure
+
+    def summarise(self, turns: Sequence[Turn], max_tokens: int = DIGEST_TOKENS) -> Digest:
+        """Summarise the last turns that fit in one call; what does not fit into the tokens is left out."""
+        if not self._asks(SUMMARISE):
+            return self._offline.summarise(turns, max_tokens)
+        spoken = [(turn.speaker or turn.role, _shown(turn.text)) for turn in turns if turn.role in TRUST]
+        shown = within(spoken[::-1], lambda turn: estimate_tokens(turn[1]), self._room(SUMMARISE))[::-1]
+        prompt = summarise_dialogue.render(shown, int(max_tokens / TOKENS_A_WORD))
+        said = self._asked(SUMMARISE, summarise_dialogue.INSTRUCTIONS, prompt, summarise_dialogue.State)
+        room = _Room(max_tokens)
+        return Digest(room.fit([said.topic]), room.fit(said.facts), room.fit(said.decisions), room.fit(said.open))
+
+    def _asked(
+        self,
+        role: Role,
+        instructions: str,
+        prompt: str,
+        answer: type[_Answer],
+        check: Callable[[_Answer], None] | None = None,
+    ) -> _Answer:
+        (said,) = self._asker.ask([Question(role, instructions, prompt, answer, check)])
+        if said is None:
+            raise AnswerRejected(f"The question to the role {role} has no answer.")
+        return said
+
+    def _asks(self, role: Role) -> bool:
+        return role in self._asker.models.roles
+
+    def _room(self, role: Role) -> int:
+        """Tokens of text that one prompt may hold."""
+        return self._asker.models.roles[role].row.text_tokens(self._asker.settings.window_ratio)
+
+
+class _Room:
+    """The tokens that a digest has left."""
+
+    def __init__(self, tokens: int) -> None:
+        self._left = tokens
+
+    def fit(self, said: Sequence[str]) -> tuple[str, ...]:
+        """What fits, in its order, without what holds a credential."""
+        kept: list[str] = []
+        for text in said:
+            size = estimate_tokens(text)
+            if text.strip() and size <= self._left and not secrets_in(text):
+                kept.append(text.strip())
+                self._left -= size
+        return tuple(kept)
+
+
+def _shown(text: str) -> str:
+    """What a model is shown of a turn: its own words, without credentials."""
+    words = own_words(text)
+    for start, end in reversed(secrets_in(words)):
+        words = f"{words[:start]}{_HIDDEN}{words[end:]}"
+    return words.strip()
+
+
+def _fact(said: extract_facts.Memory, turns: Sequence[Turn]) -> Fact | None:
+    """A memory that the turns it names really say; None for one that was made up, is an order or holds a credential."""
+    named = [turns[number - 1] for number in dict.fromkeys(said.turns) if 1 <= number <= len(turns)]
+    places = ((turn, locate(said.quote, own_words(turn.text))) for turn in named)
+    turn, span = next(((turn, span) for turn, span in places if span), (None, None))
+    if turn is None or span is None or not said.text.strip():
+        return None
+    quote = Saying(turn.id, turn.text[slice(*span)], span)
+    if secrets_in(f"{said.text}\n{said.value}\n{quote.text}") or is_order(said.text) or is_order(quote.text):
+        return None
+    speaker = turn.speaker or (USER if turn.role == "user" else turn.role)
+    return Fact(
+        text=said.text.strip(),
+        type=said.type,
+        quotes=(quote,),
+        subject=said.subject.strip() or None,
+        attribute=said.attribute.strip().casefold() or None,
+        value=said.value.strip() or None,
+        speaker=speaker,
+        date=turn.date,
+        trust=TRUST[turn.role],
+    )
+
+
+def _weighing(verdict: Verdict, fact: Fact, known: Known, told: _Told) -> Weighing:
+    is_other = bool(fact.speaker and known.speaker) and fact.speaker.casefold() != known.speaker.casefold()
+    kept: Verdict = "contradicts" if is_other and verdict in ("revise", "supersede") else verdict
+    return Weighing(kept, (known.id,), values=(told.new_value, told.known_value), reason=told.reason)

@@ -1,0 +1,55 @@
+"""What becomes of a new memory beside those it is most like? Asked by `remember` before it stores."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from agentic_memory_bank.prompts.fence import fence
+from agentic_memory_bank.prompts.judging import instructions, memory
+
+INSTRUCTIONS = instructions(
+    """
+You keep the memories of one user free of repetition and up to date. Compare the new memory with each known one and say:
+- same: the known one says all of it already;
+- revise: both say the same, the new one says it better or more exactly;
+- supersede: both state the same attribute of the same subject, and its value has changed in between (somebody moved,
+  a budget was raised), or the user corrects what they said;
+- contradicts: different speakers say what cannot both be true, and nothing tells which holds;
+- unrelated: anything else. Other people, other things, other times and other conditions are unrelated, and so are
+  things of which one may have several: two pets, two trips, two dishes somebody likes.
+In doubt say unrelated: what is kept twice can be united later, what is replaced by mistake misleads.
+"""
+)
+
+
+class Judged(BaseModel):
+    """One known memory beside the new one."""
+
+    id: int = Field(description="Number of the known memory.")
+    verdict: Literal["same", "revise", "supersede", "contradicts", "unrelated"] = Field(description="How they relate.")
+    new_value: str = Field(default="", description="For supersede and contradicts: the value in the new memory.")
+    known_value: str = Field(default="", description="For supersede and contradicts: the value in the known one.")
+    reason: str = Field(default="", description="Why, in one sentence.")
+
+
+class Verdicts(BaseModel):
+    """How the new memory relates to the known ones."""
+
+    verdicts: list[Judged] = Field(description="One for each known memory that is not unrelated.")
+
+
+def render(text: str, speaker: str, date: str, known: Sequence[tuple[str, str, str]]) -> str:
+    """Write the question.
+
+    Args:
+        text: The new memory.
+        speaker: Who said it; may be empty.
+        date: When; may be empty.
+        known: Text, speaker and date of each known memory.
+    """
+    shown = [
+        memory(number, {"text": said, "said by": who, "date": when})
+        for number, (said, who, when) in enumerate(known, 1)
+    ]
+    return "\n\n".join((fence("text", text, speaker=speaker, date=date), *shown))

@@ -28,7 +28,7 @@ check: test besides-tests ## everything CI runs
 besides-tests: format-check lint types contracts wheel-test frameworks notebooks
 
 format: $(BIN)/.dev ## put the code into shape
-	@$(BIN)/ruff check -q --fix-only --select I,F401,UP,RUF100,SIM905 .
+	@$(BIN)/ruff check -q --fix-only --select I,F401,UP,SIM905 .
 	@$(BIN)/ruff format -q .
 
 format-check: $(BIN)/.dev

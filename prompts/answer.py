@@ -33,9 +33,7 @@ class Answer(BaseModel):
     quotes: list[Quote] = Field(description="What it rests on; empty when there is no answer.")
 
 
-def render(
-    question: str, passages: Sequence[str], refuted: Sequence[str] = (), established: Sequence[str] = ()
-) -> str:
+def render(question: str, passages: Sequence[str], refuted: Sequence[str] = (), established: Sequence[str] = ()) -> str:
     """Write the question; what a validation found wrong is named, so that it is not used, and what it found true."""
     shown = numbered("passage", passages)
     wrong = "\n".join(f"<refuted>{escape(words)}</refuted>" for words in refuted)

@@ -85,7 +85,7 @@ class Source(TypedDict):
 
 
 class Waiting(TypedDict):
-    """An attachment that was handed over, or brought by a tool, and is not recognised yet. Its bytes are in the store, never in the state."""
+    """An attachment, handed over or brought by a tool, that is not recognised yet; its bytes are never in the state."""
 
     id: str
     name: str

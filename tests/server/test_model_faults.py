@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 
 CANARY = "zebra-canary"
 """What a fault writes; it may come up nowhere."""
-SHORT = 0.2
+SHORT = 0.5
 """Seconds that a request may take where the fault is slowness."""
 
 

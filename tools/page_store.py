@@ -22,9 +22,9 @@ from uuid import uuid4
 from filelock import FileLock
 from typing_extensions import TypedDict
 
-from agentic_memory_bank.state.errors import InputError, StorageDamagedError, StorageError
+from agentic_memory_bank.state.errors import InputError, StorageError
 from agentic_memory_bank.state.pages import Page
-from agentic_memory_bank.tools.storage import default_home, storage_errors
+from agentic_memory_bank.tools.storage import DatabaseForm, default_home, storage_errors
 
 MAX_NAME: Final = 1_000
 """Longest name of a memory, in characters."""
@@ -36,16 +36,20 @@ REMEDY: Final = (
 
 _LOG = logging.getLogger(__name__)
 _FOLDER: Final = "pages"
-_APPLICATION: Final = 0x414D4250  # "AMBP", in the header of the file
-_VERSION: Final = 1
 _LOOKUP: Final = 500  # SQLite takes at least 999 parameters in one statement
-_SCHEMA: Final = (
-    "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE pages (position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL, "
-    "abstract TEXT NOT NULL, text TEXT NOT NULL, source TEXT NOT NULL, metadata TEXT NOT NULL, "
-    "created_at TEXT NOT NULL, expires_at TEXT)",
-    "CREATE INDEX expiry ON pages (expires_at) WHERE expires_at IS NOT NULL",
-    "CREATE TABLE events (sequence INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, page TEXT NOT NULL)",
+_FORM: Final = DatabaseForm(
+    name="page store",
+    application=0x414D4250,  # "AMBP"
+    version=1,
+    remedy=REMEDY,
+    schema=(
+        "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE pages (position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL, "
+        "abstract TEXT NOT NULL, text TEXT NOT NULL, source TEXT NOT NULL, metadata TEXT NOT NULL, "
+        "created_at TEXT NOT NULL, expires_at TEXT)",
+        "CREATE INDEX expiry ON pages (expires_at) WHERE expires_at IS NOT NULL",
+        "CREATE TABLE events (sequence INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, page TEXT NOT NULL)",
+    ),
 )
 _COLUMNS: Final = "id, title, abstract, text, source, metadata, created_at, expires_at"
 _VALID: Final = "(expires_at IS NULL OR expires_at > ?)"
@@ -361,7 +365,7 @@ class PageStore:
             self._connection = None
         if not self._path.exists():
             _create(self._path, self._label)
-        self._connection = _opened(self._path)
+        self._connection = _FORM.open(self._path)
         self._opened = self._file()
         self._clean_up_after_a_while()
         return self._connection
@@ -472,53 +476,10 @@ def _create(path: Path, label: str) -> None:
 
 
 def _made(place: Path | str, label: str) -> sqlite3.Connection:
-    database = _connected(str(place), uri=False)
-    for pragma in (f"application_id={_APPLICATION}", f"user_version={_VERSION}", "journal_mode=WAL"):
-        database.execute(f"PRAGMA {pragma}").fetchone()
-    database.execute("BEGIN IMMEDIATE")
-    for statement in _SCHEMA:
-        database.execute(statement)
+    database = _FORM.make(place)
     about = [("identity", uuid4().hex), ("label", label)]
     database.executemany("INSERT INTO about VALUES (?, ?)", about)
-    database.execute("COMMIT")
     return database
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    """Open a store that is there.
-
-    Raises:
-        StorageDamagedError: It is not what this package wrote. Nothing is written to it.
-    """
-    database = _connected(f"{path.absolute().as_uri()}?mode=rw", uri=True)
-    try:
-        _check(database, path)
-    except BaseException:
-        database.close()
-        raise
-    return database
-
-
-def _connected(place: str, *, uri: bool) -> sqlite3.Connection:
-    database = sqlite3.connect(place, uri=uri, check_same_thread=False, timeout=30, isolation_level=None)
-    for pragma in ("busy_timeout=30000", "secure_delete=ON", "synchronous=FULL"):
-        database.execute(f"PRAGMA {pragma}").fetchone()
-    return database
-
-
-def _check(database: sqlite3.Connection, path: Path) -> None:
-    (application,) = database.execute("PRAGMA application_id").fetchone()
-    (version,) = database.execute("PRAGMA user_version").fetchone()
-    if application == _APPLICATION and version > _VERSION:
-        raise StorageDamagedError(
-            f"The page store at {path} was written by a newer version of this package. Install that version."
-        )
-    found = {sql for (sql,) in database.execute("SELECT sql FROM sqlite_schema WHERE sql NOT NULL")}
-    if application != _APPLICATION or not found.issuperset(_SCHEMA):
-        raise StorageDamagedError(f"The file {path} is no page store of this package. {REMEDY}")
-    (said,) = database.execute("PRAGMA quick_check(1)").fetchone()
-    if said != "ok":
-        raise StorageDamagedError(f"The page store at {path} is damaged ({said}). {REMEDY}")
 
 
 # --- rows --------------------------------------------------------------------------------------------------------

@@ -29,8 +29,8 @@ from langgraph.store.base import (
     SearchOp,
 )
 
-from agentic_memory_bank.state.errors import InputError, StorageDamagedError, StorageError
-from agentic_memory_bank.tools.storage import default_home, storage_errors
+from agentic_memory_bank.state.errors import InputError, StorageError
+from agentic_memory_bank.tools.storage import DatabaseForm, default_home, storage_errors
 
 REMEDY: Final = (
     "It is left as it is: nothing was read from it or written to it. Put a copy of the file back in its place, or move "
@@ -40,11 +40,15 @@ REMEDY: Final = (
 FILE: Final = "memories.sqlite"
 """The file of the default store, in the home of all that is kept."""
 
-_APPLICATION: Final = 0x414D424D  # "AMBM", in the header of the file
-_VERSION: Final = 1
-_SCHEMA: Final = (
-    "CREATE TABLE items (namespace TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, created_at TEXT NOT NULL, "
-    "updated_at TEXT NOT NULL, PRIMARY KEY (namespace, key))",
+_FORM: Final = DatabaseForm(
+    name="store of memories",
+    application=0x414D424D,  # "AMBM"
+    version=1,
+    remedy=REMEDY,
+    schema=(
+        "CREATE TABLE items (namespace TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, "
+        "created_at TEXT NOT NULL, updated_at TEXT NOT NULL, PRIMARY KEY (namespace, key))",
+    ),
 )
 _COLUMNS: Final = "namespace, key, value, created_at, updated_at"
 _COMPARED: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
@@ -132,7 +136,7 @@ class SqliteRecordStore(BaseStore):
             self._connection = None
         if not self._path.exists():
             _create(self._path)
-        self._connection = _checked(self._path)
+        self._connection = _FORM.open(self._path)
         self._opened = self._file()
         return self._connection
 
@@ -158,48 +162,8 @@ def _create(path: Path) -> None:
         half = path.with_suffix(".half")
         half.unlink(missing_ok=True)
         os.close(os.open(half, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        database = _connected(str(half), uri=False)
-        for pragma in (f"application_id={_APPLICATION}", f"user_version={_VERSION}", "journal_mode=WAL"):
-            database.execute(f"PRAGMA {pragma}").fetchone()
-        for statement in _SCHEMA:
-            database.execute(statement)
-        database.close()
+        _FORM.make(half).close()
         half.replace(path)
-
-
-def _connected(place: str, *, uri: bool) -> sqlite3.Connection:
-    database = sqlite3.connect(place, uri=uri, check_same_thread=False, timeout=30, isolation_level=None)
-    for pragma in ("busy_timeout=30000", "secure_delete=ON", "synchronous=FULL", "temp_store=MEMORY"):
-        database.execute(f"PRAGMA {pragma}").fetchone()
-    return database
-
-
-def _checked(path: Path) -> sqlite3.Connection:
-    """Open a store that is there; what this package did not write is refused, and nothing is written to it."""
-    if path.stat().st_size == 0:  # SQLite would take it for a new database
-        raise StorageDamagedError(f"The store of memories at {path} is empty, without even a header. {REMEDY}")
-    database = _connected(f"{path.absolute().as_uri()}?mode=rw", uri=True)
-    try:
-        _check(database, path)
-    except BaseException:
-        database.close()
-        raise
-    return database
-
-
-def _check(database: sqlite3.Connection, path: Path) -> None:
-    (application,) = database.execute("PRAGMA application_id").fetchone()
-    (version,) = database.execute("PRAGMA user_version").fetchone()
-    if application == _APPLICATION and version > _VERSION:
-        raise StorageDamagedError(
-            f"The store of memories at {path} was written by a newer version of this package. Install that version."
-        )
-    found = {sql for (sql,) in database.execute("SELECT sql FROM sqlite_schema WHERE sql NOT NULL")}
-    if application != _APPLICATION or not found.issuperset(_SCHEMA):
-        raise StorageDamagedError(f"The file {path} is no store of memories of this package. {REMEDY}")
-    (said,) = database.execute("PRAGMA quick_check(1)").fetchone()
-    if said != "ok":
-        raise StorageDamagedError(f"The store of memories at {path} is damaged ({said}). {REMEDY}")
 
 
 @contextmanager

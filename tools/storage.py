@@ -5,6 +5,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -80,3 +81,65 @@ def _explained(error: sqlite3.DatabaseError, place: Path, remedy: str) -> Storag
         f"The database at {place} cannot be used ({error}). Mend its rights, or end the program that holds it, then "
         "try again."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseForm:
+    """What an SQLite file of this package looks like, so that any other is refused and stays as it is."""
+
+    name: str
+    """What it is called in messages, such as `page store`."""
+    application: int
+    """In the header of the file."""
+    version: int
+    schema: tuple[str, ...]
+    remedy: str
+    """What is done about a damaged one."""
+
+    def make(self, place: Path | str) -> sqlite3.Connection:
+        """A new database of this form, without rows; `:memory:` for one without a file."""
+        database = _connected(str(place), uri=False)
+        for pragma in (f"application_id={self.application}", f"user_version={self.version}", "journal_mode=WAL"):
+            database.execute(f"PRAGMA {pragma}").fetchone()
+        database.execute("BEGIN IMMEDIATE")
+        for statement in self.schema:
+            database.execute(statement)
+        database.execute("COMMIT")
+        return database
+
+    def open(self, path: Path) -> sqlite3.Connection:
+        """Open a database that is there. What this package did not write is refused, and nothing is written to it.
+
+        Raises:
+            StorageDamagedError: It is empty, foreign, damaged, or newer than this package.
+        """
+        if path.stat().st_size == 0:  # SQLite would take it for a new database
+            raise StorageDamagedError(f"The {self.name} at {path} is empty, without even a header. {self.remedy}")
+        database = _connected(f"{path.absolute().as_uri()}?mode=rw", uri=True)
+        try:
+            self._check(database, path)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    def _check(self, database: sqlite3.Connection, path: Path) -> None:
+        (application,) = database.execute("PRAGMA application_id").fetchone()
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        if application == self.application and version > self.version:
+            raise StorageDamagedError(
+                f"The {self.name} at {path} was written by a newer version of this package. Install that version."
+            )
+        found = {sql for (sql,) in database.execute("SELECT sql FROM sqlite_schema WHERE sql NOT NULL")}
+        if application != self.application or not found.issuperset(self.schema):
+            raise StorageDamagedError(f"The file {path} is no {self.name} of this package. {self.remedy}")
+        (said,) = database.execute("PRAGMA quick_check(1)").fetchone()
+        if said != "ok":
+            raise StorageDamagedError(f"The {self.name} at {path} is damaged ({said}). {self.remedy}")
+
+
+def _connected(place: str, *, uri: bool) -> sqlite3.Connection:
+    database = sqlite3.connect(place, uri=uri, check_same_thread=False, timeout=30, isolation_level=None)
+    for pragma in ("busy_timeout=30000", "secure_delete=ON", "synchronous=FULL", "temp_store=MEMORY"):
+        database.execute(f"PRAGMA {pragma}").fetchone()
+    return database

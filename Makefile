@@ -46,7 +46,7 @@ contracts: $(BIN)/.dev ## who may import whom
 wheel-test: build/wheel/.installed ## run the tests against the wheel
 	@$(BIN)/python -m pytest -q -m distributions tests/project
 	@rm -rf build/suite && mkdir -p build/suite && cp -r tests pyproject.toml build/suite/
-	@cd build/suite && $(OFFLINE) ../wheel/bin/python -m pytest -q -n auto --ignore=tests/project --ignore=tests/server -m "not kill and not kill_full and not slow"
+	@cd build/suite && $(OFFLINE) ../wheel/bin/python -m pytest -q -n auto --ignore=tests/project --ignore=tests/server --ignore=tests/durability -m "not kill and not kill_full and not slow and not server"
 
 frameworks: $(BIN)/.dev ## run the examples with agents of other frameworks
 	@$(BIN)/python -c 'import agents, smolagents'

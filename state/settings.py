@@ -95,8 +95,8 @@ class Settings(ModelTable):
     research_pages: int = Field(default=10, ge=1, le=200, description="How many pages one search brings.")
     research_fusion: Literal["score", "rrf"] = Field(
         default="score",
-        description="How keywords and meaning are fused: by their scores, or by reciprocal ranks, which loses 8 points "
-        "on dialogue and 14 on Chinese.",
+        description="How keywords and meaning are fused: by their scores, or by reciprocal ranks, which loses "
+        "where one of the two is weak, as on Chinese.",
     )
     research_tokens: int = Field(
         default=8_000, ge=200, le=1_000_000, description="Token budget of the text of pages in one prompt of research."

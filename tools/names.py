@@ -21,7 +21,7 @@ _IN_BRACKETS = re.compile(r"[ \t]*[(（][^()（）]*[)）]\s*$")
 _LEADING_NAME = re.compile(
     r"(?:(?:The|A|An) )?([A-Z][\w.'’-]*(?: (?:(?:of|the|and|for|in|de|von|van|la|&) ){0,2}[A-Z0-9][\w.'’-]*)+)"
 )
-# Not `in`, `and`, `for`: they stand between two names more often than inside one, which costs a point of evidence.
+# Not `in`, `and`, `for`: they stand between two names more often than inside one.
 _SMALL = frozenset(("of", "the", "de", "von", "van", "la", "le", "du", "der"))
 _JOINTS = frozenset((" ", "-", "–", "'", "’", ".", " & "))
 _RUN = re.compile("[BC](?:s{0,2}B)*")

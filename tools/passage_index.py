@@ -21,19 +21,18 @@ NEIGHBOUR: Final = 0.4
 ASKED: Final = 0.5
 """What a passage gains that is all there is about a name in the query.
 
-Of the evidence of multi-hop questions, five hits hold 87 % with it and 83 % without; 0.3 to 0.8 are within a point."""
+Chosen with the multi-hop questions of `benchmarks/research_retrieval.py`, as are the four below."""
 
 FIRST: Final = 5
-"""How many of the best hits are read for names that lead on; 3 to 8 find the same."""
+"""How many of the best hits are read for names that lead on."""
 
 ROUNDS: Final = 2
-"""How often that is done, as what the first hits led to may lead on: the second time brings up to a point."""
+"""How often that is done, as what the first hits led to may lead on."""
 
 LEAD: Final = 0.6
 """How much of the score of the hit that leads to it a passage gains, when the lead is sure.
 
-Without leads to what holds a name, five hits have a point and a half less of the evidence, without those to what is
-about one, three and a half; 0.5 to 0.8 are within a point."""
+Leads to what is about a name bring more than leads to what merely holds it, and both bring something."""
 
 FADING: Final = 0.2
 """How much less, with each place, the leads of later hits count."""

@@ -69,8 +69,7 @@ class ExtractiveResearchEngine:
     def respond(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Response:
         """The few words of the excerpts that answer the request; sure where two readers chose the same sentence.
 
-        Of 250 questions on dialogues 65 % are answered so, with F1 0.31 (the others 0.17), and 32 % of 109 to which
-        the dialogues hold no answer; without it nearly all of both would be.
+        Answers that are not sure are wrong more often, and questions without an answer mostly get such a one.
         """
         found = short_answer(inquiry.request, [clauses.Passage(e.text, e.score, e.title, e.date) for e in excerpts])
         if found is None:

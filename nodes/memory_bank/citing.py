@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentic_memory_bank.engines.base import Span
-from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, refuted_anchors
+from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, overlap, refuted_anchors
 from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.state.interaction_tree import Anchor, text_of
 from agentic_memory_bank.state.memory_bank import MemoryBankState, Source
@@ -48,7 +48,7 @@ def _sentences(state: MemoryBankState, task: Task, brought: Sequence[Mapping[str
             text = text_of(tree, anchor)
             for start, end in _stripped(text, sentences(text)):
                 place: Anchor = {**anchor, "start": anchor["start"] + start, "end": anchor["start"] + end}
-                if not any(_touch(place, other) for other in wrong):
+                if not any(overlap(place, other) for other in wrong):
                     yield citation(state, place, item["node"])
 
 
@@ -57,7 +57,3 @@ def _stripped(text: str, spans: Iterable[Span]) -> Iterator[Span]:
         said = text[start:end]
         if said.strip():
             yield start + len(said) - len(said.lstrip()), start + len(said.rstrip())
-
-
-def _touch(a: Anchor, b: Anchor) -> bool:
-    return a["entry"] == b["entry"] and a["start"] < b["end"] and b["start"] < a["end"]

@@ -15,7 +15,7 @@ from agentic_memory_bank.nodes.kit import Assignment, Kit
 from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.memory_bank.citing import supporting
 from agentic_memory_bank.nodes.memory_bank.recognizing import recognized, to_recognize, with_attachments
-from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, refuted_anchors
+from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, overlap, refuted_anchors
 from agentic_memory_bank.prompts.enhanced import render
 from agentic_memory_bank.state.errors import ToolError
 from agentic_memory_bank.state.insight_doc import Task
@@ -206,9 +206,7 @@ def _other_side(state: MemoryBankState, sources: list[Source]) -> list[Claim]:
 
 
 def _is_quoted(anchor: Anchor, sources: list[Source]) -> bool:
-    return any(
-        s["entry"] == anchor["entry"] and s["start"] < anchor["end"] and anchor["start"] < s["end"] for s in sources
-    )
+    return any(overlap(anchor, source) for source in sources)
 
 
 def _inside(outer: Anchor, inner: Anchor) -> tuple[int, int] | None:

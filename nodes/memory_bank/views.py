@@ -95,6 +95,11 @@ def citation(state: MemoryBankState, anchor: Anchor, node: str | None = None) ->
     return cited
 
 
+def overlap(a: Anchor | Source, b: Anchor | Source) -> bool:
+    """Whether two stretches of raw text have a character in common."""
+    return a["entry"] == b["entry"] and a["start"] < b["end"] and b["start"] < a["end"]
+
+
 def refuted_anchors(state: MemoryBankState) -> list[Anchor]:
     """The claims that a validation found wrong: still in the tree, no longer to be quoted as true."""
     return [

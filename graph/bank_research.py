@@ -5,9 +5,10 @@ counted, limited and kept by the run that called it: where research has to stop,
 is not asked again when it goes on.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from langchain_core.tools import BaseTool
 from langgraph.errors import NodeError
@@ -114,11 +115,12 @@ def _driven(kit: PageKit, question: str, bank: SearchedBank) -> ResearcherOutput
         output_keys=list(ResearcherOutput.__annotations__),
     )
     output: Any = {}
-    for mode, news in told:
-        if mode == "values":
-            output = news
-        else:
-            bank.tell({"research": news})
+    with closing(cast("Generator[tuple[str, Any]]", told)):  # its threads end with it, whatever `tell` raises
+        for mode, news in told:
+            if mode == "values":
+                output = news
+            else:
+                bank.tell({"research": news})
     return output
 
 

@@ -1,6 +1,7 @@
 """Drives a graph that keeps no thread of its own: its events are told, and it can be stopped between two steps."""
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -57,12 +58,13 @@ def driven(graph: Any, asked: Mapping[str, Any], output: type, settings: Setting
         **options,
     )
     try:
-        for mode, news in told:
-            if mode == "values":
-                found = news
-            elif given.on_event:
-                for event in [news] if mode == "custom" else [{"done": stage} for stage in news]:
-                    given.on_event(event)
+        with closing(told):  # its threads must end before the stores they write to are closed
+            for mode, news in told:
+                if mode == "values":
+                    found = news
+                elif given.on_event:
+                    for event in [news] if mode == "custom" else [{"done": stage} for stage in news]:
+                        given.on_event(event)
     except GraphDrained:
         raise RunError(stopped) from None
     return found

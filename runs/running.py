@@ -1,7 +1,7 @@
 """Durable runs: `run` and `arun` start one, `resume` goes on with one, `clear` forgets one."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -578,13 +578,14 @@ def _advance(
         control=parts.control,
     )
     try:
-        for mode, event in events:
-            if not is_recorded:
-                parts.ledger.update(begun.thread, "running", "running", parts.now())
-                is_recorded = True
-            if parts.on_event:
-                for shown in [event] if mode == "custom" else [{"done": stage} for stage in event]:
-                    parts.on_event(cast("dict[str, Any]", shown))
+        with closing(cast("Generator[tuple[str, Any]]", events)):  # its threads must end before their database is closed
+            for mode, event in events:
+                if not is_recorded:
+                    parts.ledger.update(begun.thread, "running", "running", parts.now())
+                    is_recorded = True
+                if parts.on_event:
+                    for shown in [event] if mode == "custom" else [{"done": stage} for stage in event]:
+                        parts.on_event(cast("dict[str, Any]", shown))
     except GraphDrained:
         raise RunError(f"The run was stopped between two steps. Resume the thread '{begun.thread}' to go on.") from None
 

@@ -188,12 +188,19 @@ def test_bad_input_leaves_nothing_on_disk(go: Go, home: Path) -> None:
     assert not [f for f in home.rglob("*") if f.is_file()]
 
 
-def test_an_event_of_the_caller_that_fails_is_the_callers(go: Go, resume: Go) -> None:
+@pytest.mark.parametrize("nth", [1, 2, 5, 9])
+def test_an_event_of_the_caller_that_fails_is_the_callers(go: Go, resume: Go, nth: int) -> None:
+    told: list[dict[str, Any]] = []
+    before = set(threading.enumerate())
+
     def broken_pipe(event: dict[str, Any]) -> None:
-        raise BrokenPipeError(32, "Broken pipe")
+        told.append(event)
+        if len(told) == nth:
+            raise BrokenPipeError(32, "Broken pipe")
 
     with pytest.raises(BrokenPipeError):
         go(thread="t", on_event=broken_pipe)
+    assert set(threading.enumerate()) == before, "a thread that saves must not outlive the database it saves to"
     assert resume("t")["status"] == "completed"
 
 

@@ -5,29 +5,49 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.base import Engine
+    from agentic_memory_bank.graph.conversation import build_conversation
+    from agentic_memory_bank.graph.conversation import graph as conversation
+    from agentic_memory_bank.graph.four_tier import FourTierMemory
     from agentic_memory_bank.graph.memorizer import build_memorizer
     from agentic_memory_bank.graph.memorizer import graph as memorizer
     from agentic_memory_bank.graph.memory_bank import build_memory_bank
     from agentic_memory_bank.graph.memory_bank import graph as memory_bank
     from agentic_memory_bank.graph.middleware import MemoryBankMiddleware
+    from agentic_memory_bank.graph.react_mem import build_react_mem
+    from agentic_memory_bank.graph.react_mem import graph as react_mem
+    from agentic_memory_bank.graph.recall import build_recall
+    from agentic_memory_bank.graph.recall import graph as recall
+    from agentic_memory_bank.graph.remember import build_remember
+    from agentic_memory_bank.graph.remember import graph as remember
     from agentic_memory_bank.graph.researcher import build_researcher
     from agentic_memory_bank.graph.researcher import graph as researcher
     from agentic_memory_bank.runs import arun, clear, resume, run
+    from agentic_memory_bank.runs.memories import Memories
     from agentic_memory_bank.state.errors import MemoryBankError
     from agentic_memory_bank.state.settings import Settings
 
 __all__ = [
     "Engine",
+    "FourTierMemory",
+    "Memories",
     "MemoryBankError",
     "MemoryBankMiddleware",
     "Settings",
     "arun",
+    "build_conversation",
     "build_memorizer",
     "build_memory_bank",
+    "build_react_mem",
+    "build_recall",
+    "build_remember",
     "build_researcher",
     "clear",
+    "conversation",
     "memorizer",
     "memory_bank",
+    "react_mem",
+    "recall",
+    "remember",
     "researcher",
     "resume",
     "run",
@@ -35,16 +55,26 @@ __all__ = [
 
 _HOMES = {
     "Engine": ("engines.base", "Engine"),
+    "FourTierMemory": ("graph.four_tier", "FourTierMemory"),
+    "Memories": ("runs.memories", "Memories"),
     "MemoryBankError": ("state.errors", "MemoryBankError"),
     "MemoryBankMiddleware": ("graph.middleware", "MemoryBankMiddleware"),
     "Settings": ("state.settings", "Settings"),
     "arun": ("runs", "arun"),
+    "build_conversation": ("graph.conversation", "build_conversation"),
     "build_memorizer": ("graph.memorizer", "build_memorizer"),
     "build_memory_bank": ("graph.memory_bank", "build_memory_bank"),
+    "build_react_mem": ("graph.react_mem", "build_react_mem"),
+    "build_recall": ("graph.recall", "build_recall"),
+    "build_remember": ("graph.remember", "build_remember"),
     "build_researcher": ("graph.researcher", "build_researcher"),
     "clear": ("runs", "clear"),
+    "conversation": ("graph.conversation", "graph"),
     "memorizer": ("graph.memorizer", "graph"),
     "memory_bank": ("graph.memory_bank", "graph"),
+    "react_mem": ("graph.react_mem", "graph"),
+    "recall": ("graph.recall", "graph"),
+    "remember": ("graph.remember", "graph"),
     "researcher": ("graph.researcher", "graph"),
     "resume": ("runs", "resume"),
     "run": ("runs", "run"),

@@ -20,6 +20,7 @@ from uuid import uuid4
 
 import typer
 
+from agentic_memory_bank import cli_chat, cli_memories
 from agentic_memory_bank import cli_view as view
 from agentic_memory_bank.cli_progress import Emit, Event, Interrupted, attend, leave, progress
 from agentic_memory_bank.state.errors import InputError, MemoryBankError, RunError, UnknownThreadError
@@ -930,6 +931,48 @@ def doctor(
     else:
         _print(view.examination_lines(found))
     raise typer.Exit(0 if found["ok"] else FAILED)
+
+
+# --- memories across conversations -------------------------------------------------------------------------------
+
+OfRun = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting, such as recall_limit=8.")
+]
+
+
+def _with_memories(function: Callable[..., None], **asked: Any) -> Callable[..., None]:
+    """Make a function of options alone of one that takes the memories of all users first; `--set` comes with it.
+
+    Args:
+        function: What is made a command of.
+        asked: The settings that have an option of their own, with its type.
+    """
+
+    @wraps(function)
+    def called(*, settings: list[str] | None = None, **options: Any) -> None:
+        from agentic_memory_bank.runs.memories import Memories
+
+        own_settings = {name: options.pop(name, None) for name in asked}
+        chosen = _settings(settings or [], {name: value for name, value in own_settings.items() if value is not None})
+        parts = {key: part for key, part in _parts(chosen).items() if key in ("models", "embeddings")}
+        with Memories(settings=chosen, **parts) as memories:
+            function(memories, **options)
+
+    _, *own = inspect.signature(function).parameters.values()
+    told = {**asked, "settings": OfRun}
+    own += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in told.items()
+    ]
+    cast(Any, called).__signature__ = inspect.Signature(own)
+    called.__annotations__ = {p.name: p.annotation for p in own}
+    return called
+
+
+for _name, _function in cli_memories.COMMANDS.items():
+    _command(_name)(_with_memories(_function))
+for _name, _function in cli_chat.COMMANDS.items():
+    _command(_name)(_with_memories(_function, model=cli_chat.Model))
 
 
 if __name__ == "__main__":

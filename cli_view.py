@@ -79,10 +79,15 @@ def shortened(text: str, characters: int) -> str:
     return line if len(line) <= characters else f"{line[: characters - 1].rstrip()}…"
 
 
-def to_json(value: object) -> str:
-    """JSON for standard output: readable where it can show every character, and escaped where it cannot."""
+def to_json(value: object, indent: int | None = 2) -> str:
+    """JSON for standard output: readable where it can show every character, and escaped where it cannot.
+
+    Args:
+        value: What is shown.
+        indent: None for all in one line.
+    """
     is_utf = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "").startswith("utf")
-    return json.dumps(_plain(value), ensure_ascii=not is_utf, indent=2, allow_nan=False, default=str)
+    return json.dumps(_plain(value), ensure_ascii=not is_utf, indent=indent, allow_nan=False, default=str)
 
 
 def _plain(value: object) -> object:

@@ -78,7 +78,7 @@ def _measure(target: Target, data: Path, half: str, encoder: Encoder, folder: Pa
     queries = data / f"{target.queries}.{half}.jsonl"
     run = folder / "run.jsonl"
     with run.open("w", encoding="utf8") as file:
-        for row in _answers(target, _rows(queries), _rows(data / f"{target.units.format(half=half)}.jsonl"), encoder):
+        for row in answers(target, _rows(queries), _rows(data / f"{target.units.format(half=half)}.jsonl"), encoder):
             file.write(json.dumps(row) + "\n")
     judge = [sys.executable, str(data / "score.py"), "retrieval", "--queries", str(queries), "--run", str(run)]
     judge += ["--gold", target.gold, "--exclude", target.exclude]
@@ -104,7 +104,7 @@ class _Bank:
         return self.units[anchor["entry"]][bisect_right(self.starts[anchor["entry"]], anchor["start"]) - 1]
 
 
-def _answers(target: Target, queries: list[Row], units: list[Row], encoder: Encoder) -> Iterator[Row]:
+def answers(target: Target, queries: list[Row], units: list[Row], encoder: Encoder) -> Iterator[Row]:
     """Rank the sessions or the units of each query's group."""
     settings = Settings()
     banks = _banks(units, encoder)

@@ -135,20 +135,22 @@ class Known:
     """What it says, without who and when."""
     type: RecordType
     cosine: float
-    """Of its vector and the new one's."""
+    """Of what both say: of the vectors of their words, without who and when, which make unlike memories alike."""
     subject: str | None = None
     attribute: str | None = None
     speaker: str = ""
     """Who said it; empty where that is not known."""
     date: str = ""
+    trust: float = 0.0
+    """How far its best source is trusted, from 0 to 1; 0 where that is not known."""
 
     @classmethod
-    def of(cls, record: Record, cosine: float) -> "Known":
+    def of(cls, record: Record, cosine: float = 0.0) -> "Known":
         """Read a record.
 
         Args:
             record: As the store gives it.
-            cosine: Of its vector and the new memory's.
+            cosine: Of its words and those of the new memory, where that is known.
         """
         speaker, date, words = unattributed(record["text"])
         quoted = any(quote in words for source in record["sources"] for quote in source["quotes"])
@@ -163,6 +165,7 @@ class Known:
             record["attribute"],
             speaker,
             date or record["updated_at"],
+            record["trust"],
         )
 
 
@@ -178,6 +181,17 @@ class Weighing:
     values: tuple[str, str] = ("", "")
     """For `supersede` and `contradicts`: the new value and the one that is there, as written."""
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Insight:
+    """What several memories show together."""
+
+    text: str
+    evidence: tuple[str, ...]
+    """The ids of all memories that it rests on."""
+    subject: str = ""
+    """What it is about; a later insight of the same takes its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +235,16 @@ class ConversationEngine(Protocol):
         """Say what becomes of a new memory beside those of the same user and type that are most like it."""
         ...
 
+    def weigh_all(self, facts: Sequence[Fact], similar: Sequence[Sequence[Known]]) -> Sequence[Weighing]:
+        """Say what becomes of several new memories, each beside those that are most like it."""
+        ...
+
     def summarise(self, turns: Sequence[Turn], max_tokens: int = ...) -> Digest:
         """Say where a conversation stands, within so many tokens."""
+        ...
+
+    def reflect(self, memories: Sequence[Known]) -> Sequence[Insight]:
+        """Draw insights from the memories of one user, each with those it rests on; mostly none."""
         ...
 
 

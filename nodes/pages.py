@@ -65,7 +65,7 @@ class PageKit:
         return judge_of(self.judges, state, runtime, self.clock, str(work.get("id", "")))
 
 
-def user_of(runtime: Runtime[Settings]) -> str:
+def user_of(runtime: Runtime[Any]) -> str:
     """Who is authenticated, as LangGraph's server says; empty where nobody has to be.
 
     A client cannot set it: the server refuses these keys of `configurable` from outside.

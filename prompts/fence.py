@@ -8,7 +8,8 @@ TAGS = ("task", "memory", "tool_call", "tool_response", "answer", "think")
 
 _SHOWN_TO_JUDGES: Final = (
     *("abstract", "asked", "dispute", "established", "evidence", "excerpt", "file", "finding", "group", "kinds"),
-    *("neighbours", "page", "pairs", "passage", "points", "question", "refuted", "request", "text", "titles", "topic"),
+    *("neighbours", "page", "pairs", "passage", "points", "question", "refuted", "request", "state", "text"),
+    *("titles", "topic"),
 )
 """Further tags, in which judgements show what is judged."""
 _BRACKETS: Final = "<>\uff1c\uff1e\ufe64\ufe65\u226e\u226f"

@@ -23,6 +23,11 @@ In doubt say unrelated: what is kept twice can be united later, what is replaced
 )
 
 
+BATCH_INSTRUCTIONS = f"""{INSTRUCTIONS}
+
+There are several new memories; each stands above the known ones that it is compared with, and with no others."""
+
+
 class Judged(BaseModel):
     """One known memory beside the new one."""
 
@@ -39,6 +44,19 @@ class Verdicts(BaseModel):
     verdicts: list[Judged] = Field(description="One for each known memory that is not unrelated.")
 
 
+class JudgedOfMany(Judged):
+    """One known memory beside one of several new ones."""
+
+    new: int = Field(description="Number of the new memory.")
+    id: int = Field(description="Number of the known memory among those below this new one.")
+
+
+class AllVerdicts(BaseModel):
+    """How the new memories relate to the known ones."""
+
+    verdicts: list[JudgedOfMany] = Field(description="One for each pair that is not unrelated.")
+
+
 def render(text: str, speaker: str, date: str, known: Sequence[tuple[str, str, str]]) -> str:
     """Write the question.
 
@@ -53,3 +71,12 @@ def render(text: str, speaker: str, date: str, known: Sequence[tuple[str, str, s
         for number, (said, who, when) in enumerate(known, 1)
     ]
     return "\n\n".join((fence("text", text, speaker=speaker, date=date), *shown))
+
+
+def render_all(pairs: Sequence[tuple[str, str, str, Sequence[tuple[str, str, str]]]]) -> str:
+    """Write the question about several new memories.
+
+    Args:
+        pairs: Of each: its text, who said it and when (both may be empty), and the same of each known memory.
+    """
+    return "\n\n".join(f"New memory {number}:\n{render(*pair)}" for number, pair in enumerate(pairs, 1))

@@ -578,7 +578,7 @@ def _advance(
         control=parts.control,
     )
     try:
-        with closing(cast("Generator[tuple[str, Any]]", events)):  # its threads must end before their database is closed
+        with closing(cast("Generator[tuple[str, Any]]", events)):  # its threads end before their database is closed
             for mode, event in events:
                 if not is_recorded:
                     parts.ledger.update(begun.thread, "running", "running", parts.now())

@@ -8,16 +8,31 @@ from typing import Any, Final, Literal, get_args
 from pydantic import Field
 from pydantic_settings import BaseSettings
 
-Role = Literal["classify", "structure", "analyze", "integrate", "plan", "react", "abstract", "research"]
+Role = Literal[
+    "classify",
+    "structure",
+    "analyze",
+    "integrate",
+    "plan",
+    "react",
+    "abstract",
+    "research",
+    "rewrite",
+    "extract",
+    "summarise",
+]
 """Who is asked: `react` carries out the planned steps (it validates, reads and answers), the others keep memory;
-`abstract` makes pages of what is to be searched later, `research` searches them."""
+`abstract` makes pages of what is to be searched later, `research` searches them; `rewrite` says what to recall for a
+message, `extract` what of a conversation is worth remembering, `summarise` where a conversation stands."""
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 BANK_ROLES: Final = ROLES[:6]
 """Those whom a memory bank asks."""
 MEMORIZER_ROLES: Final[tuple[Role, ...]] = ("abstract",)
 RESEARCHER_ROLES: Final[tuple[Role, ...]] = ("research",)
-
+RECALL_ROLES: Final[tuple[Role, ...]] = ("rewrite",)
+REMEMBER_ROLES: Final[tuple[Role, ...]] = ("extract", "summarise")
+CONVERSATION_ROLES: Final[tuple[Role, ...]] = ("react", *RECALL_ROLES, *REMEMBER_ROLES)
 
 FRAME: Final = 0.06
 """Share of a window for what stands around the text: instructions, numbers, tags."""
@@ -69,12 +84,12 @@ def _window(role: str) -> Any:
     return Field(default=32_000, ge=64, le=2_000_000, description=f"Window of the role {role}, in tokens.")
 
 
-def _output(role: str) -> Any:
-    return Field(default=4_096, ge=16, le=200_000, description=f"Longest answer of the role {role}, in tokens.")
+def _output(role: str, default: int = 4_096) -> Any:
+    return Field(default=default, ge=16, le=200_000, description=f"Longest answer of the role {role}, in tokens.")
 
 
-def _timeout(role: str) -> Any:
-    return Field(default=120.0, gt=0, le=3_600, description=f"Seconds that a request of the role {role} may take.")
+def _timeout(role: str, default: float = 120.0) -> Any:
+    return Field(default=default, gt=0, le=3_600, description=f"Seconds that a request of the role {role} may take.")
 
 
 class ModelTable(BaseSettings):
@@ -141,6 +156,27 @@ class ModelTable(BaseSettings):
     research_window: int = _window("research")
     research_output: int = _output("research")
     research_timeout: float = _timeout("research")
+
+    rewrite_model: str | None = _model("rewrite")
+    rewrite_temperature: float = _temperature("rewrite", 0.1, "001")
+    rewrite_top_p: float = _top_p("rewrite", 0.9, "001")
+    rewrite_window: int = _window("rewrite")
+    rewrite_output: int = _output("rewrite", 100)
+    rewrite_timeout: float = _timeout("rewrite", 5.0)
+
+    extract_model: str | None = _model("extract")
+    extract_temperature: float = _temperature("extract", 0.1, "001")
+    extract_top_p: float = _top_p("extract", 0.9, "001")
+    extract_window: int = _window("extract")
+    extract_output: int = _output("extract", 500)
+    extract_timeout: float = _timeout("extract", 30.0)
+
+    summarise_model: str | None = _model("summarise")
+    summarise_temperature: float = _temperature("summarise", 0.1, "001")
+    summarise_top_p: float = _top_p("summarise", 0.9, "001")
+    summarise_window: int = _window("summarise")
+    summarise_output: int = _output("summarise", 500)
+    summarise_timeout: float = _timeout("summarise", 30.0)
 
     def role(self, role: Role) -> RoleSettings:
         """One row of the table; the model is that of all roles where the role names none.

@@ -11,8 +11,9 @@ from typing import Any, Final, Literal, NamedTuple, NotRequired, cast, get_args
 
 from typing_extensions import TypedDict
 
-RecordType = Literal["semantic", "procedural", "episodic", "reflective"]
-"""A fact, a way of doing something, something that happened, or an insight drawn from other memories."""
+RecordType = Literal["semantic", "procedural", "episodic", "reflective", "verbatim"]
+"""A fact, a way of doing something, something that happened, an insight drawn from other memories, or what was said
+word for word."""
 Replacement = Literal["supersede", "consolidate"]
 """Why a memory is no longer current: its value changed, or it was drawn together with others."""
 
@@ -25,8 +26,15 @@ PRUNED: Final = 0.1
 _FORM: Final = 1
 _STAMP: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 _MIDDLING: Final = 0.5
-_ONE_OFF: Final = frozenset(("vector", "model"))
+_ONE_OFF: Final = frozenset(("vector", "model", "marks"))
 _REPEATABLE: Final = frozenset(("create", "see", "replace", "contradict"))
+
+
+class Hashed(str):
+    """The hash of a user, where nobody has said who it is: what maintenance finds in a store, and nobody else hands in.
+
+    No text that comes from outside is one, so that a hash opens nothing.
+    """
 
 
 class Source(TypedDict):
@@ -111,6 +119,8 @@ class RecordEvent(TypedDict):
     """Of the text, little-endian float32 in base64; empty where it could not be made."""
     model: NotRequired[str]
     """The embedding model that made it."""
+    marks: NotRequired[list[str]]
+    """The names and numbers of the text, so that an index need not read every text for them."""
 
 
 class Wanted(NamedTuple):

@@ -132,6 +132,114 @@ class Settings(ModelTable):
         le=200_000,
         description="Longest result of a tool that an agent is shown whole, in tokens.",
     )
+    recall_limit: int = Field(
+        default=5, ge=1, le=100, description="How many memories of the user a message recalls at most (seed 001)."
+    )
+    recall_threshold: float | None = Field(
+        default=None,
+        ge=-1,
+        le=1,
+        description="Least cosine of a recalled memory that shares no rare name or number with the message. Empty: by "
+        "embedder, language and kind of memory.",
+    )
+    recall_tokens: int = Field(
+        default=250, ge=20, le=100_000, description="Token budget of the memories recalled for a message."
+    )
+    recall_timeout: float = Field(
+        default=1.0,
+        gt=0,
+        le=600,
+        description="Seconds that recalling may delay a message; then it is answered without memories.",
+    )
+    recall_hyde: bool = Field(
+        default=False, description="Whether a model also writes what a memory with the answer might say (HyDE)."
+    )
+    recall_elbow: bool = Field(
+        default=False, description="Whether memories below the largest gap between two cosines are left out."
+    )
+    recall_routing: bool = Field(
+        default=False, description="Whether the wording of a message chooses the types of memories that are searched."
+    )
+    recall_recency_days: float = Field(
+        default=30,
+        ge=0,
+        le=365_000,
+        description="Days in which the weight of recency halves among memories that fit alike. 0: age does not count.",
+    )
+    remember_every: int = Field(
+        default=10, ge=1, le=1_000, description="Turns after which memories are drawn from a conversation (seed 001)."
+    )
+    remember_idle_minutes: float = Field(
+        default=30, gt=0, le=525_600, description="Minutes without a turn after which a conversation has ended."
+    )
+    remember_drift: float | None = Field(
+        default=None,
+        ge=-1,
+        le=1,
+        description="Cosine of a message and those before it below which the topic has changed, so that memories are "
+        "drawn at once. Empty: topics are not looked at.",
+    )
+    remember_turns: bool = Field(
+        default=True, description="Whether turns are kept word for word beside the memories that are drawn from them."
+    )
+    remember_queue: int = Field(
+        default=100, ge=1, le=100_000, description="How many conversations wait at most to be remembered."
+    )
+    conversation_tokens: int = Field(
+        default=650,
+        ge=100,
+        le=1_000_000,
+        description="Tokens that stand for a long conversation: where it stands, its last turns, and memories.",
+    )
+    conversation_days: float = Field(
+        default=30, gt=0, le=365_000, description="Days after its last turn that the state of a conversation is kept."
+    )
+    fact_limit: int = Field(
+        default=5, ge=1, le=100, description="How many facts an agent's invocation recalls at most (seed 004)."
+    )
+    episode_limit: int = Field(default=3, ge=1, le=100, description="The same for episodes (seed 004).")
+    working_memory_tokens: int | None = Field(
+        default=2_000,
+        ge=200,
+        le=1_000_000,
+        description="Tokens of an agent's steps from which the older ones are condensed (seed 004). Empty: by share.",
+    )
+    working_memory_share: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="The same as a share of the window of the role react; the number of tokens wins where both are "
+        "given.",
+    )
+    keep_steps: int = Field(
+        default=5, ge=1, le=100, description="How many of an agent's last steps are shown word for word."
+    )
+    condense_with_model: bool = Field(
+        default=False,
+        description="Whether a model (role summarise) condenses an agent's older steps and says what an episode "
+        "teaches. Otherwise rules do.",
+    )
+    auto_facts: bool = Field(
+        default=True, description="Whether facts are drawn from what an agent was told and answered (seed 004)."
+    )
+    record_episodes: bool = Field(
+        default=True, description="Whether an agent's tasks are recorded as episodes (seed 004)."
+    )
+    memory_tools: bool = Field(
+        default=False,
+        description="Whether an agent is offered retrieve_facts, recall_episodes and store_fact (seed 004).",
+    )
+    additional_context: str = Field(
+        default="",
+        max_length=20_000,
+        description="Your own words, put after the agent's instructions while memory is on (seed 004).",
+    )
+    memory_quota: int = Field(
+        default=10_000, ge=1, le=10_000_000, description="How many memories a user has at most; the weakest go first."
+    )
+    memory_ttl_days: float = Field(
+        default=0, ge=0, le=365_000, description="Days that new memories stay. 0: for ever, until they are pruned."
+    )
     search_provider: Literal["serper", "tavily", "none"] = Field(
         default="serper", description="Whose search an agent uses; needs SERPER_API_KEY or TAVILY_API_KEY."
     )

@@ -8,17 +8,22 @@ from agentic_memory_bank.prompts import (
     abstract,
     answer,
     classify,
+    extract_facts,
     find_conflicts,
     find_related,
     integrate,
     plan,
     recognize,
+    reflect_memories,
     research_answer,
     research_gather,
     research_plan,
     research_reflect,
+    rewrite_query,
     structure,
+    summarise_dialogue,
     validate,
+    weigh_facts,
 )
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.testing.replies import ChatRequest, Reply
@@ -41,6 +46,13 @@ _QUESTIONS = {
     "gather": research_gather.INSTRUCTIONS,
     "reflect": research_reflect.INSTRUCTIONS,
     "respond": research_answer.INSTRUCTIONS,
+    "rewrite": rewrite_query.INSTRUCTIONS,
+    "rewrite_with_passage": rewrite_query.WITH_PASSAGE,
+    "extract_facts": extract_facts.INSTRUCTIONS,
+    "weigh_all_facts": weigh_facts.BATCH_INSTRUCTIONS,
+    "weigh_facts": weigh_facts.INSTRUCTIONS,
+    "summarise": summarise_dialogue.INSTRUCTIONS,
+    "reflect_memories": reflect_memories.INSTRUCTIONS,
 }
 _WORDS = 120
 
@@ -49,7 +61,8 @@ class ScriptedJudge:
     """Answers each question of the chat engine as a test says, or in the simplest way that is sound.
 
     Not scripted: every text is one topic, whose summary is how it begins; nothing contradicts, repeats or relates; one
-    step, which answers with how the first passage begins. Of pages, each excerpt is a finding, and that is enough.
+    step, which answers with how the first passage begins. Of pages, each excerpt is a finding, and that is enough. Of a
+    conversation nothing is worth remembering, and what is drawn nevertheless concerns no memory that is there.
 
     Args:
         judgements: Functions by the name of the judgement, from the prompt to the answer.
@@ -179,6 +192,32 @@ class ScriptedJudge:
         words = unescape(excerpts[0]).strip()[-_WORDS:].strip() if excerpts else ""
         quotes = [{"excerpt": 1, "words": words}] if words else []
         return {"is_found": bool(words), "answer": words, "quotes": quotes}
+
+    @staticmethod
+    def _rewrite(prompt: str) -> dict[str, Any]:
+        return {"query": unescape(_contents(prompt, "request")[-1]).strip()}
+
+    @staticmethod
+    def _rewrite_with_passage(prompt: str) -> dict[str, Any]:
+        return {**ScriptedJudge._rewrite(prompt), "passage": ""}
+
+    @staticmethod
+    def _extract_facts(_: str) -> dict[str, Any]:
+        return {"memories": []}
+
+    @staticmethod
+    def _weigh_facts(_: str) -> dict[str, Any]:
+        return {"verdicts": []}
+
+    _weigh_all_facts = _weigh_facts
+
+    @staticmethod
+    def _reflect_memories(_: str) -> dict[str, Any]:
+        return {"insights": []}
+
+    @staticmethod
+    def _summarise(_: str) -> dict[str, Any]:
+        return {"topic": "", "facts": [], "decisions": [], "open": []}
 
     @staticmethod
     def _answer(prompt: str) -> dict[str, Any]:

@@ -86,6 +86,11 @@ class LocalEmbeddings(Embeddings):
         """
         return MODEL if self._path is None else _name_of(_folder(self._path))
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the model is in memory."""
+        return self._loaded is not None
+
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return one L2-normalised vector per text.
 
@@ -410,6 +415,16 @@ class Encoder:
     def dimension(self) -> int | None:
         """The length of a vector; `None` until one was made."""
         return self._dimension
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether a text can be embedded at once; the local model has to be loaded first."""
+        return not isinstance(self._embeddings, LocalEmbeddings) or self._embeddings.is_loaded
+
+    def load(self) -> None:
+        """Load the local model, which takes seconds; of others nothing is asked. Raises as `vectors`."""
+        if not self.is_loaded:
+            self._embed(["."])
 
     def key(self, text: str) -> str:
         """Return the name of a text's vector: sha256 of model and text, in hexadecimal."""

@@ -3,13 +3,14 @@
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.errors import InputError, InputTooLarge, NoUserError
-from agentic_memory_bank.state.records import TYPES, Record, RecordType, Source, Wanted
+from agentic_memory_bank.state.records import TYPES, Hashed, Record, RecordType, Source, Wanted
 from agentic_memory_bank.tools.text import clean
 
 MAX_TEXT: Final = 16_384
@@ -56,6 +57,8 @@ def owner_of(user: object) -> str:
         NoUserError: Nobody is named.
         InputError: It is no text.
     """
+    if isinstance(user, Hashed):
+        return str(user)
     if user is None or (isinstance(user, str) and not user.strip()):
         raise NoUserError("Nobody is named whose memories are meant. Give the id of the authenticated user.")
     if not isinstance(user, str):
@@ -108,10 +111,15 @@ def wanted_of(project: object, types: Collection[str] | None) -> Wanted:
     """
     if project is not None and not isinstance(project, str):
         raise InputError(f"A project is named by a text, not by {project!r}. Give None for all.")
-    unknown = sorted(str(t) for t in types or () if t not in TYPES)
-    if unknown or isinstance(types, str):
-        raise InputError(f"There is no type of memory {(unknown or [types])[0]!r}. Give some of {', '.join(TYPES)}.")
+    those: object = () if types is None else types
+    unknown = [those] if isinstance(those, str) or not isinstance(those, Collection) else _unknown(those)
+    if unknown:
+        raise InputError(f"There is no type of memory {unknown[0]!r}. Give some of {', '.join(TYPES)}.")
     return Wanted(project, None if types is None else frozenset(types))
+
+
+def _unknown(types: Collection[object]) -> list[object]:
+    return sorted((one for one in types if one not in TYPES), key=str)
 
 
 def limited(limit: object) -> int:
@@ -178,6 +186,7 @@ def _share(value: object, name: str) -> float:
 def _end(value: object) -> str | None:
     if value is None:
         return None
-    if not isinstance(value, datetime) or value.tzinfo is None:
-        raise InputError(f"A memory ends at a time with a time zone, not at {value!r}. Use datetime.now(UTC) + ...")
-    return stamp(value)
+    with suppress(OverflowError):  # no year of UTC has it
+        if isinstance(value, datetime) and value.tzinfo is not None:
+            return stamp(value)
+    raise InputError(f"A memory ends at a time with a time zone, not at {value!r}. Use datetime.now(UTC) + ...")

@@ -2,8 +2,10 @@
 
 import base64
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +21,9 @@ from agentic_memory_bank.state.records import (
     mentions,
     said,
 )
-from agentic_memory_bank.tools.retrieval import Hit, HybridIndex, Query
+from agentic_memory_bank.tools.passage_index import DEPTH, NEIGHBOUR
+from agentic_memory_bank.tools.record_turns import RecordTurns
+from agentic_memory_bank.tools.retrieval import Hit, HybridIndex, Query, Scoring
 from agentic_memory_bank.tools.text import names_and_numbers, tokenize
 
 RARE: Final = 3
@@ -35,13 +39,27 @@ class Found(NamedTuple):
 
     record: Record
     score: float
-    """What orders the hits: keywords and meaning together. Comparable within one search only."""
+    """What orders the hits: keywords and meaning together, of the memory or of what was consolidated into it, and a
+    share of what was said right before or after. Comparable within one search only."""
     cosine: float
     """Between query and memory, from -1 to 1, of nothing else; 0 where the memory has no vector yet."""
     keyword: float
     """How well the words fit, from 0 to 1, 1 for the best of this search."""
     marks: tuple[str, ...]
     """The rare names and numbers that query and memory share."""
+
+
+class ByKind(NamedTuple):
+    """A threshold that is not the same for all memories."""
+
+    least: float
+    """The lowest there is."""
+    of: Callable[[Record], float]
+    """That of a memory."""
+
+
+Threshold = float | ByKind | None
+"""Least raw cosine of a hit that shares no rare name or number with the query. None: no threshold."""
 
 
 class RecordIndex:
@@ -69,6 +87,8 @@ class RecordIndex:
         self._places: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         self._idle: set[str] = set()
         self._ending: set[str] = set()
+        self._parts: set[str] = set()
+        self._turns = RecordTurns()
         self.records: dict[str, Record] = {}
         """All that are not forgotten, by id."""
         self.forgotten: dict[str, str] = {}
@@ -164,6 +184,9 @@ class RecordIndex:
         self._places[record["project"], record["type"]].add(id)
         if record["expires_at"] is not None:
             self._ending.add(id)
+        if record["replaced_by"] is not None:
+            self._parts.add(id)
+        self._turns.add(record)
 
     def _unplace(self, record: Record) -> None:
         id = record["id"]
@@ -172,6 +195,8 @@ class RecordIndex:
             if not sets[name]:  # pyright: ignore[reportArgumentType]
                 del sets[name]  # pyright: ignore[reportArgumentType]
         self._ending.discard(id)
+        self._parts.discard(id)
+        self._turns.remove(record)
         self._idle.discard(id)
 
     def _rank_alike(self, groups: Iterable[tuple[str, str, str]]) -> None:
@@ -193,7 +218,7 @@ class RecordIndex:
         self._drop_vectors(id, keys)
         self._index.put(id, tokenize(record["text"]), vector)
         self._indexed[id] = version
-        self._mark(id, frozenset(names_and_numbers(record["text"])))
+        self._mark(id, _marks(self._events[version], record["text"]))
 
     def _drop_vectors(self, id: str, keys: Collection[str]) -> None:
         for key in keys:
@@ -241,6 +266,11 @@ class RecordIndex:
         group = self._alike.get((project, type, said(text)), set[str]())
         return next((id for id in sorted(group) if self.is_current(id, now)), None)
 
+    def said_by(self, fields: Mapping[str, Any]) -> str | None:
+        """The id of the memory, current or replaced, that has just this text from just this source."""
+        group = self._alike.get((fields["project_name"], fields["type"], said(fields["text"])), set[str]())
+        return next((id for id in sorted(group) if fields["source"] in self.records[id]["sources"]), None)
+
     def ids(self, wanted: Wanted, now: str, *, all_of_them: bool = False) -> list[str]:
         """The ids of the memories that are meant; with `all_of_them`, also those that are replaced or over."""
         inside = [id for id, record in self.records.items() if wanted.holds(record)]
@@ -254,7 +284,7 @@ class RecordIndex:
         now: str,
         *,
         limit: int,
-        threshold: float | None,
+        threshold: Threshold,
         alpha: float,
         replaced: bool = False,
     ) -> list[Found]:
@@ -266,21 +296,64 @@ class RecordIndex:
             wanted: Which memories are meant.
             now: What time it is.
             limit: How many at most.
-            threshold: Least raw cosine of a hit that shares no rare name or number with the query; None: no threshold.
+            threshold: Least raw cosine, of a hit or of what it stands for, where it shares no rare name or number with
+                the query; None: no threshold.
             alpha: Weight of keywords, from 0 to 1.
             replaced: Whether to find also what is replaced by now.
         """
         over = {id for id in self._ending if is_over(self.records[id], now)}
-        exclude = over if replaced else over | self._idle
-        asked = Query(tokenize(query), vector, alpha, exclude=exclude, within=self._within(wanted))
-        scoring, marks = self._index.scoring(asked), names_and_numbers(query)
-        looked_at = limit
+        hidden = over if replaced else over | self._idle
+        parts = set[str]() if replaced else self._parts - over
+        asked = Query(tokenize(query), vector, alpha, exclude=hidden - parts, within=self._within(wanted))
+        scoring, holders = self._index.scoring(asked), self._rare(names_and_numbers(query))
+        spared = set[str]().union(*holders.values())
+        least = threshold.least if isinstance(threshold, ByKind) else threshold
+        looked_at = max(limit, DEPTH)
         while True:
-            hits = scoring.best(looked_at)
-            found = [f for hit in hits if (f := self._found(hit, marks)) and _passes(f, threshold)]
-            if len(found) >= limit or len(hits) < looked_at:
-                return found[:limit]
+            hits = scoring.best(looked_at, least, spared)
+            ranked = self._ranked(hits, scoring, hidden, wanted)
+            fitting = (f for hit, near in ranked if _passes(f := self._found(hit, holders), near, threshold))
+            found = list(islice(fitting, limit))
+            if len(found) == limit or len(hits) < looked_at:
+                return found
             looked_at *= 4
+
+    def _ranked(
+        self, hits: Sequence[Hit], scoring: Scoring, hidden: Collection[str], wanted: Wanted
+    ) -> Iterator[tuple[Hit, float]]:
+        """What was found, best first: a memory also for what it stands for, and by what was said beside it.
+
+        Whoever asks where somebody lives is closer to "I live in Berlin" than to "I moved to Lisbon last month", which
+        has taken its place. With each hit comes the best cosine of all that it was found for.
+        """
+        near = {hit.id: others for hit in hits if (others := self._turns.beside(self.records[hit.id]))}
+        own = {hit.id: hit for hit in hits}
+        own |= scoring.of(set[str]().union(*near.values()) - own.keys())
+        scores: dict[str, float] = {}
+        cosines: dict[str, float] = {}
+        for hit in hits:
+            id, score = hit.id, hit.score
+            if id in near:
+                score += NEIGHBOUR * max([0.0, *(own[other].score for other in near[id] if other in own)])
+            if id in hidden:
+                id = self._heir_of(id)
+                if id in hidden or not wanted.holds(self.records[id]):
+                    continue
+            scores[id] = max(score, scores.get(id, score))
+            if self.records[hit.id]["type"] == self.records[id]["type"]:  # a turn may say other things besides
+                cosines[id] = max(hit.cosine, cosines.get(id, hit.cosine))
+        own |= scoring.of(scores.keys() - own.keys())
+        for score, id in sorted((-score, id) for id, score in scores.items()):
+            hit = replace(own.get(id, Hit(id, 0.0, 0.0, 0.0)), score=-score)
+            yield hit, max(hit.cosine, cosines.get(id, hit.cosine))
+
+    def _heir_of(self, id: str) -> str:
+        """The memory that stands for one that was consolidated or superseded; itself where none does."""
+        met = {id}
+        while id in self._parts and (by := self.records[id]["replaced_by"] or "") in self.records and by not in met:
+            id = by
+            met.add(id)
+        return id
 
     def _within(self, wanted: Wanted) -> set[str] | None:
         if wanted == Wanted():
@@ -288,10 +361,20 @@ class RecordIndex:
         places = [ids for (p, t), ids in self._places.items() if _is_in(p, t, wanted)]
         return set[str]().union(*places)
 
-    def _found(self, hit: Hit, marks: set[str]) -> Found:
+    def _rare(self, marks: Iterable[str]) -> dict[str, set[str]]:
+        """Which of these names and numbers are rare, and the memories that hold them."""
         most = max(RARE, int(RARE_SHARE * len(self.records)))
-        shared = (mark for mark in marks & self._marks[hit.id] if len(self._holders[mark]) <= most)
-        return Found(self.records[hit.id], hit.score, hit.cosine, hit.keyword, tuple(sorted(shared)))
+        return {mark: ids for mark in marks if 0 < len(ids := self._holders.get(mark, set[str]())) <= most}
+
+    def _found(self, hit: Hit, holders: Mapping[str, Collection[str]]) -> Found:
+        shared = tuple(sorted(mark for mark, ids in holders.items() if hit.id in ids))
+        return Found(self.records[hit.id], hit.score, hit.cosine, hit.keyword, shared)
+
+
+def _marks(event: RecordEvent, text: str) -> frozenset[str]:
+    """The names and numbers of a text, which its event names unless it is older than that."""
+    named = event.get("marks")
+    return frozenset(named if isinstance(named, list) else names_and_numbers(text))
 
 
 def encoded(vector: NDArray[np.float32]) -> str:
@@ -311,8 +394,10 @@ def _content(record: Record) -> tuple[str, str, str]:
     return record["project"], record["type"], said(record["text"])
 
 
-def _passes(found: Found, threshold: float | None) -> bool:
-    return threshold is None or found.cosine >= threshold or bool(found.marks)
+def _passes(found: Found, cosine: float, threshold: Threshold) -> bool:
+    if threshold is None or found.marks:
+        return True
+    return cosine >= (threshold.of(found.record) if isinstance(threshold, ByKind) else threshold)
 
 
 def _is_in(project: str, type: str, wanted: Wanted) -> bool:

@@ -6,6 +6,7 @@ follows reads the names, then the slots behind what it knows, then the events th
 overtaken by the ring, or meets a writer that is gone, reads everything again.
 """
 
+import asyncio
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -24,6 +25,7 @@ from langgraph.store.base import (
     SearchItem,
     SearchOp,
 )
+from langgraph.store.base.batch import AsyncBatchedBaseStore
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.state.errors import MemoryBankError
@@ -43,11 +45,20 @@ _memory_locks: WeakKeyDictionary[BaseStore, threading.RLock] = WeakKeyDictionary
 """`InMemoryStore` cannot be read while another thread writes."""
 
 
+def underneath(store: BaseStore) -> BaseStore:
+    """The store that holds the items: `langgraph dev` wraps its own in one object per thread, which adds nothing."""
+    inner = getattr(store, "_store", None) if isinstance(store, AsyncBatchedBaseStore) else None
+    return inner if isinstance(inner, InMemoryStore) else store
+
+
 class Port:
-    """A `BaseStore` whose failures, whatever it is, are errors of this package."""
+    """A `BaseStore` whose failures, whatever it is, are errors of this package.
+
+    A store that is asynchronous only is waited for, which is not possible on the event loop it lives on.
+    """
 
     def __init__(self, store: BaseStore) -> None:
-        self.store = store
+        self.store = store = underneath(store)
         self._lock: AbstractContextManager[Any] = nullcontext()
         if isinstance(store, InMemoryStore):
             self._lock = _memory_locks.setdefault(store, threading.RLock())
@@ -60,11 +71,24 @@ class Port:
         """
         try:
             with self._lock:
-                return self.store.batch(ops)
+                return self._batch(ops)
         except MemoryBankError:
             raise
         except Exception as error:  # every store has errors of its own
             raise unusable(error) from error
+
+    def _batch(self, ops: Sequence[Op]) -> list[Result]:
+        try:
+            return self.store.batch(ops)
+        except NotImplementedError:
+            home = getattr(self.store, "_loop", None)
+        if isinstance(home, asyncio.AbstractEventLoop) and home.is_running():
+            return asyncio.run_coroutine_threadsafe(self.store.abatch(ops), home).result()
+        return asyncio.run(_awaited(self.store, ops))
+
+    def together(self) -> AbstractContextManager[Any]:
+        """Around several batches that delete: a store that erases by copying what stays does so once, at the end."""
+        return getattr(self.store, "together", nullcontext)()
 
     def get(self, namespace: tuple[str, ...], keys: Sequence[str]) -> list[Mapping[str, Any] | None]:
         """The values of these keys, in this order."""
@@ -143,18 +167,22 @@ class RecordLog:
         Raises:
             StorageError: The store failed; what of it was written is found out at the next look.
         """
-        for keys in _parts(list(events)):
-            self._unrevealed += keys
-            number = self._head = self._head + 1  # a number is never used again, even if it was not written
-            slot = {"n": number, "keys": self._unrevealed}
-            puts = [(self._events, key, events[key]) for key in keys]
-            puts += [(self._slots, f"{self.writer}.{number % RING}", slot)]
-            puts += [(self._writers, self.writer, {"head": number, "at": at})]
-            known, self._seen = self._seen, None
-            self._port.batch([PutOp(space, key, cast(Any, value), index=False) for space, key, value in puts])
-            self._unrevealed = []
-            if known is not None:
-                self._seen = {**known, self.writer: number}
+        with self._port.together():
+            for keys in _parts(list(events)):
+                self._write({key: events[key] for key in keys}, at)
+
+    def _write(self, events: Mapping[str, RecordEvent | None], at: str) -> None:
+        self._unrevealed += events
+        number = self._head = self._head + 1  # a number is never used again, even if it was not written
+        slot = {"n": number, "keys": self._unrevealed}
+        puts: list[tuple[tuple[str, ...], str, Any]] = [(self._events, key, event) for key, event in events.items()]
+        puts += [(self._slots, f"{self.writer}.{number % RING}", slot)]
+        puts += [(self._writers, self.writer, {"head": number, "at": at})]
+        known, self._seen = self._seen, None
+        self._port.batch([PutOp(space, key, value, index=False) for space, key, value in puts])
+        self._unrevealed = []
+        if known is not None:
+            self._seen = {**known, self.writer: number}
 
     def lose_track(self) -> None:
         """Read everything again at the next look."""
@@ -192,6 +220,10 @@ class RecordLog:
         if any(slot is None or slot.get("n") != n for slot, (_, n) in zip(slots, wanted, strict=True)):
             return None
         return list(dict.fromkeys(key for slot in slots if slot for key in slot["keys"]))
+
+
+async def _awaited(store: BaseStore, ops: Sequence[Op]) -> list[Result]:
+    return await store.abatch(ops)
 
 
 def _number(value: object) -> int:

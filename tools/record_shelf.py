@@ -16,6 +16,7 @@ from agentic_memory_bank.tools.embeddings import Encoder
 from agentic_memory_bank.tools.record_drafts import stamp
 from agentic_memory_bank.tools.record_index import RecordIndex, encoded
 from agentic_memory_bank.tools.record_log import Port, RecordLog
+from agentic_memory_bank.tools.text import names_and_numbers
 
 REEMBED: Final = "memory-bank maintain --reembed"
 """The command that makes all vectors anew."""
@@ -34,6 +35,8 @@ class Shelf:
         self._log = RecordLog(port, owner)
         self._pending: dict[str, RecordEvent | None] = {}
         self.index = RecordIndex(owner, "", None)
+        self.is_indexing = False
+        """Whether what the store has given is being read into the index: it answers, and this takes its time."""
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -62,7 +65,12 @@ class Shelf:
         news = self._log.news()
         if news.anew:
             self.index = RecordIndex(self._owner, model_of(self._encoder), self._encoder.dimension)
-        if strays := self.index.apply(news.events):
+        self.is_indexing = True
+        try:
+            strays = self.index.apply(news.events)
+        finally:
+            self.is_indexing = False
+        if strays:
             self.erase_keys(strays)
 
     def now(self, *records: Record) -> str:
@@ -84,8 +92,11 @@ class Shelf:
 
     def write(self, written: Sequence[RecordEvent]) -> None:
         """Write events at the end of the call, and see them at once."""
-        keyed: dict[str, RecordEvent | None] = {event_key(e): {**e, "user": self._owner} for e in written}
-        self._commit(keyed)
+        self._commit({event_key(event): self._owned(event) for event in written})
+
+    def _owned(self, event: RecordEvent) -> RecordEvent:
+        marks = {"marks": sorted(names_and_numbers(event["text"]))} if "text" in event else {}
+        return cast(RecordEvent, {**event, **marks, "user": self._owner})
 
     def heir_of(self, id: str) -> Record:
         """The memory that a value was superseded by, or that one was; itself where it is current. Raises as `known`."""
@@ -244,6 +255,21 @@ def with_all_drawn(records: Mapping[str, Record], ids: Collection[str]) -> Seque
             found[id] = None
             todo += drawn.get(id, ())
     return list(found)
+
+
+def with_turns(records: Mapping[str, Record], ids: Collection[str]) -> list[str]:
+    """Memories with the turns, kept word for word, that hold the words they were drawn from."""
+    quoted: dict[tuple[str, str], list[str]] = {}
+    for source in (source for id in ids if id in records for source in records[id]["sources"]):
+        for turn in source["turns"]:
+            quoted.setdefault((source["conversation"], turn), []).extend(source["quotes"])
+    turns = [id for id, record in records.items() if record["type"] == "verbatim" and _holds(record, quoted)]
+    return list(dict.fromkeys([*ids, *turns]))
+
+
+def _holds(record: Record, quoted: Mapping[tuple[str, str], Sequence[str]]) -> bool:
+    places = ((source["conversation"], turn) for source in record["sources"] for turn in source["turns"])
+    return any(quote in record["text"] for place in places for quote in quoted.get(place, ()))
 
 
 def _is_part(records: Mapping[str, Record], old: str, whole: str) -> bool:

@@ -22,8 +22,21 @@ from typing_extensions import TypedDict
 
 from agentic_memory_bank.state import records as events
 from agentic_memory_bank.state.errors import EmbeddingError, InputError
-from agentic_memory_bank.state.records import PRUNED, Record, RecordType, Replacement, Wanted, retention, said
+from agentic_memory_bank.state.records import (
+    PRUNED,
+    Hashed,
+    Record,
+    RecordEvent,
+    RecordType,
+    Replacement,
+    Source,
+    Wanted,
+    retention,
+    said,
+)
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.conversation_memory import ConversationMemory
+from agentic_memory_bank.tools.conversation_states import ConversationStates
 from agentic_memory_bank.tools.embeddings import Encoder
 from agentic_memory_bank.tools.record_drafts import (
     About,
@@ -35,14 +48,24 @@ from agentic_memory_bank.tools.record_drafts import (
     position_of,
     wanted_of,
 )
-from agentic_memory_bank.tools.record_index import Found
+from agentic_memory_bank.tools.record_index import ByKind, Found, Threshold
 from agentic_memory_bank.tools.record_log import Port
-from agentic_memory_bank.tools.record_shelf import REEMBED, Shelf, vector_fields, with_all_drawn, with_parts
+from agentic_memory_bank.tools.record_shelf import (
+    REEMBED,
+    Shelf,
+    vector_fields,
+    with_all_drawn,
+    with_parts,
+    with_turns,
+)
 from agentic_memory_bank.tools.retrieval import alpha_for
 from agentic_memory_bank.tools.text import clean
 
 QUOTA: Final = 10_000
 """How many memories a user has at most, unless said otherwise."""
+
+SPARE: Final = 100
+"""One in so many goes besides, where a user has more memories than the quota."""
 
 _LOG = logging.getLogger(__name__)
 _Vectors = NDArray[np.float32]
@@ -62,6 +85,17 @@ class Listing(NamedTuple):
     records: Sequence[Record]
     cursor: str | None
     """What to ask on with; None at the end."""
+
+
+class Search(NamedTuple):
+    """What is looked for; the fields are the arguments of `RecordStore.search`."""
+
+    query: str
+    project: str | None = None
+    types: Collection[str] | None = None
+    limit: int = 5
+    threshold: Threshold = None
+    replaced: bool = False
 
 
 class Maintained(TypedDict):
@@ -111,6 +145,10 @@ class RecordStore:
         self._shelves: OrderedDict[str, Shelf] = OrderedDict()
         self._lock = threading.Lock()
         self._process = os.getpid()
+        self.conversations = ConversationStates(self._port, clock)
+        """Where the conversations stand that these memories are drawn from."""
+        self.agents = ConversationMemory(self._port, clock)
+        """What agents did in conversations."""
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -195,6 +233,97 @@ class RecordStore:
             raise InputError("At least two memories are drawn together. Revise a single one.")
         return self._put_in_place(user, list(dict.fromkeys(ids)), text, about, "consolidate")
 
+    def settle(
+        self, user: str, draft: Draft, *, over: Sequence[str] = (), under: str | None = None, beside: Sequence[str] = ()
+    ) -> Stored:
+        """Keep a memory, and at once what it does to others: done twice, it is done once.
+
+        Args:
+            user: Whose.
+            draft: The memory.
+            over: Ids of those whose place it takes, since its value is newer.
+            under: Id of the one whose value is newer: the memory comes already superseded.
+            beside: Ids of those that cannot be true beside it.
+
+        Raises:
+            UnknownMemoryError: One of them is not there.
+            NoUserError, InputError, EmbeddingError, StorageError: As `store`.
+        """
+        owner, fields = owner_of(user), checked(draft)
+        vector = self._embed([fields["text"]])[0]
+        with self._shelf(owner) as shelf:
+            shelf.refuse_foreign([vector])
+            olds = [shelf.heir_of(id) for id in over]
+            others = [shelf.known(id) for id in (*beside, *([under] if under else ()))]
+            _refuse_mixture(olds, fields)
+            said_here = shelf.index.said_by(fields)
+            stored = Stored(shelf.index.records[said_here], False) if said_here else self._keep(shelf, fields, vector)
+            own = stored.record["id"]
+            olds = list({old["id"]: old for old in olds if old["id"] != own}.values())
+            written = [events.replace(old["id"], shelf.now(old), own, "supersede") for old in olds]
+            if under and under != own:
+                written.append(events.replace(own, shelf.now(stored.record), under, "supersede"))
+            written += [events.contradict(own, id, shelf.now(*others)) for id in beside if id != own]
+            if olds:
+                seen = events.see(own, shelf.now(stored.record), None, 0.0)
+                written.append({**seen, "replaces": [old["id"] for old in olds]})
+            shelf.write(written)
+            self._make_room(shelf, {own})
+            return Stored(shelf.index.records[own], stored.is_new)
+
+    def confirm(self, user: str, id: str, source: Source, trust: float) -> Record:
+        """Add a source to a memory that says the same in other words.
+
+        Raises:
+            UnknownMemoryError: This user has no such memory.
+            NoUserError, StorageError: As `store`.
+        """
+        with self._shelf(owner_of(user)) as shelf:
+            record = shelf.known(id)
+            if source not in record["sources"] or trust > record["trust"]:
+                shelf.write([events.see(id, shelf.now(record), source, trust)])
+            return shelf.index.records[id]
+
+    def absorb(self, user: str, ids: Collection[str], by: str) -> Sequence[str]:
+        """Let a memory stand for others that it was drawn from: they are no longer found, and are forgotten with it.
+
+        Args:
+            user: Whose.
+            ids: Of those it stands for. Ids that are not there, or are replaced already, are no error.
+            by: Id of the memory.
+
+        Returns:
+            The ids of those that it stands for since now.
+
+        Raises:
+            UnknownMemoryError: This user has no memory `by`.
+            NoUserError, StorageError: As `store`.
+        """
+        with self._shelf(owner_of(user)) as shelf:
+            whole, records = shelf.known(by), shelf.index.records
+            there = [id for id in dict.fromkeys(ids) if id != by and id in records and not records[id]["replaced_by"]]
+            if there:
+                seen: RecordEvent = {**events.see(by, shelf.now(whole), None, 0.0), "replaces": there}
+                shelf.write([seen, *(events.replace(id, shelf.now(records[id]), by, "consolidate") for id in there)])
+            return there
+
+    def said_by(self, user: str, draft: Draft) -> Record | None:
+        """The memory, current or replaced, that has just this text from just this source; None where there is none.
+
+        Raises:
+            NoUserError, InputError, StorageError: As `store`.
+        """
+        return self.all_said_by(user, [draft])[0]
+
+    def all_said_by(self, user: str, drafts: Sequence[Draft]) -> "Sequence[Record | None]":
+        """What `said_by` gives for each, in one look at the store. Raises as `said_by`."""
+        owner, wanted = owner_of(user), [checked(draft) for draft in drafts]
+        if not wanted:
+            return []
+        with self._shelf(owner) as shelf:
+            found = [shelf.index.said_by(fields) for fields in wanted]
+            return [shelf.index.records[id] if id else None for id in found]
+
     def replace(self, user: str, id: str, by: str) -> Record:
         """Mark a memory as superseded by another one that is there. Returns the memory that is marked.
 
@@ -248,7 +377,12 @@ class RecordStore:
             NoUserError, StorageError: As `store`.
         """
         with self._shelf(owner_of(user)) as shelf:
-            return shelf.erase(with_all_drawn(shelf.index.records, with_parts(shelf.index.records, ids)))
+            records, gone = shelf.index.records, _with_all(shelf, ids)
+            sources = [source for id in gone if id in records for source in records[id]["sources"]]
+        self.agents.drop_turns(user, sources)
+        self.conversations.drop_turns(user, sources)  # first: nothing is drawn anew from what is half forgotten
+        with self._shelf(owner_of(user)) as shelf:
+            return shelf.erase(gone)
 
     def forget_scope(self, user: str, project: str | None = None, type: RecordType | None = None) -> Sequence[str]:
         """Erase all memories of a user, or those of a project, of a type, or both. Returns and raises as `forget`.
@@ -259,9 +393,12 @@ class RecordStore:
             type: Which; None for all.
         """
         wanted = wanted_of(project, None if type is None else [type])
+        self.conversations.forget(user, project)
+        if type is None:
+            self.agents.forget(user, project)
         with self._shelf(owner_of(user)) as shelf:
             ids = shelf.index.ids(wanted, shelf.now(), all_of_them=True)
-            gone = shelf.erase(with_all_drawn(shelf.index.records, ids))
+            gone = shelf.erase(_with_all(shelf, ids))
             if wanted == Wanted():
                 shelf.erase_keys(shelf.index.all_keys())  # what never was whole
             return gone
@@ -295,6 +432,8 @@ class RecordStore:
                 done["over_quota"] += len(self._make_room(shelf, frozenset()))
                 done["tombstones"] += shelf.drop_tombstones()
                 done["writers"] += shelf.drop_writers()
+            self.conversations.sweep(owner)
+            self.agents.sweep(owner)
         return done
 
     def reembed(self) -> int:
@@ -324,6 +463,19 @@ class RecordStore:
             record = shelf.index.records.get(id)
             return None if record is None or events.is_over(record, shelf.now()) else record
 
+    def users(self) -> Sequence[Hashed]:
+        """All who have memories, as hashes: who they are is kept nowhere.
+
+        Raises:
+            StorageError: The store failed.
+        """
+        return [Hashed(owner) for owner in self._port.owners()]
+
+    def reach(self, user: str, ids: Collection[str]) -> Sequence[Record]:
+        """All that `forget` would erase, and nothing is erased. Raises as `forget`."""
+        with self._shelf(owner_of(user)) as shelf:
+            return [shelf.index.records[id] for id in _with_all(shelf, ids)]
+
     def search(
         self,
         user: str,
@@ -332,7 +484,7 @@ class RecordStore:
         project: str | None = None,
         types: Collection[str] | None = None,
         limit: int = 5,
-        threshold: float | None = None,
+        threshold: Threshold = None,
         replaced: bool = False,
     ) -> Sequence[Found]:
         """The memories of a user that fit a query best, best first; nothing is counted as used.
@@ -352,26 +504,38 @@ class RecordStore:
             EmbeddingError: The query cannot be embedded, or the vectors that are there are of another model.
             StorageError: The store failed.
         """
-        owner, wanted = owner_of(user), wanted_of(project, types)
-        limit = limited(limit)
-        if threshold is not None and not -1 <= threshold <= 1:
-            raise InputError("A threshold is a cosine from -1 to 1. Give None for no threshold.")
+        asked = Search(query, project, types, limit, threshold, replaced)
+        return self.search_many(user, [asked])[0]
+
+    def search_many(self, user: str, searches: "Sequence[Search]") -> "Sequence[Sequence[Found]]":
+        """What several searches find, each as `search`, in one look at the store and with one call of the embedder.
+
+        Raises as `search`.
+        """
+        owner, meant = owner_of(user), [_checked_search(one) for one in searches]
+        queries = list(dict.fromkeys(one.query for one in searches if one.query.strip()))
         with self._shelf(owner) as shelf:
             shelf.refuse_foreign([])
-            if not query.strip() or not shelf.index.records:
-                return []
-            vector = self._encoder.vector(query)
-            shelf.refuse_foreign([vector])
-            return shelf.index.search(
-                query,
-                vector,
-                wanted,
-                shelf.now(),
-                limit=limit,
-                threshold=threshold,
-                alpha=alpha_for(query, self._settings.alpha, self._settings.alpha_zh),
-                replaced=replaced,
-            )
+            if not queries or not shelf.index.records:
+                return [[] for _ in searches]
+            vectors = dict(zip(queries, self._encoder.vectors(queries), strict=True))
+            shelf.refuse_foreign(list(vectors.values()))
+            now = shelf.now()
+            return [
+                shelf.index.search(
+                    one.query,
+                    vectors[one.query],
+                    wanted,
+                    now,
+                    limit=limited(one.limit),
+                    threshold=one.threshold,
+                    alpha=alpha_for(one.query, self._settings.alpha, self._settings.alpha_zh),
+                    replaced=one.replaced,
+                )
+                if one.query in vectors
+                else []
+                for one, wanted in zip(searches, meant, strict=True)
+            ]
 
     def list(
         self,
@@ -408,6 +572,17 @@ class RecordStore:
         return Listing(page, None if is_last else json.dumps(place_of(page[-1])))
 
     # --- inside ----------------------------------------------------------------------------------------------------
+
+    def is_indexing(self, user: str) -> bool:
+        """Whether the memories of a user have been read from the store and are being brought into the index.
+
+        Raises:
+            NoUserError: Nobody is named.
+        """
+        owner = owner_of(user)
+        with self._lock:
+            shelf = self._shelves.get(owner)
+        return shelf is not None and shelf.is_indexing
 
     @contextmanager
     def _shelf(self, owner: str) -> "Iterator[Shelf]":
@@ -477,10 +652,28 @@ class RecordStore:
         over = 0 if self._quota is None else len(shelf.index.records) - self._quota
         if over <= 0:
             return []
+        over += (self._quota or 0) // SPARE  # so that not every further memory costs a look at all of them
         now = self._clock()
         others = [record for id, record in shelf.index.records.items() if id not in spared]
         weakest = heapq.nsmallest(over, others, key=lambda r: (retention(r, now), r["created_at"], r["id"]))
         return shelf.erase([record["id"] for record in weakest])
+
+
+def _checked_search(asked: Search) -> Wanted:
+    limited(asked.limit)
+    if not isinstance(asked.query, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InputError(f"What is looked for is a text, not {asked.query!r}.")
+    least: object = asked.threshold.least if isinstance(asked.threshold, ByKind) else asked.threshold
+    if least is not None and (isinstance(least, bool) or not isinstance(least, int | float) or not -1 <= least <= 1):
+        raise InputError("A threshold is a cosine from -1 to 1. Give None for no threshold.")
+    return wanted_of(asked.project, asked.types)
+
+
+def _with_all(shelf: Shelf, ids: Collection[str]) -> list[str]:
+    """Memories with all that goes with them: their parts, what was drawn from them, and the turns they stand in."""
+    records = shelf.index.records
+    there = [id for id in ids if id in records]
+    return with_turns(records, with_all_drawn(records, with_parts(records, there)))
 
 
 def _inherited(olds: Sequence[Record], how: Replacement) -> Mapping[str, Any]:

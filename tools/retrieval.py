@@ -397,11 +397,18 @@ class Scoring:
     ) -> None:
         self._owners, self._slots, self._alpha = owners, slots, alpha
         self._keywords, self._found, self._exact = keywords, found, exact
+        self._cosines = cosines
         self._rough = self._roughly(cosines)
 
-    def best(self, k: int) -> list[Hit]:
-        """The k best items, best first."""
-        slots = np.flatnonzero(self._found)
+    def best(self, k: int, least: float | None = None, spared: Iterable[str] = ()) -> list[Hit]:
+        """The k best items, best first.
+
+        Args:
+            k: How many at most.
+            least: Cosine below which an item is left out (some that are hardly below it may be there); None: none is.
+            spared: Ids of items that are not, whatever their cosine.
+        """
+        slots = np.flatnonzero(self._found if least is None else self._found & self._near(least, spared))
         if not k or not len(slots):
             return []
         hits = self._hits(slots[_promising(self._rough[slots], k)])
@@ -411,6 +418,11 @@ class Scoring:
         """What a search for everything would return of these items; those it would not return are left out."""
         slots = np.array([slot for id in ids if (slot := self._slots.get(id)) is not None], np.intp)
         return {hit.id: hit for hit in self._hits(slots[self._found[slots]])}
+
+    def _near(self, least: float, spared: Iterable[str]) -> NDArray[np.bool_]:
+        near = self._cosines >= least - _ROUGH
+        near[[slot for id in spared if (slot := self._slots.get(id)) is not None]] = True
+        return near
 
     def _roughly(self, cosines: Floats) -> Floats:
         return self._alpha * self._keywords + (1 - self._alpha) * cosines

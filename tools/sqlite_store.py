@@ -185,10 +185,15 @@ def _transaction(database: sqlite3.Connection, *, writes: bool) -> Iterator[None
 def _rows(ops: Iterable[Op], now: str) -> list[tuple[Any, ...]]:
     """What is to be written, the last of several writes to one key: (namespace, key, value, now), None to delete."""
     last = {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
-    return [(_kept(_joined(op.namespace)), _kept(op.key), _encoded(op.value), now) for op in last.values()]
+    return [(_kept(_joined(op.namespace)), _kept(op.key), encoded(op.value), now) for op in last.values()]
 
 
-def _encoded(value: Mapping[str, Any] | None) -> str | None:
+def encoded(value: Mapping[str, Any] | None) -> str | None:
+    """A value as JSON in ASCII; None for none.
+
+    Raises:
+        InputError: It is not made of what JSON knows.
+    """
     try:
         return None if value is None else json.dumps(value, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -242,10 +247,15 @@ def _found(database: sqlite3.Connection, op: SearchOp) -> list[SearchItem]:
     if not op.filter:
         return [_search_item(r) for r in database.execute(f"{query} LIMIT ? OFFSET ?", (*given, op.limit, op.offset))]
     items = (_search_item(row) for row in database.execute(query, given))
-    return [item for item in items if _fits(item.value, op.filter)][op.offset : op.offset + op.limit]
+    return [item for item in items if fits(item.value, op.filter)][op.offset : op.offset + op.limit]
 
 
-def _fits(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def fits(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether a value has what a filter asks for.
+
+    Raises:
+        InputError: The filter asks with an operator that is not known.
+    """
     return all(_compares(value.get(name), asked) for name, asked in wanted.items())
 
 
@@ -263,6 +273,11 @@ def _compares(value: Any, asked: Any) -> bool:
 
 def _namespaces(database: sqlite3.Connection, op: ListNamespacesOp) -> list[tuple[str, ...]]:
     paths = [tuple(name.split(".")) for (name,) in database.execute("SELECT DISTINCT namespace FROM items")]
+    return listed(paths, op)
+
+
+def listed(paths: Iterable[tuple[str, ...]], op: ListNamespacesOp) -> list[tuple[str, ...]]:
+    """Those of all namespaces that are asked for, in order."""
     fitting = [path for path in paths if all(_matches(path, c) for c in op.match_conditions or ())]
     cut = sorted({path[: op.max_depth] for path in fitting})
     return cut[op.offset : op.offset + op.limit]

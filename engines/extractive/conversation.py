@@ -4,9 +4,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from agentic_memory_bank.engines.conversation import Digest, Fact, Gate, Hints, Known, Query, Turn, Weighing
+from agentic_memory_bank.engines.conversation import Digest, Fact, Gate, Hints, Insight, Known, Query, Turn, Weighing
 from agentic_memory_bank.engines.extractive.dialogue import gate, is_greeting, key_terms, rewrite
 from agentic_memory_bank.engines.extractive.facts import claims_of, same_attribute
+from agentic_memory_bank.engines.extractive.reflecting import recurring
 from agentic_memory_bank.engines.extractive.secrets import secrets_in
 from agentic_memory_bank.engines.extractive.selecting import own_words, select
 from agentic_memory_bank.engines.extractive.weighing import weigh
@@ -56,6 +57,10 @@ class ExtractiveConversationEngine:
         """Compare attributes and values where both state them, and the words where they do not."""
         return weigh(fact, similar)
 
+    def weigh_all(self, facts: Sequence[Fact], similar: Sequence[Sequence[Known]]) -> list[Weighing]:
+        """Weigh each alone."""
+        return [weigh(fact, alike) for fact, alike in zip(facts, similar, strict=True)]
+
     def summarise(self, turns: Sequence[Turn], max_tokens: int = DIGEST_TOKENS) -> Digest:
         """Key terms, current facts, decisions and what is open, the latest first while there is room."""
         topic = tuple(_topic(turns))
@@ -64,6 +69,10 @@ class ExtractiveConversationEngine:
         decisions, room = _fitting(_latest(turns, _DECISION), room, room // 2)
         facts, _ = _fitting(_facts(turns), room, room)
         return Digest(topic, facts, decisions, open_)
+
+    def reflect(self, memories: Sequence[Known]) -> list[Insight]:
+        """The terms that recur, counted and dated."""
+        return recurring(memories)
 
 
 def _topic(turns: Sequence[Turn]) -> list[str]:

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Final
 
 from agentic_memory_bank.engines.conversation import Gate, Hints, Query, Turn
-from agentic_memory_bank.tools.text import STOP_WORDS, is_cjk, tokenize
+from agentic_memory_bank.tools.text import STOP_WORDS, is_cjk, names_and_numbers, tokenize
 
 LONGEST_GREETING: Final = 25
 """Characters, white space around them not counted."""
@@ -236,11 +236,20 @@ def rewrite(query: str, history: Sequence[Turn]) -> Query:
 
 
 def is_self_contained(query: str) -> bool:
-    """Whether a query can be understood without the conversation: it is long enough, and points back to nothing."""
+    """Whether a query can be understood without the conversation: it is long enough, and points back to nothing.
+
+    A query that names somebody first says by itself whom "she" means.
+    """
     least = SELF_CONTAINED_CHINESE if is_cjk(query) else SELF_CONTAINED
-    if len(query) <= least or _POINTS_BACK.search(query):
+    points_back = _POINTS_BACK.search(query)
+    if len(query) <= least or (points_back and not _names_anybody(query[: points_back.start()])):
         return False
     return _VAGUE.match(query) is None or _ASKS_WHOLLY.match(query) is not None
+
+
+def _names_anybody(words: str) -> bool:
+    """Whether a name stands in an English text; a month or a number names nobody."""
+    return not is_cjk(words) and any(name[0].isalpha() for name in names_and_numbers(words))
 
 
 def _said_before(query: str, history: Sequence[Turn]) -> list[str]:

@@ -15,7 +15,7 @@ from agentic_memory_bank.engines.extractive import phrases
 from agentic_memory_bank.engines.extractive.dialogue import is_greeting, is_personal
 from agentic_memory_bank.engines.extractive.facts import Claim, claims_of
 from agentic_memory_bank.engines.extractive.moments import day_of, moments, written
-from agentic_memory_bank.engines.extractive.secrets import mentions_secret, secrets_in
+from agentic_memory_bank.engines.extractive.secrets import asks_for_secret, mentions_secret, secrets_in
 from agentic_memory_bank.state.records import RecordType
 from agentic_memory_bank.tools.text import Span, is_cjk, names_and_numbers, sentences, tokenize
 
@@ -71,6 +71,27 @@ def is_order(text: str) -> bool:
     return phrases.ORDERS.search(text) is not None
 
 
+def safe_words(turn: Turn, before: Turn | None) -> str:
+    """What a turn says in its own words, without the sentences that hold a credential, or answer a question for one.
+
+    Args:
+        turn: What was said.
+        before: What was said just before, where that is known.
+    """
+    words, end = "", 0
+    for sentence in _safe_sentences(turn, before):
+        start, gap = sentence.span[0], turn.text[end : sentence.span[0]]
+        words += (gap if not gap.strip() else "\n") + turn.text[start : sentence.span[1]]
+        end = sentence.span[1]
+    return words.strip()
+
+
+def is_idle_talk(text: str) -> bool:
+    """Whether a text greets, acknowledges, refuses, or orders a memory about, and says nothing else."""
+    said = [text[start:end].strip() for start, end in sentences(text)]
+    return is_order(text) or all(is_greeting(one) or phrases.REFUSAL.search(one) is not None for one in said if one)
+
+
 def _blank(match: re.Match[str]) -> str:
     return "\n" * len(match[0])
 
@@ -79,9 +100,13 @@ def _sentences(turn: Turn, before: Turn | None) -> list[_Sentence]:
     """What a turn says in its own words, without sentences that hold or answer for a credential."""
     if turn.role == "user" and phrases.FICTION.search(turn.text):
         return []
+    return _safe_sentences(turn, before)
+
+
+def _safe_sentences(turn: Turn, before: Turn | None) -> list[_Sentence]:
     plain = own_words(turn.text)
     hidden = secrets_in(turn.text)
-    secret = before is not None and before.role == "assistant" and "?" in before.text and mentions_secret(before.text)
+    secret = before is not None and asks_for_secret(before.text)
     kept: list[_Sentence] = []
     for sentence in _pieces_of(plain, hidden):
         if _overlaps(sentence.span, hidden) or (secret and _is_code(sentence.text)):

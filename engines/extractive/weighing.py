@@ -8,11 +8,16 @@ from agentic_memory_bank.engines.conversation import Fact, Known, Verdict, Weigh
 from agentic_memory_bank.engines.extractive.comparison import Comparison, compare
 from agentic_memory_bank.engines.extractive.dialogue import is_personal
 from agentic_memory_bank.engines.extractive.facts import Claim, claims_of, same_attribute, same_value, same_words
-from agentic_memory_bank.engines.extractive.moments import day_of
+from agentic_memory_bank.engines.extractive.moments import day_of, moments
+from agentic_memory_bank.engines.extractive.reflecting import said_on
 from agentic_memory_bank.tools.text import tokenize
 
 NEARLY_THE_SAME: Final = 0.9
 """Cosine above which a memory of the same type says the same, where nothing in it differs."""
+SHARED: Final = 0.5
+"""Share of index terms, of those of both, from which two memories may be the same by their cosine. Measured on 1,188
+statements of LoCoMo stored one by one: a cosine above 0.9 alone unites a talk at a school with a visit to a support
+group."""
 NEARLY_ALL_WORDS: Final = 0.9
 """Share of index terms, of those of both, from which two texts are the same where nothing in them differs."""
 
@@ -31,9 +36,9 @@ def weigh(fact: Fact, similar: Sequence[Known]) -> Weighing:
 
     Args:
         fact: The new memory.
-        similar: Those that are most like it, of the same user; those of another type play no part.
+        similar: Those that are most like it, of the same user; those that cannot be one with it play no part.
     """
-    found = [(known, _weighed(fact, known)) for known in similar if known.type == fact.type]
+    found = [(known, _weighed(fact, known)) for known in similar if may_be_one(fact, known)]
     for verdict in _ORDER:
         chosen = [(known, one) for known, one in found if one.verdict == verdict]
         if chosen:
@@ -45,11 +50,27 @@ def weigh(fact: Fact, similar: Sequence[Known]) -> Weighing:
     return Weighing("create")
 
 
+def may_be_one(one: Fact | Known, other: Known) -> bool:
+    """Whether two memories may say the same, or one correct the other: what happened on two days happened twice."""
+    return one.type == other.type and (one.type != "episodic" or said_on(one) == said_on(other))
+
+
 def _weighed(fact: Fact, known: Known) -> Weighing:
-    if _words(fact.words) == _words(known.words):
+    if _words(fact.words) == _words(known.words) and not _of_other_times(fact, known):
         return Weighing("same", (known.id,), reason="It is said in the same words.")
     by_claim = _by_claims(fact, known)
     return by_claim if by_claim is not None else _by_words(fact, known)
+
+
+def _of_other_times(fact: Fact, known: Known) -> bool:
+    """Whether both name times, in words that each mean another time on the day they were said: last Friday."""
+    ours, theirs = _times(fact), _times(known)
+    return bool(ours and theirs) and ours != theirs
+
+
+def _times(one: Fact | Known) -> set[str]:
+    day = said_on(one)
+    return {moment.calendar for moment in moments(one.words, day)} if day else set()
 
 
 def _words(text: str) -> list[str]:
@@ -144,8 +165,8 @@ def _clashing(fact: Fact, known: Known, found: Comparison) -> Weighing:
 
 
 def _says_the_same(fact: Fact, known: Known, found: Comparison) -> bool:
-    if not _same_source(fact, known) or found.relation != "merge":
+    if not _same_source(fact, known) or found.relation != "merge" or _of_other_times(fact, known):
         return False
     left, right = set(tokenize(fact.words)), set(tokenize(known.words))
     share = len(left & right) / max(1, len(left | right))
-    return known.cosine > NEARLY_THE_SAME or share >= NEARLY_ALL_WORDS
+    return share >= (SHARED if known.cosine > NEARLY_THE_SAME else NEARLY_ALL_WORDS)

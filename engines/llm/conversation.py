@@ -1,7 +1,7 @@
 """The conversation engine that asks chat models; what they say is checked against the turns before it is believed."""
 
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -13,6 +13,7 @@ from agentic_memory_bank.engines.conversation import (
     Fact,
     Gate,
     Hints,
+    Insight,
     Known,
     Query,
     Saying,
@@ -24,11 +25,12 @@ from agentic_memory_bank.engines.extractive.secrets import secrets_in
 from agentic_memory_bank.engines.extractive.selecting import is_order, own_words
 from agentic_memory_bank.engines.llm.asking import Asker, Question
 from agentic_memory_bank.engines.llm.locating import locate
-from agentic_memory_bank.engines.llm.packing import within
-from agentic_memory_bank.prompts import extract_facts, rewrite_query, summarise_dialogue, weigh_facts
+from agentic_memory_bank.engines.llm.packing import ITEM_TOKENS, pack, within
+from agentic_memory_bank.prompts import extract_facts, reflect_memories, rewrite_query, summarise_dialogue, weigh_facts
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.model_table import Role
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.gate import passes
+from agentic_memory_bank.tools.text import estimate_tokens, names_and_numbers
 
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
@@ -37,17 +39,12 @@ EXTRACT: Final = cast(Role, "extract")
 SUMMARISE: Final = cast(Role, "summarise")
 DIGEST_TOKENS: Final = 100
 TOKENS_A_WORD: Final = 1.4
+MEMORY_TOKENS: Final = 40
+"""What a memory costs in a prompt besides its words: tags, speaker, date."""
+LEAST_EVIDENCE: Final = 3
+"""On how many memories an insight has to rest."""
 _HIDDEN: Final = "[left out]"
 _ORDER: Final[tuple[Verdict, ...]] = ("same", "revise", "supersede", "contradicts")
-
-
-class _Told(Protocol):
-    """A judgement of one known memory."""
-
-    id: int
-    new_value: str
-    known_value: str
-    reason: str
 
 
 class ChatConversationEngine:
@@ -99,7 +96,7 @@ class ChatConversationEngine:
         return list(dict.fromkeys(fact for fact in found if fact is not None))
 
     def weigh(self, fact: Fact, similar: Sequence[Known]) -> Weighing:
-        """Offline where that is sure, else in one call; a model never lets one speaker replace another's memory."""
+        """Offline where that is sure, else in one call; what is trusted less, or said by another, replaces nothing."""
         sure = self._offline.weigh(fact, similar)
         of_type = [known for known in similar if known.type == fact.type]
         if sure.verdict != "create" or not of_type or not self._asks(EXTRACT):
@@ -108,11 +105,44 @@ class ChatConversationEngine:
             fact.text, fact.speaker, fact.date, [(known.words, known.speaker, known.date) for known in of_type]
         )
         said = self._asked(EXTRACT, weigh_facts.INSTRUCTIONS, prompt, weigh_facts.Verdicts)
-        for verdict in _ORDER:
-            told = [one for one in said.verdicts if one.verdict == verdict and 1 <= one.id <= len(of_type)]
-            if told:
-                return _weighing(verdict, fact, of_type[told[0].id - 1], told[0])
-        return sure
+        return _chosen(said.verdicts, fact, of_type) or sure
+
+    def weigh_all(self, facts: Sequence[Fact], similar: Sequence[Sequence[Known]]) -> list[Weighing]:
+        """Offline where that is sure or nothing is alike, and for all others one call for as many as fit a window.
+
+        Where a window has no answer, what is sure offline holds.
+
+        Raises:
+            EngineError: None of them has an answer.
+        """
+        weighings = list(self._offline.weigh_all(facts, similar))
+        if not self._asks(EXTRACT):
+            return weighings
+        alike = [
+            [known for known in some if self._may_concern(fact, known)]
+            for fact, some in zip(facts, similar, strict=True)
+        ]
+        unsure = [place for place, one in enumerate(weighings) if one.verdict == "create" and alike[place]]
+        room = self._room(EXTRACT) - estimate_tokens(weigh_facts.BATCH_INSTRUCTIONS)
+        windows = pack(unsure, lambda place: _size(facts[place], alike[place]), room)
+        batches = [[unsure[position] for position in window] for window in windows]
+        questions = [_weighing_question([(facts[place], alike[place]) for place in batch]) for batch in batches]
+        for batch, said in zip(batches, self._asker.ask(questions), strict=True):
+            for number, place in enumerate(batch, 1):
+                told = [one for one in said.verdicts if one.new == number] if said else []
+                weighings[place] = _chosen(told, facts[place], alike[place]) or weighings[place]
+        return weighings
+
+    def _may_concern(self, fact: Fact, known: Known) -> bool:
+        """Whether a pair is alike enough to be worth a question."""
+        settings = self._asker.settings
+        shares = fact.attribute is not None and (fact.subject, fact.attribute) == (known.subject, known.attribute)
+        return known.type == fact.type and (
+            shares
+            or passes(
+                fact.words, known.words, known.cosine, english=settings.gate_english, chinese=settings.gate_chinese
+            )
+        )
 
     def summarise(self, turns: Sequence[Turn], max_tokens: int = DIGEST_TOKENS) -> Digest:
         """Summarise the last turns that fit in one call; what does not fit into the tokens is left out."""
@@ -124,6 +154,21 @@ class ChatConversationEngine:
         said = self._asked(SUMMARISE, summarise_dialogue.INSTRUCTIONS, prompt, summarise_dialogue.State)
         room = _Room(max_tokens)
         return Digest(room.fit([said.topic]), room.fit(said.facts), room.fit(said.decisions), room.fit(said.open))
+
+    def reflect(self, memories: Sequence[Known]) -> list[Insight]:
+        """Reflect in one call on as many of the latest memories as fit; what they do not show is left out."""
+        if not self._asks(SUMMARISE):
+            return list(self._offline.reflect(memories))
+        told = [known for known in memories if not secrets_in(known.words) and not is_order(known.words)]
+        room = self._room(SUMMARISE) - estimate_tokens(reflect_memories.INSTRUCTIONS)
+        latest = sorted(told, key=lambda known: known.date, reverse=True)
+        shown = within(latest, lambda known: estimate_tokens(known.words) + MEMORY_TOKENS, room)
+        if len(shown) < LEAST_EVIDENCE:
+            return []
+        prompt = reflect_memories.render([(known.words, known.speaker, known.date) for known in shown])
+        said = self._asked(SUMMARISE, reflect_memories.INSTRUCTIONS, prompt, reflect_memories.Insights)
+        found = (_insight(one, shown) for one in said.insights)
+        return [insight for insight in found if insight is not None]
 
     def _asked(
         self,
@@ -195,7 +240,44 @@ def _fact(said: extract_facts.Memory, turns: Sequence[Turn]) -> Fact | None:
     )
 
 
-def _weighing(verdict: Verdict, fact: Fact, known: Known, told: _Told) -> Weighing:
+def _insight(said: reflect_memories.Shown, shown: Sequence[Known]) -> Insight | None:
+    """An insight on enough memories that hold every name and number in it; None for one that was made up."""
+    numbers = [number for number in dict.fromkeys(said.evidence) if 1 <= number <= len(shown)]
+    evidence = [shown[number - 1] for number in numbers]
+    text = said.text.strip()
+    if not text or len(evidence) < LEAST_EVIDENCE or secrets_in(text) or is_order(text):
+        return None
+    spoken = " . ".join(f"{one.speaker} {one.date} {one.words}" for one in evidence)
+    known = names_and_numbers(spoken)
+    if any(name not in known and name not in spoken.casefold() for name in names_and_numbers(text)):
+        return None
+    return Insight(text, tuple(one.id for one in evidence), said.subject.strip())
+
+
+def _weighing_question(pairs: Sequence[tuple[Fact, Sequence[Known]]]) -> Question[weigh_facts.AllVerdicts]:
+    shown = [
+        (fact.text, fact.speaker, fact.date, [(known.words, known.speaker, known.date) for known in alike])
+        for fact, alike in pairs
+    ]
+    return Question(EXTRACT, weigh_facts.BATCH_INSTRUCTIONS, weigh_facts.render_all(shown), weigh_facts.AllVerdicts)
+
+
+def _size(fact: Fact, alike: Sequence[Known]) -> int:
+    """Tokens of a new memory with those that it is compared with."""
+    return sum(estimate_tokens(f"{one.words} {one.speaker} {one.date}") + ITEM_TOKENS for one in (fact, *alike))
+
+
+def _chosen(told: Sequence[weigh_facts.Judged], fact: Fact, alike: Sequence[Known]) -> Weighing | None:
+    """The verdict that weighs most, of those on memories that there are; None for none."""
+    for verdict in _ORDER:
+        named = [one for one in told if one.verdict == verdict and 1 <= one.id <= len(alike)]
+        if named:
+            return _weighing(verdict, fact, alike[named[0].id - 1], named[0])
+    return None
+
+
+def _weighing(verdict: Verdict, fact: Fact, known: Known, told: weigh_facts.Judged) -> Weighing:
     is_other = bool(fact.speaker and known.speaker) and fact.speaker.casefold() != known.speaker.casefold()
-    kept: Verdict = "contradicts" if is_other and verdict in ("revise", "supersede") else verdict
+    is_weaker = False  # a memory in a model's words does not say who said it
+    kept: Verdict = "contradicts" if (is_other or is_weaker) and verdict in ("revise", "supersede") else verdict
     return Weighing(kept, (known.id,), values=(told.new_value, told.known_value), reason=told.reason)

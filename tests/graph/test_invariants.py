@@ -42,7 +42,7 @@ documents = st.lists(
     min_size=1,
     max_size=4,
 )
-quick = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+quick = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def final_state(given: list[list[str]], engine: Any = None) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def ranking(index: MemoryIndex, graph: QueryGraph, tree: InteractionTree) -> Any
     return passages, index.similar(graph, tree, wanted, Settings()) if wanted else []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(graph_steps(), st.lists(st.integers(0, 9), max_size=6))
 def test_the_index_ranks_like_one_built_from_scratch_after_edits_and_time_travel(
     steps: list[query_graph.GraphEdit], visits: list[int]

@@ -117,7 +117,7 @@ messages = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=120, deadline=None, suppress_health_check=SLOW)
 @given(messages, st.integers(0, 1_500), st.integers(1, 5))
 def test_fitted_messages_are_whole_exchanges_and_no_more_than_there_is_room_for(
     said: list[BaseMessage], room: int, keep_last: int
@@ -142,7 +142,7 @@ def test_fitted_messages_are_whole_exchanges_and_no_more_than_there_is_room_for(
     assert all(len({m.id in here for m in group}) == 1 for group in groups)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=80, deadline=None, suppress_health_check=SLOW)
 @given(messages, st.integers(0, 1_500), st.integers(1, 5))
 def test_what_stays_in_the_window_are_whole_exchanges_the_latest_among_them(
     said: list[BaseMessage], room: int, keep_last: int

@@ -4,7 +4,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from agentic_memory_bank import Settings, memory_bank, researcher
+from agentic_memory_bank import Settings, memory_bank, recall, researcher
 from agentic_memory_bank.state.model_table import ROLES
 
 
@@ -77,6 +77,7 @@ def write(root: Path) -> None:
         "README.md": {"diagram": diagram(), "settings": settings_table(), "models": model_table()},
         "README.zh.md": {"diagram": diagram(), "models": model_table()},
         "docs/research.md": {"diagram": diagram(researcher)},
+        "docs/memory.md": {"diagram": diagram(recall)},
     }.items():
         text = (root / name).read_text(encoding="utf-8")
         for mark, part in parts.items():

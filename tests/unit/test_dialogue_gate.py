@@ -164,7 +164,12 @@ def test_a_query_that_stands_on_nothing_gets_the_terms_of_earlier_messages_in_fr
 
 
 @pytest.mark.parametrize(
-    "query", ["What is the best restaurant in Lisbon for dinner?", "where did Emma and Ana spend the summer?"]
+    "query",
+    [
+        "What is the best restaurant in Lisbon for dinner?",
+        "where did Emma and Ana spend the summer?",
+        "What did Emma learn from her sister in Rome?",
+    ],
 )
 def test_a_query_that_can_be_understood_stays_as_it_is(query: str) -> None:
     assert ENGINE.rewrite(query, TRIP).text == query

@@ -2,8 +2,10 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.state.errors import InputError, NoUserError
@@ -23,6 +26,8 @@ from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore
 FAST = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 TIMES = int(os.environ.get("RECORD_SEQUENCES", "2000"))
 """How many sequences the long test runs: 10,000 for the record."""
+TIMES_ON_OTHERS = int(os.environ.get("RECORD_SEQUENCES_ON_OTHERS", "200"))
+"""The same on PostgreSQL and on Milvus Lite."""
 PARTS = 8
 """It runs in parts, since no test may take longer than ten minutes."""
 NAMES = [
@@ -201,6 +206,38 @@ class OnDisk(Isolation):
             shutil.rmtree(self.folder)
 
 
+class OnOthers(Isolation):
+    """The same on a store of others; each process opens it for itself."""
+
+    place: Callable[[], AbstractContextManager[Callable[[], BaseStore]]]
+
+    def make_store(self) -> None:
+        self.opening = ExitStack()
+        self.connect = self.opening.enter_context(type(self).place())
+
+    def open(self) -> RecordStore:
+        return RecordStore(self.connect(), self.encoder, self.clock, settings=TUNING)
+
+    def teardown(self) -> None:
+        if hasattr(self, "opening"):
+            self.opening.close()
+
+
+@contextmanager
+def in_a_folder(on_milvus_lite: Any) -> Iterator[Callable[[], BaseStore]]:
+    with TemporaryDirectory(dir=FAST) as folder, on_milvus_lite(Path(folder) / "milvus") as connect:
+        yield connect
+
+
+@pytest.fixture(params=["postgres", "milvus lite"])
+def on_others(request: pytest.FixtureRequest) -> type[OnOthers]:
+    if request.param == "postgres":
+        place = request.getfixturevalue("on_postgres")
+    else:
+        place = partial(in_a_folder, request.getfixturevalue("on_milvus_lite"))
+    return type("OnOthersHere", (OnOthers,), {"place": staticmethod(place)})
+
+
 Isolation.TestCase.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
 OnDisk.TestCase.settings = settings(max_examples=8, stateful_step_count=25, deadline=None)
 TestInMemory = Isolation.TestCase
@@ -214,6 +251,19 @@ def test_isolation_holds_in_thousands_of_sequences_of_fifty_steps(part: int) -> 
     run_state_machine_as_test(
         OnDisk, settings=settings(max_examples=TIMES // PARTS, stateful_step_count=50, deadline=None, database=None)
     )
+
+
+def test_isolation_holds_on_stores_of_others(on_others: type[OnOthers]) -> None:
+    few = settings(max_examples=3, stateful_step_count=20, deadline=None, database=None)
+    run_state_machine_as_test(on_others, settings=few)
+
+
+@pytest.mark.kill_full
+@pytest.mark.parametrize("part", range(PARTS))
+def test_isolation_holds_on_stores_of_others_in_hundreds_of_sequences(on_others: type[OnOthers], part: int) -> None:
+    assert part < PARTS
+    many = settings(max_examples=TIMES_ON_OTHERS // PARTS, stateful_step_count=50, deadline=None, database=None)
+    run_state_machine_as_test(on_others, settings=many)
 
 
 @pytest.fixture

@@ -1,20 +1,13 @@
 """Memories are kept once, corrected with their history, found by what is asked, and gone when forgotten."""
 
-import importlib
-import importlib.util
 import json
 import logging
-import os
-import shutil
 import sqlite3
 import stat
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -82,63 +75,7 @@ class Scripted(Embeddings):
 # --- the stores ----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """A PostgreSQL server of the tests' own, on a Unix socket; its files belong to a user who is not root."""
-    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    found = programs[-1].parent if programs else Path(shutil.which("initdb") or "/nowhere").parent
-    if not (found / "initdb").exists():
-        pytest.skip("PostgreSQL's initdb is not installed (Debian: apt-get install postgresql)")
-    if not _has_postgres_packages():
-        pytest.skip(
-            'LangGraph\'s PostgresStore is not installed (pip install langgraph-checkpoint-postgres "psycopg[binary]")'
-        )
-    place = Path(mkdtemp(prefix="pg"))  # pytest's own folders are closed to the user who runs the server
-    drop = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
-    if drop:
-        shutil.chown(place, "postgres", "postgres")
-    run = [*drop, "env", f"HOME={place}"]
-    options = f"-F -c listen_addresses='' -c unix_socket_directories={place}"
-    made = [*run, str(found / "initdb"), "-D", f"{place}/data", "-U", "postgres", "-A", "trust", "--no-sync"]
-    subprocess.run(made, check=True, capture_output=True)
-    control = [*run, str(found / "pg_ctl"), "-D", f"{place}/data", "-w"]
-    subprocess.run([*control, "-l", f"{place}/log", "-o", options, "start"], check=True, stdout=subprocess.DEVNULL)
-    try:
-        yield f"postgresql://postgres@/postgres?host={place}"
-    finally:
-        subprocess.run([*control, "-m", "immediate", "stop"], check=True, stdout=subprocess.DEVNULL)
-        shutil.rmtree(place)
-
-
-def _has_postgres_packages() -> bool:
-    try:
-        return all(importlib.util.find_spec(name) for name in ("psycopg", "langgraph.store.postgres"))
-    except ModuleNotFoundError:
-        return False
-
-
-@contextmanager
-def on_postgres(url: str) -> Iterator[Open]:
-    """Each test begins with an empty table; each opening is another connection."""
-    psycopg, rows = importlib.import_module("psycopg"), importlib.import_module("psycopg.rows")
-    store_class = importlib.import_module("langgraph.store.postgres").PostgresStore
-    opened: list[Any] = []
-
-    def connect() -> BaseStore:
-        made = psycopg.connect(url, autocommit=True, prepare_threshold=0, row_factory=rows.dict_row)
-        opened.append(made)
-        store = store_class(made)
-        store.setup()
-        return store
-
-    connect()
-    opened[0].execute("TRUNCATE store")
-    yield connect
-    for connection in opened:
-        connection.close()
-
-
-@pytest.fixture(params=["in memory", "sqlite", "sqlite of langgraph", "postgres"])
+@pytest.fixture(params=["in memory", "sqlite", "sqlite of langgraph", "postgres", "milvus lite"])
 def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
     """Opens the same store again, as another process would."""
     if request.param == "in memory":
@@ -156,8 +93,11 @@ def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
         yield connect
         for connection in connections:
             connection.close()
+    elif request.param == "postgres":
+        with request.getfixturevalue("on_postgres")() as connect:
+            yield connect
     else:
-        with on_postgres(request.getfixturevalue("postgres")) as connect:
+        with request.getfixturevalue("on_milvus_lite")(tmp_path / "bank" / "milvus") as connect:
             yield connect
 
 
@@ -1294,3 +1234,16 @@ def test_a_name_that_cannot_be_kept_is_refused(store: SqliteRecordStore) -> None
     for key in ("\0", "\ud800"):
         with pytest.raises(InputError):
             store.put(("a",), key, {})
+
+
+def test_a_value_is_found_by_what_is_asked_of_the_one_it_has_taken_the_place_of() -> None:
+    question, old, new = "Where do I live?", "I live in Berlin.", "I moved to Lisbon."
+    near, far = [1.0] + [0.0] * 7, [0.0, 1.0] + [0.0] * 6
+    encoder = Encoder(Scripted(**{question: near, old: near, new: far}))
+    memories = RecordStore(InMemoryStore(), encoder)
+    record = memories.supersede("ann", memories.store("ann", old).record["id"], new)
+
+    (found,) = memories.search("ann", question, threshold=0.5)
+
+    assert found.record["id"] == record["id"]
+    assert found.cosine == pytest.approx(0.0, abs=1e-6), "its own, and not that of what it stands for"

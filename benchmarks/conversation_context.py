@@ -1,0 +1,249 @@
+"""What is left of a dialogue of 1,000 turns in 650 tokens, and does it hold the evidence for a question?
+
+    python benchmarks/conversation_context.py --eval DIR [--cache DIR] [--half dev]
+
+DIR is the folder of evaluation data. Each dialogue of LoCoMo is one conversation of one user: the product's `remember`
+graph is handed two turns at a time, and each session's end; then the dialogue is repeated until it has 1,000 turns.
+Each question is the next message of that conversation: the product's `conversation` graph fits what a model is shown,
+and what it shows is looked at. No model is asked: whoever judges is the engine that works offline.
+
+*Context*: the tokens of all that is shown, as the product estimates them, roles and borders included.
+
+*Evidence*: the turns in which the answer stands, as the data say. A turn is held by the memory part where a memory that
+names it as its source is shown with all the terms of the answer that the turn has; where it has none ("yesterday" for a
+date), with at least half of the terms of the turn. A question counts by the share of its turns that are held. Questions
+whose answer is that it was never said (adversarial) are shown apart.
+"""
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from langchain_core.messages import AIMessage, HumanMessage
+from research_calls import machine  # a benchmark, too
+
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
+from agentic_memory_bank.engines.responding import Situation
+from agentic_memory_bank.graph.conversation import build_conversation
+from agentic_memory_bank.graph.remember import build_remember
+from agentic_memory_bank.nodes.dialogue import total
+from agentic_memory_bank.nodes.spoken import RECALLED, turns_of
+from agentic_memory_bank.prompts.fence import parse
+from agentic_memory_bank.tools.embeddings import Encoder
+from agentic_memory_bank.tools.record_stores import RecordStores
+from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore
+from agentic_memory_bank.tools.text import estimate_tokens, tokenize
+
+Row = dict[str, Any]
+
+TURNS = 1_000
+TOGETHER = 2
+"""Turns that are handed over at a time: what the user said, and the answer."""
+MOST_TOKENS, MOST_MEMORY = 650, 250
+LEAST_HELD = 0.70
+HALF = 0.5
+"""Share of the terms of a turn that a memory must show to hold it."""
+CONVERSATION = "dialogue"
+PATIENCE = 30.0
+"""Seconds that recalling may take: how fast it is is measured elsewhere."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Measure and print. The exit status says whether all targets were reached."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--eval", type=Path, required=True, help="folder of evaluation data")
+    parser.add_argument("--cache", type=Path, help="folder to keep vectors in")
+    parser.add_argument("--half", default="dev", help="which half's files to read (default: dev)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the questions")
+    arguments = parser.parse_args(argv)
+    if arguments.cache:
+        arguments.cache.mkdir(parents=True, exist_ok=True)
+    encoder = Encoder(cache=arguments.cache / "vectors.sqlite" if arguments.cache else None)
+    sys.stdout.write(f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {machine()}, vectors of {encoder.model}\n\n")
+    turns = _rows(arguments.eval / f"locomo/turns.{arguments.half}.jsonl")
+    queries = _rows(arguments.eval / f"locomo/queries.{arguments.half}.jsonl")
+    settings = dict(given.split("=", 1) for given in arguments.set)
+    with tempfile.TemporaryDirectory() as folder:
+        dialogues = Dialogues(turns, encoder, Path(folder))
+        sys.stdout.write(f"{dialogues.seconds:.0f} s for {dialogues.count:,} turns, with their vectors\n\n")
+        encoder.vectors([query["query"] for query in queries])
+        asked = [dialogues.ask(query, settings) for query in queries]
+    return _report(asked)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was shown for a question."""
+
+    type: str
+    tokens: int
+    memory: int
+    """Tokens of the memory part."""
+    held: float | None
+    """The share of the evidence that is in there; None where the data name none."""
+    seconds: float
+
+
+@dataclass
+class _Listener:
+    """Answers nothing, and keeps what a model would be shown."""
+
+    name: str = "listener"
+    heard: list[Situation] = field(default_factory=list[Situation])
+
+    def respond(self, situation: Situation) -> AIMessage:
+        self.heard.append(situation)
+        return AIMessage("-")
+
+
+class _Forgetful:
+    """A queue that takes nothing: no question becomes a memory."""
+
+    def submit(self, key: str, job: object) -> bool:
+        return False
+
+
+class Dialogues:
+    """All dialogues, remembered and grown, and the conversation that goes on with them."""
+
+    def __init__(self, turns: Sequence[Row], encoder: Encoder, folder: Path) -> None:
+        self._stores = RecordStores(SqliteRecordStore(folder / "memories.sqlite"), encoder)
+        self._listener = _Listener()
+        self._graph = build_conversation(
+            stores=self._stores,
+            responder=self._listener,
+            background=_Forgetful(),
+            engine=ExtractiveConversationEngine(),
+        )
+        self._terms = {turn["id"]: frozenset(tokenize(_said(turn))) for turn in turns}
+        self._ids: dict[str, str] = {}
+        self.count = 0
+        began = time.perf_counter()
+        groups: dict[str, list[Row]] = defaultdict(list)
+        for turn in turns:
+            groups[turn["group"]].append(turn)
+        for user, members in groups.items():
+            self._remember(user, members)
+        self.seconds = time.perf_counter() - began
+
+    def _remember(self, user: str, turns: Sequence[Row]) -> None:
+        graph = build_remember(engine=ExtractiveConversationEngine(), stores=self._stores)
+        for messages, is_last in self._handed(turns):
+            said: Any = {"messages": messages, "conversation_id": CONVERSATION, "end": is_last}
+            graph.invoke(said, context={"user": user})  # pyright: ignore[reportArgumentType]
+        again = [turns[n % len(turns)] for n in range(TURNS - len(turns))]
+        said = {"messages": self._messages(again, "again"), "conversation_id": CONVERSATION}
+        graph.invoke(said, context={"user": user, "remember_every": TURNS})  # pyright: ignore[reportArgumentType]
+        self.count += TURNS
+
+    def _handed(self, turns: Sequence[Row]) -> Iterator[tuple[list[HumanMessage], bool]]:
+        """The turns as they are handed over, and whether a session ends."""
+        sessions: dict[str, list[Row]] = defaultdict(list)
+        for turn in turns:
+            sessions[turn["session"]].append(turn)
+        for members in sessions.values():
+            for start in range(0, len(members), TOGETHER):
+                yield self._messages(members[start : start + TOGETHER], ""), start + TOGETHER >= len(members)
+
+    def _messages(self, turns: Sequence[Row], pass_: str) -> list[HumanMessage]:
+        messages = [
+            HumanMessage(
+                _said(turn),
+                name=turn["speaker"],
+                id=f"{turn['id']} {pass_} {number if pass_ else ''}",
+                additional_kwargs={"date": turn["date"]},
+            )
+            for number, turn in enumerate(turns)
+        ]
+        self._ids.update((t.id, turn["id"]) for t, turn in zip(turns_of(messages), turns, strict=True))
+        return messages
+
+    def ask(self, query: Row, settings: Mapping[str, str]) -> Asked:
+        """Ask a question as the next message of its conversation."""
+        said: Any = {"messages": [HumanMessage(query["query"])], "conversation_id": CONVERSATION}
+        began = time.perf_counter()
+        self._graph.invoke(said, context={"user": query["group"], "recall_timeout": PATIENCE, **settings})  # pyright: ignore[reportArgumentType]
+        seconds = time.perf_counter() - began
+        situation = self._listener.heard.pop()
+        blocks = [m.text for m in situation.messages if m.additional_kwargs.get(RECALLED) and "<memory" in m.text]
+        shown = [frozenset(tokenize(text)) for block in blocks for text in _memories(block)]
+        named = [{self._ids.get(turn, "") for turn in memory["turns"]} for memory in situation.memories]
+        answer = frozenset(tokenize(" ".join(map(str, query["answers"]))))
+        held = [self._is_held(turn, answer, shown, named) for turn in query["gold"]]
+        return Asked(
+            query["type"],
+            total(situation.messages),
+            sum(map(estimate_tokens, blocks)),
+            fmean(held) if held else None,
+            seconds,
+        )
+
+    def _is_held(
+        self, turn: str, answer: frozenset[str], shown: Sequence[frozenset[str]], named: Sequence[set[str]]
+    ) -> bool:
+        terms = self._terms.get(turn, frozenset())
+        words = frozenset[str]().union(*(w for w, sources in zip(shown, named, strict=True) if turn in sources))
+        wanted = terms & answer
+        return wanted <= words if wanted and words else len(terms & words) >= HALF * max(1, len(terms))
+
+
+def _report(asked: Sequence[Asked]) -> int:
+    types = sorted({one.type for one in asked})
+    sys.stdout.write(f"{'questions':<14}{'count':>7}{'all held':>10}{'share':>8}\n")
+    for type in types:
+        _row(type, [one for one in asked if one.type == type])
+    own = [one for one in asked if one.type != "adversarial"]
+    held = _row("ALL but adv.", own)
+    most, memory = max(one.tokens for one in asked), max(one.memory for one in asked)
+    mean, seconds = fmean(one.tokens for one in asked), sorted(one.seconds for one in asked)[len(asked) // 2]
+    sys.stdout.write(f"\ncontext: {mean:.0f} tokens on average, {most} at most; memory part: ")
+    sys.stdout.write(
+        f"{fmean(one.memory for one in asked):.0f} on average, {memory} at most; {seconds:.3f} s (p50)\n\n"
+    )
+    verdicts = (
+        (f"tokens of the context, at most: {most}, target {MOST_TOKENS}", most <= MOST_TOKENS),
+        (f"tokens of the memory part, at most: {memory}, target {MOST_MEMORY}", memory <= MOST_MEMORY),
+        (f"share of the evidence in the memory part: {held:.4f}, target {LEAST_HELD:.2f}", held >= LEAST_HELD),
+    )
+    sys.stdout.write("\n".join(f"{'pass' if met else 'FAIL'}  {line}" for line, met in verdicts) + "\n")
+    return 0 if all(met for _, met in verdicts) else 1
+
+
+def _row(name: str, asked: Sequence[Asked]) -> float:
+    held = [one.held for one in asked if one.held is not None]
+    share = fmean(held) if held else 0.0
+    whole = fmean(one == 1 for one in held) if held else 0.0
+    sys.stdout.write(f"{name:<14}{len(held):>7}{whole:>10.4f}{share:>8.4f}\n")
+    return share
+
+
+_ENTRY = re.compile(r"<memory(?: [^>]*)?>\n.*?\n</memory>", re.DOTALL)
+
+
+def _memories(block: str) -> list[str]:
+    """What stands between the tags of a block, memory by memory."""
+    return [text for entry in _ENTRY.findall(block) for text in parse(entry, "memory")]
+
+
+def _said(turn: Row) -> str:
+    """A turn, with what a picture shows that was shared in it."""
+    return " ".join(" ".join(filter(None, (turn["text"], turn.get("caption")))).split())
+
+
+def _rows(path: Path) -> list[Row]:
+    with path.open(encoding="utf8") as lines:
+        return [json.loads(line) for line in lines if line.strip()]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

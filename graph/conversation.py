@@ -1,0 +1,119 @@
+"""A conversation with memory: what is known of the user goes in front of a message, what was said is kept after it.
+
+talk       recall > respond > remember      a plain model call where memory is switched off
+"""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.embeddings import Embeddings
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
+
+from agentic_memory_bank.engines.conversation import ConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.responding import ExtractiveResponder
+from agentic_memory_bank.engines.judges import AnswerPool, Judges
+from agentic_memory_bank.engines.responding import Responder
+from agentic_memory_bank.graph.chaining import ChainableGraph
+from agentic_memory_bank.graph.recall import build_recall
+from agentic_memory_bank.graph.remember import build_remember
+from agentic_memory_bank.nodes.conversation.kit import Queue, TalkKit
+from agentic_memory_bank.nodes.conversation.recall import recall
+from agentic_memory_bank.nodes.conversation.remember import remember
+from agentic_memory_bank.nodes.conversation.respond import respond
+from agentic_memory_bank.nodes.kit import Clock, utc_now
+from agentic_memory_bank.state.conversations import ConversationInput, ConversationOutput, MemoryContext, Talk
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.background import Background
+from agentic_memory_bank.tools.embeddings import Encoder
+from agentic_memory_bank.tools.record_stores import RecordStores
+
+if TYPE_CHECKING:
+    from agentic_memory_bank.engines.llm.asking import Asker
+    from agentic_memory_bank.engines.llm.models import GivenModels
+
+Conversation = CompiledStateGraph[Talk, MemoryContext, ConversationInput, ConversationOutput]
+
+
+def wire(kit: TalkKit) -> StateGraph[Talk, MemoryContext, ConversationInput, ConversationOutput]:
+    """Wire the three stages. This is the diagram; no stage knows another.
+
+    Args:
+        kit: What the stages work with.
+    """
+    talk: StateGraph[Talk, MemoryContext, ConversationInput, ConversationOutput] = StateGraph(
+        Talk, input_schema=ConversationInput, output_schema=ConversationOutput, context_schema=MemoryContext
+    )
+    talk.add_node("recall", partial(recall, kit=kit))
+    talk.add_node("respond", partial(respond, kit=kit))
+    talk.add_node("remember", partial(remember, kit=kit))
+    talk.add_edge(START, "recall")
+    talk.add_edge("recall", "respond")
+    talk.add_edge("respond", "remember")
+    talk.add_edge("remember", END)
+    return talk
+
+
+def build_conversation(
+    *,
+    engine: ConversationEngine | None = None,
+    responder: Responder | None = None,
+    models: "GivenModels | None" = None,
+    embeddings: Embeddings | None = None,
+    store: BaseStore | None = None,
+    stores: RecordStores | None = None,
+    background: Queue | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    clock: Clock = utc_now,
+    answers: Path | None = None,
+) -> Conversation:
+    """Compile a conversation.
+
+    What was said is remembered after the answer, by a queue: hand one over as `background`, and its `flush` waits for
+    all of it, `close` ends it. The queue of a graph that is given none is drained for some seconds when the process
+    ends.
+
+    Args:
+        engine: Who judges what is recalled and remembered, in place of chat models and of the extractive engine.
+        responder: Who answers, in place of them.
+        models: A LangChain chat model, or a mapping of roles to chat models: `react` answers, `rewrite`, `extract` and
+            `summarise` serve memory. Default: the models that the settings name, or else none: answers are quotes.
+        embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
+        store: LangGraph's store in which memories are kept. Default: the server's, or else a file.
+        stores: The same, shared with other graphs, in place of `store` and `embeddings`.
+        background: Remembers later. Default: a queue of the graph's own.
+        checkpointer: Makes runs resumable, and keeps the messages of a thread. Without one a conversation goes on all
+            the same from its kept state, by its id.
+        clock: Tells the time.
+        answers: File in which answers to judgements are kept. Default: in memory.
+
+    Returns:
+        The compiled graph: `invoke({"messages": [...]}, context={"user": "..."})`.
+    """
+    shared = stores or RecordStores(store, Encoder(embeddings), clock)
+    parts: dict[str, Any] = {"engine": engine, "models": models, "stores": shared, "clock": clock, "answers": answers}
+    parts["checkpointer"] = False  # not even that of the conversation: what was recalled is in no checkpoint
+    kit = TalkKit(
+        stores=shared,
+        recall=build_recall(**parts),
+        remember=build_remember(**parts),
+        queue=background or Background(Settings.of(None).remember_queue),
+        offline=ExtractiveConversationEngine(),
+        judges=Judges(ExtractiveResponder(), responder, models, AnswerPool(), ("react",), chat_responder),
+        clock=clock,
+    )
+    return ChainableGraph.of(wire(kit).compile(checkpointer=checkpointer, store=store, name="conversation"))
+
+
+def chat_responder(asker: "Asker", offline: Responder) -> Responder:
+    """The responder that asks a chat model; what is never asked is never imported."""
+    from agentic_memory_bank.engines.llm.responding import ChatResponder
+
+    return ChatResponder(asker, offline)
+
+
+graph = build_conversation()

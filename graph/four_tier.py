@@ -1,0 +1,469 @@
+"""Four tiers of memory for an agent you have already: a middleware for `langchain.agents.create_agent` (seed 004).
+
+before     facts, episodes and the conversation are recalled, once an invocation, in parallel and within a time limit
+during     they stand in one message before the question; steps over the threshold are shown in few words
+after      a summary, the results of tools, facts and an episode are kept, in the background
+"""
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, NotRequired, cast
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+from langchain.agents.middleware.types import OmitFromOutput, PrivateStateAttr
+from langchain_core.embeddings import Embeddings
+from langchain_core.messages import AnyMessage, SystemMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.channels.ephemeral_value import EphemeralValue
+from langgraph.channels.untracked_value import UntrackedValue
+from langgraph.errors import GraphBubbleUp
+from langgraph.prebuilt.tool_node import INVALID_TOOL_NAME_ERROR_TEMPLATE, ToolCallRequest
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+from langgraph.types import Command
+from typing_extensions import TypedDict
+
+from agentic_memory_bank.engines.conversation import ConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
+from agentic_memory_bank.engines.judges import AnswerPool, Judges
+from agentic_memory_bank.graph.remember import build_remember
+from agentic_memory_bank.nodes.kit import Clock, utc_now
+from agentic_memory_bank.nodes.memories import Owner, context_of, owner_of
+from agentic_memory_bank.nodes.react_mem import keeping, lessons, steps, working
+from agentic_memory_bank.nodes.react_mem.assemble import assembled
+from agentic_memory_bank.nodes.react_mem.kit import Queue, Scope, TierKit
+from agentic_memory_bank.nodes.react_mem.purging import purge
+from agentic_memory_bank.nodes.react_mem.reading import Reader
+from agentic_memory_bank.nodes.react_mem.recalling import recollect
+from agentic_memory_bank.state.conversations import MemoryContext
+from agentic_memory_bank.state.model_table import REMEMBER_ROLES
+from agentic_memory_bank.state.react_mem import Condensed, Recollection
+from agentic_memory_bank.tools.background import Background
+from agentic_memory_bank.tools.embeddings import Encoder, local_embeddings
+from agentic_memory_bank.tools.guard import kind_of
+from agentic_memory_bank.tools.record_drafts import owner_of as hashed
+from agentic_memory_bank.tools.record_stores import RecordStores
+
+if TYPE_CHECKING:
+    from agentic_memory_bank.engines.llm.asking import Asker
+    from agentic_memory_bank.engines.llm.models import GivenModels
+
+TROUBLES: Final = 64
+"""Of how many invocations that failed it is known how far they came."""
+REASON: Final = 200
+"""Characters of what a tool says of its failure."""
+
+_Request = ModelRequest[Any]
+
+
+class Mark(TypedDict):
+    """Names an invocation."""
+
+    id: str
+    conversation: str
+    end: bool
+    """Whether the conversation ends with it."""
+
+
+class FourTierState(AgentState[Any]):
+    """The state of an agent with four tiers of memory. What was recalled never enters a checkpoint."""
+
+    conversation_id: NotRequired[Annotated[str, OmitFromOutput]]
+    """Which conversation goes on. Default: the thread's id, or a new one."""
+    end: NotRequired[Annotated[bool, OmitFromOutput, EphemeralValue]]
+    """Whether the conversation ends with this invocation."""
+    invocation: NotRequired[Annotated[Mark, PrivateStateAttr]]
+    recollection: NotRequired[Annotated[Recollection, PrivateStateAttr, UntrackedValue]]
+    condensed: NotRequired[Annotated[Condensed, PrivateStateAttr]]
+
+
+class Trouble(NamedTuple):
+    """How far an invocation came that failed."""
+
+    messages: Sequence[AnyMessage]
+    kind: str
+
+
+class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
+    """Gives an agent of `create_agent` facts, episodes, its conversation and a working memory that is bounded.
+
+    On whose behalf it works comes with each invocation, as `context={"user": ..., "project": ...}` (`MemoryContext`, or
+    any object with these fields), or from whoever is authenticated on a server. With `enable_memory` false the agent's
+    requests are what they are without it, and no store is touched. Nothing that fails in memory fails the agent.
+
+    Args:
+        engine: Who judges what is remembered, in place of chat models and of the extractive engine.
+        models: A LangChain chat model, or a mapping of roles to chat models, for what is remembered: `extract` and
+            `summarise`. Default: the models that the settings name, or else the extractive engine.
+        embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
+        store: Where memories are kept. Default: the server's store, or else a file.
+        stores: The same, shared with other graphs, in place of `store` and `embeddings`.
+        clock: Tells the time.
+        answers: File in which answers to judgements are kept. Default: in memory.
+        background: Keeps things after the answer. Default: a queue of its own, which `flush` waits for.
+        context: Settings, user and project of an agent whose context says nothing of them.
+
+    Raises:
+        SettingsError: A setting has a value that is not allowed.
+
+    Example:
+        >>> agent = create_agent(model, tools, middleware=[FourTierMemory()], context_schema=MemoryContext)
+        >>> agent.invoke({"messages": [...], "conversation_id": "c1"}, context=MemoryContext(user="ann"))
+    """
+
+    state_schema = FourTierState
+
+    def __init__(
+        self,
+        *,
+        engine: ConversationEngine | None = None,
+        models: "GivenModels | None" = None,
+        embeddings: Embeddings | None = None,
+        store: BaseStore | None = None,
+        stores: RecordStores | None = None,
+        clock: Clock = utc_now,
+        answers: Path | None = None,
+        background: Queue | None = None,
+        context: MemoryContext | None = None,
+    ) -> None:
+        super().__init__()
+        offline = ExtractiveConversationEngine()
+        shared = stores or RecordStores(store, Encoder(embeddings or local_embeddings()), clock)
+        self._queue = background or Background(MemoryContext.of(None).remember_queue)
+        self.kit = TierKit(
+            stores=shared,
+            remember=build_remember(
+                engine=engine, models=models, stores=shared, clock=clock, answers=answers, checkpointer=False
+            ),
+            queue=self._queue,
+            offline=offline,
+            judges=Judges(offline, engine, models, AnswerPool(answers), REMEMBER_ROLES, _chat_engine),
+            clock=clock,
+        )
+        self._context = context
+        self._reader = Reader(self.kit, self._scope_of)
+        self.tools = self._reader.tools()
+        self._troubles: OrderedDict[str, Trouble] = OrderedDict()
+        self._lock = threading.Lock()
+
+    # --- hooks -----------------------------------------------------------------------------------------------------
+
+    def before_agent(self, state: FourTierState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Name the invocation.
+
+        Raises:
+            NoUserError: Nobody is named whose memories are meant.
+        """
+        asked = steps.split(state["messages"])
+        if not self._context_of(runtime).enable_memory or asked.question is None:
+            return None
+        id = _id_of(state["messages"])
+        conversation = state.get("conversation_id") or _thread(runtime) or f"c{id[1:]}"
+        self._scope_of(runtime, conversation)
+        mark: Mark = {"id": id, "conversation": conversation, "end": bool(state.get("end"))}
+        return {"invocation": mark}
+
+    def before_model(self, state: FourTierState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Recall, the first time or after a resume; and have a model condense older steps, where that is wanted."""
+        mark = self._mark(state, runtime)
+        if mark is None:
+            return None
+        scope = self._scope_of(runtime, mark["conversation"])
+        update: dict[str, Any] = {}
+        known = state.get("recollection")
+        if known is None or known["invocation"] != mark["id"]:
+            update["recollection"] = found = recollect(self.kit, scope, state["messages"], mark["id"])
+            runtime.stream_writer({"memory": receipt(found)})
+        if scope.context.condense_with_model:
+            update |= self._condensed(state, scope, mark["id"])
+        return update or None
+
+    async def abefore_model(self, state: FourTierState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """The same in a thread, so that nothing blocks."""
+        return await asyncio.to_thread(self.before_model, state, runtime)
+
+    def wrap_model_call(
+        self, request: _Request, handler: Callable[[_Request], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """Ask the model with what memory holds."""
+        with self._noting(request.state, request.runtime):
+            return handler(self._shown(request))
+
+    async def awrap_model_call(
+        self, request: _Request, handler: Callable[[_Request], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
+        """The same; the prompt is put together in a thread, so that nothing blocks."""
+        with self._noting(request.state, request.runtime):
+            return await handler(await asyncio.to_thread(self._shown, request))
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
+    ) -> ToolMessage | Command[Any]:
+        """Call a tool; an error that ends the agent is noted."""
+        with self._noting(request.state, request.runtime, request):
+            return self._refused(request) or handler(request)
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
+    ) -> ToolMessage | Command[Any]:
+        """The same."""
+        with self._noting(request.state, request.runtime, request):
+            return self._refused(request) or await handler(request)
+
+    def after_agent(self, state: FourTierState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Hand over what was done, to be kept later: nobody waits for it."""
+        mark = self._mark(state, runtime)
+        if mark is not None:
+            scope = self._scope_of(runtime, mark["conversation"])
+            self._keep_later(scope, mark["id"], state["messages"], "")
+            if mark["end"]:
+                self._end_later(scope)
+        return None
+
+    # --- for applications --------------------------------------------------------------------------------------------
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait until everything is kept that was handed over; whether it is.
+
+        Args:
+            timeout: Seconds to wait at most.
+        """
+        flush = getattr(self._queue, "flush", None)
+        return bool(flush(timeout)) if flush else True
+
+    def end(self, conversation: str, runtime: Runtime[Any]) -> None:
+        """End a conversation, in the background: its facts are drawn, several tasks become an episode.
+
+        Raises:
+            NoUserError: Nobody is named whose conversation is meant.
+        """
+        self._end_later(self._scope_of(runtime, conversation))
+
+    def end_idle(self, user: str, project: str = "", *, store: BaseStore | None = None) -> int:
+        """End conversations of a user that are silent for long; how many. Call it until it is 0.
+
+        Args:
+            user: Whose.
+            project: Which.
+            store: In which store, where none was given to the constructor.
+
+        Raises:
+            MemoryBankError: Something could not be kept.
+        """
+        context = (self._context or MemoryContext.of(None)).model_copy(update={"user": user, "project": project})
+        return keeping.end_idle(self.kit, Scope(_named(context), "", context, store))
+
+    def purge(
+        self,
+        user: str,
+        project: str | None = None,
+        conversation_id: str | None = None,
+        *,
+        store: BaseStore | None = None,
+    ) -> int:
+        """Erase what agents remember of a user, a project or a conversation; how many memories they were.
+
+        Args:
+            user: Whose.
+            project: Which; an empty text means those without a project, None all.
+            conversation_id: Which; None for all.
+            store: In which store, where none was given to the constructor.
+
+        Raises:
+            NoUserError: Nobody is named.
+            StorageError: The store failed; called once more, it goes on.
+        """
+        key = hashed(user)
+        drop = getattr(self._queue, "drop", None)
+        if conversation_id is None and drop:
+            drop(key)
+        self.flush()
+        return purge(self.kit.stores.of(store), user, project, conversation_id)
+
+    def failed(
+        self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any], error: Exception
+    ) -> None:
+        """Keep how far an agent came that failed, in the background. For whoever runs it: an agent cannot see it.
+
+        Args:
+            messages: What it was given.
+            conversation: Its id; empty for that of the thread.
+            runtime: Of whoever runs it.
+            error: What it raised.
+        """
+        asked = steps.split(messages)
+        if asked.question is None or not self._context_of(runtime).enable_memory:
+            return
+        id = _id_of(messages)
+        with self._lock:
+            trouble = self._troubles.pop(id, Trouble(messages, kind_of(error)))
+        scope = self._scope_of(runtime, conversation or _thread(runtime) or f"c{id[1:]}")
+        self._keep_later(scope, id, trouble.messages, trouble.kind)
+
+    def recalled(self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any]) -> Recollection:
+        """What memory holds on what is asked, for whoever answers without an agent.
+
+        Args:
+            messages: Of the conversation.
+            conversation: Its id.
+            runtime: Of whoever answers.
+        """
+        found = recollect(self.kit, self._scope_of(runtime, conversation), messages, _id_of(messages))
+        runtime.stream_writer({"memory": receipt(found)})
+        return found
+
+    def done(self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any]) -> None:
+        """Keep what was done, in the background. Arguments as in `recalled`, with the answer at the end."""
+        self._keep_later(self._scope_of(runtime, conversation), _id_of(messages), messages, "")
+
+    # --- inside ----------------------------------------------------------------------------------------------------
+
+    def _shown(self, request: _Request) -> _Request:
+        """The request with memory; unchanged where memory is off, but for our tools, which are not offered then."""
+        state = cast("FourTierState", request.state)
+        mark, own = self._mark(state, request.runtime), {id(tool) for tool in self.tools}
+        others = [tool for tool in request.tools if id(tool) not in own]
+        if mark is None:
+            return request.override(tools=others)
+        context = self._context_of(request.runtime)
+        shown = assembled(request.messages, state.get("recollection"), context, mark["id"], state.get("condensed"))
+        taken = {getattr(tool, "name", None) for tool in others}
+        offered = [
+            tool for tool in self._offered(shown is not None and shown.has_ids, context) if tool.name not in taken
+        ]
+        changed = request.override(tools=[*others, *offered])
+        if context.additional_context:
+            changed = changed.override(system_message=_with(changed.system_message, context.additional_context))
+        return changed.override(messages=shown.messages) if shown else changed
+
+    def _offered(self, has_ids: bool, context: MemoryContext) -> list[BaseTool]:
+        reader, *others = self.tools
+        return [
+            *([reader] if has_ids else []),
+            *(others if context.memory_tools else []),
+        ]
+
+    def _refused(self, request: ToolCallRequest) -> ToolMessage | None:
+        """What the plain agent is told of a tool that it does not have, be it one of ours that is not offered."""
+        state, context = cast("FourTierState", request.state), self._context_of(request.runtime)
+        offered = self._offered(has_ids=True, context=context) if self._mark(state, request.runtime) else []
+        hidden = {id(tool) for tool in self.tools} - {id(tool) for tool in offered}
+        if request.tool is not None and id(request.tool) not in hidden:
+            return None
+        hidden.add(id(self.tools[0]))
+        name, others = request.tool_call["name"], [t.name for t in request.runtime.tools if id(t) not in hidden]
+        text = INVALID_TOOL_NAME_ERROR_TEMPLATE.format(requested_tool=name, available_tools=", ".join(others))
+        return ToolMessage(text, name=name, tool_call_id=request.tool_call["id"] or "", status="error")
+
+    def _condensed(self, state: FourTierState, scope: Scope, id: str) -> dict[str, Any]:
+        exchanges, told = steps.split(state["messages"]).exchanges, state.get("condensed")
+        shown = working.fitted(exchanges, scope.context, id, told)
+        is_new = shown.is_cut and not (told and told["invocation"] == id and shown.condensed == told["text"])
+        made = lessons.condense(self.kit, scope, exchanges, id, told) if is_new else None
+        return {"condensed": made} if made else {}
+
+    def _keep_later(self, scope: Scope, id: str, messages: Sequence[AnyMessage], failure: str) -> None:
+        asked = steps.split(messages)
+        if asked.question is not None:
+            done = keeping.Done(id, self.kit.now(), asked.question, asked.exchanges, failure)
+            self._queue.submit(hashed(scope.owner.user), partial(keeping.keep, self.kit, scope, done))
+
+    def _end_later(self, scope: Scope) -> None:
+        self._queue.submit(hashed(scope.owner.user), partial(keeping.end, self.kit, scope, self.kit.now()))
+
+    def _noting(self, state: Any, runtime: Any, call: ToolCallRequest | None = None) -> "_Noting":
+        return _Noting(partial(self._note, cast("FourTierState", state), runtime, call))
+
+    def _note(self, state: FourTierState, runtime: Any, call: ToolCallRequest | None, error: Exception) -> None:
+        mark = self._mark(state, runtime)
+        if mark is None:
+            return
+        messages, kind = list(state["messages"]), kind_of(error)
+        if call is not None:
+            text, name = f"{type(error).__name__}: {error}"[:REASON], call.tool_call["name"]
+            messages.append(ToolMessage(text, tool_call_id=call.tool_call["id"] or "", name=name, status="error"))
+            kind = f"{name} raised {type(error).__name__}"
+        with self._lock:
+            self._troubles[mark["id"]] = Trouble(messages, kind)
+            while len(self._troubles) > TROUBLES:
+                self._troubles.popitem(last=False)
+
+    def _mark(self, state: Mapping[str, Any] | FourTierState, runtime: Any) -> Mark | None:
+        """Which invocation this is; None where memory is off."""
+        return cast("Mark | None", state.get("invocation")) if self._context_of(runtime).enable_memory else None
+
+    def _context_of(self, runtime: Any) -> MemoryContext:
+        """Settings, user and project of an invocation, whatever its context is."""
+        given = runtime.context
+        if isinstance(given, MemoryContext | dict) or (given is None and self._context is None):
+            return context_of(runtime)
+        base = self._context or MemoryContext.of(None)
+        named = {name: getattr(given, name, None) for name in ("user", "project", "enable_memory")}
+        return base.model_copy(update={name: value for name, value in named.items() if value is not None})
+
+    def _scope_of(self, runtime: Any, conversation: str) -> Scope:
+        context = self._context_of(runtime)
+        owner = owner_of(_Told(context, runtime.server_info))  # pyright: ignore[reportArgumentType]
+        told = context.model_copy(update={"user": owner.user, "project": owner.project})
+        return Scope(owner, conversation, told, runtime.store)
+
+
+class _Told(NamedTuple):
+    """As much of a runtime as says on whose behalf it runs."""
+
+    context: MemoryContext
+    server_info: Any
+
+
+class _Noting:
+    """Notes an error on its way to whoever called."""
+
+    def __init__(self, note: Callable[[Exception], None]) -> None:
+        self._note = note
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, Exception) and not isinstance(error, GraphBubbleUp):
+            self._note(error)
+
+
+def receipt(found: Recollection) -> dict[str, Any]:
+    """What was recalled, without a word of what anybody said; streamed as `custom`."""
+    return {
+        "facts": [one["id"] for one in found["facts"]],
+        "episodes": [one["id"] for one in found["episodes"]],
+        "invocations": len(found["invocations"]) + len(found["earlier"]),
+        "degraded": found["degraded"],
+    }
+
+
+def _named(context: MemoryContext) -> Owner:
+    """On whose behalf something is done outside of any run."""
+    hashed(context.user)
+    return Owner(cast(str, context.user), context.project)
+
+
+def _id_of(messages: Sequence[AnyMessage]) -> str:
+    asked = steps.split(messages)
+    return keeping.invocation_id(asked.question, len(asked.before)) if asked.question else ""
+
+
+def _with(message: SystemMessage | None, text: str) -> SystemMessage:
+    return SystemMessage(f"{message.text}\n\n{text}" if message else text)
+
+
+def _thread(runtime: Any) -> str:
+    info = runtime.execution_info
+    return (info.thread_id if info else None) or ""
+
+
+def _chat_engine(asker: "Asker", offline: ConversationEngine) -> ConversationEngine:
+    from agentic_memory_bank.engines.llm.lessons import ChatLessonEngine
+
+    return ChatLessonEngine(asker, offline)

@@ -1,0 +1,196 @@
+"""A ReAct agent with four tiers of memory, which keeps what it failed of as well (seed 004).
+
+ask        open > answer                what was done is kept in the background
+last       open > answer > close        the conversation ends with it
+end        open > close                 nothing is asked: the conversation ends
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware, ModelRetryMiddleware
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import BaseTool
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
+
+from agentic_memory_bank.engines.conversation import ConversationEngine
+from agentic_memory_bank.engines.extractive.responding import ExtractiveResponder
+from agentic_memory_bank.graph.chaining import ChainableGraph
+from agentic_memory_bank.graph.four_tier import FourTierMemory
+from agentic_memory_bank.nodes.kit import Clock, utc_now
+from agentic_memory_bank.nodes.react_mem.answering import Agent, Answering
+from agentic_memory_bank.nodes.react_mem.kit import Queue
+from agentic_memory_bank.nodes.react_mem.opening import close, opened
+from agentic_memory_bank.state.conversations import MemoryContext
+from agentic_memory_bank.state.react_mem import ReactMemInput, ReactMemOutput, ReactMemState
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.record_stores import RecordStores
+
+if TYPE_CHECKING:
+    from agentic_memory_bank.engines.llm.models import GivenModels
+
+AGENTS: Final = 16
+"""Of how many models the agents are kept."""
+
+ReactMem = CompiledStateGraph[ReactMemState, MemoryContext, ReactMemInput, ReactMemOutput]
+
+
+def anything_asked(state: ReactMemState) -> Literal["answer", "close"]:
+    """Ask whether there is a message to answer."""
+    return "answer" if state["asks"] else "close"
+
+
+def is_last(state: ReactMemState) -> Literal["close", "__end__"]:
+    """Ask whether the conversation ends with this."""
+    return "close" if state["closes"] else "__end__"
+
+
+def wire(
+    memory: FourTierMemory, answering: Answering
+) -> StateGraph[ReactMemState, MemoryContext, ReactMemInput, ReactMemOutput]:
+    """Wire the three stages. This is the diagram; no stage knows another.
+
+    Args:
+        memory: Stands around the agent.
+        answering: Runs the agent.
+    """
+    agent: StateGraph[ReactMemState, MemoryContext, ReactMemInput, ReactMemOutput] = StateGraph(
+        ReactMemState, input_schema=ReactMemInput, output_schema=ReactMemOutput, context_schema=MemoryContext
+    )
+    agent.add_node("open", opened)
+    agent.add_node("answer", RunnableLambda(answering.answer, answering.aanswer))
+    agent.add_node("close", partial(close, end=memory.end))
+    agent.add_edge(START, "open")
+    agent.add_conditional_edges("open", anything_asked)
+    agent.add_conditional_edges("answer", is_last)
+    agent.add_edge("close", END)
+    return agent
+
+
+def build_react_mem(
+    model: str | BaseChatModel | None = None,
+    tools: Sequence[BaseTool | Callable[..., Any] | dict[str, Any]] = (),
+    *,
+    middleware: Sequence[AgentMiddleware[Any, Any]] = (),
+    system_prompt: str | None = None,
+    engine: ConversationEngine | None = None,
+    models: "GivenModels | None" = None,
+    embeddings: Embeddings | None = None,
+    store: BaseStore | None = None,
+    stores: RecordStores | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    clock: Clock = utc_now,
+    answers: Path | None = None,
+    background: Queue | None = None,
+) -> ReactMem:
+    """Compile an agent with memory.
+
+    What was done is kept after the answer, by a queue: hand one over as `background`, and its `flush` waits for all of
+    it, `close` ends it. The queue of a graph that is given none is drained for some seconds when the process ends.
+
+    Args:
+        model: Of the agent, as `create_agent` takes it. Default: that of the role `react`, or else none: what was said
+            is quoted, no tool is called, and no episode recorded.
+        tools: Of the agent.
+        middleware: Further ones, which stand around memory: the first is the outermost.
+        system_prompt: Of the agent.
+        engine: Who judges what is remembered, in place of chat models and of the extractive engine.
+        models: Chat models for what is remembered: one, or a mapping of roles (`extract`, `summarise`; `react` where no
+            `model` is given). Default: the models that the settings name, or else the extractive engine.
+        embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
+        store: LangGraph's store in which memories are kept. Default: the server's, or else a file.
+        stores: The same, shared with other graphs, in place of `store` and `embeddings`.
+        checkpointer: Makes runs resumable, and keeps the messages of a thread. Without one a conversation goes on all
+            the same from its summaries, by its id.
+        clock: Tells the time.
+        answers: File in which answers to judgements are kept. Default: in memory.
+        background: Keeps what was done. Default: a queue of the graph's own.
+
+    Returns:
+        The compiled graph: `invoke({"messages": [...], "conversation_id": "c"}, context={"user": "..."})`.
+    """
+    memory = FourTierMemory(
+        engine=engine,
+        models=models,
+        embeddings=embeddings,
+        store=store,
+        stores=stores,
+        clock=clock,
+        answers=answers,
+        background=background,
+    )
+    agents = Agents(model, models, partial(_agent, tools, (*middleware, memory), system_prompt))
+    answering = Answering(agents.of, memory, ExtractiveResponder())
+    return ChainableGraph.of(wire(memory, answering).compile(checkpointer=checkpointer, store=store, name="react_mem"))
+
+
+def _agent(
+    tools: Sequence[Any],
+    middleware: Sequence[AgentMiddleware[Any, Any]],
+    prompt: str | None,
+    model: Any,
+    outer: Sequence[AgentMiddleware[Any, Any]] = (),
+) -> Agent:
+    around = [*outer, *middleware]
+    return create_agent(model, list(tools), middleware=around, system_prompt=prompt, context_schema=MemoryContext)
+
+
+class Agents:
+    """The agent of each model that settings name; one where the model was given.
+
+    Args:
+        given: The model of all runs.
+        models: Models by role.
+        make: Makes the agent of a model.
+    """
+
+    def __init__(
+        self, given: str | BaseChatModel | None, models: "GivenModels | None", make: Callable[..., Agent]
+    ) -> None:
+        self._given, self._models, self._make = given, models, make
+        self._made: OrderedDict[str, Agent] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, settings: Settings) -> Agent | None:
+        """The agent of a run; None where it has no model.
+
+        Raises:
+            SettingsError: The model that the settings name cannot be asked.
+        """
+        key = "" if self._given is not None else self._key(settings)
+        if key is None:
+            return None
+        with self._lock:
+            agent = self._made.pop(key, None) or self._made_for(settings)
+            self._made[key] = agent
+            while len(self._made) > AGENTS:
+                self._made.popitem(last=False)
+            return agent
+
+    def _key(self, settings: Settings) -> str | None:
+        """What makes one agent differ from another; None where there is no model."""
+        is_passed = isinstance(self._models, BaseChatModel) or (self._models is not None and "react" in self._models)
+        row = settings.role("react")
+        return "passed" if is_passed else None if row.model is None else repr(row)
+
+    def _made_for(self, settings: Settings) -> Agent:
+        """An agent; our own clients send each request once, so that here it is asked again."""
+        if self._given is not None:
+            return self._make(self._given)
+        from agentic_memory_bank.engines.llm.models import ChatModels
+
+        client = ChatModels.of(settings, self._models, ("react",)).roles["react"].client
+        return self._make(client, [ModelRetryMiddleware(max_retries=settings.retries, on_failure="error")])
+
+
+graph = build_react_mem()

@@ -1,0 +1,105 @@
+"""Recall: what of earlier conversations helps with this message, for its user alone (seed 001).
+
+recall     gate > rewrite > search > inject      memories, fenced, for a message of the role user
+closed     gate > END                            a greeting, a fact of the world, what a tool knows, or memory is off
+
+It never pauses, and no request fails of it: what goes wrong is in the receipt, and once in the log (`tools/guard.py`).
+What was recalled is in no checkpoint; a run that is resumed searches anew.
+"""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from langchain_core.embeddings import Embeddings
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
+
+from agentic_memory_bank.engines.conversation import ConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
+from agentic_memory_bank.engines.judges import AnswerPool, Judges
+from agentic_memory_bank.graph.chaining import ChainableGraph
+from agentic_memory_bank.nodes.kit import Clock, utc_now
+from agentic_memory_bank.nodes.memories import MemoryKit
+from agentic_memory_bank.nodes.recall.gate import gate
+from agentic_memory_bank.nodes.recall.inject import inject
+from agentic_memory_bank.nodes.recall.rewrite import rewrite
+from agentic_memory_bank.nodes.recall.search import search
+from agentic_memory_bank.state.conversations import MemoryContext, RecallInput, RecallOutput, RecallState
+from agentic_memory_bank.state.model_table import RECALL_ROLES
+from agentic_memory_bank.tools.record_stores import RecordStores, stores_for
+
+if TYPE_CHECKING:
+    from agentic_memory_bank.engines.llm.asking import Asker
+    from agentic_memory_bank.engines.llm.models import GivenModels
+
+Recall = CompiledStateGraph[RecallState, MemoryContext, RecallInput, RecallOutput]
+
+
+def worth_a_search(state: RecallState) -> Literal["rewrite", "__end__"]:
+    """Ask whether memories may help with the message."""
+    return "rewrite" if state["receipt"]["outcome"] == "missing" else "__end__"
+
+
+def wire(kit: MemoryKit) -> StateGraph[RecallState, MemoryContext, RecallInput, RecallOutput]:
+    """Wire the four stages. This is the diagram; no stage knows another."""
+    recall: StateGraph[RecallState, MemoryContext, RecallInput, RecallOutput] = StateGraph(
+        RecallState, input_schema=RecallInput, output_schema=RecallOutput, context_schema=MemoryContext
+    )
+    recall.add_node("gate", partial(gate, kit=kit))
+    recall.add_node("rewrite", partial(rewrite, kit=kit))
+    recall.add_node("search", partial(search, kit=kit))
+    recall.add_node("inject", partial(inject, kit=kit))
+
+    recall.add_edge(START, "gate")
+    recall.add_conditional_edges("gate", worth_a_search)
+    recall.add_edge("rewrite", "search")
+    recall.add_edge("search", "inject")
+    recall.add_edge("inject", END)
+    return recall
+
+
+def chat_engine(asker: "Asker", offline: ConversationEngine) -> ConversationEngine:
+    """The engine that asks chat models; what is never asked is never imported."""
+    from agentic_memory_bank.engines.llm.conversation import ChatConversationEngine
+
+    return ChatConversationEngine(asker, offline, with_passage=asker.settings.recall_hyde)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def build_recall(
+    *,
+    engine: ConversationEngine | None = None,
+    models: "GivenModels | None" = None,
+    embeddings: Embeddings | None = None,
+    store: BaseStore | None = None,
+    stores: RecordStores | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    clock: Clock = utc_now,
+    answers: Path | None = None,
+) -> Recall:
+    """Compile a recall.
+
+    Args:
+        engine: Who judges, in place of chat models and of the extractive engine.
+        models: A LangChain chat model, or a mapping of roles to chat models; the role asked here is `rewrite`.
+            Default: the model that the settings name, or else the extractive engine, which needs no network and no key.
+        embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
+        store: Any `BaseStore` in which memories are kept. Default: the server's, or else a file in `MEMORY_BANK_HOME`.
+        stores: The same for several graphs, so that they share indexes; in place of `embeddings` and `store`.
+        checkpointer: Keeps a run, but nothing that was recalled.
+        clock: Tells the time; give a fixed one to make runs byte-equal.
+        answers: File in which the answers of chat models are kept, so that none is paid for twice. Default: in memory.
+
+    Returns:
+        The compiled graph: `invoke({"messages": [...]}, context={"user": "..."})`.
+    """
+    offline = ExtractiveConversationEngine()
+    judges = Judges(offline, engine, models, AnswerPool(answers), RECALL_ROLES, chat_engine)
+    stores = stores or stores_for(store, embeddings, clock, utc_now)
+    kit = MemoryKit(engine or offline, stores, clock, judges)
+    return ChainableGraph.of(wire(kit).compile(checkpointer=checkpointer, store=store, name="recall"))
+
+
+graph = build_recall()

@@ -1,0 +1,126 @@
+"""Remember: a conversation's turns are kept word for word at once, and memories are drawn from them in batches.
+
+waiting    take_in > END                        nothing is new, memory is off, or it is not time yet
+drawing    take_in > extract > weigh > store    enough turns, the end, silence, or another topic
+"""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from langchain_core.embeddings import Embeddings
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+
+from agentic_memory_bank.engines.conversation import ConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
+from agentic_memory_bank.engines.judges import AnswerPool, Judges
+from agentic_memory_bank.graph.chaining import ChainableGraph
+from agentic_memory_bank.graph.recall import chat_engine
+from agentic_memory_bank.nodes.kit import Clock, utc_now
+from agentic_memory_bank.nodes.memories import MemoryKit
+from agentic_memory_bank.nodes.remember.drawing import Outage
+from agentic_memory_bank.nodes.remember.extract import extract
+from agentic_memory_bank.nodes.remember.store import store as store_stage
+from agentic_memory_bank.nodes.remember.take_in import take_in
+from agentic_memory_bank.nodes.remember.views import receipt
+from agentic_memory_bank.nodes.remember.weigh import weigh
+from agentic_memory_bank.state.conversations import (
+    MemoryContext,
+    RememberInput,
+    RememberOutput,
+    RememberState,
+    RememberUpdate,
+)
+from agentic_memory_bank.state.errors import EmbeddingError, StorageError
+from agentic_memory_bank.state.model_table import REMEMBER_ROLES
+from agentic_memory_bank.tools.record_stores import RecordStores, stores_for
+
+if TYPE_CHECKING:
+    from agentic_memory_bank.engines.llm.models import GivenModels
+
+Remember = CompiledStateGraph[RememberState, MemoryContext, RememberInput, RememberOutput]
+_Stage = Callable[[RememberState, Runtime[MemoryContext]], RememberUpdate]
+
+ANSWERED: Final = 64
+"""Of how many runs the answers of models are kept in memory."""
+
+_LOG = logging.getLogger("agentic_memory_bank")
+
+
+def anything_to_draw(state: RememberState) -> Literal["on", "over"]:
+    """Ask whether it is time to draw memories, and whether they can be reached."""
+    return "on" if state["draws"] else "over"
+
+
+def or_unavailable(state: RememberState, runtime: Runtime[MemoryContext], *, stage: _Stage) -> RememberUpdate:
+    """Run a stage; where the memories cannot be reached, say so: whoever talks is not to be bothered with it."""
+    try:
+        return stage(state, runtime)
+    except (StorageError, EmbeddingError) as error:
+        _LOG.warning("Nothing is remembered (%s): %s", type(error).__name__, error)
+        told = receipt("unavailable", degraded=[f"remember: {type(error).__name__}"])
+        return {"draws": [], "stored": [], "updated": [], "superseded": [], "receipt": told}
+
+
+def wire(kit: MemoryKit) -> StateGraph[RememberState, MemoryContext, RememberInput, RememberOutput]:
+    """Wire the four stages. This is the diagram; no stage knows another."""
+    remember: StateGraph[RememberState, MemoryContext, RememberInput, RememberOutput] = StateGraph(
+        RememberState, input_schema=RememberInput, output_schema=RememberOutput, context_schema=MemoryContext
+    )
+    outage = Outage()
+
+    remember.add_node("take_in", partial(or_unavailable, stage=partial(take_in, kit=kit)))
+    for name, stage in (("extract", extract), ("weigh", weigh), ("store", store_stage)):
+        remember.add_node(name, partial(or_unavailable, stage=partial(stage, kit=kit, outage=outage)))
+
+    remember.add_edge(START, "take_in")
+    for name, then in (("take_in", "extract"), ("extract", "weigh"), ("weigh", "store")):
+        remember.add_conditional_edges(name, anything_to_draw, {"on": then, "over": END})
+    remember.add_edge("store", END)
+    return remember
+
+
+def build_remember(
+    *,
+    engine: ConversationEngine | None = None,
+    models: "GivenModels | None" = None,
+    embeddings: Embeddings | None = None,
+    store: BaseStore | None = None,
+    stores: RecordStores | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | bool | None = None,
+    clock: Clock = utc_now,
+    answers: Path | None = None,
+) -> Remember:
+    """Compile the graph that remembers.
+
+    Args:
+        engine: Who judges, in place of chat models and of the extractive engine.
+        models: A LangChain chat model, or a mapping of roles to chat models; the roles asked here are `extract` and
+            `summarise`. Default: the models that the settings name, or else the extractive engine, which needs no
+            network and no key.
+        embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
+        store: Where memories are kept. Default: the server's store, or else the file of the embedded one.
+        stores: In place of `store`: hand those of `build_recall` over, so that both see one index.
+        checkpointer: Makes runs resumable; pass `durability="sync"` when you invoke the graph yourself. False: none,
+            even where the graph is part of another one.
+        clock: Tells the time; give a fixed one to make runs byte-equal.
+        answers: File in which the answers of chat models are kept, so that none is paid for twice. Default: in memory.
+
+    Returns:
+        The compiled graph: `invoke({"messages": [...], "conversation_id": "..."}, context={"user": "..."})`.
+    """
+    offline = ExtractiveConversationEngine()
+    stores = stores or stores_for(store, embeddings, clock, utc_now)
+    pool = AnswerPool(answers, ANSWERED)
+    judges: Judges[ConversationEngine] = Judges(offline, engine, models, pool, REMEMBER_ROLES, chat_engine)
+    kit = MemoryKit(engine or offline, stores, clock, judges)
+    return ChainableGraph.of(wire(kit).compile(checkpointer=checkpointer, store=store, name="remember"))
+
+
+graph = build_remember()

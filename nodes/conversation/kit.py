@@ -1,0 +1,163 @@
+"""What the stages of a conversation work with besides state and settings: who answers, recalls and remembers."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, Protocol, cast
+from weakref import WeakSet
+
+from langchain_core.messages import AnyMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+
+from agentic_memory_bank.engines.conversation import ConversationEngine, Turn
+from agentic_memory_bank.engines.judges import Judge, Judges, RunOf
+from agentic_memory_bank.engines.responding import Responder
+from agentic_memory_bank.nodes.conversation.history import as_messages, asked, earlier, standing_of, turns_in
+from agentic_memory_bank.nodes.kit import Clock, utc_now
+from agentic_memory_bank.nodes.memories import Owner, context_of, owner_of
+from agentic_memory_bank.nodes.spoken import turns_of
+from agentic_memory_bank.state.conversations import ConversationState, MemoryContext, RecallOutput, Standing, Talk
+from agentic_memory_bank.tools.guard import Unanswered, guard_of
+from agentic_memory_bank.tools.record_drafts import owner_of as hashed
+from agentic_memory_bank.tools.record_drafts import stamp
+from agentic_memory_bank.tools.record_stores import RecordStores
+
+STATE_SHARE: Final = 0.5
+"""Share of the time for recalling in which a conversation's state is read."""
+LEAST_SHARE: Final = 0.1
+"""Share of it that is left for recalling in any case."""
+HISTORY: Final = 6
+"""Turns before a message by which it is understood when memories are recalled for it."""
+_DURABILITY: Final = "__pregel_durability"
+"""How LangGraph hands the durability of a run on to graphs in it: with `sync` one without a saver fails (1.2.22)."""
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+
+
+class Queue(Protocol):
+    """Does jobs later; those of one key one after the other."""
+
+    def submit(self, key: str, job: Callable[[], object]) -> bool:
+        """Take a job; False where too many wait."""
+        ...
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class HandedOver:
+    """Turns that wait to be remembered. It lives as long as the job that holds it: nothing outlasts the queue."""
+
+    owner: Owner
+    conversation: str
+    messages: Sequence[AnyMessage]
+    turns: Sequence[Turn]
+    at: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class TalkKit:
+    """Given to the stages when the graph is built; never part of state, config or checkpoints."""
+
+    stores: RecordStores
+    recall: Graph
+    remember: Graph
+    queue: Queue
+    offline: ConversationEngine
+    """Says where a conversation stands of which nothing is kept yet."""
+    judges: Judges[Responder]
+    clock: Clock = utc_now
+    waiting: "WeakSet[HandedOver]" = field(default_factory=WeakSet)
+    """What was handed over and is not yet remembered, by this process."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def judge(self, runtime: Runtime[MemoryContext], conversation: str) -> Judge[Responder]:
+        """Who answers in this run, and what it spends; an answer is never taken from an earlier run.
+
+        Args:
+            runtime: Of the run.
+            conversation: Its id.
+        """
+        begun, info = self.clock(), runtime.execution_info
+        run = RunOf(
+            settings=context_of(runtime),
+            thread=(info.thread_id if info else None) or conversation,
+            goal=f"{conversation} {begun.isoformat()}",
+            allowance={},
+            elapsed=lambda: (self.clock() - begun).total_seconds(),
+            on_call=lambda usage: runtime.stream_writer({"usage": usage}),
+        )
+        return self.judges.of(run)
+
+    def standing(self, conversation: str, runtime: Runtime[MemoryContext]) -> Standing:
+        """Where a conversation stands; as if nothing was kept of it where the store does not say so in time.
+
+        What waits is looked at first: in the meantime it may be written, and then it is found twice, not never.
+        """
+        context, owner = context_of(runtime), owner_of(runtime)
+        with self.lock:
+            handed = sorted(self.waiting, key=lambda one: one.number)
+        waiting = [one.turns for one in handed if (one.owner, one.conversation) == (owner, conversation)]
+
+        def read() -> ConversationState | None:
+            records = self.stores.of(runtime.store, context)
+            return records.conversations.get(owner.user, owner.project, conversation)
+
+        seconds = context.recall_timeout
+        try:
+            kept = guard_of(self.stores).call(read, STATE_SHARE * seconds, seconds)
+        except Unanswered:
+            kept = None
+        return standing_of(kept, waiting)
+
+    def recalled(
+        self, state: Talk, standing: Standing, runtime: Runtime[MemoryContext], seconds: float
+    ) -> RecallOutput:
+        """What is recalled for the message that is answered, which is understood by the turns before it.
+
+        Args:
+            state: Of the run.
+            standing: Where the conversation stands.
+            runtime: Of the run.
+            seconds: How long it may take; nothing that fails here fails the message.
+        """
+        turns = earlier(state["messages"], turns_in(standing))
+        messages = [*as_messages(turns[-HISTORY:]), asked(state["messages"])]
+        config = cast(RunnableConfig, {"configurable": {_DURABILITY: "exit"}})
+        context = context_of(runtime).model_copy(update={"recall_timeout": seconds})
+        return cast(RecallOutput, self.recall.invoke({"messages": messages}, config, context=context))
+
+    def at_hand(self, state: Talk, conversation: str, runtime: Runtime[MemoryContext]) -> tuple[Standing, RecallOutput]:
+        """Where a conversation stands, and what is recalled for its message, both within the time for recalling."""
+        limit, begun = context_of(runtime).recall_timeout, time.monotonic()
+        standing = self.standing(conversation, runtime)
+        left = max(LEAST_SHARE * limit, limit - (time.monotonic() - begun))
+        return standing, self.recalled(state, standing, runtime, left)
+
+    def hand_over(self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[MemoryContext]) -> bool:
+        """Have messages remembered later; False where too many conversations wait.
+
+        Args:
+            messages: What is new.
+            conversation: Its id.
+            runtime: Of the run.
+        """
+        owner = owner_of(runtime)
+        context = context_of(runtime).model_copy(update={"user": owner.user, "project": owner.project})
+        at = stamp(self.clock())
+        with self.lock:
+            number = max((one.number for one in self.waiting), default=0) + 1
+            handed = HandedOver(owner, conversation, messages, turns_of(messages), at, number)
+            self.waiting.add(handed)
+        return self.queue.submit(hashed(owner.user), partial(_remember, self.remember, runtime.store, handed, context))
+
+
+def _remember(graph: Graph, store: BaseStore | None, handed: HandedOver, context: MemoryContext) -> Mapping[str, Any]:
+    """Remember what was handed over, on a thread of the queue and in the store of the run it came from."""
+    own = graph if store is None else graph.copy({"store": store})
+    said = {"messages": list(handed.messages), "conversation_id": handed.conversation, "handed_at": handed.at}
+    return own.invoke(said, context=context)

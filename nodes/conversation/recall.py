@@ -1,0 +1,46 @@
+"""Stage 1: what the user's memories hold on the message, and where the conversation stands."""
+
+from uuid import uuid4
+
+from langgraph.runtime import Runtime
+
+from agentic_memory_bank.nodes.conversation.history import asked
+from agentic_memory_bank.nodes.conversation.kit import TalkKit
+from agentic_memory_bank.nodes.kit import checked_text
+from agentic_memory_bank.nodes.memories import context_of, owner_of
+from agentic_memory_bank.state.conversations import MemoryContext, RecallReceipt, Talk, TalkUpdate
+
+DISABLED: RecallReceipt = {"outcome": "disabled", "reason": "disabled", "searched": 0, "shown": [], "degraded": []}
+
+
+def recall(state: Talk, runtime: Runtime[MemoryContext], kit: TalkKit) -> TalkUpdate:
+    """Recall, unless memory is switched off; no failure of the store fails the message.
+
+    Raises:
+        InputError: There is no message to answer, or the conversation's id is none.
+        NoUserError: Nobody is named whose memories are meant.
+        SettingsError: The model that the settings name cannot be asked.
+    """
+    asked(state.get("messages", []))
+    kit.judges.check(context_of(runtime))
+    conversation = _conversation(state, runtime)
+    if not context_of(runtime).enable_memory:
+        return {"conversation_id": conversation, "recalled": DISABLED, "block": "", "memories": []}
+    owner_of(runtime)
+    standing, found = kit.at_hand(state, conversation, runtime)
+    return {
+        "conversation_id": conversation,
+        "standing": standing,
+        "block": found.get("block", ""),
+        "memories": found.get("memories", []),
+        "recalled": found["receipt"],
+    }
+
+
+def _conversation(state: Talk, runtime: Runtime[MemoryContext]) -> str:
+    """Which conversation it is: the one that is named, or that of the thread, or a new one."""
+    named = state.get("conversation_id")
+    if named:
+        return checked_text(named, "conversation_id")
+    info = runtime.execution_info
+    return (info.thread_id if info else None) or uuid4().hex

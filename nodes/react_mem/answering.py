@@ -1,0 +1,121 @@
+"""Stage 2: the agent works on the question; or, without any model, what was said is quoted."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from langchain_core.messages import AnyMessage
+from langgraph.errors import GraphBubbleUp
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime, get_runtime
+
+from agentic_memory_bank.engines.conversation import Turn
+from agentic_memory_bank.engines.responding import Responder, Situation
+from agentic_memory_bank.nodes.memories import context_of
+from agentic_memory_bank.nodes.react_mem import steps
+from agentic_memory_bank.nodes.spoken import RECALLED, said, turns_of
+from agentic_memory_bank.state.conversations import MemoryContext, RecalledMemory
+from agentic_memory_bank.state.react_mem import KnownFact, ReactMemState, ReactMemUpdate, Recollection
+from agentic_memory_bank.state.settings import Settings
+
+Agent = CompiledStateGraph[Any, Any, Any, Any]
+
+
+class Memory(Protocol):
+    """What stands around the agent."""
+
+    def failed(
+        self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any], error: Exception
+    ) -> None:
+        """Keep how far an agent came that failed."""
+        ...
+
+    def recalled(self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any]) -> Recollection:
+        """What memory holds on what is asked."""
+        ...
+
+    def done(self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any]) -> None:
+        """Keep what was done."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """Runs the agent; an error reaches the caller as it is, and what was done until then is kept."""
+
+    agent_of: Callable[[Settings], Agent | None]
+    """The agent with the model of a run; None where it has none."""
+    memory: Memory
+    offline: Responder
+
+    def answer(self, state: ReactMemState) -> ReactMemUpdate:
+        """Answer.
+
+        Raises:
+            Exception: Whatever the agent raises.
+        """
+        runtime = get_runtime(MemoryContext)
+        agent = self.agent_of(context_of(runtime))
+        if agent is None:
+            return self._quoted(state, runtime)
+        try:
+            found = agent.invoke(_given(state), context=runtime.context)
+        except Exception as error:
+            self._failed(state, runtime, error)
+            raise
+        return {"messages": found["messages"]}
+
+    async def aanswer(self, state: ReactMemState) -> ReactMemUpdate:
+        """The same, for tools and models that are asynchronous."""
+        runtime = get_runtime(MemoryContext)
+        agent = await asyncio.to_thread(self.agent_of, context_of(runtime))
+        if agent is None:
+            return await asyncio.to_thread(self._quoted, state, runtime)
+        try:
+            found = await agent.ainvoke(_given(state), context=runtime.context)
+        except Exception as error:
+            self._failed(state, runtime, error)
+            raise
+        return {"messages": found["messages"]}
+
+    def _failed(self, state: ReactMemState, runtime: Runtime[Any], error: Exception) -> None:
+        if not isinstance(error, GraphBubbleUp):  # a pause is no failure
+            self.memory.failed(state["messages"], state["conversation_id"], runtime, error)
+
+    def _quoted(self, state: ReactMemState, runtime: Runtime[Any]) -> ReactMemUpdate:
+        """An answer of quotes; it is nothing to be remembered."""
+        messages, asked = state["messages"], steps.split(state["messages"])
+        message = said(asked.question) if asked.question else ""
+        if not context_of(runtime).enable_memory:
+            return {"messages": [self.offline.respond(Situation(messages, message, (), turns_of(asked.before)))]}
+        known = self.memory.recalled(messages, state["conversation_id"], runtime)
+        memories = [_as_memory(fact, place) for place, fact in enumerate(known["facts"])]
+        earlier = [Turn(one["id"], "user", one["query"], "", one["at"][:10]) for one in known["invocations"]]
+        before = turns_of(asked.before) or earlier
+        quoted = self.offline.respond(Situation(messages, message, memories, before))
+        answer = quoted.model_copy(update={"additional_kwargs": {**quoted.additional_kwargs, RECALLED: True}})
+        self.memory.done([*messages, answer], state["conversation_id"], runtime)
+        return {"messages": [answer]}
+
+
+def _given(state: ReactMemState) -> dict[str, Any]:
+    return {"messages": state["messages"], "conversation_id": state["conversation_id"]}
+
+
+def _as_memory(fact: KnownFact, place: int) -> RecalledMemory:
+    """A fact as a responder takes it; the order is all that is known of how well it fits."""
+    return {
+        "id": fact["id"],
+        "type": "semantic",
+        "text": fact["text"],
+        "cosine": 0.0,
+        "score": 1.0 / (1 + place),
+        "shared": [],
+        "trust": 1.0,
+        "created_at": fact["at"],
+        "updated_at": fact["at"],
+        "conversations": [],
+        "turns": [],
+        "contradicts": [],
+    }

@@ -1,0 +1,234 @@
+"""Keeps what an agent did, after its answer and in the background: a summary, its results, facts, an episode."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final, cast
+
+from langchain_core.messages import AIMessage, HumanMessage
+
+from agentic_memory_bank.engines.conversation import unattributed
+from agentic_memory_bank.engines.extractive.selecting import is_order
+from agentic_memory_bank.nodes.dialogue import Exchange, calls_of
+from agentic_memory_bank.nodes.memories import Owner
+from agentic_memory_bank.nodes.memory_bank.views import digest
+from agentic_memory_bank.nodes.react_mem import episodes, steps
+from agentic_memory_bank.nodes.react_mem.episodes import masked
+from agentic_memory_bank.nodes.react_mem.kit import Scope, TierKit
+from agentic_memory_bank.nodes.react_mem.lessons import written
+from agentic_memory_bank.nodes.react_mem.working import listed
+from agentic_memory_bank.nodes.spoken import said, turns_of
+from agentic_memory_bank.state.conversations import RememberOutput
+from agentic_memory_bank.state.react_mem import Episode, Invocation, KeptStep, Talk
+from agentic_memory_bank.state.records import Record, Source
+from agentic_memory_bank.tools.conversation_memory import FORM, conversation_of, project_of
+from agentic_memory_bank.tools.record_drafts import stamp
+from agentic_memory_bank.tools.records import RecordStore
+from agentic_memory_bank.tools.text import clean, tokenize
+
+QUERY: Final = 1_000
+RESULT: Final = 4_000
+SUMMARY: Final = 400
+"""Longest parts of a summary, in characters; the whole course is kept beside it."""
+MOST_IDLE: Final = 3
+"""How many other conversations of a user are ended in one go."""
+LEAST_TASKS: Final = 2
+"""Tasks that make a conversation an episode of its own."""
+MOST_ALIKE: Final = 5
+"""How many memories a drawn fact is compared with where the agent has kept facts itself."""
+
+_PERSONS: Final = frozenset(tokenize("the user users user's i my me mine they their he his she her"))
+_DENIES: Final = re.compile(r"\b(?:no|not|never|none|without|cannot)\b|n['’]t\b|不|没|無|无", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What one invocation of an agent did."""
+
+    id: str
+    at: str
+    """When it was handed over."""
+    question: HumanMessage
+    exchanges: Sequence[Exchange]
+    failure: str = ""
+    """What it failed of: the kind of error; empty where it came to its end."""
+
+
+def invocation_id(question: HumanMessage, number: int) -> str:
+    """The id of an invocation: the same when it goes on after a crash.
+
+    Args:
+        question: What is asked.
+        number: How many messages stand before it.
+    """
+    return "i" + digest("invocation", question.id or said(question), number)[:12]
+
+
+def keep(kit: TierKit, scope: Scope, done: Done) -> None:
+    """Keep what one invocation did; done twice, it is done once.
+
+    Raises:
+        MemoryBankError: Something of it could not be kept.
+    """
+    records, user = kit.records(scope), scope.owner.user
+    if done.at < records.conversations.forgotten_at(user, scope.owner.project):
+        return  # it was to be forgotten while it waited
+    end_idle(kit, scope)
+    calls = steps.actions(done.exchanges)
+    is_task = episodes.is_task(calls, bool(done.failure)) and not is_order(said(done.question))
+    episode = _episode(kit, scope, done) if is_task and scope.context.record_episodes else None
+    summary = _summary(done, episode.get("lesson", "") if episode else "", is_task)
+    records.agents.add(*scope.place, summary, _texts(done), scope.context.conversation_days)
+    if episode:
+        draft = episodes.draft(episode, scope.conversation, summary["turns"], scope.owner.project)
+        known = records.said_by(user, draft)
+        if known is None:
+            records.store(user, **draft)
+    if scope.context.auto_facts:
+        _facts(kit, scope, done)
+
+
+def end(kit: TierKit, scope: Scope, at: str = "") -> None:
+    """End a conversation: its facts are drawn, and several tasks become an episode. Done twice, it is done once.
+
+    Args:
+        kit: What is worked with.
+        scope: Which conversation.
+        at: When it was asked for; nothing is done where all was forgotten since.
+
+    Raises:
+        MemoryBankError: Something of it could not be kept.
+    """
+    records, (user, project) = kit.records(scope), scope.owner
+    if at and at < records.conversations.forgotten_at(user, project):
+        return
+    if scope.context.auto_facts:
+        _remember(kit, scope, {"messages": [], "conversation_id": scope.conversation, "end": True})
+    talked = records.agents.load(*scope.place)
+    if talked.talk is None or talked.talk["ended"]:
+        return
+    tasks = [one for one in talked.invocations if one["is_task"]]
+    kept = talked.talk["episode"]
+    if len(tasks) >= LEAST_TASKS and scope.context.record_episodes:
+        turns = [turn for task in tasks for turn in task["turns"]]
+        draft = episodes.draft(episodes.of_conversation(tasks), scope.conversation, turns, project)
+        known = records.said_by(user, draft) or records.store(user, **draft).record
+        if kept and kept != known["id"] and records.get(user, kept):
+            records.replace(user, kept, known["id"])
+        kept = known["id"]
+    records.agents.end(*scope.place, kept)
+
+
+def end_idle(kit: TierKit, scope: Scope) -> int:
+    """End the user's conversations with agents that are silent for long; how many, of some at a time.
+
+    Raises:
+        MemoryBankError: Something could not be kept.
+    """
+    silent_since = stamp(kit.clock() - timedelta(minutes=scope.context.remember_idle_minutes))
+    talks = kit.records(scope).agents.talks(scope.owner.user)
+    silent = [talk for talk in talks if not talk["ended"] and talk["at"] <= silent_since][: MOST_IDLE + 1]
+    for talk in silent:
+        end(kit, _scope_of(scope, talk))
+    return len(silent)
+
+
+def _scope_of(scope: Scope, talk: Talk) -> Scope:
+    owner = Owner(scope.owner.user, project_of(talk))
+    context = scope.context.model_copy(update={"project": owner.project})
+    return Scope(owner, conversation_of(talk), context, scope.store)
+
+
+def _summary(done: Done, lesson: str, is_task: bool) -> Invocation:
+    """Asked, did, result: by rule, so that it says nothing that was not said or done."""
+    calls = steps.actions(done.exchanges)
+    failed = sum(call.failed for call in calls)
+    did = ", ".join(dict.fromkeys(f"{call.tool}({steps.gist(call.arguments, 60)})" for call in calls))
+    note = f"; {failed} of {len(calls)} calls failed" if failed else ""
+    result = f"{episodes.NOT_DONE}: {done.failure}" if done.failure else steps.final(done.exchanges)
+    answer = [message for exchange in done.exchanges[-1:] for message in exchange[:1]]
+    return {
+        "v": FORM,
+        "id": done.id,
+        "at": done.at,
+        "query": masked(steps.gist(said(done.question), QUERY)),
+        "summary": masked(steps.gist(f"called {did}{note}", SUMMARY)) if calls else "",
+        "result": masked(steps.gist(result, RESULT)),
+        "is_task": is_task,
+        "failed": bool(done.failure),
+        "lesson": lesson,
+        "asked": steps.asked_hash(done.question),
+        "turns": [turn.id for turn in turns_of([done.question, *answer])],
+    }
+
+
+def _texts(done: Done) -> list[KeptStep]:
+    """What can be read of an invocation: every result word for word, and the whole course."""
+    kept = [
+        _text(done, call.id, call.tool, call.result)
+        for call in steps.actions(done.exchanges)
+        if call.id and call.result
+    ]
+    course = [f"User: {said(done.question)}", listed(done.exchanges), f"Result: {steps.final(done.exchanges)}"]
+    return [*kept, _text(done, done.id, "invocation", "\n\n".join(course))]
+
+
+def _text(done: Done, id: str, source: str, text: str) -> KeptStep:
+    return {"v": FORM, "id": id, "of": done.id, "at": done.at, "source": clean(source), "text": clean(text)}
+
+
+def _episode(kit: TierKit, scope: Scope, done: Done) -> Episode:
+    calls = steps.actions(done.exchanges)
+    result = f"{episodes.NOT_DONE}: {done.failure}" if done.failure else steps.final(done.exchanges)
+    by_rule: Episode = {
+        "id": "",
+        "goal": steps.gist(said(done.question), episodes.GOAL),
+        "outcome": masked(steps.gist(result, episodes.OUTCOME)),
+        "lesson": episodes.lesson(calls),
+        "steps": episodes.lines(calls),
+        "at": done.at,
+    }
+    return written(kit, scope, by_rule, done.id) if scope.context.condense_with_model else by_rule
+
+
+def _facts(kit: TierKit, scope: Scope, done: Done) -> None:
+    """Draw facts from what the user said and the agent answered; nothing of what was recalled or called."""
+    final = steps.final(done.exchanges)
+    answer = done.exchanges[-1][0] if final and not done.failure else None
+    told = [done.question, *([answer] if isinstance(answer, AIMessage) else [])]
+    found = _remember(kit, scope, {"messages": told, "conversation_id": scope.conversation, "handed_at": done.at})
+    if steps.STORE_FACT in {call["name"] for one in done.exchanges for call in calls_of(one).values()}:
+        _unite(kit.records(scope), scope, found.get("stored", []))
+
+
+def _unite(records: RecordStore, scope: Scope, drawn: Sequence[str]) -> None:
+    """Let facts that were drawn stand for those that the agent kept itself in the words of somebody else."""
+    user, project = scope.owner
+    for fact in filter(None, (records.get(user, id) for id in drawn)):
+        alike = records.search(user, fact["text"], project=project, types=[fact["type"]], limit=MOST_ALIKE)
+        own = [one.record for one in alike if one.record["sources"] == [_by_agent(one.record, scope)]]
+        same = [record["id"] for record in own if _says(record) == _says(fact)]
+        records.absorb(user, [id for id in same if id != fact["id"]], fact["id"])
+
+
+def _by_agent(record: Record, scope: Scope) -> Source:
+    """The source of a fact that the agent kept in this conversation."""
+    return {"conversation": scope.conversation, "turns": [], "quotes": [record["text"]]}
+
+
+def _says(record: Record) -> tuple[frozenset[str], bool]:
+    """What a fact says, whoever says it: its words without persons, and whether it denies something."""
+    words = unattributed(record["text"])[2]
+    return frozenset(tokenize(words)) - _PERSONS, _DENIES.search(words) is not None
+
+
+def _remember(kit: TierKit, scope: Scope, given: dict[str, Any]) -> RememberOutput:
+    update = {
+        "user": scope.owner.user,
+        "project": scope.owner.project,
+        "remember_every": 1,
+        "remember_turns": False,
+    }
+    graph = kit.remember if scope.store is None else kit.remember.copy({"store": scope.store})
+    return cast(RememberOutput, graph.invoke(given, context=scope.context.model_copy(update=update)))

@@ -1,0 +1,65 @@
+"""Has a model say what a task teaches, and condense older steps; where it cannot, the rules stand."""
+
+import logging
+from collections.abc import Sequence
+
+from agentic_memory_bank.engines.conversation import Turn
+from agentic_memory_bank.nodes.dialogue import Exchange
+from agentic_memory_bank.nodes.react_mem.episodes import LESSON, masked
+from agentic_memory_bank.nodes.react_mem.kit import Scope, Teaches, TierKit
+from agentic_memory_bank.nodes.react_mem.steps import gist
+from agentic_memory_bank.nodes.react_mem.working import CONDENSED_SHARE, listed, threshold
+from agentic_memory_bank.state.errors import BudgetReachedError, EngineError, SettingsError
+from agentic_memory_bank.state.react_mem import Condensed, Episode
+
+_LOG = logging.getLogger(__name__)
+
+
+def written(kit: TierKit, scope: Scope, episode: Episode, id: str) -> Episode:
+    """An episode with the lesson in the words of a model.
+
+    Args:
+        kit: What is worked with.
+        scope: On whose behalf.
+        episode: As rules make it.
+        id: Of the invocation.
+    """
+    engine = kit.judge(scope, id).engine
+    if not isinstance(engine, Teaches):
+        return episode
+    try:
+        told = engine.lesson(episode["goal"], episode["steps"], episode["outcome"])
+    except (EngineError, BudgetReachedError, SettingsError) as error:
+        _LOG.warning("No model says what a task teaches (%s): the lesson is made by rule.", type(error).__name__)
+        return episode
+    return {**episode, "lesson": masked(gist(told, LESSON))} if told.strip() else episode
+
+
+def condense(
+    kit: TierKit, scope: Scope, exchanges: Sequence[Exchange], id: str, told: Condensed | None
+) -> Condensed | None:
+    """Older steps in the words of a model; None where rules do it.
+
+    Args:
+        kit: What is worked with.
+        scope: On whose behalf.
+        exchanges: All steps.
+        id: Of the invocation.
+        told: What was condensed of them before.
+    """
+    count = len(exchanges) - scope.context.keep_steps
+    before = told if told and told["invocation"] == id else None
+    first = before["steps"] if before else 0
+    if count <= first:
+        return None
+    room = int(CONDENSED_SHARE * threshold(scope.context))
+    turns = [Turn("before", "assistant", before["text"])] if before else []
+    turns += [Turn(str(place), "assistant", listed([one])) for place, one in enumerate(exchanges[first:count], first)]
+    try:
+        digest = kit.judge(scope, f"{id} {count}").engine.summarise(turns, room)
+    except (EngineError, BudgetReachedError, SettingsError) as error:
+        _LOG.warning("No model condenses the steps of an agent (%s): rules do.", type(error).__name__)
+        return None
+    text = "\n".join(f"- {line}" for line in (*digest.topic, *digest.decisions, *digest.facts, *digest.open))
+    note = f"Steps 1 to {count}, in short. deep_retrieval with node_id {id} lists them."
+    return {"invocation": id, "steps": count, "text": f"{note}\n{text}"} if text else None

@@ -1,0 +1,1 @@
+"""The stages of recall: one function per file; state in, update out."""

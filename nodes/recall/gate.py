@@ -1,0 +1,88 @@
+"""Stage 1, the door: what is asked, on whose behalf, and whether memories are worth a search for this message."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from langgraph.runtime import Runtime
+
+from agentic_memory_bank.engines.conversation import Hints
+from agentic_memory_bank.nodes.memories import MemoryKit, context_of, owner_of
+from agentic_memory_bank.nodes.recall.asking import asked_in
+from agentic_memory_bank.nodes.spoken import checked_messages
+from agentic_memory_bank.state.conversations import (
+    Asked,
+    MemoryContext,
+    Outcome,
+    RecallReceipt,
+    RecallState,
+    RecallUpdate,
+)
+from agentic_memory_bank.state.errors import InputError, MemoryBankError
+from agentic_memory_bank.tools.record_drafts import limited, wanted_of
+
+
+def gate(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) -> RecallUpdate:
+    """Take in what is asked, and let through what a memory may help with; in doubt it may.
+
+    Raises:
+        NoUserError: Nobody is named whose memories are meant.
+        InputError: What was handed in cannot be used.
+        SettingsError: A setting has no meaning.
+    """
+    context = context_of(runtime)
+    messages = checked_messages(state.get("messages"))
+    asked = _asked(state, context)
+    if not context.enable_memory:
+        return _closed(asked, "disabled", "")
+    owner_of(runtime)
+    message = asked_in(messages)
+    if message.turn is None:
+        return _closed(asked, "ignored", "empty")
+    degraded: list[str] = []
+    why = "search"
+    try:
+        why = kit.engine.gate(message.turn, message.history, Hints(tools=context.tool_names)).why
+    except MemoryBankError as error:
+        degraded = [f"gate: {type(error).__name__}"]
+    if why != "search":
+        return _closed(asked, "ignored", why)
+    return _closed(asked, "missing", "", degraded)
+
+
+def _asked(state: RecallState, context: MemoryContext) -> Asked:
+    """What is asked; what was left out has the default of the settings, and None is no default.
+
+    Raises:
+        InputError: A value has no meaning.
+    """
+    given = cast("Mapping[str, Any]", state)
+    types, limit = given.get("types"), given.get("limit", context.recall_limit)
+    if types is not None and not isinstance(types, list | tuple | set | frozenset):
+        raise InputError(f"The types are a list of types of memories, not {types!r}. Leave them out for all.")
+    wanted = wanted_of(context.project, types)
+    is_given = "threshold" in given
+    threshold = given.get("threshold", context.recall_threshold)
+    if threshold is not None and not _is_cosine(threshold):
+        raise InputError(f"A threshold is a cosine from -1 to 1, not {threshold!r}. Give None for no threshold.")
+    return {
+        "types": cast("Any", None if wanted.types is None else sorted(wanted.types)),
+        "limit": limited(limit),
+        "threshold": None if threshold is None else float(threshold),
+        "by_kind": not is_given and threshold is None,
+    }
+
+
+def _is_cosine(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and -1 <= value <= 1
+
+
+def _closed(asked: Asked, outcome: Outcome, reason: str, degraded: Sequence[str] = ()) -> RecallUpdate:
+    """Nothing found so far, and nothing left of what this thread recalled before."""
+    receipt: RecallReceipt = {
+        "outcome": outcome,
+        "reason": reason,
+        "searched": 0,
+        "shown": [],
+        "degraded": [*degraded],
+    }
+    return {"asked": asked, "query": "", "passages": [], "memories": [], "block": "", "receipt": receipt}

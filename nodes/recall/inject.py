@@ -1,0 +1,62 @@
+"""Stage 4: the memories that are shown, fenced and within the token budget, for a message of the role user."""
+
+from functools import partial
+
+from langgraph.runtime import Runtime
+
+from agentic_memory_bank.nodes.memories import MemoryKit, Owner, context_of, owner_of
+from agentic_memory_bank.nodes.recall.choosing import chosen
+from agentic_memory_bank.nodes.recall.looking import look
+from agentic_memory_bank.prompts import recalled
+from agentic_memory_bank.state.conversations import (
+    MemoryContext,
+    RecalledMemory,
+    RecallReceipt,
+    RecallState,
+    RecallUpdate,
+)
+from agentic_memory_bank.tools.guard import Unanswered, guard_of
+
+
+def inject(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) -> RecallUpdate:
+    """Choose what is shown, and count it as used, which nobody waits for.
+
+    What was found is in no checkpoint: a run that is resumed here searches anew.
+
+    Raises:
+        NoUserError: Nobody is named whose memories are meant.
+    """
+    context, owner = context_of(runtime), owner_of(runtime)
+    receipt: RecallReceipt = state["receipt"]
+    found = state.get("found")
+    if found is None:
+        found = [] if receipt["outcome"] == "unavailable" else _again(state, runtime, kit)
+    shown = chosen(
+        found,
+        state["query"],
+        limit=state["asked"]["limit"],
+        tokens=context.recall_tokens,
+        now=kit.clock(),
+        recency_days=context.recall_recency_days,
+    )
+    memories = [memory for memory, _ in shown]
+    ids = [memory["id"] for memory in memories]
+    if ids:
+        guard_of(kit.stores).later(partial(_count, runtime, kit, owner, ids))
+        receipt = _used(receipt, ids)
+    return {"memories": memories, "block": recalled.block([entry for _, entry in shown]), "receipt": receipt}
+
+
+def _used(receipt: RecallReceipt, ids: list[str]) -> RecallReceipt:
+    return {**receipt, "outcome": "used", "shown": ids}
+
+
+def _again(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) -> list[RecalledMemory]:
+    try:
+        return look(state, runtime, kit)
+    except Unanswered:
+        return []
+
+
+def _count(runtime: Runtime[MemoryContext], kit: MemoryKit, owner: Owner, ids: list[str]) -> None:
+    kit.records(runtime).touch(owner.user, ids)

@@ -1,0 +1,197 @@
+"""Looks for memories: within the time limit, above the threshold, the surest first."""
+
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Final, TypeVar
+
+from langgraph.runtime import Runtime
+
+from agentic_memory_bank.nodes.memories import MemoryKit, Owner, context_of, owner_of
+from agentic_memory_bank.nodes.recall.thresholds import by_kind
+from agentic_memory_bank.state.conversations import Asked, MemoryContext, RecalledMemory, RecallState
+from agentic_memory_bank.state.records import RecordType
+from agentic_memory_bank.tools.embeddings import Encoder
+from agentic_memory_bank.tools.guard import Guard, guard_of, say
+from agentic_memory_bank.tools.record_index import Found
+from agentic_memory_bank.tools.records import RecordStore
+from agentic_memory_bank.tools.text import is_cjk
+
+CANDIDATES: Final = 20
+"""How many memories are chosen from, at least; or as many times the limit as `FOLD` says."""
+FOLD: Final = 4
+GAP: Final = 0.05
+"""The least gap between two cosines that parts what fits from what does not (an elbow)."""
+PREFERENCE: Final = 0.05
+"""What the type that a message asks for adds to a score."""
+COMMON_WORDS: Final = 0.25
+"""What common words lose of their share in a score: people say the same in other words, and the same words of much
+else. Chosen on LoCoMo for the local model of embeddings, which says little of Chinese: there nothing is taken away."""
+
+_Result = TypeVar("_Result")
+
+_HOW: Final = re.compile(
+    r"\bhow (?:do|did|does|can|could|should|would|shall) (?:i|we|you|one)\b|\bhow to\b|\bsteps? (?:to|for)\b"
+    r"|怎么(?:做|办|弄|用|样做)|如何|步骤",
+    re.IGNORECASE,
+)
+_WHEN: Final = re.compile(
+    r"\bwhen\b|\blast (?:time|week|month|year|night)\b|\bhow long ago\b|\bwhat happened\b|\bremember the time\b"
+    r"|什么时候|何时|上次|那次|哪天",
+    re.IGNORECASE,
+)
+
+
+def look(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) -> list[RecalledMemory]:
+    """The memories that fit what is asked, best first, no more than are worth choosing from.
+
+    Loading the local model of embeddings is no fault of the store: its time does not count. It is not loaded for who
+    has no memories.
+
+    Raises:
+        Unanswered: The store is down, slow, or cannot embed.
+        NoUserError: Nobody is named whose memories are meant.
+    """
+    context, owner, asked = context_of(runtime), owner_of(runtime), state["asked"]
+    records, encoder = partial(kit.records, runtime), kit.stores.encoder
+    search = _Search(records, encoder, owner, asked, guard_of(kit.stores), context.recall_timeout)
+    found = search.of(_queries(state)) if state["query"].strip() else []
+    if context.recall_elbow:
+        found = above_elbow(found, -1.0)
+    if not is_cjk(state["query"]):
+        found = by_meaning(found)
+    if context.recall_routing:
+        found = _preferring(preferred(state["query"]), found)
+    say("found", len(found)) if found else say("nothing")
+    return [_memory(one) for one in found]
+
+
+def _queries(state: RecallState) -> list[str]:
+    return [state["query"], *(passage for passage in state.get("passages", []) if passage.strip())]
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """One search of one user's memories."""
+
+    records: Callable[[], RecordStore]
+    encoder: Encoder
+    owner: Owner
+    asked: Asked
+    guard: Guard
+    limit: float
+    """Seconds that the store may take."""
+
+    def of(self, queries: Sequence[str]) -> list[Found]:
+        """What is found for any of the queries."""
+        until = time.monotonic() + self.limit
+        if not self.encoder.is_loaded:
+            if not self._call(self._is_anything_there, until):
+                return []
+            begun = time.monotonic()
+            self.guard.load(self.encoder.load)
+            until += time.monotonic() - begun
+        return self._call(partial(self._found, queries), until)
+
+    def _call(self, job: Callable[[], _Result], until: float) -> _Result:
+        return self.guard.call(job, until - time.monotonic(), self.limit, self._is_indexing)
+
+    def _is_indexing(self) -> bool:
+        return self.records().is_indexing(self.owner.user)
+
+    def _is_anything_there(self) -> bool:
+        user, project = self.owner
+        return bool(self.records().list(user, project=project, types=self.asked["types"], limit=1).records)
+
+    def _found(self, queries: Sequence[str]) -> list[Found]:
+        records, asked = self.records(), self.asked
+        return as_one([self._search(records, query, asked) for query in queries])
+
+    def _search(self, records: RecordStore, query: str, asked: Asked) -> Sequence[Found]:
+        return records.search(
+            self.owner.user,
+            query,
+            project=self.owner.project,
+            types=asked["types"],
+            limit=max(CANDIDATES, FOLD * asked["limit"]),
+            threshold=by_kind(query, self.encoder.model) if asked["by_kind"] else asked["threshold"],
+        )
+
+
+def as_one(searches: Sequence[Sequence[Found]]) -> list[Found]:
+    """What several searches found, each memory once, by its best; a cosine stays what it is."""
+    best: dict[str, Found] = {}
+    for one in (found for search in searches for found in search):
+        known = best.get(one.record["id"], one)
+        best[one.record["id"]] = one._replace(
+            score=max(one.score, known.score),
+            cosine=max(one.cosine, known.cosine),
+            keyword=max(one.keyword, known.keyword),
+            marks=tuple(sorted({*one.marks, *known.marks})),
+        )
+    return _ordered(best.values())
+
+
+def by_meaning(found: Iterable[Found]) -> list[Found]:
+    """What was found, ordered anew: less by words in common, more by meaning and by what was said beside it."""
+    return _ordered(one._replace(score=one.score - COMMON_WORDS * one.keyword) for one in found)
+
+
+def _ordered(found: Iterable[Found]) -> list[Found]:
+    return sorted(found, key=lambda one: (-one.score, one.record["id"]))
+
+
+def elbow(cosines: Sequence[float], floor: float) -> float:
+    """The cosine between what fits and what does not: in the middle of the largest gap, if that is one.
+
+    Args:
+        cosines: Of what was found, in any order.
+        floor: The least there is.
+    """
+    ordered = sorted(cosines, reverse=True)
+    gaps = [(upper - lower, upper) for upper, lower in pairwise(ordered)]
+    gap, upper = max(gaps, default=(0.0, 0.0), key=lambda one: one[0])
+    return max(floor, upper - gap / 2) if gap >= GAP - 1e-9 else floor
+
+
+def above_elbow(found: Sequence[Found], floor: float) -> list[Found]:
+    """What lies above the elbow, or shares a rare name or number with the query."""
+    least = elbow([one.cosine for one in found], floor)
+    return [one for one in found if one.cosine >= least or one.marks]
+
+
+def preferred(query: str) -> Sequence[RecordType]:
+    """The types of memories that a message asks for: ways of doing, what happened, or else facts."""
+    if _HOW.search(query):
+        return ("procedural",)
+    return ("episodic", "verbatim") if _WHEN.search(query) else ("semantic",)
+
+
+def _preferring(types: Sequence[RecordType], found: Sequence[Found]) -> list[Found]:
+    """A preference among hits that are nearly alike; a much better hit stays before them."""
+    return _ordered(one._replace(score=one.score + PREFERENCE * (one.record["type"] in types)) for one in found)
+
+
+def _memory(found: Found) -> RecalledMemory:
+    record = found.record
+    return {
+        "id": record["id"],
+        "type": record["type"],
+        "text": record["text"],
+        "cosine": round(found.cosine, 6),
+        "score": round(found.score, 6),
+        "shared": list(found.marks),
+        "trust": record["trust"],
+        "created_at": record["created_at"],
+        "updated_at": record["updated_at"],
+        "conversations": _once(source["conversation"] for source in record["sources"]),
+        "turns": _once(turn for source in record["sources"] for turn in source["turns"]),
+        "contradicts": record["contradicts"],
+    }
+
+
+def _once(names: Iterable[str]) -> list[str]:
+    return [*dict.fromkeys(name for name in names if name)]

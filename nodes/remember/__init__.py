@@ -1,0 +1,1 @@
+"""The stages of remember: one function per file; state in, update out."""

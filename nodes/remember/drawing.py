@@ -1,0 +1,135 @@
+"""Draws facts from the turns that wait, in batches, each with the turns before it; a stage that is resumed does too."""
+
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, cast
+
+from langgraph.runtime import Runtime
+
+from agentic_memory_bank.engines.conversation import ConversationEngine, Fact
+from agentic_memory_bank.engines.extractive.secrets import secrets_in
+from agentic_memory_bank.engines.judges import Judge
+from agentic_memory_bank.nodes.kit import Judged
+from agentic_memory_bank.nodes.memories import MemoryKit, context_of, owner_of
+from agentic_memory_bank.nodes.memory_bank.views import digest
+from agentic_memory_bank.nodes.remember.views import AROUND, turn_of
+from agentic_memory_bank.state.conversations import MemoryContext, RememberState, RememberUpdate, Saying
+from agentic_memory_bank.state.errors import BudgetReachedError, EngineError
+
+LEAST_BATCH: Final = 20
+"""Turns that are judged at once, also where memories are drawn more often."""
+FAULTS: Final = (EngineError, BudgetReachedError)
+"""What is no reason to fail: what could not be judged stays as it was said."""
+
+_LOG = logging.getLogger(__name__)
+
+
+class Outage:
+    """Whether memories can be drawn at present: it is told once that they cannot, and once that they can again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_out = False
+
+    def failed(self, error: BaseException) -> None:
+        """Note a failure."""
+        with self._lock:
+            is_new, self._is_out = not self._is_out, True
+        level = logging.WARNING if is_new else logging.DEBUG
+        _LOG.log(level, "No memories can be drawn (%s); the turns wait to be tried again.", type(error).__name__)
+
+    def worked(self) -> None:
+        """Note that it works."""
+        with self._lock:
+            was_out, self._is_out = self._is_out, False
+        if was_out:
+            _LOG.info("Memories can be drawn again.")
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What came of the turns of one conversation."""
+
+    conversation: str
+    turns: tuple[Saying, ...]
+    """Those that were judged."""
+    facts: tuple[Fact, ...]
+    is_failed: bool = False
+    """Whether others, behind these, could not be judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What was drawn from all conversations whose time it was."""
+
+    batches: tuple[Batch, ...] = ()
+    degraded: tuple[str, ...] = field(default=())
+
+
+def draw(
+    state: RememberState,
+    runtime: Runtime[MemoryContext],
+    kit: MemoryKit,
+    outage: Outage,
+    judge: Judge[ConversationEngine],
+) -> Drawn:
+    """What is worth remembering of the turns that wait; a run that is resumed has lost it, and draws it again.
+
+    Raises:
+        StorageError: The store failed.
+    """
+    owner, states = owner_of(runtime), kit.records(runtime).conversations
+    every = max(LEAST_BATCH, 2 * context_of(runtime).remember_every)
+    degraded: list[str] = []
+    batches: list[Batch] = []
+    for wanted in state["draws"]:
+        kept = states.get(owner.user, owner.project, wanted["conversation"])
+        if kept is None:
+            continue
+        turns = set(wanted["turns"])
+        pending = [said for said in kept["pending"] if said["id"] in turns]
+        facts: list[Fact] = []
+        done: list[Saying] = []
+        try:
+            for before, batch in _batches(kept["drawn"], pending, every):
+                facts += _facts(judge.engine, before, batch)
+                done += batch
+            outage.worked()
+        except FAULTS as error:
+            outage.failed(error)
+            degraded.append(f"extract: {type(error).__name__}")
+        batches.append(Batch(wanted["conversation"], tuple(done), tuple(facts), len(done) < len(pending)))
+    return Drawn(tuple(batches), tuple(dict.fromkeys(degraded)))
+
+
+def _batches(
+    drawn: Sequence[Saying], pending: Sequence[Saying], every: int
+) -> Iterator[tuple[Sequence[Saying], Sequence[Saying]]]:
+    """The turns that wait, so many at a time, none twice; each batch with the turns before it."""
+    for start in range(0, len(pending), every):
+        before = [*drawn, *pending[:start]][-AROUND:]
+        yield before, pending[start : start + every]
+
+
+def _facts(engine: ConversationEngine, before: Sequence[Saying], batch: Sequence[Saying]) -> list[Fact]:
+    """What these turns say, and not only those before them."""
+    new = {said["id"] for said in batch}
+    found = engine.extract([turn_of(said) for said in (*before, *batch)])
+    return [fact for fact in found if fact.quotes and fact.quotes[-1].turn in new and not _is_secret(fact)]
+
+
+def _is_secret(fact: Fact) -> bool:
+    return bool(secrets_in(f"{fact.text}\n{fact.words}\n{fact.value or ''}"))
+
+
+def judge_of(state: RememberState, runtime: Runtime[MemoryContext], kit: MemoryKit) -> Judge[ConversationEngine]:
+    """Who judges this run, and what it has spent."""
+    goal = digest(*owner_of(runtime), state["conversation_id"], state["now"])
+    return kit.judge(cast(Judged, state), runtime, goal)
+
+
+def spent(judge: Judge[ConversationEngine]) -> RememberUpdate:
+    """What the run has spent so far."""
+    return {"usage": judge.meter.usage()} if judge.meter else {}

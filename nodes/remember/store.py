@@ -1,0 +1,268 @@
+"""Stage 4: puts what was drawn into the user's memories, and says where each conversation stands now.
+
+Done again after a crash it keeps nothing twice: a memory that has just this text from just this source is there
+already, what it does to others is written together with it, and the state of the conversation is written last.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from langgraph.runtime import Runtime
+
+from agentic_memory_bank.engines.conversation import ConversationEngine, Fact, Weighing
+from agentic_memory_bank.engines.extractive.conversation import DIGEST_TOKENS
+from agentic_memory_bank.nodes.memories import MemoryKit, Owner, context_of, owner_of
+from agentic_memory_bank.nodes.remember.drawing import FAULTS, Batch, Outage, judge_of, spent
+from agentic_memory_bank.nodes.remember.views import AROUND, end_of, kept_digest, raw, receipt, standing, turn_of
+from agentic_memory_bank.nodes.remember.weighing import Weighed, draft_of, resolved, weighed_of
+from agentic_memory_bank.state.conversations import (
+    ConversationState,
+    MemoryContext,
+    RememberState,
+    RememberUpdate,
+    Saying,
+    Trigger,
+)
+from agentic_memory_bank.state.errors import UnknownMemoryError
+from agentic_memory_bank.state.records import Record
+from agentic_memory_bank.tools.conversation_states import ConversationStates
+from agentic_memory_bank.tools.record_drafts import Draft
+from agentic_memory_bank.tools.records import RecordStore
+
+_LOG = logging.getLogger(__name__)
+
+MOST_FAILURES: Final = 3
+"""How often memories are to be drawn from the same turns at most; then they stay as they were said."""
+COVERED: Final = 0.6
+"""Share of a turn's characters that its facts have to hold to stand for it."""
+
+
+@dataclass(slots=True)
+class _Done:
+    """What was done so far."""
+
+    stored: dict[str, None] = field(default_factory=dict[str, None])
+    updated: dict[str, None] = field(default_factory=dict[str, None])
+    superseded: dict[str, None] = field(default_factory=dict[str, None])
+    contradictions: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    ids: dict[int, str] = field(default_factory=dict[int, str])
+    """The memory of each fact, by its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where memories are put."""
+
+    records: RecordStore
+    owner: Owner
+    expires_at: datetime | None
+
+
+def store(state: RememberState, runtime: Runtime[MemoryContext], kit: MemoryKit, outage: Outage) -> RememberUpdate:
+    """Keep what was drawn, as it was weighed.
+
+    Raises:
+        StorageError: The store failed; it is made up for when memories are drawn next.
+    """
+    if not state["draws"]:
+        return {}
+    judge = judge_of(state, runtime, kit)
+    found = state.get("weighed")
+    weighed = found if isinstance(found, Weighed) else weighed_of(state, runtime, kit, outage, judge)
+    owner, records = owner_of(runtime), kit.records(runtime)
+    states = records.conversations
+    digests, degraded = _digests(judge.engine, weighed.drawn.batches, states, owner)
+    with states.editing(owner.user):
+        if states.forgotten_at(owner.user, owner.project) > state["now"]:
+            return {"receipt": receipt("dropped", _trigger(state)), **spent(judge)}
+        waiting = _waiting(weighed.drawn.batches, states, owner)
+        done = _settled(
+            weighed, waiting, _Place(records, owner, end_of(datetime.fromisoformat(state["now"]), context_of(runtime)))
+        )
+        _absorb(weighed, done, records, owner)
+        for batch in weighed.drawn.batches:
+            _move_on(batch, digests.get(batch.conversation), states, owner)
+        if states.forgotten_at(owner.user, owner.project) > state["now"]:  # by another process, just now
+            records.forget(owner.user, list(done.stored))
+            return {"receipt": receipt("dropped", _trigger(state)), **spent(judge)}
+    is_failed = any(batch.is_failed for batch in weighed.drawn.batches)
+    told = receipt(
+        "unavailable" if is_failed and not any(batch.turns for batch in weighed.drawn.batches) else "remembered",
+        _trigger(state),
+        state["receipt"]["turns"],
+        [*weighed.drawn.degraded, *weighed.degraded, *degraded],
+        done.contradictions,
+    )
+    _LOG.info("Stored %d facts.", len(done.stored))
+    runtime.stream_writer({"stage": "store", "stored": len(done.stored), "updated": len(done.updated)})
+    return {
+        "stored": list(done.stored),
+        "updated": list(done.updated),
+        "superseded": list(done.superseded),
+        "receipt": told,
+        **spent(judge),
+    }
+
+
+def _trigger(state: RememberState) -> Trigger:
+    return state["draws"][0]["trigger"]
+
+
+def _waiting(batches: Sequence[Batch], states: ConversationStates, owner: Owner) -> set[tuple[str, str]]:
+    """The turns that still wait, by conversation; what is gone was forgotten, or drawn by somebody else."""
+    found: set[tuple[str, str]] = set()
+    for batch in batches:
+        kept = states.get(owner.user, owner.project, batch.conversation)
+        found.update((batch.conversation, said["id"]) for said in (kept["pending"] if kept else ()))
+    return found
+
+
+# --- memories --------------------------------------------------------------------------------------------------------
+
+
+def _settled(weighed: Weighed, waiting: set[tuple[str, str]], place: _Place) -> _Done:
+    """Store the facts whose turns still wait: first those that are new, together, then what concerns others."""
+    done = _Done()
+    wanted = {
+        number: (draft_of(fact, conversation, place.owner.project), weighing)
+        for number, ((conversation, fact), weighing) in enumerate(zip(weighed.facts, weighed.weighings, strict=True))
+        if (conversation, fact.quotes[-1].turn) in waiting
+    }
+    _store_new(wanted, place, done)
+    for number, (draft, weighing) in wanted.items():
+        if weighing is None:
+            known = place.records.said_by(place.owner.user, draft)
+            done.ids[number] = known["id"] if known else ""
+        elif weighing.verdict != "create":
+            _concern(number, draft, resolved(weighing, done.ids), place, done)
+    return done
+
+
+def _store_new(wanted: Mapping[int, tuple[Draft, Weighing | None]], place: _Place, done: _Done) -> None:
+    new = {number: draft for number, (draft, weighing) in wanted.items() if weighing and weighing.verdict == "create"}
+    stored = place.records.store_many(place.owner.user, [_ending(draft, place) for draft in new.values()])
+    for number, one in zip(new, stored, strict=True):
+        _note(number, one.record, is_new=one.is_new, done=done)
+
+
+def _ending(draft: Draft, place: _Place) -> Draft:
+    return {**draft, "expires_at": place.expires_at}
+
+
+def _note(number: int, record: Record, *, is_new: bool, done: _Done) -> None:
+    done.ids[number] = record["id"]
+    if record["id"] not in done.stored:
+        (done.stored if is_new else done.updated)[record["id"]] = None
+
+
+def _concern(number: int, draft: Draft, weighing: Weighing, place: _Place, done: _Done) -> None:
+    """Store a fact that concerns memories that are there; where these were forgotten by now, it is simply new."""
+    try:
+        _apply(number, draft, weighing, place, done)
+    except UnknownMemoryError:
+        one = place.records.settle(place.owner.user, _ending(draft, place))
+        _note(number, one.record, is_new=one.is_new, done=done)
+
+
+def _apply(number: int, draft: Draft, weighing: Weighing, place: _Place, done: _Done) -> None:
+    user, records, known = place.owner.user, place.records, weighing.known
+    source = draft.get("source")
+    match weighing.verdict:
+        case "same" if source:
+            _note(number, records.confirm(user, known[0], source, draft.get("trust", 0.5)), is_new=False, done=done)
+        case "revise":
+            trust, end = draft.get("trust", 0.5), place.expires_at
+            record = records.revise(user, known[0], draft["text"], source=source, trust=trust, expires_at=end)
+            _note(number, record, is_new=False, done=done)
+        case "supersede" if weighing.is_newer:
+            one = records.settle(user, _ending(draft, place), over=known)
+            _note(number, one.record, is_new=one.is_new, done=done)
+            done.superseded.update(dict.fromkeys(id for id in known if id != one.record["id"]))
+        case "supersede":
+            one = records.settle(user, _ending(draft, place), under=known[0])
+            _note(number, one.record, is_new=one.is_new, done=done)
+            done.superseded[one.record["id"]] = None
+        case "contradicts":
+            one = records.settle(user, _ending(draft, place), beside=known)
+            _note(number, one.record, is_new=one.is_new, done=done)
+            done.contradictions += [(one.record["id"], id) for id in known]
+        case _:
+            one = records.settle(user, _ending(draft, place))
+            _note(number, one.record, is_new=one.is_new, done=done)
+
+
+# --- turns -----------------------------------------------------------------------------------------------------------
+
+
+def _absorb(weighed: Weighed, done: _Done, records: RecordStore, owner: Owner) -> None:
+    """Let facts stand for the turns that say little else."""
+    pairs = [pair for batch in weighed.drawn.batches for pair in _covered(batch, weighed, done, owner.project)]
+    turns = records.all_said_by(owner.user, [draft for draft, _ in pairs])
+    for turn, (_, by) in zip(turns, pairs, strict=True):
+        if turn:
+            records.absorb(owner.user, [turn["id"]], by)
+
+
+def _covered(batch: Batch, weighed: Weighed, done: _Done, project: str) -> Iterator[tuple[Draft, str]]:
+    """The turns that their facts cover, as they were kept word for word, each with the fact that holds most of it."""
+    facts = [
+        (fact, id)
+        for place, (conversation, fact) in enumerate(weighed.facts)
+        if conversation == batch.conversation and (id := done.ids.get(place))
+    ]
+    for said in batch.turns:
+        held = [(_held(fact, said), id) for fact, id in facts]
+        draft = raw(said, batch.conversation, project)
+        spoken = sum(not char.isspace() for char in said["text"])
+        if draft and len(set[int]().union(*(spots for spots, _ in held))) >= COVERED * spoken:
+            yield draft, max(held, key=lambda one: len(one[0]))[1]
+
+
+def _held(fact: Fact, said: Saying) -> set[int]:
+    """Which characters of a turn, white space aside, a fact holds word for word."""
+    spots = (spot for quote in fact.quotes if quote.turn == said["id"] for spot in range(*quote.span))
+    return {spot for spot in spots if said["text"][spot : spot + 1].strip()}
+
+
+# --- where a conversation stands -------------------------------------------------------------------------------------
+
+
+def _digests(
+    engine: ConversationEngine, batches: Sequence[Batch], states: ConversationStates, owner: Owner
+) -> tuple[Mapping[str, dict[str, list[str]]], list[str]]:
+    """Where each conversation stands after its batch; those that cannot be summarised stand where they stood."""
+    digests: dict[str, dict[str, list[str]]] = {}
+    degraded: list[str] = []
+    for batch in batches:
+        kept = states.get(owner.user, owner.project, batch.conversation)
+        if kept is None or not batch.turns:
+            continue
+        turns = [*standing(kept["digest"]), *(turn_of(said) for said in batch.turns)]
+        try:
+            digests[batch.conversation] = kept_digest(engine.summarise(turns, DIGEST_TOKENS))
+        except FAULTS as error:
+            degraded.append(f"store: {type(error).__name__} (where the conversation stands)")
+    return digests, list(dict.fromkeys(degraded))
+
+
+def _move_on(batch: Batch, digest: dict[str, list[str]] | None, states: ConversationStates, owner: Owner) -> None:
+    """Take what was drawn from what waits; what failed too often waits no longer."""
+    kept = states.get(owner.user, owner.project, batch.conversation)
+    if kept is None:
+        return
+    judged = {said["id"] for said in batch.turns}
+    still = {said["id"] for said in kept["pending"]}
+    pending = [said for said in kept["pending"] if said["id"] not in judged]
+    failures = kept["failures"] + 1 if batch.is_failed else 0
+    given_up = failures >= MOST_FAILURES
+    moved: ConversationState = {
+        **kept,
+        "pending": [] if given_up else pending,
+        "drawn": [*kept["drawn"], *(said for said in batch.turns if said["id"] in still)][-AROUND:],
+        "digest": kept["digest"] if digest is None or not judged <= still else digest,
+        "failures": 0 if given_up else failures,
+    }
+    states.put(owner.user, moved)

@@ -1,0 +1,98 @@
+"""Turns as the state of a conversation keeps them, as engines see them, and as memories hold them word for word."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final, cast
+
+from agentic_memory_bank.engines.conversation import TRUST, USER, Digest, Turn, attributed
+from agentic_memory_bank.engines.extractive.moments import day_of, written
+from agentic_memory_bank.engines.extractive.selecting import is_idle_talk, safe_words
+from agentic_memory_bank.state.conversations import MemoryContext, RememberReceipt, Saying, Trigger
+from agentic_memory_bank.tools.record_drafts import Draft
+from agentic_memory_bank.tools.text import clean, is_cjk
+
+AROUND: Final = 5
+"""How many turns before a batch come with it, and how many last turns a conversation keeps."""
+RAW_IMPORTANCE: Final = 0.3
+LONGEST_TURN: Final = 12_000
+"""Characters that are kept of a turn; what is longer was pasted."""
+SEEN: Final = 2_000
+"""How many turns of a conversation are known again."""
+
+
+def saying(turn: Turn, before: Turn | None, now: datetime) -> Saying | None:
+    """A turn as it is kept; None where nothing of it may be.
+
+    Args:
+        turn: As it was said.
+        before: What was said just before, where that is known.
+        now: When it was, where the turn does not say.
+    """
+    words = clean(safe_words(turn, before)).strip()[:LONGEST_TURN].strip()
+    if not words or turn.role not in ("user", "assistant"):
+        return None
+    day = day_of(turn.date) or now.astimezone(UTC).date()
+    return {"id": turn.id, "role": turn.role, "text": words, "speaker": turn.speaker, "date": turn.date or written(day)}
+
+
+def turn_of(said: Saying) -> Turn:
+    """A turn as an engine sees it."""
+    return Turn(said["id"], said["role"], said["text"], said["speaker"], said["date"])
+
+
+def raw(said: Saying, conversation: str, project: str) -> Draft | None:
+    """A turn as a memory of its own, word for word; None where it says nothing worth finding.
+
+    Args:
+        said: The turn.
+        conversation: Id of the conversation.
+        project: It belongs to.
+    """
+    if is_idle_talk(said["text"]):
+        return None
+    day = day_of(said["date"])
+    speaker = said["speaker"] or (USER if said["role"] == "user" else said["role"])
+    shown = written(day, chinese=is_cjk(said["text"])) if day else ""
+    return {
+        "text": attributed(speaker, shown, said["text"]),
+        "type": "verbatim",
+        "project": project,
+        "source": {"conversation": conversation, "turns": [said["id"]], "quotes": [said["text"]]},
+        "trust": TRUST[said["role"]],
+        "importance": RAW_IMPORTANCE,
+    }
+
+
+def end_of(now: datetime, context: MemoryContext) -> datetime | None:
+    """When the time of new memories is over; None for never."""
+    return now + timedelta(days=context.memory_ttl_days) if context.memory_ttl_days else None
+
+
+def mark(turn: Turn) -> str:
+    """What is kept of a turn that was handed over, so that it is known again: a hash."""
+    return hashlib.sha256(f"seen {turn.id}".encode()).hexdigest()[:16]
+
+
+def standing(digest: Mapping[str, Sequence[str]]) -> list[Turn]:
+    """Where a conversation stood, as a turn that goes before those since then."""
+    told = [*digest.get("facts", ()), *digest.get("decisions", ()), *digest.get("open", ())]
+    return [Turn("digest", "user", "\n".join(told))] if told else []
+
+
+def kept_digest(digest: Digest) -> dict[str, list[str]]:
+    """Where a conversation stands, as its state keeps it."""
+    parts = {"topic": digest.topic, "facts": digest.facts, "decisions": digest.decisions, "open": digest.open}
+    return {name: [clean(one) for one in said] for name, said in parts.items() if said}
+
+
+def receipt(
+    outcome: str,
+    trigger: Trigger | None = None,
+    turns: int = 0,
+    degraded: Sequence[str] = (),
+    contradictions: Sequence[tuple[str, str]] = (),
+) -> RememberReceipt:
+    """What remembering did."""
+    found = {"outcome": outcome, "trigger": trigger, "turns": turns}
+    return cast(RememberReceipt, {**found, "contradictions": list(contradictions), "degraded": list(degraded)})

@@ -1,0 +1,97 @@
+"""Reads the messages of a conversation as turns: what each side said, without thoughts, tools or what was recalled."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, cast
+
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, convert_to_messages
+
+from agentic_memory_bank.engines.conversation import Turn
+from agentic_memory_bank.nodes.memory_bank.views import digest
+from agentic_memory_bank.state.errors import InputError
+from agentic_memory_bank.tools.text import clean
+
+RECALLED: Final = "agentic_memory_bank_recalled"
+"""In `additional_kwargs` of a message that holds recalled memories: it is never remembered, and shown to nobody."""
+REPEATS: Final = "agentic_memory_bank_repeats"
+"""In `additional_kwargs` of an answer that only says again what was recalled: it is no memory of its own."""
+
+_THOUGHT: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_TEXT_PARTS: Final = frozenset(("text", "input_text", "output_text"))
+
+
+def checked_messages(given: object) -> list[BaseMessage]:
+    """The messages of a conversation: LangChain's, or the mappings and pairs that LangChain takes for them.
+
+    Raises:
+        InputError: They are none, or there are none.
+    """
+    if isinstance(given, str | BaseMessage | Mapping):
+        given = [given]
+    if not isinstance(given, Sequence) or not given:
+        raise InputError("There are no messages. Hand over the conversation as `messages`, the last message last.")
+    try:
+        return convert_to_messages(cast("Any", given))
+    except (ValueError, TypeError, NotImplementedError, KeyError) as error:
+        raise InputError(
+            f"The messages cannot be read ({type(error).__name__}). Each is a message of LangChain's, or a mapping of "
+            "role and content."
+        ) from None
+
+
+def turns_of(messages: Iterable[AnyMessage | BaseMessage]) -> list[Turn]:
+    """What user and assistant said, oldest first; a turn has the same id whenever it is handed over.
+
+    Args:
+        messages: As `checked_messages` gives them. Those of tools and of the application are no turns.
+    """
+    turns: list[Turn] = []
+    met: Counter[str] = Counter()
+    for message in messages:
+        role = _role(message)
+        text = said(message)
+        if role and text:
+            same = digest(role, text)
+            met[same] += 1
+            id = "t" + digest(message.id or f"{same} {met[same]}")[:12]
+            turns.append(Turn(id, role, text, clean(message.name or ""), _date(message)))
+    return turns
+
+
+def repeated_in(messages: Iterable[AnyMessage | BaseMessage]) -> set[str]:
+    """The ids of the turns that only say again what was recalled.
+
+    Args:
+        messages: As `turns_of` takes them.
+    """
+    messages = list(messages)
+    words = {said(message) for message in messages if message.additional_kwargs.get(REPEATS)}
+    return {turn.id for turn in turns_of(messages) if turn.role == "assistant" and turn.text in words}
+
+
+def said(message: BaseMessage) -> str:
+    """What a message says, of all its parts that are text, without thoughts."""
+    content: Any = message.content
+    parts = [content] if isinstance(content, str) else content
+    texts = [part if isinstance(part, str) else _text(part) for part in parts]
+    return _THOUGHT.sub(" ", clean("\n".join(text for text in texts if text))).strip()
+
+
+def _text(part: Mapping[str, Any]) -> str:
+    text = part.get("text")
+    return text if part.get("type") in _TEXT_PARTS and isinstance(text, str) else ""
+
+
+def _role(message: BaseMessage) -> Any:
+    if message.additional_kwargs.get(RECALLED):
+        return None
+    if isinstance(message, HumanMessage):
+        return "user"
+    return "assistant" if isinstance(message, AIMessage) else None
+
+
+def _date(message: BaseMessage) -> str:
+    """When it was said, where the application says so."""
+    date = message.additional_kwargs.get("date") or message.response_metadata.get("date")
+    return date if isinstance(date, str) else ""

@@ -1,0 +1,201 @@
+"""Works over the memories of a user as a whole: draws together what says the same, and writes down what recurs."""
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Final
+
+from agentic_memory_bank.engines.conversation import ConversationEngine, Fact, Insight, Known, Saying, Weighing
+from agentic_memory_bank.engines.extractive.weighing import may_be_one, weigh
+from agentic_memory_bank.state.records import Record
+from agentic_memory_bank.tools.embeddings import Encoder
+from agentic_memory_bank.tools.records import RecordStore
+from agentic_memory_bank.tools.text import tokenize
+
+COMPARED: Final = 10
+"""With how many of the most similar memories one is compared."""
+LEAST_ALIKE: Final = 0.3
+"""Cosine below which memories are not compared."""
+HELD: Final = 0.6
+"""Share of the terms of the shorter one that the longer one has to have for both to be one: two memories may state the
+same of somebody, and each something more."""
+INSIGHT_TRUST: Final = 0.5
+INSIGHT_IMPORTANCE: Final = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A memory as it is compared."""
+
+    record: Record
+    known: Known
+    terms: frozenset[str]
+    """Of what it says, without who and when."""
+
+    def holds(self, other: "Reading") -> float:
+        """The share of the terms of the shorter one that the longer one has, from 0 to 1."""
+        return len(self.terms & other.terms) / max(1, min(len(self.terms), len(other.terms)))
+
+
+class Group:
+    """Memories that say the same, or correct each other, and the one that holds now."""
+
+    def __init__(self, first: Reading) -> None:
+        self.members = [first]
+        self.head = first
+
+    def take(self, others: "Group", head: Reading) -> None:
+        """Unite with another group."""
+        self.members += others.members
+        self.head = head
+
+
+def consolidated(
+    records: RecordStore, user: str, those: Iterable[Record], encoder: Encoder, engine: ConversationEngine
+) -> Sequence[Record]:
+    """Draw together memories of one type and project that say the same, or refine or correct each other.
+
+    Args:
+        records: All memories.
+        user: Whose.
+        those: The current memories of the user that are looked at.
+        encoder: Makes the vectors.
+        engine: Says how two relate.
+
+    Returns:
+        The memories that stand for several now. Each came at once with the marks of its parts.
+
+    Raises:
+        EngineError, EmbeddingError, StorageError: What they are drawn together with failed.
+    """
+    lasting = [record for record in those if record["type"] not in ("reflective", "verbatim")]
+    lasting.sort(key=lambda record: (record["project"], record["type"], record["created_at"], record["id"]))
+    made: list[Record] = []
+    for _, some in groupby(lasting, key=lambda record: (record["project"], record["type"])):
+        for group in _grouped(records, user, list(some), encoder, engine):
+            made.append(_united(records, user, group))
+    return made
+
+
+def _united(records: RecordStore, user: str, group: Group) -> Record:
+    head = group.head.record
+    ids = [member.record["id"] for member in group.members]
+    return records.consolidate(
+        user, ids, head["text"], subject=head["subject"], attribute=head["attribute"], trust=head["trust"]
+    )
+
+
+def _grouped(
+    records: RecordStore, user: str, those: Sequence[Record], encoder: Encoder, engine: ConversationEngine
+) -> Iterator[Group]:
+    """The groups of more than one, among memories of one type and project, oldest first."""
+    readings = [_reading(record) for record in those]
+    groups = {reading.known.id: Group(reading) for reading in readings}
+    similar = {n: alike for n, alike in enumerate(_similar(readings, encoder)) if alike}
+    facts = [_fact(readings[n]) for n in similar]
+    weighings = engine.weigh_all(facts, list(similar.values()))
+    for n, fact, weighing in zip(similar, facts, weighings, strict=True):
+        if weighing.verdict == "contradicts":
+            for id in weighing.known:
+                records.contradict(user, readings[n].known.id, id)
+        else:
+            is_of_a_model = weighing != weigh(fact, similar[n])
+            _unite(readings[n], weighing, groups, 0.0 if is_of_a_model else HELD)
+    yield from {group.head.known.id: group for group in groups.values() if len(group.members) > 1}.values()
+
+
+def _reading(record: Record) -> Reading:
+    known = Known.of(record)
+    return Reading(record, known, frozenset(tokenize(known.words)))
+
+
+def _similar(readings: Sequence[Reading], encoder: Encoder) -> Iterator[list[Known]]:
+    """For each memory the earlier ones that are most alike in what they say, without who and when."""
+    vectors = encoder.vectors([reading.known.words for reading in readings])
+    for n, reading in enumerate(readings):
+        cosines = (vectors[:n] @ vectors[n]).tolist()
+        nearest = heapq.nlargest(COMPARED, range(n), key=lambda other: (cosines[other], -other))
+        yield [
+            replace(readings[other].known, cosine=cosines[other])
+            for other in nearest
+            if cosines[other] >= LEAST_ALIKE and _may_unite(reading, readings[other])
+        ]
+
+
+def _may_unite(ours: Reading, theirs: Reading) -> bool:
+    """Whether two may be one; what is marked as a contradiction stays one."""
+    return theirs.known.id not in ours.record["contradicts"] and may_be_one(ours.known, theirs.known)
+
+
+def _fact(reading: Reading) -> Fact:
+    """A memory that is there, as a new one is weighed."""
+    record, known = reading.record, reading.known
+    return Fact(
+        record["text"],
+        record["type"],
+        (Saying("", known.words, (0, len(known.words))),),
+        record["subject"],
+        record["attribute"],
+        speaker=known.speaker,
+        date=known.date,
+        trust=record["trust"],
+        importance=record["importance"],
+    )
+
+
+def _unite(reading: Reading, weighing: Weighing, groups: dict[str, Group], least: float) -> None:
+    """Unite a memory with those it corrects, and with those it repeats, if the one that holds now says as much."""
+    is_changed = weighing.verdict == "supersede"
+    if weighing.verdict not in ("same", "revise", "supersede") or (is_changed and reading.known.type == "episodic"):
+        return  # what happened has happened
+    for id in weighing.known:
+        ours, theirs = groups[reading.known.id], groups[id]
+        if ours is theirs or not (is_changed or reading.holds(theirs.head) >= least):
+            continue
+        is_ours = weighing.verdict == "revise" or (is_changed and weighing.is_newer)
+        theirs.take(ours, ours.head if is_ours else theirs.head)
+        for member in ours.members:
+            groups[member.known.id] = theirs
+
+
+def insights(
+    records: RecordStore, user: str, project: str, those: Iterable[Record], engine: ConversationEngine
+) -> Sequence[Record]:
+    """Write down what several memories show together, as memories of the type `reflective`.
+
+    An insight goes when one of the memories it rests on is forgotten; a new one of the same subject takes the place of
+    the one before.
+
+    Args:
+        records: All memories.
+        user: Whose.
+        project: To which the insights belong.
+        those: The current memories of the user in that project.
+        engine: Draws the insights.
+
+    Raises:
+        EngineError, EmbeddingError, StorageError: What they are drawn with failed.
+    """
+    everything = list(those)
+    before = {record["subject"]: record for record in everything if record["type"] == "reflective"}
+    basis = [Known.of(record, 1.0) for record in everything if record["type"] not in ("reflective", "verbatim")]
+    made = (_kept(records, user, project, insight, before.get(insight.subject)) for insight in engine.reflect(basis))
+    return [record for record in made if record is not None]
+
+
+def _kept(records: RecordStore, user: str, project: str, insight: Insight, before: Record | None) -> Record | None:
+    """The insight as a memory; None where it is known already."""
+    if before is not None and before["text"] != insight.text:
+        return records.supersede(user, before["id"], insight.text, evidence=insight.evidence)
+    stored = records.store(
+        user,
+        insight.text,
+        type="reflective",
+        project=project,
+        subject=insight.subject or None,
+        trust=INSIGHT_TRUST,
+        importance=INSIGHT_IMPORTANCE,
+        evidence=insight.evidence,
+    )
+    return stored.record if stored.is_new else None

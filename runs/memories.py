@@ -1,0 +1,716 @@
+"""Memories across conversations in Python: recalled, remembered, corrected, drawn together, and truly forgotten."""
+
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypedDict, Unpack, cast
+from uuid import uuid4
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.messages import BaseMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.store.base import BaseStore
+
+from agentic_memory_bank.engines.conversation import TRUST, ConversationEngine
+from agentic_memory_bank.engines.extractive.concerning import concerns, subject_of, terms_of
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
+from agentic_memory_bank.engines.judges import AnswerPool, Judges, RunOf
+from agentic_memory_bank.nodes.kit import Clock, utc_now
+from agentic_memory_bank.nodes.recall.thresholds import by_kind
+from agentic_memory_bank.nodes.spoken import checked_messages
+from agentic_memory_bank.runs.arguments import checked_settings
+from agentic_memory_bank.runs.consolidating import consolidated, insights
+from agentic_memory_bank.runs.talking import talk
+from agentic_memory_bank.state.conversations import ConversationOutput, MemoryContext, RecallOutput, RememberOutput
+from agentic_memory_bank.state.errors import EmbeddingError, InputError, UnknownMemoryError
+from agentic_memory_bank.state.model_table import REMEMBER_ROLES
+from agentic_memory_bank.state.records import Record, RecordType
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.conversation_states import conversation_of, project_of
+from agentic_memory_bank.tools.embeddings import Encoder
+from agentic_memory_bank.tools.guard import guard_of
+from agentic_memory_bank.tools.record_drafts import MAX_LIMIT, About, owner_of, stamp
+from agentic_memory_bank.tools.record_index import Found, Threshold
+from agentic_memory_bank.tools.record_stores import RecordStores
+from agentic_memory_bank.tools.records import Listing, RecordStore
+from agentic_memory_bank.tools.sqlite_store import default_store
+from agentic_memory_bank.tools.text import names_and_numbers
+
+if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
+
+    from agentic_memory_bank.engines.llm.asking import Asker
+    from agentic_memory_bank.engines.llm.models import GivenModels
+    from agentic_memory_bank.graph.conversation import Conversation
+    from agentic_memory_bank.tools.background import Background
+
+Messages = str | BaseMessage | Sequence[Any]
+"""What is said: one message of the user, or a conversation, the last message last."""
+Least = float | Literal["default"] | None
+"""The least raw cosine of a hit, from -1 to 1; None: no threshold; "default": that of the settings, or else of the
+embedder."""
+
+DRAIN_SECONDS: Final = 30.0
+"""How long closing waits for conversations that are still to be remembered."""
+EXIT_SECONDS: Final = 5.0
+"""How long it waits for what is written down of what was recalled."""
+CONCERNS: Final = 0.6
+"""Cosine from which a memory is taken to concern a description with which it shares no word."""
+
+
+class Concerned(NamedTuple):
+    """What forgetting by description would erase."""
+
+    found: Sequence[Record]
+    """The memories that fit the description, the best first."""
+    drawn: Sequence[Record]
+    """Those that go with them: consolidations and insights drawn from them, and what they were consolidated from."""
+
+    @property
+    def ids(self) -> list[str]:
+        """All of them, to be handed to `forget`."""
+        return [record["id"] for record in (*self.found, *self.drawn)]
+
+
+class Upkeep(TypedDict):
+    """What maintenance has done, in numbers."""
+
+    expired: int
+    pruned: int
+    over_quota: int
+    tombstones: int
+    writers: int
+    reembedded: int
+    conversations: int
+    """From how many memories were drawn, since they have ended in silence."""
+    consolidated: int
+    insights: int
+
+
+class Memories:
+    """The memories of all users; each call says whose are meant, and reaches those of nobody else.
+
+    Safe across threads; other processes may work on the same store at the same time. It is a context manager: leaving
+    it waits for what is still to be remembered and closes what it has opened.
+
+    Args:
+        store: LangGraph's store in which memories are kept. Default: a file in `home`.
+        embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
+        engine: Who judges, in place of chat models and of the extractive engine.
+        models: A LangChain chat model, or a mapping of roles to chat models. Default: those that the settings name, or
+            else the extractive engine, which needs no network and no key.
+        settings: `Settings`, or a mapping of their values. Default: those of the environment.
+        clock: Tells the time.
+        home: Folder of the file. Default: `MEMORY_BANK_HOME`, or the user's state folder.
+        checkpointer: Where graphs of yours checkpoint conversations, each under its id as the thread: forgetting a
+            whole user, or a project, erases these threads too.
+
+    Raises:
+        SettingsError: A setting has no meaning.
+    """
+
+    def __init__(
+        self,
+        store: BaseStore | None = None,
+        embeddings: Embeddings | None = None,
+        engine: ConversationEngine | None = None,
+        models: "GivenModels | None" = None,
+        settings: Settings | Mapping[str, Any] | None = None,
+        clock: Clock = utc_now,
+        home: str | Path | None = None,
+        checkpointer: BaseCheckpointSaver[Any] | None = None,
+    ) -> None:
+        self.settings = checked_settings(settings)
+        self._given: dict[str, Any] = {"engine": engine, "models": models, "embeddings": embeddings, "clock": clock}
+        self._clock, self._checkpointer = clock, checkpointer
+        self._file = default_store(Path(home) if home else None) if store is None else None
+        self._stores = RecordStores(store or self._file, Encoder(embeddings), clock)
+        self._lock = threading.RLock()
+        self._graphs: dict[str, Any] = {}
+        self._queue: Background | None = None
+
+    # --- conversations ---------------------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        messages: Messages,
+        *,
+        user: str,
+        project: str = "",
+        types: Sequence[RecordType] | None = None,
+        limit: int | None = None,
+        threshold: Least = "default",
+        tool_names: Sequence[str] = (),
+        enable_memory: bool = True,
+    ) -> RecallOutput:
+        """Find what of a user's memories helps with the last message. A failure of the memory is no error here.
+
+        Args:
+            messages: The conversation, or the message alone.
+            user: Whose memories.
+            project: Of which project; an empty text means those without one.
+            types: Of which types; None for all.
+            limit: How many at most. Default: that of the settings.
+            threshold: Which hits are near enough.
+            tool_names: Names of the tools that the answering model has.
+            enable_memory: False: nothing is recalled.
+
+        Returns:
+            The memories, the block for the prompt, and a receipt that says what was done and what failed.
+
+        Raises:
+            NoUserError: Nobody is named.
+            InputError: The messages, or what is asked of them, cannot be used.
+        """
+        owner_of(user)
+        asked: dict[str, Any] = {"messages": checked_messages(messages), "types": types and list(types)}
+        asked |= {} if limit is None else {"limit": limit}
+        asked |= {} if threshold == "default" else {"threshold": threshold}
+        context = self._context(user, project, tool_names=tuple(tool_names), enable_memory=enable_memory)
+        return cast(RecallOutput, self._graph("recall").invoke(asked, context=context))
+
+    def remember(
+        self,
+        messages: Messages,
+        *,
+        user: str,
+        project: str = "",
+        conversation_id: str | None = None,
+        end: bool = False,
+        enable_memory: bool = True,
+    ) -> RememberOutput:
+        """Remember what was said, now.
+
+        Args:
+            messages: The conversation, or what is new of it; turns that were handed over before are known.
+            user: Whose memories.
+            project: Of which project; an empty text for none.
+            conversation_id: Which conversation goes on. Default: one that is named by what is said here.
+            end: Whether it has ended, so that memories are drawn from it at once.
+            enable_memory: False: nothing is remembered.
+
+        Raises:
+            NoUserError: Nobody is named.
+            InputError: The messages cannot be used.
+            StorageError: The store failed.
+        """
+        owner_of(user)
+        is_over = end and bool(conversation_id) and not messages  # an end needs no last words
+        said: dict[str, Any] = {"messages": [] if is_over else checked_messages(messages), "end": end}
+        said |= {} if conversation_id is None else {"conversation_id": conversation_id}
+        return self._remembered(said, self._context(user, project, enable_memory=enable_memory))
+
+    def remember_later(
+        self,
+        messages: Messages,
+        *,
+        user: str,
+        project: str = "",
+        conversation_id: str | None = None,
+        end: bool = False,
+        enable_memory: bool = True,
+    ) -> RememberOutput:
+        """Remember what was said in the background, in the order in which it is handed over. Returns at once.
+
+        Args and errors as `remember`; what fails later is logged.
+
+        Returns:
+            A receipt: `queued`, or `dropped` where more waits than the settings allow.
+        """
+        owner = owner_of(user)
+        said: dict[str, Any] = {"messages": checked_messages(messages), "end": end, "handed_at": stamp(self._clock())}
+        said |= {} if conversation_id is None else {"conversation_id": conversation_id}
+        job = partial(self._remembered, said, self._context(user, project, enable_memory=enable_memory))
+        is_queued = self._background().submit(owner, job)
+        return {
+            "stored": [],
+            "updated": [],
+            "superseded": [],
+            "receipt": {
+                "outcome": "queued" if is_queued else "dropped",
+                "trigger": None,
+                "turns": 0,
+                "contradictions": [],
+                "degraded": [],
+            },
+        }
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait until all that was to be remembered later is; whether that was so in time.
+
+        Args:
+            timeout: Seconds to wait; None for as long as it takes.
+        """
+        return self._queue is None or self._queue.flush(timeout)
+
+    def talk(
+        self,
+        messages: Messages,
+        *,
+        user: str,
+        project: str = "",
+        conversation_id: str | None = None,
+        enable_memory: bool = True,
+        heard: Callable[[str], None] | None = None,
+    ) -> ConversationOutput:
+        """Answer the last message with what is remembered, and remember it in the background (`flush` waits for that).
+
+        Args:
+            messages: What is new of the conversation, or all of it; the last message is answered.
+            user: Whose memories.
+            project: Of which project; an empty text for none.
+            conversation_id: Which conversation goes on. Default: a new one.
+            enable_memory: False: a plain call of the model.
+            heard: Told the words of a model's answer while they come.
+
+        Raises:
+            NoUserError: Nobody is named.
+            InputError: The messages cannot be used.
+            EngineError: The model did not answer; what the user said is remembered.
+        """
+        owner_of(user)
+        context = self._context(user, project, enable_memory=enable_memory)
+        conversation = conversation_id or uuid4().hex
+        return talk(self._conversation(), checked_messages(messages), conversation, context, heard)
+
+    # --- single memories -------------------------------------------------------------------------------------------
+
+    def store(self, text: str, *, user: str, **about: Unpack[About]) -> Record:
+        """Keep a memory as it is said here, credentials too: that is the caller's decision.
+
+        Args:
+            text: The memory; it should be understood alone.
+            user: Whose.
+            about: Its `type` (`semantic` unless said otherwise), `project`, `subject`, `attribute`, `source`, `trust`,
+                `importance`, `expires_at`, `evidence`.
+
+        Returns:
+            The memory; where it was known, that one, with one more source.
+
+        Raises:
+            NoUserError: Nobody is named.
+            InputError: It cannot be kept.
+            EmbeddingError: Vectors of another model are there; the message names the command that makes them anew.
+            StorageError: The store failed.
+        """
+        return self._records.store(user, text, **{"trust": TRUST["user"], **about}).record
+
+    def retrieve(
+        self,
+        query: str,
+        *,
+        user: str,
+        project: str | None = "",
+        types: Collection[RecordType] | None = None,
+        limit: int | None = None,
+        threshold: Least = "default",
+    ) -> Sequence[Found]:
+        """The memories that fit a query best, best first, without gate and rewriting; they count as used.
+
+        Args:
+            query: What is looked for.
+            user: Whose memories.
+            project: Of which project; an empty text means those without one, None all.
+            types: Of which types; None for all.
+            limit: How many at most. Default: that of the settings.
+            threshold: Which hits are near enough.
+
+        Raises:
+            NoUserError: Nobody is named.
+            InputError: What is asked has no meaning.
+            EmbeddingError: The query cannot be embedded, or the vectors that are there are of another model.
+            StorageError: The store failed.
+        """
+        wanted = self.settings.recall_limit if limit is None else limit
+        records, least = self._records, self._least(query, threshold)
+        found = records.search(user, query, project=project, types=types, limit=wanted, threshold=least)
+        records.touch(user, [one.record["id"] for one in found])
+        return found
+
+    def get(self, id: str, *, user: str) -> Record:
+        """A memory, with its history.
+
+        Raises:
+            UnknownMemoryError: This user has none of this id, whoever else may.
+            NoUserError: Nobody is named.
+            StorageError: The store failed.
+        """
+        record = self._records.get(user, id)
+        if record is None:
+            raise UnknownMemoryError(f"This user has no memory {id!r}. List the memories to see which there are.")
+        return record
+
+    def list(
+        self,
+        *,
+        user: str,
+        project: str | None = "",
+        types: Collection[RecordType] | None = None,
+        limit: int = 20,
+        cursor: str | None = None,
+        replaced: bool = False,
+    ) -> Listing:
+        """The memories of a user, newest first.
+
+        Args:
+            user: Whose.
+            project: Of which project; an empty text means those without one, None all.
+            types: Of which types; None for all.
+            limit: How many at most; no more than 100 in any case.
+            cursor: Of the listing before; None for the first.
+            replaced: Whether to show also what is superseded or consolidated by now.
+
+        Raises:
+            NoUserError, InputError, StorageError: As `retrieve`.
+        """
+        return self._records.list(user, project=project, types=types, limit=limit, cursor=cursor, replaced=replaced)
+
+    def update(self, id: str, text: str, *, user: str) -> Record:
+        """Change what a memory says: it is found by its new words, and the earlier ones go to its history.
+
+        Raises:
+            UnknownMemoryError: This user has no such memory.
+            NoUserError, InputError, EmbeddingError, StorageError: As `store`.
+        """
+        return self._records.revise(user, id, text)
+
+    def supersede(self, id: str, text: str, *, user: str) -> Record:
+        """Put a new value in place of a memory, which stays, dated and marked; returns the new. Raises as `update`."""
+        return self._records.supersede(user, id, text, trust=TRUST["user"])
+
+    # --- forgetting ------------------------------------------------------------------------------------------------
+
+    def forget(self, ids: Collection[str], *, user: str) -> Sequence[str]:
+        """Erase memories with their history and all that was drawn from them.
+
+        Returns:
+            The ids of all that are gone; ids that were not there are no error.
+
+        Raises:
+            InputError: It is one text, and no collection of ids.
+            NoUserError, StorageError: As `get`.
+        """
+        return self._records.forget(user, _several(ids))
+
+    def reach(self, ids: Collection[str], *, user: str) -> Sequence[Record]:
+        """All that `forget` would erase; nothing is erased. Raises as `forget`."""
+        return self._records.reach(user, _several(ids))
+
+    def reach_of_scope(
+        self, *, user: str, project: str | None = None, type: RecordType | None = None
+    ) -> Sequence[Record]:
+        """All memories that `forget_scope` would erase; nothing is erased. Args and errors as there."""
+        found = self._all(user, project, types=None if type is None else [type], replaced=True)
+        return self._records.reach(user, [record["id"] for record in found])
+
+    def concerning(self, description: str, *, user: str, project: str | None = None) -> Concerned:
+        """What concerns a description ("my sister", "Project Falcon"): shown before it is forgotten, erases nothing.
+
+        A memory does where it, an earlier wording of it, or what was said for it holds all the words of the
+        description, or where it is near enough in meaning; also one that is superseded by now.
+
+        Args:
+            description: What is to be forgotten; a few words.
+            user: Whose memories.
+            project: Of which project; an empty text means those without one, None all.
+
+        Raises:
+            InputError: The description says nothing.
+            NoUserError, StorageError: As `get`.
+        """
+        owner_of(user)
+        if not isinstance(description, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InputError(f"What is to be forgotten is said by a text, not by {description!r}.")
+        subject = subject_of(description)
+        terms, names = terms_of(subject), names_and_numbers(subject)
+        if not terms:
+            raise InputError("Say in a few words what is to be forgotten, such as a name or a subject.")
+        records = self._records
+        found = {one.record["id"]: one.record for one in self._near(subject, user, project)}
+        for record in self._all(user, project, replaced=True):
+            if any(concerns(terms, names, text) for text in _wordings(record)):
+                found[record["id"]] = record
+        drawn = [record for record in records.reach(user, list(found)) if record["id"] not in found]
+        return Concerned(list(found.values()), drawn)
+
+    def forget_scope(self, *, user: str, project: str | None = None, type: RecordType | None = None) -> Sequence[str]:
+        """Erase all memories of a user, or those of a project, of a type, or both, and whatever else is kept of them.
+
+        What waits to be remembered of the user is dropped, and what is being remembered just now keeps nothing.
+
+        Args:
+            user: Whose.
+            project: Which; an empty text means those without a project, None all.
+            type: Which; None for all.
+
+        Returns:
+            The ids of all that are gone.
+
+        Raises:
+            NoUserError, InputError, StorageError: As `list`.
+        """
+        owner, records = owner_of(user), self._records
+        if self._queue is not None and project is None and type is None:
+            self._queue.drop(owner)
+        conversations = set[str]() if type else self._conversations(user, project)
+        gone = records.forget_scope(user, project, type)
+        if self._checkpointer is not None:
+            for conversation in sorted(conversations):
+                self._checkpointer.delete_thread(conversation)
+        with self._lock:
+            self._graphs.clear()  # with the answers of models, which hold what was said
+        return gone
+
+    # --- upkeep ----------------------------------------------------------------------------------------------------
+
+    def consolidate(self, *, user: str, project: str | None = None) -> Sequence[Record]:
+        """Draw together memories of one type and project that say the same, or refine or correct each other.
+
+        Each group becomes one memory with the last value, at once or not at all; its parts stay, marked.
+
+        Args:
+            user: Whose memories.
+            project: Of which project; an empty text means those without one, None each for itself.
+
+        Returns:
+            The new memories; `replaces` names what each was made of.
+
+        Raises:
+            EngineError: A model could not judge them; the groups before are drawn together.
+            NoUserError, EmbeddingError, StorageError: As `retrieve`.
+        """
+        those = self._all(user, project)
+        return consolidated(self._records, user, those, self._stores.encoder, self._engine("consolidate"))
+
+    def reflect(self, *, user: str, project: str = "") -> Sequence[Record]:
+        """Draw insights from what recurs in at least three memories; each names the memories it rests on.
+
+        Returns:
+            The insights that are new, as memories of the type `reflective`.
+
+        Raises:
+            EngineError: A model could not judge the memories.
+            NoUserError, EmbeddingError, StorageError: As `retrieve`.
+        """
+        return insights(self._records, user, project, self._all(user, project), self._engine("reflect"))
+
+    def maintain(
+        self, *, reembed: bool = False, consolidate: bool = False, reflect: bool = False, user: str | None = None
+    ) -> Upkeep:
+        """For all users: erase what is over, no longer retained, or over the quota. To be run from time to time.
+
+        Memories are drawn from conversations that have ended in silence.
+
+        Args:
+            reembed: Make the vectors anew that are of another embedding model.
+            consolidate: Draw memories together, too, as `consolidate` does.
+            reflect: Draw insights, too, as `reflect` does.
+            user: For whom alone memories are drawn, from conversations and from memories; None for all.
+
+        Raises:
+            EmbeddingError, EngineError, StorageError: As what it does.
+        """
+        records = self._records
+        made = records.reembed() if reembed else 0
+        done = records.maintain()
+        ended = united = drawn = 0
+        for one in records.users() if user is None else [user]:
+            ended += self._draw_from_silent(one)
+            united += len(self.consolidate(user=one)) if consolidate else 0
+            drawn += sum(len(self.reflect(user=one, project=p)) for p in self._projects(one)) if reflect else 0
+        return {**done, "reembedded": made, "conversations": ended, "consolidated": united, "insights": drawn}
+
+    # --- agents ----------------------------------------------------------------------------------------------------
+
+    def as_tools(self, user: str, project: str = "") -> "Sequence[BaseTool]":
+        """The operations as LangChain tools, for an agent that serves one user: no model can name another.
+
+        Args:
+            user: Whose memories the tools reach.
+            project: Of which project; an empty text for none.
+
+        Raises:
+            NoUserError: Nobody is named.
+        """
+        from agentic_memory_bank.runs.memory_tools import tools_of
+
+        owner_of(user)
+        return tools_of(cast("Any", self), user, project)
+
+    # --- closing ---------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Wait for what is still to be remembered, at most some seconds, and close what was opened here."""
+        with self._lock:
+            queue, self._queue = self._queue, None
+        if queue is not None:
+            queue.close(DRAIN_SECONDS)
+        guard_of(self._stores).settle(EXIT_SECONDS)  # what was recalled counts as used, which nobody has waited for
+        self._graphs.clear()
+        if self._file is not None:
+            self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- inside ----------------------------------------------------------------------------------------------------
+
+    @property
+    def _records(self) -> RecordStore:
+        return self._stores.of(settings=self.settings)
+
+    def _context(self, user: str, project: str, **more: Any) -> MemoryContext:
+        if not isinstance(project, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InputError(f"A project is named by a text, not by {project!r}. Leave it out where there is none.")
+        own: dict[str, Any] = {name: getattr(self.settings, name) for name in Settings.model_fields}
+        own |= {"user": user, "project": project, **more}
+        return MemoryContext(**own)
+
+    def _graph(self, name: str) -> Any:
+        """One of the two graphs, built when it is first needed; what is never asked is never imported."""
+        with self._lock:
+            if name not in self._graphs:
+                # False: inside a graph of somebody else's, nothing of this goes into its checkpoints.
+                self._graphs[name] = _BUILDERS[name]()(stores=self._stores, checkpointer=False, **self._given)
+            return self._graphs[name]
+
+    def _remembered(self, said: Mapping[str, Any], context: MemoryContext) -> RememberOutput:
+        return cast(RememberOutput, self._graph("remember").invoke(dict(said), context=context))
+
+    def _conversation(self) -> "Conversation":
+        from agentic_memory_bank.graph.conversation import build_conversation
+
+        with self._lock:
+            if "conversation" not in self._graphs:
+                parts = {"stores": self._stores, "background": self._background()}
+                self._graphs["conversation"] = build_conversation(**parts, **self._given)
+            return self._graphs["conversation"]
+
+    def _background(self) -> "Background":
+        from agentic_memory_bank.tools.background import Background
+
+        with self._lock:
+            self._queue = self._queue or Background(self.settings.remember_queue)
+            return self._queue
+
+    def _engine(self, goal: str) -> ConversationEngine:
+        offline = ExtractiveConversationEngine()
+        judges = Judges(
+            cast(ConversationEngine, offline),
+            self._given["engine"],
+            self._given["models"],
+            AnswerPool(),
+            REMEMBER_ROLES,
+            _chat_engine,
+        )
+        begun = self._clock()
+        run = RunOf(
+            self.settings, goal, uuid4().hex, {}, lambda: (self._clock() - begun).total_seconds(), lambda usage: None
+        )
+        return judges.of(run).engine
+
+    def _all(
+        self,
+        user: str,
+        project: str | None,
+        *,
+        types: Collection[RecordType] | None = None,
+        replaced: bool = False,
+    ) -> Sequence[Record]:
+        """All memories that are meant, newest first."""
+        found: list[Record] = []
+        cursor: str | None = None
+        while True:
+            page = self._records.list(
+                user, project=project, types=types, limit=MAX_LIMIT, cursor=cursor, replaced=replaced
+            )
+            found += page.records
+            cursor = page.cursor
+            if cursor is None:
+                return found
+
+    def _draw_from_silent(self, user: str) -> int:
+        """Draw memories from the conversations of a user that have ended in silence; from how many that was done."""
+        ended = stamp(self._clock() - timedelta(minutes=self.settings.remember_idle_minutes))
+        states = [state for state in self._records.conversations.of(user) if state["pending"] and state["at"] <= ended]
+        for state in states:
+            named = {"messages": [], "conversation_id": conversation_of(state)}
+            self._remembered(named, self._context(user, project_of(state)))
+        return len(states)
+
+    def _least(self, query: str, threshold: Least) -> Threshold:
+        if threshold != "default":
+            return threshold
+        least = self.settings.recall_threshold
+        return by_kind(query, self._stores.encoder.model) if least is None else least
+
+    def _near(self, subject: str, user: str, project: str | None) -> Sequence[Found]:
+        """What is near a subject in meaning; nothing where the model of the vectors is not to be had."""
+        try:
+            near = self._records.search(
+                user, subject, project=project, limit=MAX_LIMIT, threshold=CONCERNS, replaced=True
+            )
+        except EmbeddingError:
+            return []
+        return [one for one in near if one.cosine >= CONCERNS]
+
+    def _projects(self, user: str) -> Sequence[str]:
+        return sorted({record["project"] for record in self._all(user, None)})
+
+    def _conversations(self, user: str, project: str | None) -> set[str]:
+        """The conversations that a user's memories come from; where nobody has threads, nobody asks."""
+        if self._checkpointer is None:
+            return set()
+        sources = (source for record in self._all(user, project, replaced=True) for source in record["sources"])
+        states = self._records.conversations.of(user)
+        named = {conversation_of(state) for state in states if project in (None, project_of(state))}
+        return (named | {source["conversation"] for source in sources}) - {""}
+
+
+def _several(ids: object) -> Collection[str]:
+    """The ids; one alone, not in a list, would be taken for its letters, and nothing be erased.
+
+    Raises:
+        InputError: They are no collection.
+    """
+    if isinstance(ids, str) or not isinstance(ids, Collection):
+        raise InputError(f"The ids of memories come in a list, such as [{ids!r}].")
+    return cast("Collection[str]", ids)
+
+
+def _wordings(record: Record) -> Iterator[str]:
+    """All that is kept in words of a memory: as it stands, as it was, of what it is, and as it was said."""
+    yield record["text"]
+    yield from (before["text"] for before in record["history"])
+    yield from (word for word in (record["subject"], record["attribute"]) if word)
+    yield from (quote for source in record["sources"] for quote in source["quotes"])
+
+
+def _recall() -> Callable[..., Any]:
+    from agentic_memory_bank.graph.recall import build_recall
+
+    return build_recall
+
+
+def _remember() -> Callable[..., Any]:
+    from agentic_memory_bank.graph.remember import build_remember
+
+    return build_remember
+
+
+_BUILDERS: Final[Mapping[str, Callable[[], Callable[..., Any]]]] = {"recall": _recall, "remember": _remember}
+
+
+def _chat_engine(asker: "Asker", offline: ConversationEngine) -> ConversationEngine:
+    """The engine that asks chat models; what is never asked is never imported."""
+    from agentic_memory_bank.engines.llm.conversation import ChatConversationEngine
+
+    return ChatConversationEngine(asker, offline)

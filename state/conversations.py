@@ -1,0 +1,358 @@
+"""What flows through recall, remember and conversation: messages in; memories, receipts and answers out."""
+
+import os
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, Literal
+
+from langchain_core.messages import AnyMessage
+from langgraph.channels.ephemeral_value import EphemeralValue
+from langgraph.channels.untracked_value import UntrackedValue
+from langgraph.graph.message import add_messages
+from pydantic import Field, WrapValidator
+from pydantic_settings import PydanticBaseSettingsSource
+from typing_extensions import TypedDict
+
+from agentic_memory_bank.state.memory_bank import Usage
+from agentic_memory_bank.state.records import Hashed, RecordType
+from agentic_memory_bank.state.settings import Settings
+
+Outcome = Literal["used", "missing", "ignored", "disabled", "unavailable"]
+"""What came of recalling: memories were found; none fits; the message needs none; memory is switched off; it failed."""
+Trigger = Literal["turns", "end", "idle", "drift"]
+"""Why memories were drawn from a conversation: enough turns, its end, its silence, or another topic."""
+
+_NEVER_FROM_OUTSIDE = ("user", "project", "enable_memory", "tool_names")
+
+
+def _as_found(user: object, checked: Callable[[object], str | None]) -> str | None:
+    """Whom maintenance found in a store is passed on as such: pydantic would make a text like any other of it."""
+    return user if isinstance(user, Hashed) else checked(user)
+
+
+class MemoryContext(Settings):
+    """Settings of an invocation, and on whose behalf it is made.
+
+    Who that is comes with each invocation and from nowhere else: no variable of the environment names a user.
+    """
+
+    user: Annotated[str | None, WrapValidator(_as_found)] = Field(
+        default=None, description="Whose memories are meant. On a server: who is authenticated."
+    )
+    project: str = Field(default="", description="Which of the user's projects. Empty: memories without a project.")
+    enable_memory: bool = Field(default=True, description="Whether anything is recalled or remembered.")
+    tool_names: tuple[str, ...] = Field(default=(), description="Names of the tools that the answering model has.")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[Any],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take what names a user from the caller alone."""
+        return (init_settings, _Impersonal(settings_cls, env_settings))
+
+
+class _Impersonal(PydanticBaseSettingsSource):
+    """The environment without what belongs to one invocation."""
+
+    _last: ClassVar[dict[type[Any], tuple[frozenset[tuple[str, str]], dict[str, Any]]]] = {}
+    """What was read last, and of which variables."""
+
+    def __init__(self, settings_cls: type[Any], source: PydanticBaseSettingsSource) -> None:
+        super().__init__(settings_cls)
+        self._source = source
+
+    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
+        return self._source.get_field_value(field, field_name)
+
+    def __call__(self) -> dict[str, Any]:
+        """Read again only where a variable has changed: it takes longer than a search, and each message asks for it."""
+        prefix = str(self.config.get("env_prefix", ""))
+        variables = frozenset((n, v) for n, v in os.environ.items() if n.upper().startswith(prefix))
+        last = _Impersonal._last.get(self.settings_cls)
+        if last is None or last[0] != variables:
+            read = {name: value for name, value in self._source().items() if name not in _NEVER_FROM_OUTSIDE}
+            last = _Impersonal._last[self.settings_cls] = (variables, read)
+        return dict(last[1])
+
+
+# --- recall --------------------------------------------------------------------------------------------------------
+
+
+class RecalledMemory(TypedDict):
+    """A memory as it is handed out. Times are ISO 8601 in UTC."""
+
+    id: str
+    type: RecordType
+    text: str
+    cosine: float
+    """Of query and memory, from -1 to 1; never a fused score."""
+    score: float
+    """What orders memories within one recall."""
+    shared: list[str]
+    """Rare names and numbers that query and memory have in common."""
+    trust: float
+    """How far its best source is trusted, from 0 to 1."""
+    created_at: str
+    updated_at: str
+    conversations: list[str]
+    """The conversations it was said in."""
+    turns: list[str]
+    """The ids of the turns it was said in."""
+    contradicts: list[str]
+    """Ids of memories that cannot be true beside it."""
+
+
+class RecallReceipt(TypedDict):
+    """What recalling did, without a word of what anybody said."""
+
+    outcome: Outcome
+    reason: str
+    """What closed the gate, or what failed; empty where memories were found."""
+    searched: int
+    """How many memories passed the threshold."""
+    shown: list[str]
+    """Ids of the memories in the block."""
+    degraded: list[str]
+    """What was done without: the stage, and the kind of error."""
+
+
+class RecallInput(TypedDict, total=False):
+    """What the caller hands in; what is left out has the default of the settings."""
+
+    messages: list[AnyMessage]
+    """The conversation; its last message is what memories are recalled for."""
+    types: list[RecordType] | None
+    limit: int
+    threshold: float | None
+    """Least raw cosine, from -1 to 1; None: no threshold."""
+
+
+class RecallOutput(TypedDict, total=False):
+    """What the caller gets back."""
+
+    memories: list[RecalledMemory]
+    block: str
+    """The memories, fenced, for a message of the role user; empty where there are none."""
+    receipt: RecallReceipt
+
+
+class Asked(TypedDict):
+    """What is recalled, once it is certain that it can be."""
+
+    types: list[RecordType] | None
+    limit: int
+    threshold: float | None
+    by_kind: bool
+    """Whether the threshold is that of embedder, language and kind of memory, in place of `threshold`."""
+
+
+class RecallState(TypedDict, total=False):
+    """Everything a stage of recall can read. What was recalled never enters a checkpoint."""
+
+    messages: list[AnyMessage]
+    types: Annotated[list[RecordType] | None, EphemeralValue]
+    limit: Annotated[int, EphemeralValue]
+    threshold: Annotated[float | None, EphemeralValue]
+    asked: Asked
+    query: str
+    passages: list[str]
+    """What a memory with the answer might say (HyDE)."""
+    found: Annotated[list[RecalledMemory], UntrackedValue]
+    memories: Annotated[list[RecalledMemory], UntrackedValue]
+    block: Annotated[str, UntrackedValue]
+    receipt: RecallReceipt
+
+
+class RecallUpdate(TypedDict, total=False):
+    """What a stage of recall returns."""
+
+    asked: Asked
+    query: str
+    passages: list[str]
+    found: list[RecalledMemory]
+    memories: list[RecalledMemory]
+    block: str
+    receipt: RecallReceipt
+
+
+# --- remember ------------------------------------------------------------------------------------------------------
+
+
+class RememberReceipt(TypedDict):
+    """What remembering did, without a word of what anybody said."""
+
+    outcome: Literal["remembered", "waiting", "nothing", "disabled", "unavailable", "queued", "dropped"]
+    """Memories were drawn; turns wait for a trigger; nothing was new; memory is off; it failed; later; never."""
+    trigger: Trigger | None
+    turns: int
+    """How many turns were new."""
+    contradictions: list[tuple[str, str]]
+    """Pairs of memories that cannot both be true."""
+    degraded: list[str]
+
+
+class RememberInput(TypedDict, total=False):
+    """What the caller hands in."""
+
+    messages: list[AnyMessage]
+    """The conversation, or what is new of it: a turn that was handed over before is known by its id."""
+    conversation_id: str
+    end: bool
+    """Whether the conversation has ended, so that memories are drawn at once."""
+    handed_at: str
+    """When it was handed over, where that was before now: ISO 8601 in UTC. Where something was forgotten all at once
+    since then, nothing is remembered."""
+
+
+class RememberOutput(TypedDict, total=False):
+    """What the caller gets back: ids of memories."""
+
+    stored: list[str]
+    updated: list[str]
+    superseded: list[str]
+    receipt: RememberReceipt
+
+
+class Saying(TypedDict):
+    """One turn as the state of a conversation keeps it until memories are drawn from it."""
+
+    id: str
+    role: Literal["user", "assistant"]
+    text: str
+    speaker: str
+    date: str
+
+
+class ConversationState(TypedDict):
+    """Where a conversation stands. Kept beside the user's memories until its time is over, or it is forgotten."""
+
+    v: int
+    project: str
+    """As JSON in ASCII, since no database keeps every text unchanged."""
+    conversation: str
+    """Its id, likewise."""
+    seen: list[str]
+    """Which turns were handed over, the latest last: hashes, which say nothing of what was said."""
+    pending: list[Saying]
+    """Turns that no memories have been drawn from yet."""
+    recent: list[Saying]
+    """The last turns, word for word."""
+    drawn: list[Saying]
+    """The last turns that memories were drawn from: what comes next is understood with them."""
+    digest: dict[str, list[str]]
+    """Topic, facts, decisions and what is open, in place of everything before."""
+    count: int
+    """How many turns there were."""
+    at: str
+    """When the last one came."""
+    expires_at: str
+    failures: int
+    """How often in a row no memories could be drawn from what is pending."""
+
+
+class Draw(TypedDict):
+    """A conversation that memories are drawn from now."""
+
+    conversation: str
+    trigger: Trigger
+    turns: list[str]
+    """Ids of the turns they are drawn from."""
+
+
+class RememberState(TypedDict, total=False):
+    """Everything a stage of remember can read. What is drawn never enters a checkpoint: it is drawn again."""
+
+    messages: list[AnyMessage]
+    conversation_id: str
+    end: Annotated[bool, EphemeralValue]
+    handed_at: Annotated[str, EphemeralValue]
+    now: str
+    started: float
+    draws: list[Draw]
+    drawn: Annotated[Any, UntrackedValue]
+    """`nodes.remember.drawing.Drawn`."""
+    weighed: Annotated[Any, UntrackedValue]
+    """`nodes.remember.weighing.Weighed`."""
+    stored: list[str]
+    updated: list[str]
+    superseded: list[str]
+    receipt: RememberReceipt
+    usage: Usage
+
+
+class RememberUpdate(TypedDict, total=False):
+    """What a stage of remember returns."""
+
+    conversation_id: str
+    now: str
+    started: float
+    draws: list[Draw]
+    drawn: Any
+    weighed: Any
+    stored: list[str]
+    updated: list[str]
+    superseded: list[str]
+    receipt: RememberReceipt
+    usage: Usage
+
+
+# --- conversation --------------------------------------------------------------------------------------------------
+
+
+class ConversationInput(TypedDict, total=False):
+    """What the caller hands in."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    """New messages, or the whole conversation; the last one is answered."""
+    conversation_id: str
+    """Which conversation goes on. Default: the thread's id, or a new one."""
+
+
+class ConversationOutput(TypedDict, total=False):
+    """What the caller gets back."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    conversation_id: str
+    recalled: RecallReceipt
+    remembered: RememberReceipt
+    usage: Usage
+
+
+class Standing(TypedDict):
+    """Where a conversation stands before a message of it is answered, as far as that is kept."""
+
+    turns: list[Saying]
+    """The last turns that were handed over before, those too that wait to be remembered."""
+    digest: dict[str, list[str]]
+    count: int
+    """How many turns are kept, or were."""
+
+
+class Talk(TypedDict, total=False):
+    """Everything a stage of a conversation can read."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    conversation_id: str
+    standing: Annotated[Standing, UntrackedValue]
+    block: Annotated[str, UntrackedValue]
+    memories: Annotated[list[RecalledMemory], UntrackedValue]
+    recalled: RecallReceipt
+    remembered: RememberReceipt
+    usage: Usage
+
+
+class TalkUpdate(TypedDict, total=False):
+    """What a stage of a conversation returns."""
+
+    messages: list[AnyMessage]
+    conversation_id: str
+    standing: Standing
+    block: str
+    memories: list[RecalledMemory]
+    recalled: RecallReceipt
+    remembered: RememberReceipt
+    usage: Usage

@@ -1,0 +1,145 @@
+"""What an agent with four tiers of memory recalls and leaves behind, and what flows through `react_mem`."""
+
+from typing import Annotated
+
+from langchain_core.messages import AnyMessage
+from langgraph.channels.ephemeral_value import EphemeralValue
+from langgraph.graph.message import add_messages
+from typing_extensions import TypedDict
+
+FACTS = ("semantic", "procedural", "reflective")
+"""The types of memories that are facts to an agent."""
+
+
+class KnownFact(TypedDict):
+    """A fact as an agent is shown it."""
+
+    id: str
+    text: str
+    at: str
+    """When it was learned; ISO 8601 in UTC, as all times here."""
+
+
+class Episode(TypedDict):
+    """How a task was carried out. What is searched is the goal with the lesson."""
+
+    id: str
+    goal: str
+    outcome: str
+    lesson: str
+    steps: list[str]
+    """What was called, and what came of it, one line each."""
+    at: str
+
+
+class Invocation(TypedDict):
+    """One invocation of an agent: asked, did, result. Kept with its conversation."""
+
+    v: int
+    id: str
+    at: str
+    query: str
+    summary: str
+    """What the agent did."""
+    result: str
+    """Its last words, or what it failed of."""
+    is_task: bool
+    """Whether it was recorded as an episode, or would be."""
+    failed: bool
+    lesson: str
+    asked: str
+    """A hash of the question, by which it is known among the messages of the conversation."""
+    turns: list[str]
+    """Ids of its turns, as the memories name them that were drawn from it."""
+
+
+class KeptStep(TypedDict):
+    """A text of an invocation, word for word: the result of a tool, or the whole course."""
+
+    v: int
+    id: str
+    of: str
+    """Id of the invocation."""
+    at: str
+    source: str
+    text: str
+
+
+class Talk(TypedDict):
+    """Where a conversation with an agent stands."""
+
+    v: int
+    project: str
+    """As JSON in ASCII, since no database keeps every text unchanged."""
+    conversation: str
+    """The same."""
+    at: str
+    """When its last invocation ended."""
+    ended: str
+    """When it ended; empty while it goes on."""
+    episode: str
+    """Id of the memory that was made of all of it; empty for none."""
+    earlier: dict[str, str]
+    """Invocations that are kept as a line only, by their ids, the latest last."""
+    expires_at: str
+
+
+class Recollection(TypedDict):
+    """What is recalled for one invocation."""
+
+    invocation: str
+    facts: list[KnownFact]
+    episodes: list[Episode]
+    invocations: list[Invocation]
+    """Those of the conversation so far, oldest first."""
+    earlier: list[str]
+    """Lines for those before."""
+    degraded: list[str]
+    """What was done without: the stage, and the kind of error."""
+
+
+class Condensed(TypedDict):
+    """The older steps of an invocation, in words of a model."""
+
+    invocation: str
+    steps: int
+    """How many they are."""
+    text: str
+
+
+class ReactMemInput(TypedDict, total=False):
+    """What the caller hands in."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    """New messages, or the whole conversation; the last one of the user is answered. None: with `end` alone."""
+    conversation_id: str
+    """Which conversation goes on. Default: the thread's id, or a new one."""
+    end: bool
+    """Whether the conversation ends with this."""
+
+
+class ReactMemOutput(TypedDict, total=False):
+    """What the caller gets back: what the plain agent returns."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+class ReactMemState(TypedDict, total=False):
+    """Everything a stage of `react_mem` can read."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    conversation_id: str
+    end: Annotated[bool, EphemeralValue]
+    asks: bool
+    """Whether there is a message to answer."""
+    closes: bool
+    """Whether the conversation ends with this invocation."""
+
+
+class ReactMemUpdate(TypedDict, total=False):
+    """What a stage of `react_mem` returns."""
+
+    messages: list[AnyMessage]
+    conversation_id: str
+    asks: bool
+    closes: bool

@@ -1,0 +1,66 @@
+"""A process that remembers a conversation, and kills itself right after one of its writes if it is told which.
+
+Arguments: the store's file, and the number of the write; 0 for none. Without being killed it says what is kept.
+"""
+
+import json
+import os
+import signal
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from langgraph.store.base import PutOp
+
+from agentic_memory_bank.graph.remember import build_remember
+from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.record_stores import RecordStores
+from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore
+
+SAID = ["I live in Berlin.", "Nice.", "My budget is $10,000.", "OK.", "I moved to Lisbon last month.", "Oh."]
+
+
+class Killed(SqliteRecordStore):
+    """A store whose process is killed after so many writes."""
+
+    left = 0
+
+    def batch(self, ops: Any) -> Any:
+        ops = list(ops)
+        done = super().batch(ops)
+        self.left -= any(isinstance(op, PutOp) for op in ops)
+        if self.left == 0 and any(isinstance(op, PutOp) for op in ops):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return done
+
+
+class Clock:
+    """Always the same day."""
+
+    now = datetime(2026, 5, 8, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(microseconds=1)
+        return self.now
+
+
+def main() -> None:
+    """Hand the conversation over, a turn more each time."""
+    place, number = sys.argv[1:]
+    store = Killed(Path(place))
+    store.left = int(number)
+    stores = RecordStores(store, Encoder(HashEmbeddings(16)), Clock())
+    graph = build_remember(stores=stores, clock=Clock())
+    context: Any = {"user": "ann", "remember_every": 2}
+    for n in range(2, len(SAID) + 1, 2):
+        messages = [(("user", "assistant")[m % 2], text) for m, text in enumerate(SAID[:n])]
+        graph.invoke({"messages": messages, "conversation_id": "c"}, context=context)  # type: ignore[typeddict-item]
+    kept = stores.of().list("ann", limit=100, replaced=True).records
+    dump = sorted([r["id"], r["type"], r["text"], r["replaced_by"], r["sources"]] for r in kept)
+    sys.stdout.write(json.dumps(dump))
+    store.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,257 @@
+"""What nobody waits for is done in order for each user, in a bounded queue, and never in anybody's way."""
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from agentic_memory_bank.tools import background
+from agentic_memory_bank.tools.background import Background
+
+
+@pytest.fixture
+def queue() -> Iterator[Background]:
+    made = Background(10)
+    yield made
+    made.close(1)
+
+
+class Gate:
+    """Holds a worker up until it is opened."""
+
+    def __init__(self) -> None:
+        self._open, self._reached = threading.Event(), threading.Event()
+
+    def __call__(self) -> None:
+        self._reached.set()
+        self._open.wait(10)
+
+    def reached(self) -> None:
+        assert self._reached.wait(10)
+
+    def open(self) -> None:
+        self._open.set()
+
+
+def test_what_is_handed_over_is_done(queue: Background) -> None:
+    done: list[int] = []
+    assert all(queue.submit("ann", lambda n=n: done.append(n)) for n in range(10))
+    assert queue.flush(5)
+    assert done == list(range(10))
+
+
+def test_a_full_queue_drops_what_comes_without_waiting_and_says_so_once(
+    queue: Background, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate = Gate()
+    queue.submit("ann", gate)
+    gate.reached()
+    began = time.monotonic()
+    taken = [queue.submit("ann", lambda: None) for _ in range(30)]
+
+    assert time.monotonic() - began < 1
+    assert taken == [True] * 10 + [False] * 20
+    assert queue.dropped == 20
+    assert len([r for r in caplog.records if "dropped" in r.message]) == 1
+    gate.open()
+    assert queue.flush(5)
+    assert queue.submit("ann", lambda: None)
+
+
+def test_the_jobs_of_one_user_are_done_in_order_and_never_at_the_same_time() -> None:
+    queue, done, at_once, most = Background(1_000, workers=4), [], set(), []
+
+    def job(key: str, number: int) -> None:
+        most.append(key in at_once)
+        at_once.add(key)
+        time.sleep(0.0005)
+        at_once.discard(key)
+        done.append((key, number))
+
+    for number in range(50):
+        for key in ("ann", "bob", "eve"):
+            queue.submit(key, lambda key=key, number=number: job(key, number))
+    assert queue.flush(20)
+
+    assert not any(most)
+    for key in ("ann", "bob", "eve"):
+        assert [number for whose, number in done if whose == key] == list(range(50))
+    queue.close()
+
+
+def test_a_user_who_takes_long_holds_nobody_else_up() -> None:
+    queue, gate, done = Background(10, workers=2), Gate(), threading.Event()
+    queue.submit("ann", gate)
+    queue.submit("ann", lambda: None)
+    queue.submit("bob", done.set)
+
+    assert done.wait(5)
+    gate.open()
+    queue.close()
+
+
+def test_what_a_user_has_waiting_can_be_dropped(queue: Background) -> None:
+    gate, done = Gate(), []
+    queue.submit("eve", gate)
+    gate.reached()
+    for key in ("ann", "bob", "ann"):
+        queue.submit(key, lambda key=key: done.append(key))
+
+    assert queue.drop("ann") == 2
+    assert queue.drop("ann") == 0
+    gate.open()
+    assert queue.flush(5)
+    assert done == ["bob"]
+
+
+def test_what_a_job_raises_reaches_nobody_and_is_logged_without_its_words(
+    queue: Background, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise ValueError("Ann lives in Berlin")
+
+    def leave() -> None:
+        raise SystemExit(3)
+
+    done: list[int] = []
+    for job in (fail, leave, lambda: done.append(1)):
+        queue.submit("ann", job)
+    with caplog.at_level(logging.INFO):
+        assert queue.flush(5)
+
+    assert done == [1]
+    assert "ValueError" in caplog.text
+    assert "SystemExit" in caplog.text
+    assert "Berlin" not in caplog.text
+
+
+def test_waiting_for_the_queue_ends_when_time_is_up(queue: Background) -> None:
+    gate, told = Gate(), []
+    queue.submit("ann", gate)
+    assert not queue.flush(0.05)
+    gate.open()
+    queue.submit("ann", lambda: told.append(queue.flush()))
+    assert queue.flush(5)
+    assert told == [False]
+
+
+def test_what_is_closed_ends_what_it_has_and_takes_nothing_more() -> None:
+    queue, done = Background(10), []
+    for n in range(5):
+        queue.submit("ann", lambda n=n: done.append(n))
+    queue.close(5)
+
+    assert done == [0, 1, 2, 3, 4]
+    assert not queue.submit("ann", lambda: None)
+    assert queue.dropped == 1
+
+
+def test_what_cannot_be_done_in_time_is_dropped_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    queue, gate = Background(10), Gate()
+    queue.submit("ann", gate)
+    gate.reached()
+    queue.submit("ann", lambda: None)
+    queue.close(0.05)
+
+    assert queue.dropped == 1
+    assert "the end came first" in caplog.text
+    gate.open()
+
+
+def test_threads_without_work_end_and_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "IDLE_SECONDS", 0.01)
+    queue, done = Background(10), []
+    for n in range(3):
+        queue.submit("ann", lambda n=n: done.append(n))
+        assert queue.flush(5)
+        time.sleep(0.1)
+        assert not queue._threads
+
+    assert done == [0, 1, 2]
+
+
+def test_nothing_grows_with_the_users_there_were(queue: Background) -> None:
+    for n in range(500):
+        queue.submit(f"user {n}", lambda: None)
+        queue.flush(5)
+
+    assert not queue._waiting
+    assert not queue._running
+    assert len(queue._threads) <= 1
+
+
+AT_THE_END = """
+import time
+from concurrent.futures import ThreadPoolExecutor
+from agentic_memory_bank.tools.background import Background
+
+def job(number):
+    time.sleep(0.2)
+    with ThreadPoolExecutor(2) as pool:
+        print(number, list(pool.map(str, range(3))), flush=True)
+
+queue = Background(10)
+for number in range(3):
+    queue.submit("ann", lambda number=number: job(number))
+"""
+
+HANGS = """
+import time
+from agentic_memory_bank.tools import background
+background.EXIT_SECONDS = 0.3
+queue = background.Background(10)
+queue.submit("ann", lambda: time.sleep(60))
+time.sleep(0.1)
+"""
+
+
+def _run(script: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-W", "error", "-c", script]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+
+
+def test_a_process_that_ends_does_first_what_is_still_to_be_done() -> None:
+    ended = _run(AT_THE_END)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.splitlines() == [f"{n} ['0', '1', '2']" for n in range(3)]
+
+
+def test_a_process_ends_even_if_a_job_does_not() -> None:
+    began = time.monotonic()
+    ended = _run(HANGS)
+    assert ended.returncode == 0
+    assert time.monotonic() - began < 15
+
+
+FORKED = """
+import os, sys, threading, warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+from agentic_memory_bank.tools.background import Background
+
+gate, begun, done = threading.Event(), threading.Event(), []
+queue = Background(10)
+queue.submit("ann", lambda: (begun.set(), gate.wait(10)))
+begun.wait(10)
+queue.submit("ann", lambda: done.append("parent"))
+child = os.fork()
+if not child:
+    queue.submit("ann", lambda: done.append("child"))
+    ended = queue.flush(5)
+    os._exit(0 if ended and done == ["child"] else 1)
+_, status = os.waitpid(child, 0)
+gate.set()
+assert queue.flush(5) and done == ["parent"], done
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_after_a_fork_the_child_begins_with_an_empty_queue_of_its_own() -> None:
+    command = [sys.executable, "-c", FORKED]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")

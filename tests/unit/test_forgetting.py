@@ -1,0 +1,152 @@
+"""After a user is forgotten, no byte of what they said is left: not in any store, copy, queue, checkpoint or log."""
+
+import logging
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.base import BaseStore
+from langgraph.store.sqlite import SqliteStore
+
+from agentic_memory_bank import Memories
+from agentic_memory_bank.graph.conversation import build_conversation
+from agentic_memory_bank.tools.background import Background
+from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.guard import guard_of
+from agentic_memory_bank.tools.record_drafts import owner_of
+from agentic_memory_bank.tools.record_stores import RecordStores
+from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore
+
+CANARY = "Zanzibarquux"
+THREAD = f"about {CANARY}"
+PROJECT = f"project {CANARY}"
+
+
+class Place(NamedTuple):
+    """Where memories are kept, and all that is kept there, decoded."""
+
+    store: BaseStore
+    everything: Callable[[], bytes]
+
+
+@pytest.fixture(params=["sqlite", "sqlite of langgraph", "postgres", "milvus lite"])
+def place(request: pytest.FixtureRequest, home: Path, tmp_path: Path) -> Iterator[Place]:
+    with ExitStack() as opened:
+        if request.param == "sqlite":
+            store = SqliteRecordStore(home / "memories.sqlite")
+            opened.callback(store.close)
+            yield Place(store, lambda: of_files(home))
+        elif request.param == "sqlite of langgraph":
+            connection = sqlite3.connect(tmp_path / "s", isolation_level=None, check_same_thread=False)
+            opened.callback(connection.close)
+            yield Place(
+                SqliteStore(connection),
+                lambda: of_tables(connection, "SELECT name FROM sqlite_master WHERE type = 'table'"),
+            )
+        elif request.param == "postgres":
+            connect = opened.enter_context(request.getfixturevalue("on_postgres")())
+            store: Any = connect()
+            named = "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'"
+            yield Place(store, lambda: of_tables(store.conn, named))
+        else:
+            folder = tmp_path / "bank" / "milvus"
+            connect = opened.enter_context(request.getfixturevalue("on_milvus_lite")(folder))
+            yield Place(connect(), lambda: of_files(folder))
+
+
+def of_files(folder: Path) -> bytes:
+    return b"".join(file.read_bytes() + decoded(file) for file in sorted(folder.rglob("*")) if file.is_file())
+
+
+def decoded(file: Path) -> bytes:
+    """What Milvus writes as Arrow and Parquet, which may be compressed."""
+    if file.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        return repr(pq.read_table(file).to_pylist()).encode()
+    if file.suffix == ".arrow" and file.stat().st_size:
+        import pyarrow as pa
+
+        with pa.OSFile(str(file)) as source:
+            return repr([batch.to_pylist() for batch in pa.ipc.open_stream(source)]).encode()
+    return b""
+
+
+def of_tables(connection: Any, named: str) -> bytes:
+    """Every row of every table."""
+    rows = [list(row.values()) if isinstance(row, dict) else list(row) for row in connection.execute(named).fetchall()]
+    return b"".join(repr(connection.execute(f'SELECT * FROM "{name}"').fetchall()).encode() for (name,) in rows)
+
+
+def fill(memories: Memories, store: BaseStore, saver: InMemorySaver) -> None:
+    """The word stands in all that is kept of a user: see `KEPT`."""
+    said = f"My friend {CANARY} lives in Rome. We met {CANARY} in May."
+    memories.remember(said, user="ana", conversation_id="a", end=True)
+    memories.remember(f"I visited {CANARY} in Oslo.", user="ana", conversation_id=THREAD, project=PROJECT)
+    old = memories.store(f"{CANARY} has a dog.", user="ana")
+    memories.update(old["id"], f"{CANARY} has a cat.", user="ana")
+    memories.supersede(old["id"], f"{CANARY} has a horse.", user="ana")
+    for amount in ("is $10,000", "is now $12,000", "is now $15,000"):
+        memories.store(f"My budget for {CANARY} {amount}.", user="ana")
+    memories.consolidate(user="ana")
+    memories.reflect(user="ana")
+    memories.recall(f"What do I know of {CANARY}?", user="ana")
+    picture = {"type": "image", "base64": "UklG", "mime_type": "image/webp", "filename": f"{CANARY}.webp"}
+    parts = [{"type": "text", "text": f"This is {CANARY} in Bergen."}, picture]
+    stores, queue = RecordStores(store, Encoder(HashEmbeddings())), Background(10)
+    chat = build_conversation(stores=stores, embeddings=HashEmbeddings(), background=queue, checkpointer=saver)
+    for turn in range(8):
+        content: Any = parts if turn == 0 else f"On day {turn} we went to see {CANARY} again."
+        chat.invoke(
+            {"messages": [{"role": "user", "content": content}], "conversation_id": THREAD},  # type: ignore[typeddict-item]
+            {"configurable": {"thread_id": THREAD}},
+            context={"user": "ana", "remember_every": 4},  # type: ignore[arg-type]
+        )
+    queue.close(30)
+    guard_of(stores).settle(30)
+
+
+KEPT = ("create", "revise", "replace", "consolidate", "supersede", "reflective", "pending", "digest")
+"""What the events and states are called in which the word stands before it is forgotten."""
+
+
+def test_no_byte_of_a_forgotten_user_is_left_anywhere(
+    place: Place, home: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    saver, begun, go = InMemorySaver(), threading.Event(), threading.Event()
+    with Memories(place.store, embeddings=HashEmbeddings(), checkpointer=saver) as memories:
+        fill(memories, place.store, saver)
+        memories.store("Rex is my dog.", user="ben")
+        before = place.everything()
+        assert [word for word in (*KEPT, CANARY) if word.encode() not in before] == []
+        assert CANARY in repr(saver.storage) + repr(saver.blobs)
+        remember = memories._remembered  # pyright: ignore[reportPrivateUsage]
+        monkeypatch.setattr(memories, "_remembered", lambda *given: (begun.set(), go.wait(30), remember(*given))[-1])
+        for number in range(2):  # one is being remembered, one waits
+            memories.remember_later(f"{CANARY} {number} is late.", user="ana", conversation_id=f"l{number}", end=True)
+        assert begun.wait(30)
+
+        memories.forget_scope(user="ana")
+        go.set()
+        assert memories.flush(30)
+
+        for left in (place.everything(), of_files(home), caplog.text.encode()):
+            assert CANARY.encode() not in left
+            assert CANARY.lower().encode() not in left
+        assert CANARY not in repr(saver.storage) + repr(saver.blobs) + repr(saver.writes)
+        assert held_by_the_index(memories) == []
+        assert memories.retrieve(CANARY, user="ana", project=None, threshold=None) == []
+        assert memories.recall(f"Who is {CANARY}?", user="ana", project=PROJECT)["memories"] == []
+    assert b"Rex" in place.everything()
+    assert CANARY.encode() not in place.everything() + of_files(home)
+
+
+def held_by_the_index(memories: Memories) -> list[str]:
+    shelves = memories._records._shelves  # pyright: ignore[reportPrivateUsage]
+    return list(shelves[owner_of("ana")].index.records)

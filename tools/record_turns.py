@@ -1,0 +1,76 @@
+"""Which turns one user's memories were said in, and so which memories were said right before or after another one."""
+
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Iterator
+
+from agentic_memory_bank.state.records import Record
+
+_Spot = tuple[str, str]
+"""A conversation, and one of its turns."""
+_Time = tuple[str, str, int]
+"""When a memory came, its id, and where among its turns this one stands."""
+
+
+class RecordTurns:
+    """The turns of all conversations that memories name as their source, in the order in which they came.
+
+    A turn is as old as the first memory whose first source it is: nothing else tells when it was said.
+    """
+
+    def __init__(self) -> None:
+        self._named: defaultdict[_Spot, dict[str, _Time | None]] = defaultdict(dict)
+        """The memories of each turn, and what they tell of its time."""
+        self._times: dict[_Spot, _Time] = {}
+        self._lines: defaultdict[str, list[tuple[_Time, str]]] = defaultdict(list)
+        """The turns of each conversation, oldest first."""
+
+    def add(self, record: Record) -> None:
+        """Take in where a memory was said."""
+        for spot, time in _spots(record):
+            self._named[spot].setdefault(record["id"], time)
+            self._settle(spot)
+
+    def remove(self, record: Record) -> None:
+        """Take it out; as it was when it was taken in."""
+        for spot, _ in _spots(record):
+            self._named[spot].pop(record["id"], None)
+            self._settle(spot)
+
+    def beside(self, record: Record) -> set[str]:
+        """The ids of the memories that were said in the turns right before and after those of a memory."""
+        own = [(source["conversation"], turn) for source in record["sources"] for turn in source["turns"]]
+        if not own:
+            return set()
+        near = {spot for place in own for spot in self._around(place)}.difference(own)
+        return {id for spot in near for id in self._named[spot]}
+
+    def _around(self, spot: _Spot) -> list[_Spot]:
+        time, (conversation, turn) = self._times.get(spot), spot
+        if time is None:
+            return []
+        line = self._lines[conversation]
+        place = bisect_left(line, (time, turn))
+        return [(conversation, other) for _, other in [*line[max(0, place - 1) : place], *line[place + 1 : place + 2]]]
+
+    def _settle(self, spot: _Spot) -> None:
+        """Put a turn where it belongs by all that is known of its time."""
+        conversation, turn = spot
+        before, line = self._times.pop(spot, None), self._lines[conversation]
+        if before is not None:
+            del line[bisect_left(line, (before, turn))]
+        told = [time for time in self._named[spot].values() if time is not None]
+        if told:
+            self._times[spot] = min(told)
+            insort(line, (self._times[spot], turn))
+        if not self._named[spot]:
+            del self._named[spot]
+        if not line:
+            del self._lines[conversation]
+
+
+def _spots(record: Record) -> Iterator[tuple[_Spot, _Time | None]]:
+    """The turns of a memory, and what it tells of their time: another source came later, nobody knows when."""
+    for number, source in enumerate(record["sources"]):
+        for place, turn in enumerate(source["turns"]):
+            yield (source["conversation"], turn), None if number else (record["created_at"], record["id"], place)

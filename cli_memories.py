@@ -318,7 +318,8 @@ def _print(value: object, lines: Callable[[Any], view.Lines], shown: object, *, 
 def _remembered(output: "RememberOutput") -> view.Lines:
     receipt = output["receipt"]
     counts = [f"{len(output.get(name, ()))} {name}" for name in ("stored", "updated", "superseded") if output.get(name)]
-    yield f"{receipt['outcome'].capitalize()}: {', '.join(counts) or 'no memory has changed'}."
+    nothing = "memories are drawn from it later" if receipt["outcome"] == "waiting" else "no memory has changed"
+    yield f"{receipt['outcome'].capitalize()}: {', '.join(counts) or nothing}."
     for a, b in receipt["contradictions"]:
         yield f"{a} and {b} cannot both be true."
     if receipt["degraded"]:

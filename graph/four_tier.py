@@ -6,6 +6,7 @@ after      a summary, the results of tools, facts and an episode are kept, in th
 """
 
 import asyncio
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -16,9 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, NotRequired
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import OmitFromOutput, PrivateStateAttr
 from langchain_core.embeddings import Embeddings
-from langchain_core.messages import AnyMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import BaseTool
-from langgraph.channels.ephemeral_value import EphemeralValue
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import INVALID_TOOL_NAME_ERROR_TEMPLATE, ToolCallRequest
@@ -36,9 +36,11 @@ from agentic_memory_bank.nodes.memories import Owner, context_of, owner_of
 from agentic_memory_bank.nodes.react_mem import keeping, lessons, steps, working
 from agentic_memory_bank.nodes.react_mem.assemble import assembled
 from agentic_memory_bank.nodes.react_mem.kit import Queue, Scope, TierKit
+from agentic_memory_bank.nodes.react_mem.opening import named
 from agentic_memory_bank.nodes.react_mem.purging import purge
 from agentic_memory_bank.nodes.react_mem.reading import Reader
-from agentic_memory_bank.nodes.react_mem.recalling import recollect
+from agentic_memory_bank.nodes.react_mem.recalling import nothing, recollect
+from agentic_memory_bank.nodes.spoken import said
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
 from agentic_memory_bank.state.react_mem import Condensed, Recollection
@@ -57,6 +59,8 @@ TROUBLES: Final = 64
 REASON: Final = 200
 """Characters of what a tool says of its failure."""
 
+_LOG = logging.getLogger(__name__)
+_AMISS: Final = "Something is amiss with the memory of an agent (%s): it goes on without."
 _Request = ModelRequest[Any]
 
 
@@ -67,6 +71,8 @@ class Mark(TypedDict):
     conversation: str
     end: bool
     """Whether the conversation ends with it."""
+    question: NotRequired[HumanMessage]
+    """Its words: another middleware may take the message itself out."""
 
 
 class FourTierState(AgentState[Any]):
@@ -74,7 +80,7 @@ class FourTierState(AgentState[Any]):
 
     conversation_id: NotRequired[Annotated[str, OmitFromOutput]]
     """Which conversation goes on. Default: the thread's id, or a new one."""
-    end: NotRequired[Annotated[bool, OmitFromOutput, EphemeralValue]]
+    end: NotRequired[Annotated[bool, OmitFromOutput, UntrackedValue]]
     """Whether the conversation ends with this invocation."""
     invocation: NotRequired[Annotated[Mark, PrivateStateAttr]]
     recollection: NotRequired[Annotated[Recollection, PrivateStateAttr, UntrackedValue]]
@@ -157,14 +163,16 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
 
         Raises:
             NoUserError: Nobody is named whose memories are meant.
+            InputError: The conversation's id is no text.
         """
         asked = steps.split(state["messages"])
         if not self._context_of(runtime).enable_memory or asked.question is None:
             return None
         id = _id_of(state["messages"])
-        conversation = state.get("conversation_id") or _thread(runtime) or f"c{id[1:]}"
+        conversation = named(state.get("conversation_id") or _thread(runtime) or f"c{id[1:]}")
         self._scope_of(runtime, conversation)
-        mark: Mark = {"id": id, "conversation": conversation, "end": bool(state.get("end"))}
+        question = HumanMessage(said(asked.question), id=asked.question.id)
+        mark: Mark = {"id": id, "conversation": conversation, "end": bool(state.get("end")), "question": question}
         return {"invocation": mark}
 
     def before_model(self, state: FourTierState, runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -176,7 +184,7 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         update: dict[str, Any] = {}
         known = state.get("recollection")
         if known is None or known["invocation"] != mark["id"]:
-            update["recollection"] = found = recollect(self.kit, scope, state["messages"], mark["id"])
+            update["recollection"] = found = self._recollected(scope, state["messages"], mark["id"])
             runtime.stream_writer({"memory": receipt(found)})
         if scope.context.condense_with_model:
             update |= self._condensed(state, scope, mark["id"])
@@ -205,21 +213,22 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
     ) -> ToolMessage | Command[Any]:
         """Call a tool; an error that ends the agent is noted."""
         with self._noting(request.state, request.runtime, request):
-            return self._refused(request) or handler(request)
+            return self._refused(request) or self._corrected(request, handler(request))
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
         """The same."""
         with self._noting(request.state, request.runtime, request):
-            return self._refused(request) or await handler(request)
+            return self._refused(request) or self._corrected(request, await handler(request))
 
     def after_agent(self, state: FourTierState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Hand over what was done, to be kept later: nobody waits for it."""
         mark = self._mark(state, runtime)
         if mark is not None:
             scope = self._scope_of(runtime, mark["conversation"])
-            self._keep_later(scope, mark["id"], state["messages"], "")
+            messages = steps.answered(state["messages"], is_structured="structured_response" in state)
+            self._keep_later(scope, mark["id"], messages, "", mark.get("question"))
             if mark["end"]:
                 self._end_later(scope)
         return None
@@ -330,7 +339,11 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         if mark is None:
             return request.override(tools=others)
         context = self._context_of(request.runtime)
-        shown = assembled(request.messages, state.get("recollection"), context, mark["id"], state.get("condensed"))
+        try:
+            shown = assembled(request.messages, state.get("recollection"), context, mark["id"], state.get("condensed"))
+        except Exception as error:
+            _LOG.error(_AMISS, type(error).__name__)
+            shown = None
         taken = {getattr(tool, "name", None) for tool in others}
         offered = [
             tool for tool in self._offered(shown is not None and shown.has_ids, context) if tool.name not in taken
@@ -348,13 +361,28 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         ]
 
     def _refused(self, request: ToolCallRequest) -> ToolMessage | None:
-        """What the plain agent is told of a tool that it does not have, be it one of ours that is not offered."""
+        """What the plain agent is told of a tool of ours that is not offered: that there is none."""
+        is_hidden = request.tool is not None and id(request.tool) in self._hidden(request)
+        return self._unknown(request) if is_hidden else None
+
+    def _corrected(self, request: ToolCallRequest, result: ToolMessage | Command[Any]) -> ToolMessage | Command[Any]:
+        """What the plain agent is told of a tool that it does not have, without those of ours that are not offered.
+
+        Another middleware may well have such a tool, so that it is asked first.
+        """
+        start = INVALID_TOOL_NAME_ERROR_TEMPLATE.partition("{available_tools}")[0]
+        is_unknown = request.tool is None and isinstance(result, ToolMessage) and result.status == "error"
+        if is_unknown and result.text.startswith(start.format(requested_tool=request.tool_call["name"])):
+            return self._unknown(request)
+        return result
+
+    def _hidden(self, request: ToolCallRequest) -> set[int]:
         state, context = cast("FourTierState", request.state), self._context_of(request.runtime)
         offered = self._offered(has_ids=True, context=context) if self._mark(state, request.runtime) else []
-        hidden = {id(tool) for tool in self.tools} - {id(tool) for tool in offered}
-        if request.tool is not None and id(request.tool) not in hidden:
-            return None
-        hidden.add(id(self.tools[0]))
+        return {id(tool) for tool in self.tools} - {id(tool) for tool in offered}
+
+    def _unknown(self, request: ToolCallRequest) -> ToolMessage:
+        hidden = {*self._hidden(request), id(self.tools[0])}
         name, others = request.tool_call["name"], [t.name for t in request.runtime.tools if id(t) not in hidden]
         text = INVALID_TOOL_NAME_ERROR_TEMPLATE.format(requested_tool=name, available_tools=", ".join(others))
         return ToolMessage(text, name=name, tool_call_id=request.tool_call["id"] or "", status="error")
@@ -366,14 +394,35 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         made = lessons.condense(self.kit, scope, exchanges, id, told) if is_new else None
         return {"condensed": made} if made else {}
 
-    def _keep_later(self, scope: Scope, id: str, messages: Sequence[AnyMessage], failure: str) -> None:
+    def _recollected(self, scope: Scope, messages: Sequence[AnyMessage], id: str) -> Recollection:
+        try:
+            return recollect(self.kit, scope, messages, id)
+        except Exception as error:
+            _LOG.error(_AMISS, type(error).__name__)
+            return nothing(id, f"search: {type(error).__name__}")
+
+    def _keep_later(
+        self,
+        scope: Scope,
+        id: str,
+        messages: Sequence[AnyMessage],
+        failure: str,
+        question: HumanMessage | None = None,
+    ) -> None:
         asked = steps.split(messages)
-        if asked.question is not None:
-            done = keeping.Done(id, self.kit.now(), asked.question, asked.exchanges, failure)
-            self._queue.submit(hashed(scope.owner.user), partial(keeping.keep, self.kit, scope, done))
+        told = question or asked.question
+        if told is not None:
+            done = keeping.Done(id, self.kit.now(), told, asked.exchanges, failure)
+            self._later(scope, partial(keeping.keep, self.kit, scope, done))
 
     def _end_later(self, scope: Scope) -> None:
-        self._queue.submit(hashed(scope.owner.user), partial(keeping.end, self.kit, scope, self.kit.now()))
+        self._later(scope, partial(keeping.end, self.kit, scope, self.kit.now()))
+
+    def _later(self, scope: Scope, job: Callable[[], object]) -> None:
+        try:
+            self._queue.submit(hashed(scope.owner.user), job)
+        except Exception as error:  # a queue of the application's own
+            _LOG.error(_AMISS, type(error).__name__)
 
     def _noting(self, state: Any, runtime: Any, call: ToolCallRequest | None = None) -> "_Noting":
         return _Noting(partial(self._note, cast("FourTierState", state), runtime, call))

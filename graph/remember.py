@@ -4,7 +4,6 @@ waiting    take_in > END                        nothing is new, memory is off, o
 drawing    take_in > extract > weigh > store    enough turns, the end, silence, or another topic
 """
 
-import logging
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -39,6 +38,7 @@ from agentic_memory_bank.state.conversations import (
 )
 from agentic_memory_bank.state.errors import EmbeddingError, StorageError
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
+from agentic_memory_bank.tools.guard import guard_of, kind_of
 from agentic_memory_bank.tools.record_stores import RecordStores, stores_for
 
 if TYPE_CHECKING:
@@ -50,20 +50,23 @@ _Stage = Callable[[RememberState, Runtime[MemoryContext]], RememberUpdate]
 ANSWERED: Final = 64
 """Of how many runs the answers of models are kept in memory."""
 
-_LOG = logging.getLogger("agentic_memory_bank")
-
 
 def anything_to_draw(state: RememberState) -> Literal["on", "over"]:
     """Ask whether it is time to draw memories, and whether they can be reached."""
     return "on" if state["draws"] else "over"
 
 
-def or_unavailable(state: RememberState, runtime: Runtime[MemoryContext], *, stage: _Stage) -> RememberUpdate:
+def or_unavailable(
+    state: RememberState, runtime: Runtime[MemoryContext], *, stage: _Stage, kit: MemoryKit
+) -> RememberUpdate:
     """Run a stage; where the memories cannot be reached, say so: whoever talks is not to be bothered with it."""
+    outages = guard_of(kit.stores).outages
     try:
-        return stage(state, runtime)
+        done = stage(state, runtime)
+        outages.end("unkept")
+        return done
     except (StorageError, EmbeddingError) as error:
-        _LOG.warning("Nothing is remembered (%s): %s", type(error).__name__, error)
+        outages.begin("unkept", kind_of(error))
         told = receipt("unavailable", degraded=[f"remember: {type(error).__name__}"])
         return {"draws": [], "stored": [], "updated": [], "superseded": [], "receipt": told}
 
@@ -75,9 +78,9 @@ def wire(kit: MemoryKit) -> StateGraph[RememberState, MemoryContext, RememberInp
     )
     outage = Outage()
 
-    remember.add_node("take_in", partial(or_unavailable, stage=partial(take_in, kit=kit)))
+    remember.add_node("take_in", partial(or_unavailable, stage=partial(take_in, kit=kit), kit=kit))
     for name, stage in (("extract", extract), ("weigh", weigh), ("store", store_stage)):
-        remember.add_node(name, partial(or_unavailable, stage=partial(stage, kit=kit, outage=outage)))
+        remember.add_node(name, partial(or_unavailable, stage=partial(stage, kit=kit, outage=outage), kit=kit))
 
     remember.add_edge(START, "take_in")
     for name, then in (("take_in", "extract"), ("extract", "weigh"), ("weigh", "store")):

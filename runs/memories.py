@@ -285,7 +285,7 @@ class Memories:
             text: The memory; it should be understood alone.
             user: Whose.
             about: Its `type` (`semantic` unless said otherwise), `project`, `subject`, `attribute`, `source`, `trust`,
-                `importance`, `expires_at`, `evidence`.
+                `importance`, `expires_at` (default: as `memory_ttl_days` says), `evidence`.
 
         Returns:
             The memory; where it was known, that one, with one more source.
@@ -296,7 +296,7 @@ class Memories:
             EmbeddingError: Vectors of another model are there; the message names the command that makes them anew.
             StorageError: The store failed.
         """
-        return self._records.store(user, text, **{"trust": TRUST["user"], **about}).record
+        return self._records.store(user, text, **{"trust": TRUST["user"], **self._end(), **about}).record
 
     def retrieve(
         self,
@@ -379,7 +379,7 @@ class Memories:
 
     def supersede(self, id: str, text: str, *, user: str) -> Record:
         """Put a new value in place of a memory, which stays, dated and marked; returns the new. Raises as `update`."""
-        return self._records.supersede(user, id, text, trust=TRUST["user"])
+        return self._records.supersede(user, id, text, trust=TRUST["user"], **self._end())
 
     # --- forgetting ------------------------------------------------------------------------------------------------
 
@@ -566,6 +566,11 @@ class Memories:
     @property
     def _records(self) -> RecordStore:
         return self._stores.of(settings=self.settings)
+
+    def _end(self) -> About:
+        """When a memory ends that is stored now, where the settings say so."""
+        days = self.settings.memory_ttl_days
+        return {"expires_at": self._clock() + timedelta(days=days)} if days else {}
 
     def _context(self, user: str, project: str, **more: Any) -> MemoryContext:
         if not isinstance(project, str):  # pyright: ignore[reportUnnecessaryIsInstance]

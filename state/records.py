@@ -18,6 +18,8 @@ Replacement = Literal["supersede", "consolidate"]
 """Why a memory is no longer current: its value changed, or it was drawn together with others."""
 
 TYPES: Final[tuple[RecordType, ...]] = get_args(RecordType)
+FADING: Final[frozenset[RecordType]] = frozenset(("verbatim", "episodic"))
+"""What maintenance prunes; facts stay until they are forgotten (seed 004)."""
 FIRST_STRENGTH: Final = 30.0
 """S0 of the retention, in days: what a memory that was never used has."""
 PRUNED: Final = 0.1

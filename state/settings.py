@@ -237,6 +237,9 @@ class Settings(ModelTable):
     memory_quota: int = Field(
         default=10_000, ge=1, le=10_000_000, description="How many memories a user has at most; the weakest go first."
     )
+    memory_prune_facts: bool = Field(
+        default=False, description="Whether maintenance also prunes facts that were not used for long, not turns alone."
+    )
     memory_ttl_days: float = Field(
         default=0, ge=0, le=365_000, description="Days that new memories stay. 0: for ever, until they are pruned."
     )

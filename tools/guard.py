@@ -30,7 +30,7 @@ from weakref import WeakKeyDictionary
 
 from agentic_memory_bank.state.errors import EmbeddingError, InputError, MemoryBankError
 
-Row = Literal["unavailable", "timeout", "embedding", "extraction", "parse", "alone", "nothing", "found"]
+Row = Literal["unavailable", "timeout", "unkept", "embedding", "extraction", "parse", "alone", "nothing", "found"]
 """What is said of memories in the log."""
 
 
@@ -48,6 +48,7 @@ LINES: Final[Mapping[Row, Line]] = {
     "timeout": Line(
         logging.WARNING, "The search of memories took longer than %g seconds: the message is answered without them."
     ),
+    "unkept": Line(logging.WARNING, "Nothing is remembered for now (%s). Hand over again later what was said."),
     "embedding": Line(logging.WARNING, "The message could not be embedded (%s): it is answered without memories."),
     "extraction": Line(
         logging.WARNING, "No memories could be drawn from a conversation (%s): nothing is stored of this batch."

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from agentic_memory_bank.state import records as events
 from agentic_memory_bank.state.errors import EmbeddingError, UnknownMemoryError
-from agentic_memory_bank.state.records import Record, RecordEvent, event_key, record_id, retention
+from agentic_memory_bank.state.records import Record, RecordEvent, Wanted, event_key, record_id, retention
 from agentic_memory_bank.tools.embeddings import Encoder
 from agentic_memory_bank.tools.record_drafts import stamp
 from agentic_memory_bank.tools.record_index import RecordIndex, encoded
@@ -24,6 +24,9 @@ TOMBSTONES: Final = timedelta(days=30)
 """How long it is kept that a memory was forgotten: longer than any process goes on that has not heard of it."""
 IDLE: Final = timedelta(days=1)
 """After which time a writer that has not written is taken for gone."""
+
+MADE_UP: Final = 32
+"""How many memories without a vector get one with each writing."""
 
 
 class Shelf:
@@ -161,10 +164,16 @@ class Shelf:
         over = [id for id, record in self.index.records.items() if events.is_over(record, now)]
         return self.erase(with_all_drawn(self.index.records, over))
 
-    def prune(self, least: float) -> Sequence[str]:
-        """Erase what is retained too little, and nothing else."""
-        now = self._clock()
-        return self.erase([id for id, record in self.index.records.items() if retention(record, now) < least])
+    def prune(self, least: float, types: Collection[str] | None = None) -> Sequence[str]:
+        """Erase what is retained too little, and nothing else.
+
+        Args:
+            least: Retention below which it is.
+            types: Of which types; None for all.
+        """
+        now, wanted = self._clock(), Wanted(types=None if types is None else frozenset(types))
+        inside = [record for record in self.index.records.values() if wanted.holds(record)]
+        return self.erase([record["id"] for record in inside if retention(record, now) < least])
 
     def drop_tombstones(self) -> int:
         """Erase the marks of what was forgotten long ago; how many they were."""
@@ -207,15 +216,28 @@ class Shelf:
 
         The index is of no use afterwards; it holds vectors of one length.
         """
-        wanted = [self.index.records[id] for id in [*self.index.foreign, *sorted(self.index.bare)]]
-        vectors = encoder.vectors([record["text"] for record in wanted])
+        keyed = self._embedded([*self.index.foreign, *sorted(self.index.bare)], encoder)
+        self._pending.update(keyed)
+        return len(keyed)
+
+    def make_up(self, encoder: Encoder) -> None:
+        """Give some of the memories a vector that have none, since there was no model when they were stored.
+
+        Raises:
+            EmbeddingError: There is none now.
+        """
+        if self.index.bare:
+            self._commit(self._embedded(sorted(self.index.bare)[:MADE_UP], encoder))
+
+    def _embedded(self, ids: Sequence[str], encoder: Encoder) -> dict[str, RecordEvent | None]:
+        """The events of memories, with vectors of this model."""
+        wanted = [self.index.records[id] for id in ids]
         keyed: dict[str, RecordEvent | None] = {}
-        for record, vector in zip(wanted, vectors, strict=True):
+        for record, vector in zip(wanted, encoder.vectors([record["text"] for record in wanted]), strict=True):
             event = self.index.event(record["version"])
             if event is not None:
                 keyed[record["version"]] = cast(RecordEvent, {**event, **vector_fields(vector, encoder.model)})
-        self._pending.update(keyed)
-        return len(keyed)
+        return keyed
 
 
 def vector_fields(vector: NDArray[np.float32], model: str) -> Mapping[str, Any]:

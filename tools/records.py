@@ -11,7 +11,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, Unpack
 
@@ -23,6 +23,7 @@ from typing_extensions import TypedDict
 from agentic_memory_bank.state import records as events
 from agentic_memory_bank.state.errors import EmbeddingError, InputError
 from agentic_memory_bank.state.records import (
+    FADING,
     PRUNED,
     Hashed,
     Record,
@@ -172,6 +173,9 @@ class RecordStore:
             shelf.refuse_foreign(vectors)
             stored = [self._keep(shelf, fields, vector) for fields, vector in zip(wanted, vectors, strict=True)]
             self._make_room(shelf, {one.record["id"] for one in stored})
+            if all(vector is not None for vector in vectors):
+                with suppress(EmbeddingError):
+                    shelf.make_up(self._encoder)
         return stored
 
     def revise(self, user: str, id: str, text: str, **about: Unpack[About]) -> Record:
@@ -408,18 +412,24 @@ class RecordStore:
         with self._shelf(owner_of(user)) as shelf:
             return shelf.sweep()
 
-    def prune(self, user: str, least: float = PRUNED) -> Sequence[str]:
+    def prune(self, user: str, least: float = PRUNED, types: Collection[str] | None = None) -> Sequence[str]:
         """Erase the memories whose retention is below a least one; what was drawn from them stays.
+
+        Args:
+            user: Whose.
+            least: The retention.
+            types: Of which types; None for all.
 
         Returns and raises as `forget`.
         """
         with self._shelf(owner_of(user)) as shelf:
-            return shelf.prune(least)
+            return shelf.prune(least, types)
 
     def maintain(self, least: float = PRUNED) -> Maintained:
         """For all users: erase what is over, pruned or over the quota, and marks and writers that are of no use now.
 
-        Meant to be run from time to time, by one process.
+        Facts are pruned only where the setting `memory_prune_facts` says so. Meant to be run from time to time, by one
+        process.
 
         Raises:
             StorageError: The store failed.
@@ -428,7 +438,7 @@ class RecordStore:
         for owner in self._port.owners():
             with self._shelf(owner) as shelf:
                 done["expired"] += len(shelf.sweep())
-                done["pruned"] += len(shelf.prune(least))
+                done["pruned"] += len(shelf.prune(least, None if self._settings.memory_prune_facts else FADING))
                 done["over_quota"] += len(self._make_room(shelf, frozenset()))
                 done["tombstones"] += shelf.drop_tombstones()
                 done["writers"] += shelf.drop_writers()
@@ -602,7 +612,12 @@ class RecordStore:
         try:
             return list(self._encoder.vectors(texts))
         except EmbeddingError as error:
-            _LOG.warning("Memories are kept without vectors until %s is run: %s", REEMBED, error)
+            _LOG.warning(
+                "Memories are kept without vectors, to be found by their words, until more are stored with a model at "
+                "hand, or %s is run: %s",
+                REEMBED,
+                error,
+            )
             return [None] * len(texts)
 
     def _vector(self, vector: _Vectors | None) -> Mapping[str, Any]:

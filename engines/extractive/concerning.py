@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.dialogue import key_terms
-from agentic_memory_bank.tools.text import names_and_numbers, tokenize
+from agentic_memory_bank.tools.text import is_cjk, names_and_numbers, tokenize
 
 _ASKED: Final = re.compile(
     r"\A\W*(?:please\W+)?(?:(?:forget|delete|erase|remove)\b\W*)?"
@@ -13,7 +13,7 @@ _ASKED: Final = re.compile(
     re.IGNORECASE,
 )
 _ASKED_CHINESE: Final = re.compile(
-    r"\A\W*(?:请)?(?:把)?(?:忘记|忘掉|忘了|删除|删掉)?(?:所有|一切)?(?:关于|有关)?(?P<subject>.+?)"
+    r"\A\W*(?:请)?(?:把)?(?:忘记|忘掉|忘了|删除|删掉)?(?:所有|一切)?(?:关于|有关)?(?:我们?的|我家的?)?(?P<subject>.+?)"
     r"(?:的(?:一切|所有(?:事情?|内容|记忆)?|事情?|内容|记忆)|(?:都)?(?:忘掉|忘记|删掉|删除))*\W*\Z"
 )
 
@@ -38,4 +38,11 @@ def concerns(terms: set[str], names: set[str], text: str) -> bool:
         names: The names and numbers of the subject.
         text: Of the memory.
     """
-    return (bool(terms) and terms <= set(tokenize(text))) or (bool(names) and names <= names_and_numbers(text))
+    said = set(tokenize(text))
+    is_said = bool(terms) and all(term in said or (_is_one_character(term) and term in text) for term in terms)
+    return is_said or (bool(names) and names <= names_and_numbers(text))
+
+
+def _is_one_character(term: str) -> bool:
+    """Whether a term is a Chinese word of one character: in a text, only pairs of characters are terms."""
+    return len(term) == 1 and is_cjk(term)

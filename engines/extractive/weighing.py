@@ -56,7 +56,8 @@ def may_be_one(one: Fact | Known, other: Known) -> bool:
 
 
 def _weighed(fact: Fact, known: Known) -> Weighing:
-    if _words(fact.words) == _words(known.words) and not _of_other_times(fact, known):
+    is_repeated = _words(fact.words) == _words(known.words) and not _of_other_times(fact, known)
+    if is_repeated and (_same_source(fact, known) or not is_personal(fact.words)):
         return Weighing("same", (known.id,), reason="It is said in the same words.")
     by_claim = _by_claims(fact, known)
     return by_claim if by_claim is not None else _by_words(fact, known)

@@ -79,7 +79,7 @@ class ChatConversationEngine:
         prompt = rewrite_query.render(query, shown)
         said = self._asked(REWRITE, instructions, prompt, rewrite_query.Rewritten)
         passages = (said.passage.strip(),) if self._with_passage and said.passage.strip() else ()
-        return Query(said.query.strip() or query, passages=passages)
+        return Query(said.query.strip() or self._offline.rewrite(query, history).text, passages=passages)
 
     def extract(self, turns: Sequence[Turn]) -> list[Fact]:
         """Extract in one call from as many of the last turns as fit; what no turn says is left out."""
@@ -278,6 +278,6 @@ def _chosen(told: Sequence[weigh_facts.Judged], fact: Fact, alike: Sequence[Know
 
 def _weighing(verdict: Verdict, fact: Fact, known: Known, told: weigh_facts.Judged) -> Weighing:
     is_other = bool(fact.speaker and known.speaker) and fact.speaker.casefold() != known.speaker.casefold()
-    is_weaker = False  # a memory in a model's words does not say who said it
+    is_weaker = fact.trust < known.trust  # a memory in a model's words does not say who said it
     kept: Verdict = "contradicts" if (is_other or is_weaker) and verdict in ("revise", "supersede") else verdict
     return Weighing(kept, (known.id,), values=(told.new_value, told.known_value), reason=told.reason)

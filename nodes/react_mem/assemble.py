@@ -68,17 +68,26 @@ def recalled(text: str) -> HumanMessage:
 def _unsummarised(before: Sequence[AnyMessage], done: Sequence[Invocation]) -> list[AnyMessage]:
     """The messages before the question without those of invocations that are shown in summaries.
 
-    An application that hands the whole conversation over, or keeps it in a thread, sends no course twice.
+    An application that hands the whole conversation over, or keeps it in a thread, sends no course twice; but one with
+    pictures stays, since no summary shows them.
     """
     left = Counter(one["asked"] for one in done)
     shown: list[AnyMessage] = []
-    is_summarised = False
-    for message in before:
-        if isinstance(message, HumanMessage):
-            is_summarised = _takes(left, message)
-        if not is_summarised or isinstance(message, SystemMessage):
-            shown.append(message)
+    for course in _courses(before):
+        is_summarised = isinstance(course[0], HumanMessage) and _takes(left, course[0])
+        is_whole = not is_summarised or any(map(steps.has_media, course))
+        shown += [message for message in course if is_whole or isinstance(message, SystemMessage)]
     return shown
+
+
+def _courses(messages: Sequence[AnyMessage]) -> list[list[AnyMessage]]:
+    """Messages in groups, each from a question to what stands before the next one."""
+    found: list[list[AnyMessage]] = []
+    for message in messages:
+        if isinstance(message, HumanMessage) or not found:
+            found.append([])
+        found[-1].append(message)
+    return found
 
 
 def _takes(left: "Counter[str]", question: BaseMessage) -> bool:

@@ -30,11 +30,20 @@ def opened(state: ReactMemState, runtime: Runtime[MemoryContext]) -> ReactMemUpd
         raise InputError("There are no messages. Hand over the conversation as `messages`, the last message last.")
     info = runtime.execution_info
     given: object = state.get("conversation_id") or (info.thread_id if info else None) or f"c{uuid4().hex}"
+    return {"conversation_id": named(given), "asks": asks, "closes": ends}
+
+
+def named(given: object) -> str:
+    """A conversation's id.
+
+    Raises:
+        InputError: It is no text, an empty or a very long one.
+    """
     if not isinstance(given, str) or not given.strip() or len(given) > LONGEST_ID:
         raise InputError(
             f"A conversation is named by a text of at most {LONGEST_ID:,} characters, not by {given!r:.40}."
         )
-    return {"conversation_id": given, "asks": asks, "closes": ends}
+    return given
 
 
 def close(

@@ -47,14 +47,7 @@ def recollect(kit: TierKit, scope: Scope, messages: Sequence[AnyMessage], id: st
         messages: Of the agent.
         id: Of the invocation.
     """
-    found: Recollection = {
-        "invocation": id,
-        "facts": [],
-        "episodes": [],
-        "invocations": [],
-        "earlier": [],
-        "degraded": [],
-    }
+    found = nothing(id)
     with ThreadPoolExecutor(1, "memories") as pool:
         talked = pool.submit(_talked, kit, scope)
         try:
@@ -69,6 +62,23 @@ def recollect(kit: TierKit, scope: Scope, messages: Sequence[AnyMessage], id: st
         except Unanswered as failure:
             found["degraded"].append(f"conversation: {failure.kind}")
     return found
+
+
+def nothing(id: str, *degraded: str) -> Recollection:
+    """What is recalled where there is nothing.
+
+    Args:
+        id: Of the invocation.
+        degraded: What went wrong.
+    """
+    return {
+        "invocation": id,
+        "facts": [],
+        "episodes": [],
+        "invocations": [],
+        "earlier": [],
+        "degraded": list(degraded),
+    }
 
 
 def query_of(kit: TierKit, messages: Sequence[AnyMessage]) -> str:

@@ -53,13 +53,34 @@ class Steps(NamedTuple):
 
 
 def split(messages: Sequence[AnyMessage]) -> Steps:
-    """Divide the messages of an agent at the question."""
-    place = next((i for i in range(len(messages) - 1, -1, -1) if _is_asked(messages[i])), None)
+    """Divide the messages of an agent at the question, or at what stands for it where it was summarised away."""
+    places = [place for place, message in enumerate(messages) if _is_asked(message)]
+    place = next((i for i in reversed(places) if not _is_summary(messages[i])), places[-1] if places else None)
     if place is None:
         return Steps(list(messages), None, [])
     asked = messages[place]
     assert isinstance(asked, HumanMessage)
     return Steps(list(messages[:place]), asked, dialogue.exchanges(messages[place + 1 :]))
+
+
+def answered(messages: Sequence[AnyMessage], *, is_structured: bool) -> Sequence[AnyMessage]:
+    """The messages of an agent that came to its end, with the result of a last call as its answer.
+
+    Args:
+        messages: Of the agent.
+        is_structured: Whether the last call gives the answer in a given form: it is no action then.
+    """
+    if not messages or not isinstance(last := messages[-1], ToolMessage):
+        return messages
+    answer = AIMessage(last.text, additional_kwargs={RECALLED: True})  # what a tool says is nobody's fact
+    caller = next((i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], AIMessage)), 0)
+    return [*(messages[:caller] if is_structured else messages), answer]
+
+
+def has_media(message: BaseMessage) -> bool:
+    """Whether a message holds pictures or other parts that no summary says in words."""
+    entry = dialogue.entry_of(message, {})
+    return entry is not None and "content" in entry["metadata"]
 
 
 def called(exchange: Exchange) -> list[Called]:
@@ -130,6 +151,11 @@ def asked_hash(message: BaseMessage) -> str:
 
 def _is_asked(message: BaseMessage) -> bool:
     return isinstance(message, HumanMessage) and not message.additional_kwargs.get(RECALLED)
+
+
+def _is_summary(message: BaseMessage) -> bool:
+    """Whether LangChain's SummarizationMiddleware put it in place of what was said."""
+    return message.additional_kwargs.get("lc_source") == "summarization"
 
 
 def _called(call: Any, result: ToolMessage | None, calls: dialogue.Calls) -> Called:

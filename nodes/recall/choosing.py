@@ -68,27 +68,49 @@ def chosen(
     wanted = frozenset(tokenize(query))
     ranked = [_weighed(memory, wanted, now, recency_days) for memory in found if not is_harmful(memory["text"])]
     ranked.sort(key=lambda memory: (-memory["score"], memory["id"]))
-    room = tokens - estimate_tokens(recalled.FRAME)
     shown: list[tuple[RecalledMemory, recalled.Earlier]] = []
-    origins = set[str]()
+    budget = _Budget(tokens)
     readings = said_once([_reading(memory) for memory in ranked])
     told = wanted.difference(*(tokenize(reading.speaker) for reading in readings))  # who is addressed tells nothing
-    for reading in readings:
-        entry = _entry(reading, told, int(tokens * (AT_LENGTH if len(shown) < FIRST else BRIEFLY)))
-        origin = recalled.origin(entry)
-        size = _size(recalled.earlier(entry)) + (0 if origin in origins else _size(origin))
-        if size <= room:
+    for reading in (one for one in readings if _says_anything(one, told)):
+        share = AT_LENGTH if len(shown) < FIRST else BRIEFLY
+        entry = _entry(reading, told, int(tokens * share))
+        if budget.takes(entry):
             shown.append((reading.memory, entry))
-            origins.add(origin)
-            room -= size
         if len(shown) == limit:
             break
     return shown
 
 
+class _Budget:
+    """The tokens of a block, and what is left of them."""
+
+    def __init__(self, tokens: int) -> None:
+        self._left = tokens - estimate_tokens(recalled.FRAME)
+        self._origins = set[str]()
+        self._lines = set[str]()
+
+    def takes(self, entry: recalled.Earlier) -> bool:
+        """Whether there was room for a memory that is not shown yet, which is then taken."""
+        origin, line = recalled.origin(entry), recalled.earlier(entry)
+        size = _size(line) + (0 if origin in self._origins else _size(origin))
+        if size > self._left or line in self._lines:
+            return False
+        self._left -= size
+        self._lines.add(line)
+        self._origins.add(origin)
+        return True
+
+
 def _size(lines: str) -> int:
     """The most tokens that lines cost within a block."""
     return estimate_tokens(escape(lines))
+
+
+def _says_anything(reading: _Reading, wanted: frozenset[str]) -> bool:
+    """Whether a turn says something of its own, or at least names what is searched: "Congrats, Tim!" does neither."""
+    is_turn = reading.memory["type"] == "verbatim"
+    return not is_turn or not wanted.isdisjoint(tokenize(reading.words)) or substance(reading.words) > 0
 
 
 def is_harmful(text: str) -> bool:

@@ -12,7 +12,7 @@ SHORT: Final = 16
 LEFT_OUT: Final = "…"
 
 CALL: Final = 2
-"""Index terms of an exclamation that says nothing of its own: "Hey Mel!"."""
+"""Index terms of a call or thanks that say nothing of their own, whatever is searched: "Hey Mel!"."""
 
 _ASKING: Final = ("?", "？")
 _CALLING: Final = ("!", "！")
@@ -45,7 +45,7 @@ def _worth(sentence: str, wanted: frozenset[str]) -> float:
     """How much a sentence has to do with what is searched; below 0 for one that says nothing of its own."""
     terms = set(tokenize(sentence))
     common = len(terms & wanted)
-    if common:
+    if common and (len(terms) > CALL or not _is_idle(sentence, terms)):
         return common + (0.0 if sentence.endswith(_ASKING) else 0.5)
     return -1.0 if _is_idle(sentence, terms) else min(0.4, len(terms) / 50)
 

@@ -49,7 +49,7 @@ def _by_rules(message: Message, turn: Turn) -> Query:
 
 
 def _wanted(query: Query) -> RecallUpdate:
-    return {"query": query.text, "passages": list(query.passages)}
+    return {"query": shortened(query.text), "passages": [shortened(passage) for passage in query.passages]}
 
 
 def _noted(state: RecallState, error: Exception) -> RecallReceipt:

@@ -4,6 +4,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,6 @@ from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore
 REACT = {"react_model": "local:test", "retries": 1}
 ASKED = "How much did I pay to worker 70 for the roof?"
 UNKNOWN = "I know nothing about that"
-BUSY = 0.25
-"""Seconds that a message may take longer on a machine that does other things at the same time."""
 
 
 class Full:
@@ -135,6 +134,22 @@ def test_what_was_said_in_one_conversation_is_known_in_the_next_one(talks: Calla
 
     assert "Tesla Model 3" in later.ask("What car do I drive, is my car a Tesla?", "b")
     assert "Rex" in later.ask("What is my dog called?", "c")
+
+
+def test_an_answer_that_only_says_again_what_was_recalled_is_no_memory_of_its_own(talks: Callable[..., Talker]) -> None:
+    day = [datetime(2026, 1, 1, tzinfo=UTC)]
+    talk = talks(responder=Listener("Your dog is called Rex."), clock=lambda: day[0])
+    talk.say("My dog is called Rex.")
+    for number in range(3):
+        day[0] += timedelta(days=1)
+        talk.settled().say("What is my dog called?", f"again {number}")
+    talk.settled().say("And what is my cat called?", "cat")
+
+    answers = [text for text in talk.texts() if text.startswith("assistant")]
+    assert [text.partition(": ")[2] for text in answers] == ["Your dog is called Rex."]
+    kept = talk.stores.of().conversations.get("ann", "", "again 0")
+    assert kept is not None
+    assert [said["role"] for said in kept["recent"]] == ["user", "assistant"]
 
 
 def test_figures_survive_as_they_were_written(talks: Callable[..., Talker]) -> None:
@@ -332,10 +347,13 @@ class UpAndDown(InMemoryStore):
         return done
 
 
-def test_a_thousand_messages_are_answered_while_the_store_goes_up_and_down() -> None:
+@pytest.mark.parametrize("count", [100, pytest.param(1_000, marks=pytest.mark.kill_full)])
+def test_every_message_is_answered_while_the_store_goes_up_and_down(
+    count: int, caplog: pytest.LogCaptureFixture
+) -> None:
     store, waits, timeout = UpAndDown(), list[float](), 0.2
     talk = Talker(store, background=Background(2_000), clock=utc_now)
-    said = [f"On day {n} I paid {n + 7_000} to worker {n % 50}." for n in range(1_000)]
+    said = [f"On day {n} I paid {n + 7_000} to worker {n % 50}." for n in range(count)]
     talk.ask("I drive a Tesla.", recall_timeout=timeout)
     talk.settled()
     store.chance = random.Random(3)
@@ -349,17 +367,18 @@ def test_a_thousand_messages_are_answered_while_the_store_goes_up_and_down() -> 
     store.chance = None
 
     without = sorted(waits)[len(waits) // 2]
-    print("TOP", [(round(w, 3), waits.index(w)) for w in sorted(waits)[-6:]])
-    assert max(waits) < without + timeout + 0.05 + BUSY
+    assert sorted(waits)[-4] < without + timeout + 0.05, "but for a machine that was busy with something else"
+    assert len([line for line in caplog.records if line.levelname in ("WARNING", "ERROR")]) <= 3
     records = [r for r in every_record(talk.stores) if r["type"] == "verbatim" and "I paid" in r["text"]]
     worded = [record["text"].partition(": ")[2] for record in records]
     assert set(worded) <= set(said)
-    assert len(worded) == len(set(worded)) > 100
+    assert len(worded) == len(set(worded)) > count // 10
     assert all(record["version"] and record["sources"] and record["user"] == owner_of("ann") for record in records)
 
 
 def every_record(stores: RecordStores) -> list[Record]:
-    found, cursor = list[Record](), None
+    found: list[Record] = []
+    cursor: str | None = None
     while True:
         page = stores.of().list("ann", limit=100, replaced=True, cursor=cursor)
         found += page.records

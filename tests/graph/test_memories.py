@@ -446,6 +446,15 @@ def test_no_name_of_a_forgotten_project_or_conversation_is_left(make: Make, home
     assert any("Max" in text for text in texts(memories, project=f"divorce {CANARY}"))
 
 
+@pytest.mark.parametrize("description", ["狗", "我的狗", "忘记我的狗", "关于狗的一切", "豆豆"])
+def test_a_chinese_word_of_one_character_describes_what_is_forgotten(make: Make, description: str) -> None:
+    memories = make()
+    kept = memories.store("我家的狗叫豆豆。", user="ana")
+    memories.store("我喜欢喝绿茶。", user="ana")
+
+    assert list(memories.concerning(description, user="ana").ids) == [kept["id"]]
+
+
 def test_an_insight_goes_with_a_memory_that_is_forgotten_by_description(memories: Memories) -> None:
     for place in ("the sea", "the harbour", "a hill"):
         memories.store(f"There is {place} in Lisbon.", user="ana")
@@ -726,7 +735,7 @@ def test_maintenance_erases_what_is_over_what_was_never_used_and_what_is_too_muc
     memories = make(settings={"memory_quota": 5})
     memories.store("It rains today.", user="ana", expires_at=time() + DAY)
     used = memories.store("Rex is my dog.", user="ana")
-    memories.store("Never asked for.", user="ana")
+    memories.store("Never asked for.", user="ana", type="verbatim")
     time.now += 60 * DAY
     memories.retrieve("Rex", user="ana")
     time.now += 20 * DAY
@@ -738,6 +747,28 @@ def test_maintenance_erases_what_is_over_what_was_never_used_and_what_is_too_muc
     for number in range(7):
         memories.store(f"Fact number {number}.", user="ana")
     assert len(texts(memories)) == 5
+
+
+def test_new_memories_end_when_the_settings_say_so_however_they_came(make: Make, time: Hand, home: Path) -> None:
+    memories = make(settings={"memory_ttl_days": 10, "conversation_days": 20})
+    memories.remember(f"My bird is called {CANARY}.", user="ana", conversation_id="a", end=True)
+    stored = memories.store(f"{CANARY} sings.", user="ana")
+    memories.supersede(stored["id"], f"{CANARY} is silent.", user="ana")
+    kept = memories.store("Rex is my dog.", user="ana", expires_at=None)
+    time.now += 21 * DAY
+
+    assert texts(memories, replaced=True) == [kept["text"]]
+    memories.maintain()
+    assert CANARY.encode() not in bytes_of(home)
+
+
+@pytest.mark.parametrize("does", [False, True])
+def test_facts_stay_until_they_are_forgotten_unless_a_setting_says_so(make: Make, time: Hand, does: bool) -> None:
+    memories = make(settings={"memory_prune_facts": does})
+    memories.store("Rex is my dog.", user="ana")
+    time.now += 400 * DAY
+
+    assert memories.maintain()["pruned"] == int(does)
 
 
 def test_maintenance_draws_memories_from_conversations_that_ended_in_silence(memories: Memories, time: Hand) -> None:

@@ -14,6 +14,8 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.store.memory import InMemoryStore
 
+from agentic_memory_bank.engines.conversation import Query, Turn
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.responding import Situation
 from agentic_memory_bank.graph.conversation import build_conversation
 from agentic_memory_bank.graph.recall import build_recall
@@ -218,6 +220,37 @@ def test_no_more_is_shown_than_the_limit_and_the_budget_whatever_is_stored(world
 
 def test_without_a_model_nothing_that_was_read_takes_the_place_of_what_the_user_said(world: World) -> None:
     _holds_what_is_true(world.kept())
+
+
+class Endless(ExtractiveConversationEngine):
+    """Rewrites each message into a text without end."""
+
+    def rewrite(self, query: str, history: Sequence[Turn]) -> Query:
+        return Query("Acme " * 50_000, passages=("bank " * 50_000,))
+
+
+class Measured(HashEmbeddings):
+    """Notes how long the texts are that it is given."""
+
+    longest = 0
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.longest = max(self.longest, *map(len, texts))
+        return super().embed_documents(texts)
+
+
+def test_a_message_that_is_rewritten_without_end_is_searched_by_its_ends() -> None:
+    embeddings = Measured()
+    stores = RecordStores(InMemoryStore(), Encoder(embeddings), TickingClock())
+    stores.of().store("ann", "My bank is Acme.")
+
+    found = build_recall(stores=stores, engine=Endless()).invoke(
+        {"messages": [HumanMessage("Hello there, where is my money?"), HumanMessage("And what is it called?")]},
+        context={"user": "ann"},  # type: ignore[arg-type]
+    )
+
+    assert [memory["text"] for memory in found["memories"]] == ["My bank is Acme."]
+    assert embeddings.longest < 3_000
 
 
 # --- models that obey ------------------------------------------------------------------------------------------------

@@ -580,6 +580,13 @@ def test_who_said_it_and_when_makes_nothing_alike() -> None:
     assert len(bench.facts()) == 2
 
 
+def test_two_people_who_say_the_same_of_themselves_are_two(bench: Bench) -> None:
+    for name in ("Ana", "Ben"):
+        bench.say(HumanMessage("I am a vegetarian.", name=name), end=True, conversation=name)
+
+    assert [text.split(" ")[0] for text in bench.facts()] == ["Ana", "Ben"]
+
+
 PARADES = (
     ("20 July 2023", "Last weekend our city held a pride parade!"),
     ("14 August 2023", "I went to a pride parade last Friday, so much energy and love everywhere."),
@@ -699,7 +706,10 @@ def test_a_store_that_fails_fails_no_request(caplog: pytest.LogCaptureFixture) -
     done = bench.say(BERLIN, end=True)
     assert done["receipt"]["outcome"] == "unavailable"
     assert done["receipt"]["degraded"] == ["remember: StorageError"]
-    assert "Nothing is remembered" in caplog.text
+    for turn in turns(5):
+        bench.say(turn)
+    assert caplog.text.count("Nothing is remembered") == 1, "an outage is one line"
+    assert "disk on fire" not in caplog.text, "what a foreign error says may hold a password"
 
     store.is_out = False
     bench.say(BERLIN, end=True)

@@ -814,6 +814,13 @@ def test_a_passage_is_searched_only_where_it_is_wished() -> None:
     assert chat(Says(said), with_passage=True).rewrite("how much?", []).passages == (said.passage,)
 
 
+def test_a_message_that_a_model_rewrites_into_nothing_is_rewritten_without_it() -> None:
+    before = [user("My trip to Hawaii is in May.")]
+    rewritten = chat(Says(Rewritten(query=" ", passage=""))).rewrite("how much?", before)
+    assert rewritten.text == ENGINE.rewrite("how much?", before).text
+    assert "Hawaii" in rewritten.text
+
+
 @pytest.mark.parametrize(("speaker", "verdict"), [("Ana", "supersede"), ("Ben", "contradicts")])
 def test_no_model_lets_one_speaker_replace_what_another_said(speaker: str, verdict: str) -> None:
     judged = Judged(id=1, verdict="supersede", new_value="three", known_value="two")

@@ -914,7 +914,7 @@ def test_maintenance_does_all_users_and_drops_marks_and_writers_that_are_of_no_u
     memories = make(quota=2)
     for user in ("ann", "bob"):
         put(memories, "over", user, expires_at=clock.now + DAY)
-        put(memories, "old", user)
+        put(memories, "old", user, type="verbatim")
     clock.pass_by(100 * DAY)
     put(memories, "young", "ann")
 
@@ -1247,3 +1247,17 @@ def test_a_value_is_found_by_what_is_asked_of_the_one_it_has_taken_the_place_of(
 
     assert found.record["id"] == record["id"]
     assert found.cosine == pytest.approx(0.0, abs=1e-6), "its own, and not that of what it stands for"
+
+
+def test_memories_that_were_stored_without_a_model_get_their_vectors_once_there_is_one() -> None:
+    model = Scripted(question=[1.0] + [0.0] * 7, answer=[1.0] + [0.0] * 7)
+    memories = RecordStore(InMemoryStore(), Encoder(model))
+    model.fails = True
+    memories.store("ann", "answer")
+    model.fails = False
+    assert memories.search("ann", "question", threshold=0.5) == []
+
+    memories.store("ann", "something else")
+
+    (found,) = memories.search("ann", "question", threshold=0.5)
+    assert found.record["text"] == "answer"

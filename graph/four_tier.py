@@ -39,7 +39,7 @@ from agentic_memory_bank.nodes.react_mem.kit import Queue, Scope, TierKit
 from agentic_memory_bank.nodes.react_mem.opening import named
 from agentic_memory_bank.nodes.react_mem.purging import purge
 from agentic_memory_bank.nodes.react_mem.reading import Reader
-from agentic_memory_bank.nodes.react_mem.recalling import nothing, recollect
+from agentic_memory_bank.nodes.react_mem.recalling import Held, nothing, receipt, recollect
 from agentic_memory_bank.nodes.spoken import said
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
@@ -83,7 +83,8 @@ class FourTierState(AgentState[Any]):
     end: NotRequired[Annotated[bool, OmitFromOutput, UntrackedValue]]
     """Whether the conversation ends with this invocation."""
     invocation: NotRequired[Annotated[Mark, PrivateStateAttr]]
-    recollection: NotRequired[Annotated[Recollection, PrivateStateAttr, UntrackedValue]]
+    recollection: NotRequired[Annotated[Any, PrivateStateAttr, UntrackedValue]]
+    """`Held`: whoever streams the state sees ids, and no word of what was recalled."""
     condensed: NotRequired[Annotated[Condensed, PrivateStateAttr]]
 
 
@@ -182,9 +183,10 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
             return None
         scope = self._scope_of(runtime, mark["conversation"])
         update: dict[str, Any] = {}
-        known = state.get("recollection")
+        known = _found(state)
         if known is None or known["invocation"] != mark["id"]:
-            update["recollection"] = found = self._recollected(scope, state["messages"], mark["id"])
+            found = self._recollected(scope, state["messages"], mark["id"])
+            update["recollection"] = Held(found)
             runtime.stream_writer({"memory": receipt(found)})
         if scope.context.condense_with_model:
             update |= self._condensed(state, scope, mark["id"])
@@ -340,7 +342,7 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
             return request.override(tools=others)
         context = self._context_of(request.runtime)
         try:
-            shown = assembled(request.messages, state.get("recollection"), context, mark["id"], state.get("condensed"))
+            shown = assembled(request.messages, _found(state), context, mark["id"], state.get("condensed"))
         except Exception as error:
             _LOG.error(_AMISS, type(error).__name__)
             shown = None
@@ -371,10 +373,10 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         Another middleware may well have such a tool, so that it is asked first.
         """
         start = INVALID_TOOL_NAME_ERROR_TEMPLATE.partition("{available_tools}")[0]
-        is_unknown = request.tool is None and isinstance(result, ToolMessage) and result.status == "error"
-        if is_unknown and result.text.startswith(start.format(requested_tool=request.tool_call["name"])):
-            return self._unknown(request)
-        return result
+        if request.tool is not None or not isinstance(result, ToolMessage) or result.status != "error":
+            return result
+        is_unknown = result.text.startswith(start.format(requested_tool=request.tool_call["name"]))
+        return self._unknown(request) if is_unknown else result
 
     def _hidden(self, request: ToolCallRequest) -> set[int]:
         state, context = cast("FourTierState", request.state), self._context_of(request.runtime)
@@ -482,14 +484,9 @@ class _Noting:
             self._note(error)
 
 
-def receipt(found: Recollection) -> dict[str, Any]:
-    """What was recalled, without a word of what anybody said; streamed as `custom`."""
-    return {
-        "facts": [one["id"] for one in found["facts"]],
-        "episodes": [one["id"] for one in found["episodes"]],
-        "invocations": len(found["invocations"]) + len(found["earlier"]),
-        "degraded": found["degraded"],
-    }
+def _found(state: FourTierState) -> Recollection | None:
+    held = state.get("recollection")
+    return held.found if isinstance(held, Held) else None
 
 
 def _named(context: MemoryContext) -> Owner:

@@ -379,7 +379,8 @@ class Memories:
 
     def supersede(self, id: str, text: str, *, user: str) -> Record:
         """Put a new value in place of a memory, which stays, dated and marked; returns the new. Raises as `update`."""
-        return self._records.supersede(user, id, text, trust=TRUST["user"], **self._end())
+        about: About = {"trust": TRUST["user"], **self._end()}
+        return self._records.supersede(user, id, text, **about)
 
     # --- forgetting ------------------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ _STATE, _MARK = "c", "gone"
 _LOCKS: Final = 64
 _SAYING: Final = frozenset(Saying.__annotations__)
 _TURNS: Final = ("pending", "recent", "drawn")
-_KEPT: Final = ("project", "conversation", "seen", "count", "at", "expires_at")
+_KEPT: Final = ("seen", "count", "at", "expires_at")
 """What stays of a conversation that was forgotten: no word of it, and not its name."""
 
 

@@ -276,7 +276,7 @@ def _is_idle_way(text: str) -> bool:
 
 
 _ASKED_FOR: Final = (
-    ("home", re.compile(r"\bwhere (?:do|are) you (?:live|living|based|located)\b|住在?哪", re.IGNORECASE)),
+    ("home", re.compile(r"\bwhere (?:do|are) you (?:live|living|based|located)\b|住在?哪|家在哪", re.IGNORECASE)),
     (
         "name",
         re.compile(r"\bwhat(?:'s| is) your name\b|\bwho am i (?:talking|speaking)|叫什么|怎么称呼", re.IGNORECASE),
@@ -296,6 +296,19 @@ _ASKED_FOR: Final = (
 )
 
 
+_MYSELF: Final = {"i": "you", "my": "your", "am": "are", "i'm": "you are"}
+
+
+def attribute_asked_for(text: str) -> str | None:
+    """Which attribute of theirs somebody asks for: "Where do I live?"; None where it is none that has one value."""
+    turned = " ".join(_MYSELF.get(word, word) for word in text.casefold().replace("’", "'").split())
+    return _asked_for(turned)
+
+
+def _asked_for(question: str) -> str | None:
+    return next((name for name, pattern in _ASKED_FOR if pattern.search(question)), None)
+
+
 def _answer(turn: Turn, before: Turn | None, said: Sequence[_Sentence]) -> Fact | None:
     """A few words in answer to a question for an attribute, together with the question."""
     if before is None or before.role == "system" or len(said) != 1 or len(said[0].text.split()) > 5:
@@ -305,7 +318,7 @@ def _answer(turn: Turn, before: Turn | None, said: Sequence[_Sentence]) -> Fact 
     if is_greeting(only.text) or claims_of(only.text) or any(pattern.search(only.text) for pattern in unclear):
         return None
     for question in reversed(_sentences(before, None)):
-        attribute = next((name for name, pattern in _ASKED_FOR if pattern.search(question.text)), None)
+        attribute = _asked_for(question.text)
         if attribute and len(only.text) <= 60:
             value = only.text.rstrip(".!。！ ")
             claim = Claim(_owner(turn), attribute, value, False, (0, len(value)))

@@ -10,7 +10,7 @@ from agentic_memory_bank.engines.extractive.dialogue import is_personal
 from agentic_memory_bank.engines.extractive.facts import Claim, claims_of, same_attribute, same_value, same_words
 from agentic_memory_bank.engines.extractive.moments import day_of, moments
 from agentic_memory_bank.engines.extractive.reflecting import said_on
-from agentic_memory_bank.tools.text import tokenize
+from agentic_memory_bank.tools.text import is_cjk, tokenize
 
 NEARLY_THE_SAME: Final = 0.9
 """Cosine above which a memory of the same type says the same, where nothing in it differs."""
@@ -107,7 +107,17 @@ def _claims(one: Fact | Known, other: Fact | Known) -> list[Claim]:
         value = one.value.removeprefix("not ")
         return [Claim(one.subject or "", one.attribute, value, value != one.value, (0, 0))]
     owner = one.speaker or other.speaker
-    return list(claims_of(one.words, owner) if owner else claims_of(one.words))
+    claims = list(claims_of(one.words, owner) if owner else claims_of(one.words))
+    return claims or _of_attribute(one, other, owner)
+
+
+def _of_attribute(one: Fact | Known, other: Fact | Known, owner: str) -> list[Claim]:
+    """What a Chinese memory states that was cut out of its sentence, and with it from its subject: 住在北京."""
+    if not (isinstance(one, Known) and one.attribute and is_cjk(one.words)):
+        return []
+    theirs = claims_of(other.words, other.speaker or owner) if other.speaker or owner else claims_of(other.words)
+    value = next((claim.value for claim in theirs if claim.value in one.words), one.words)
+    return [Claim(owner or (one.subject or ""), one.attribute, value, False, (0, 0))]
 
 
 def _changed(fact: Fact, known: Known, ours: Claim, theirs: Claim) -> Weighing:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from langchain_core.messages import AnyMessage
 
@@ -62,6 +62,34 @@ def recollect(kit: TierKit, scope: Scope, messages: Sequence[AnyMessage], id: st
         except Unanswered as failure:
             found["degraded"].append(f"conversation: {failure.kind}")
     return found
+
+
+class Held:
+    """What was recalled, as a channel holds it: whoever streams or traces the state sees ids, and no word of it.
+
+    Args:
+        found: What was recalled.
+    """
+
+    def __init__(self, found: Recollection) -> None:
+        self.found = found
+
+    def model_dump(self) -> dict[str, Any]:
+        """As a server writes it out."""
+        return receipt(self.found)
+
+    def __repr__(self) -> str:
+        return f"Held({self.model_dump()})"
+
+
+def receipt(found: Recollection) -> dict[str, Any]:
+    """What was recalled, without a word of what anybody said; streamed as `custom`."""
+    return {
+        "facts": [one["id"] for one in found["facts"]],
+        "episodes": [one["id"] for one in found["episodes"]],
+        "invocations": len(found["invocations"]) + len(found["earlier"]),
+        "degraded": found["degraded"],
+    }
 
 
 def nothing(id: str, *degraded: str) -> Recollection:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AnyMessage, BaseMessage
 
 from agentic_memory_bank.nodes import dialogue
 from agentic_memory_bank.nodes.dialogue import Exchange, Limits
@@ -17,6 +17,8 @@ from agentic_memory_bank.state.react_mem import Condensed
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.text import estimate_tokens
 
+CLIP: Final = 20
+"""Characters for each token of the threshold: so much of a text tells whether it passes, unless it is blank."""
 CONDENSED_SHARE: Final = 0.3
 """Share of the threshold that the older steps take in few words."""
 NEWER_SHARE: Final = 0.7
@@ -51,7 +53,7 @@ def threshold(settings: Settings) -> int:
 
 def is_over(exchanges: Sequence[Exchange], settings: Settings) -> bool:
     """Whether the steps pass the threshold."""
-    return sum(map(dialogue.total, exchanges)) > threshold(settings)
+    return not _fits(exchanges, threshold(settings))
 
 
 def fitted(exchanges: Sequence[Exchange], settings: Settings, id: str, told: Condensed | None = None) -> Working:
@@ -67,7 +69,7 @@ def fitted(exchanges: Sequence[Exchange], settings: Settings, id: str, told: Con
     told = told if told and told["invocation"] == id and told["steps"] <= len(exchanges) else None
     if told:
         rest, spoken = exchanges[told["steps"] :], estimate_tokens(told["text"])
-        if spoken + sum(map(dialogue.total, rest)) <= most:
+        if _fits(rest, most - spoken):
             return Working(told["text"], _flat(rest), True)
     elif not is_over(exchanges, settings):
         return Working("", _flat(exchanges), False)
@@ -135,7 +137,7 @@ def _last(exchanges: Sequence[Exchange], room: int, keep: int) -> _Last:
     """As many of the last steps as fit word for word, at most so many; one in any case, then as an excerpt."""
     for count in range(min(keep, len(exchanges)), 0, -1):
         last = list(exchanges[-count:])
-        if sum(map(dialogue.total, last)) <= room:
+        if _fits(last, room):
             return _Last(last, False)
     last = exchanges[-1]
     calls = dialogue.calls_of(last)
@@ -144,6 +146,24 @@ def _last(exchanges: Sequence[Exchange], room: int, keep: int) -> _Last:
     if shown is None:  # so many calls at once that not even their names fit: they are never parted from the results
         shown = [dialogue.excerpted(m, limits.shrunk(dialogue.BARE), steps.id_of(m, calls)) for m in last]
     return _Last([list(shown)], True)
+
+
+def _fits(exchanges: Sequence[Exchange], room: int) -> bool:
+    """Whether there is room for steps; a text of megabytes is not counted to its end to see that there is none."""
+    for exchange in exchanges:
+        clipped = [_clipped(message, room) for message in exchange]
+        cost = dialogue.total(clipped)
+        room -= cost if cost > room else dialogue.total(exchange)
+        if room < 0:
+            return False
+    return room >= 0
+
+
+def _clipped(message: BaseMessage, room: int) -> BaseMessage:
+    text, most = message.content, CLIP * max(room, 1)
+    return (
+        message.model_copy(update={"content": text[:most]}) if isinstance(text, str) and len(text) > most else message
+    )
 
 
 def _flat(exchanges: Sequence[Exchange]) -> list[Any]:

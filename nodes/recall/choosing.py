@@ -88,16 +88,16 @@ class _Budget:
     def __init__(self, tokens: int) -> None:
         self._left = tokens - estimate_tokens(recalled.FRAME)
         self._origins = set[str]()
-        self._lines = set[str]()
+        self._lines = set[tuple[str, str]]()
 
     def takes(self, entry: recalled.Earlier) -> bool:
         """Whether there was room for a memory that is not shown yet, which is then taken."""
         origin, line = recalled.origin(entry), recalled.earlier(entry)
         size = _size(line) + (0 if origin in self._origins else _size(origin))
-        if size > self._left or line in self._lines:
+        if size > self._left or (origin, line) in self._lines:
             return False
         self._left -= size
-        self._lines.add(line)
+        self._lines.add((origin, line))
         self._origins.add(origin)
         return True
 

@@ -45,8 +45,9 @@ def _worth(sentence: str, wanted: frozenset[str]) -> float:
     """How much a sentence has to do with what is searched; below 0 for one that says nothing of its own."""
     terms = set(tokenize(sentence))
     common = len(terms & wanted)
-    if common and (len(terms) > CALL or not _is_idle(sentence, terms)):
-        return common + (0.0 if sentence.endswith(_ASKING) else 0.5)
+    asks = sentence.endswith(_ASKING)
+    if common and (asks or len(terms) > CALL or not _is_idle(sentence, terms)):
+        return common + (0.0 if asks else 0.5)
     return -1.0 if _is_idle(sentence, terms) else min(0.4, len(terms) / 50)
 
 

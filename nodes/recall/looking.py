@@ -136,8 +136,11 @@ def as_one(searches: Sequence[Sequence[Found]]) -> list[Found]:
 
 
 def by_meaning(found: Iterable[Found]) -> list[Found]:
-    """What was found, ordered anew: less by words in common, more by meaning and by what was said beside it."""
-    return _ordered(one._replace(score=one.score - COMMON_WORDS * one.keyword) for one in found)
+    """What was found, ordered anew: less by words in common, more by meaning and by what was said beside it.
+
+    What shares a rare name or number with the message loses nothing: there the word is what counts.
+    """
+    return _ordered(one if one.marks else one._replace(score=one.score - COMMON_WORDS * one.keyword) for one in found)
 
 
 def _ordered(found: Iterable[Found]) -> list[Found]:

@@ -6,10 +6,12 @@ still ("Where do I live?" and "I moved to Lisbon last month."), hardly above wha
 that model tells nothing apart: what words and order cannot tell is left to who reads it.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 from agentic_memory_bank.engines.conversation import unattributed
+from agentic_memory_bank.engines.extractive.selecting import attribute_asked_for
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.embeddings import MODEL
 from agentic_memory_bank.tools.record_index import ByKind
@@ -24,17 +26,26 @@ CHINESE: Final = 0.4
 UNKNOWN: Final = 0.2
 """For other embedders, whose scale nobody has measured: low, so that nothing is lost; set `recall_threshold`."""
 
+ANY: Final = -1.0
+"""For what is meant whatever its cosine."""
+
 
 def by_kind(query: str, model: str) -> ByKind:
-    """The default threshold.
+    """The default threshold. What states the very attribute that somebody asks for passes in any case.
 
     Args:
         query: What is searched.
         model: The name of the embedder.
     """
-    if MODEL not in model:
-        return ByKind(UNKNOWN, _unknown)
-    return ByKind(min(SAID, WRITTEN, CHINESE), partial(_least, is_chinese=is_cjk(query)))
+    asked = attribute_asked_for(query)
+    of = partial(_least, is_chinese=is_cjk(query)) if MODEL in model else _unknown
+    if asked is not None:
+        return ByKind(ANY, partial(_unless_asked_for, attribute=asked, otherwise=of))
+    return ByKind(min(SAID, WRITTEN, CHINESE) if MODEL in model else UNKNOWN, of)
+
+
+def _unless_asked_for(record: Record, *, attribute: str, otherwise: Callable[[Record], float]) -> float:
+    return ANY if record["attribute"] == attribute else otherwise(record)
 
 
 def _least(record: Record, *, is_chinese: bool) -> float:

@@ -1136,3 +1136,22 @@ class TestList(_List, ToolsUnitTests):
 
 class TestListInvoked(_List, ToolsIntegrationTests):
     pass
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "question", "now"),
+    [
+        ("I live in Berlin.", "I moved to Lisbon last month.", "Where do I live?", "Lisbon"),
+        ("我叫李雷，住在北京。", "我上个月搬到上海了。", "我现在住在哪里？", "上海"),
+        ("我家在北京。", "我搬到上海了。", "我住在哪儿？", "上海"),
+    ],
+)
+def test_whoever_asks_where_they_live_is_told_the_place_they_moved_to(
+    memories: Memories, before: str, after: str, question: str, now: str
+) -> None:
+    memories.remember(before, user="ana", conversation_id="monday", end=True)
+    memories.remember(after, user="ana", conversation_id="tuesday", end=True)
+
+    first = memories.recall(question, user="ana")["memories"][0]
+
+    assert now in first["text"]

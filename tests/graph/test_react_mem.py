@@ -13,12 +13,15 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware, SummarizationMiddleware
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
+from pydantic import BaseModel
 
 from agentic_memory_bank.graph.four_tier import FourTierMemory
 from agentic_memory_bank.graph.react_mem import build_react_mem
@@ -978,3 +981,162 @@ def test_context_may_be_a_mapping_or_settings_with_a_user() -> None:
     assert shop.queue.flush(10)
 
     assert len(shop.records.agents.talks("ann")) == 1
+
+
+# --- beside other middleware -------------------------------------------------------------------------------------
+
+
+class Beside:
+    """A plain `create_agent` with memory and other middleware."""
+
+    def __init__(self, script: Any, tools: Any = (), before: Any = (), after: Any = (), **options: Any) -> None:
+        self.log, self.queue = talking.Log(), Background(100)
+        self.stores = RecordStores(InMemoryStore(), Encoder(HashEmbeddings()))
+        self.memory = FourTierMemory(stores=self.stores, background=self.queue, context=MemoryContext(user="ann"))
+        model = talking.Scripted(script=script, log=self.log)
+        self.agent: Any = create_agent(model, list(tools), middleware=[*before, self.memory, *after], **options)
+
+    def say(self, content: Any, config: Any = None, **given: Any) -> Any:
+        messages = [HumanMessage(content)]
+        found = self.agent.invoke({"messages": messages, "conversation_id": "a", **given}, config)
+        assert self.queue.flush(10)
+        return found["messages"][-1].text
+
+    @property
+    def done(self) -> Any:
+        return self.stores.of().agents.load("ann", "", "a").invocations
+
+
+class First(AgentMiddleware[Any, Any]):
+    def before_agent(self, state: Any, runtime: Any) -> None:
+        return None
+
+
+def test_the_end_of_a_conversation_is_heard_behind_another_middleware_and_not_kept_for_the_next_call() -> None:
+    beside = Beside(worker, before=[First()], checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}}
+    beside.say("Hello", config, end=True)
+    (ended,) = beside.stores.of().agents.talks("ann")
+
+    beside.say("Hello again", config)
+
+    assert ended["ended"]
+    assert [talk["ended"] for talk in beside.stores.of().agents.talks("ann")] == [""]
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_what_another_middleware_summarised_is_not_taken_for_what_the_user_said(place: str) -> None:
+    made = talking.Scripted(script=lambda messages: AIMessage("I live in Atlantis."), log=talking.Log())
+    other = SummarizationMiddleware(made, trigger=("messages", 6), keep=("messages", 3))
+    asked = iter(range(9))
+
+    def script(messages: Sequence[BaseMessage]) -> AIMessage:
+        return calls(("fetch", {"path": f"/{number}"})) if (number := next(asked)) < 7 else AIMessage("Done.")
+
+    beside = Beside(script, [fetch], **{place: [other]})
+    beside.say("Please convert all of it. I live in Lisbon.")
+
+    (done,) = beside.done
+    assert any("Here is a summary" in m.text for m in beside.log.heard[-1])
+    assert done["query"] == "Please convert all of it. I live in Lisbon."
+    assert "Atlantis" not in json.dumps(list(beside.stores.of().list("ann").records))
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_tool_that_another_middleware_adds_while_it_runs_is_called(place: str, enabled: bool) -> None:
+    class Adding(AgentMiddleware[Any, Any]):
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            return handler(request.override(tools=[*request.tools, convert]))
+
+        def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+            is_ours = request.tool_call["name"] == "convert"
+            return handler(request.override(tool=convert) if is_ours else request)
+
+    def script(messages: Sequence[BaseMessage]) -> AIMessage:
+        last = messages[-1]
+        is_done = isinstance(last, ToolMessage)
+        return AIMessage(last.text) if is_done else calls(("convert", {"path": "/a", "form": "csv"}))
+
+    beside = Beside(script, [fetch], context_schema=MemoryContext, **{place: [Adding()]})
+    given = {"messages": [HumanMessage("go on")]}
+
+    found = beside.agent.invoke(given, context={"user": "ann", "enable_memory": enabled})
+
+    assert found["messages"][-1].text == "/a is now csv, 12.5 MB."
+
+
+def test_an_answer_in_a_given_form_is_the_result_and_no_action() -> None:
+    class Count(BaseModel):
+        """How many."""
+
+        rows: int
+
+    def script(messages: Sequence[BaseMessage]) -> AIMessage:
+        is_done = isinstance(messages[-1], ToolMessage)
+        return calls(("Count", {"rows": 417})) if is_done else calls(("fetch", {"path": "/a"}))
+
+    beside = Beside(script, [fetch], response_format=ToolStrategy(Count))
+    beside.say("How many rows has it?")
+
+    (done,) = beside.done
+    assert done["summary"] == "called fetch(/a)"
+    assert "417" in done["result"]
+    assert not done["is_task"]
+
+
+def test_where_the_result_of_a_tool_is_the_answer_it_is_the_result_and_no_fact() -> None:
+    @tool(return_direct=True)
+    def lookup(name: str) -> str:
+        """Look up."""
+        return "I live in Atlantis."
+
+    beside = Beside(lambda messages: calls(("lookup", {"name": "x"})), [lookup])
+    beside.say("Look x up, please")
+
+    assert [one["result"] for one in beside.done] == ["I live in Atlantis."]
+    assert beside.stores.of().list("ann").records == []
+
+
+def test_a_picture_of_an_earlier_invocation_is_still_in_the_prompt() -> None:
+    beside = Beside(lambda messages: AIMessage("I see."), checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}}
+    picture = {"type": "image", "base64": "UElDVFVSRQ==", "mime_type": "image/png"}
+    beside.say([{"type": "text", "text": "Here is my plan"}, picture], config)
+    beside.say("My first wish is a lamp", config)
+
+    beside.say("What colour is the roof in it?", config)
+
+    prompt = str(beside.log.heard[-1])
+    assert "UElDVFVSRQ==" in prompt
+    assert [m.text for m in beside.log.heard[-1]].count("My first wish is a lamp") == 0
+
+
+@pytest.mark.parametrize("given", [5, "  ", "x" * 2_000, ["a"]])
+def test_a_conversation_whose_id_is_no_text_is_refused_at_the_door(given: Any) -> None:
+    beside = Beside(worker)
+    with pytest.raises(InputError, match="conversation is named by a text"):
+        beside.agent.invoke({"messages": [HumanMessage("Hello")], "conversation_id": given})
+    assert beside.log.heard == []
+
+
+@pytest.mark.parametrize("part", ["assembled", "recollect"])
+def test_whatever_breaks_in_memory_the_agent_answers(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*given: Any) -> Any:
+        raise RuntimeError("memory is broken")
+
+    monkeypatch.setattr(f"agentic_memory_bank.graph.four_tier.{part}", broken)
+
+    assert Beside(worker).say("Hello there, my friend") == "I see."
+
+
+def test_a_queue_that_refuses_what_is_handed_over_changes_no_answer() -> None:
+    class Closed:
+        def submit(self, key: str, job: Any) -> bool:
+            raise RuntimeError("closed")
+
+    shop = Workshop(background=Closed())
+
+    found = shop.graph.invoke({"messages": [HumanMessage("Hello")], "end": True}, context={"user": "ann"})
+
+    assert found["messages"][-1].text == "I see."

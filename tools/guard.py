@@ -12,8 +12,8 @@ alone        DEBUG    the message is the first one: it is searched with its own 
 nothing      DEBUG    no memory is above the threshold: none is shown
 found        DEBUG    so many memories are above it
 
-A line of the first five is written when an outage begins, and not again before all has gone well for a minute. No line
-says whose memories are meant, or a word of what anybody said.
+A line of the first five is written when an outage begins, and not again before all has gone well for a minute; so is
+`UNKEPT`, that nothing is remembered meanwhile. No line says whose memories are meant, or a word of what anybody said.
 """
 
 import atexit
@@ -48,7 +48,6 @@ LINES: Final[Mapping[Row, Line]] = {
     "timeout": Line(
         logging.WARNING, "The search of memories took longer than %g seconds: the message is answered without them."
     ),
-    "unkept": Line(logging.WARNING, "Nothing is remembered for now (%s). Hand over again later what was said."),
     "embedding": Line(logging.WARNING, "The message could not be embedded (%s): it is answered without memories."),
     "extraction": Line(
         logging.WARNING, "No memories could be drawn from a conversation (%s): nothing is stored of this batch."
@@ -61,6 +60,9 @@ LINES: Final[Mapping[Row, Line]] = {
     "found": Line(logging.DEBUG, "Memories above the threshold: %d."),
 }
 """The rows; `%s` is the kind of error, and, in our own words, what to do about it."""
+UNKEPT: Final = Line(logging.WARNING, "Nothing is remembered for now (%s). Hand over again later what was said.")
+"""Besides the rows: what `remember` says while the store is down."""
+_SAID: Final[Mapping[Row, Line]] = {**LINES, "unkept": UNKEPT}
 
 THREADS: Final = 8
 """How many calls of a store are under way at most; a call that hangs keeps its thread until it comes back."""
@@ -133,7 +135,7 @@ class Outages:
 
 def say(row: Row, *told: object) -> None:
     """Write the line of a row."""
-    _LOG.log(LINES[row].level, LINES[row].text, *told)
+    _LOG.log(_SAID[row].level, _SAID[row].text, *told)
 
 
 def kind_of(error: BaseException) -> str:

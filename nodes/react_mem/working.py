@@ -151,9 +151,9 @@ def _last(exchanges: Sequence[Exchange], room: int, keep: int) -> _Last:
 def _fits(exchanges: Sequence[Exchange], room: int) -> bool:
     """Whether there is room for steps; a text of megabytes is not counted to its end to see that there is none."""
     for exchange in exchanges:
-        clipped = [_clipped(message, room) for message in exchange]
-        cost = dialogue.total(clipped)
-        room -= cost if cost > room else dialogue.total(exchange)
+        cost = dialogue.total([_clipped(message, room) for message in exchange])
+        is_long = any(len(message.text) > CLIP * max(room, 1) for message in exchange)
+        room -= dialogue.total(exchange) if is_long and cost <= room else cost
         if room < 0:
             return False
     return room >= 0

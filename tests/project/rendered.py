@@ -4,7 +4,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from agentic_memory_bank import Settings, memory_bank, recall, researcher
+from agentic_memory_bank import Settings, memory_bank, react_mem, recall, researcher
 from agentic_memory_bank.state.model_table import ROLES
 
 
@@ -78,6 +78,7 @@ def write(root: Path) -> None:
         "README.zh.md": {"diagram": diagram(), "models": model_table()},
         "docs/research.md": {"diagram": diagram(researcher)},
         "docs/memory.md": {"diagram": diagram(recall)},
+        "docs/react_mem.md": {"diagram": diagram(react_mem)},
     }.items():
         text = (root / name).read_text(encoding="utf-8")
         for mark, part in parts.items():

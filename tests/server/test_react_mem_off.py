@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -90,17 +91,24 @@ class Playing:
 
     def __init__(self) -> None:
         self.replies: list[Reply] = []
+        self.bodies: list[bytes] = []
         self.server = ModelServer(self._reply)
 
     def _reply(self, request: ChatRequest) -> Reply:
         return self.replies[request.number - 1]
 
-    def play(self, task: str, agent: Any, **options: Any) -> tuple[list[str], list[Any]]:
+    def note(self, request: httpx.Request) -> None:
+        """Note what is sent, byte for byte."""
+        self.bodies.append(request.read())
+
+    def play(self, task: str, agent: Any, **options: Any) -> tuple[list[bytes], list[Any]]:
         """The bodies of the requests, and the messages without their ids."""
         messages, self.replies = TASKS[task]
         self.server.reset()
+        self.bodies = []
         found = agent.invoke({"messages": list(messages)}, **options)["messages"]
-        return [json.dumps(request.body) for request in self.server.chats], [_plain(message) for message in found]
+        assert [json.loads(body) for body in self.bodies] == [request.body for request in self.server.chats]
+        return self.bodies, [_plain(message) for message in found]
 
 
 def _plain(message: BaseMessage) -> Any:
@@ -117,7 +125,8 @@ def playing() -> Iterator[Playing]:
 
 @pytest.fixture
 def model(playing: Playing) -> ChatOpenAI:
-    return ChatOpenAI(model="m", base_url=playing.server.url, api_key="k", max_retries=0)  # pyright: ignore[reportArgumentType]
+    client, url = httpx.Client(event_hooks={"request": [playing.note]}), playing.server.url
+    return ChatOpenAI(model="m", base_url=url, api_key="k", max_retries=0, http_client=client)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -162,10 +171,13 @@ def test_the_model_that_the_settings_name_is_asked_again_where_it_fails_once(
     TASKS["down once"] = (["Hello"], [http_error(500, "down"), Reply("Hello.")])  # pyright: ignore[reportArgumentType]
     ready: Any = build_react_mem(tools=TOOLS, store=InMemoryStore(), embeddings=HashEmbeddings())
 
-    bodies, messages = playing.play("down once", ready, context={"react_model": "local:m", "enable_memory": False})
+    playing.replies = TASKS["down once"][1]
+    playing.server.reset()
+    given = {"messages": [HumanMessage("Hello")]}
+    found = ready.invoke(given, context={"react_model": "local:m", "enable_memory": False})
 
-    assert len(bodies) == 2
-    assert messages[-1][1] == "Hello."
+    assert len(playing.server.chats) == 2
+    assert found["messages"][-1].text == "Hello."
 
 
 @pytest.mark.parametrize(

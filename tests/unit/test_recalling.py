@@ -15,7 +15,7 @@ from agentic_memory_bank.nodes.recall.choosing import chosen, is_harmful, jaccar
 from agentic_memory_bank.nodes.recall.excerpts import excerpt
 from agentic_memory_bank.nodes.recall.looking import above_elbow, as_one, by_meaning, elbow, preferred
 from agentic_memory_bank.nodes.recall.placing import as_message, injected
-from agentic_memory_bank.nodes.recall.thresholds import CHINESE, SAID, UNKNOWN, WRITTEN, by_kind, is_written
+from agentic_memory_bank.nodes.recall.thresholds import ANY, CHINESE, SAID, UNKNOWN, WRITTEN, by_kind, is_written
 from agentic_memory_bank.nodes.spoken import RECALLED, turns_of
 from agentic_memory_bank.prompts import recalled
 from agentic_memory_bank.prompts.fence import parse
@@ -394,14 +394,23 @@ def test_several_searches_keep_raw_cosines() -> None:
 
 
 def test_the_default_threshold_goes_by_embedder_language_and_kind() -> None:
-    english, chinese = by_kind("Where do I live?", LOCAL), by_kind("我住在哪里？", LOCAL)
+    english, chinese = by_kind("Which town is it?", LOCAL), by_kind("是哪个城市？", LOCAL)
     turn, fact = record("user: I moved to Rome.", "I moved to Rome."), record("The user lives in Rome.", "to Rome.")
     said_in_chinese = record("user: 我搬到了罗马。", "我搬到了罗马。")
     assert (english.of(turn), english.of(fact), english.of(said_in_chinese)) == (SAID, WRITTEN, SAID)
     assert (chinese.of(said_in_chinese), chinese.of(turn)) == (CHINESE, SAID)
     assert english.least == min(SAID, WRITTEN, CHINESE)
-    other = by_kind("Where do I live?", "OpenAIEmbeddings:text-embedding-3-small")
+    other = by_kind("Which town is it?", "OpenAIEmbeddings:text-embedding-3-small")
     assert other.least == other.of(turn) == other.of(fact) == UNKNOWN
+
+
+@pytest.mark.parametrize("question", ["Where do I live?", "我现在住在哪里？"])
+def test_what_states_the_attribute_that_is_asked_for_passes_in_any_case(question: str) -> None:
+    home, other = record("user: I moved to Rome.", "I moved to Rome."), record("user: I like Rome.", "I like Rome.")
+    home["attribute"], other["attribute"] = "home", None
+    threshold = by_kind(question, LOCAL)
+    assert threshold.of(home) == threshold.least == ANY
+    assert threshold.of(other) == SAID
 
 
 def test_there_is_one_default_for_what_a_model_wrote() -> None:

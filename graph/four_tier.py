@@ -313,7 +313,7 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         with self._lock:
             trouble = self._troubles.pop(id, Trouble(messages, kind_of(error)))
         scope = self._scope_of(runtime, conversation or _thread(runtime) or f"c{id[1:]}")
-        self._keep_later(scope, id, trouble.messages, trouble.kind)
+        self._keep_later(scope, id, trouble.messages, trouble.kind, asked.question)
 
     def recalled(self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any]) -> Recollection:
         """What memory holds on what is asked, for whoever answers without an agent.
@@ -501,7 +501,10 @@ def _id_of(messages: Sequence[AnyMessage]) -> str:
 
 
 def _with(message: SystemMessage | None, text: str) -> SystemMessage:
-    return SystemMessage(f"{message.text}\n\n{text}" if message else text)
+    """Instructions with more behind them; their parts stay what they are, marks for a provider's cache included."""
+    if message is None or isinstance(message.content, str):
+        return SystemMessage(f"{message.text}\n\n{text}" if message else text)
+    return SystemMessage([*message.content, {"type": "text", "text": text}])
 
 
 def _thread(runtime: Any) -> str:

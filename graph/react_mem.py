@@ -16,6 +16,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, ModelRetryMiddleware
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import SystemMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -82,7 +83,7 @@ def build_react_mem(
     tools: Sequence[BaseTool | Callable[..., Any] | dict[str, Any]] = (),
     *,
     middleware: Sequence[AgentMiddleware[Any, Any]] = (),
-    system_prompt: str | None = None,
+    system_prompt: str | SystemMessage | None = None,
     engine: ConversationEngine | None = None,
     models: "GivenModels | None" = None,
     embeddings: Embeddings | None = None,
@@ -137,7 +138,7 @@ def build_react_mem(
 def _agent(
     tools: Sequence[Any],
     middleware: Sequence[AgentMiddleware[Any, Any]],
-    prompt: str | None,
+    prompt: str | SystemMessage | None,
     model: Any,
     outer: Sequence[AgentMiddleware[Any, Any]] = (),
 ) -> Agent:

@@ -656,7 +656,9 @@ class Memories:
         if threshold != "default":
             return threshold
         least = self.settings.recall_threshold
-        return by_kind(query, self._stores.encoder.model) if least is None else least
+        if least is not None or not isinstance(query, str):  # pyright: ignore[reportUnnecessaryIsInstance] - is refused
+            return least
+        return by_kind(query, self._stores.encoder.model)
 
     def _near(self, subject: str, user: str, project: str | None) -> Sequence[Found]:
         """What is near a subject in meaning; nothing where the model of the vectors is not to be had."""

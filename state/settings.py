@@ -191,6 +191,9 @@ class Settings(ModelTable):
         le=1_000_000,
         description="Tokens that stand for a long conversation: where it stands, its last turns, and memories.",
     )
+    conversation_limit: int = Field(
+        default=8, ge=1, le=100, description="How many memories a message of such a conversation recalls at most."
+    )
     conversation_days: float = Field(
         default=30, gt=0, le=365_000, description="Days after its last turn that the state of a conversation is kept."
     )

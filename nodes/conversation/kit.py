@@ -129,7 +129,8 @@ class TalkKit:
         messages = [*as_messages(turns[-HISTORY:]), asked(state["messages"])]
         config = cast(RunnableConfig, {"configurable": {_DURABILITY: "exit"}})
         context = context_of(runtime).model_copy(update={"recall_timeout": seconds})
-        return cast(RecallOutput, self.recall.invoke({"messages": messages}, config, context=context))
+        wanted = {"messages": messages, "limit": context.conversation_limit}
+        return cast(RecallOutput, self.recall.invoke(wanted, config, context=context))
 
     def at_hand(self, state: Talk, conversation: str, runtime: Runtime[MemoryContext]) -> tuple[Standing, RecallOutput]:
         """Where a conversation stands, and what is recalled for its message, both within the time for recalling."""

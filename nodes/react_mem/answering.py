@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AnyMessage, RemoveMessage
 from langgraph.errors import GraphBubbleUp
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime, get_runtime
 
@@ -64,7 +65,7 @@ class Answering:
         except Exception as error:
             self._failed(state, runtime, error)
             raise
-        return {"messages": found["messages"]}
+        return {"messages": _left(state["messages"], found["messages"])}
 
     async def aanswer(self, state: ReactMemState) -> ReactMemUpdate:
         """The same, for tools and models that are asynchronous."""
@@ -77,7 +78,7 @@ class Answering:
         except Exception as error:
             self._failed(state, runtime, error)
             raise
-        return {"messages": found["messages"]}
+        return {"messages": _left(state["messages"], found["messages"])}
 
     def _failed(self, state: ReactMemState, runtime: Runtime[Any], error: Exception) -> None:
         if not isinstance(error, GraphBubbleUp):  # a pause is no failure
@@ -101,6 +102,13 @@ class Answering:
 
 def _given(state: ReactMemState) -> dict[str, Any]:
     return {"messages": state["messages"], "conversation_id": state["conversation_id"]}
+
+
+def _left(given: Sequence[AnyMessage], found: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """The messages as the agent left them: what a middleware of it took out is taken out here as well."""
+    kept = {message.id for message in found}
+    is_whole = all(message.id in kept for message in given)
+    return list(found) if is_whole else [RemoveMessage(id=REMOVE_ALL_MESSAGES), *found]
 
 
 def _as_memory(fact: KnownFact, place: int) -> RecalledMemory:

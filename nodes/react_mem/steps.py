@@ -53,9 +53,8 @@ class Steps(NamedTuple):
 
 
 def split(messages: Sequence[AnyMessage]) -> Steps:
-    """Divide the messages of an agent at the question, or at what stands for it where it was summarised away."""
-    places = [place for place, message in enumerate(messages) if _is_asked(message)]
-    place = next((i for i in reversed(places) if not _is_summary(messages[i])), places[-1] if places else None)
+    """Divide the messages of an agent at the question, or at a summary that stands for it."""
+    place = next((i for i in range(len(messages) - 1, -1, -1) if _is_asked(messages[i])), None)
     if place is None:
         return Steps(list(messages), None, [])
     asked = messages[place]
@@ -151,11 +150,6 @@ def asked_hash(message: BaseMessage) -> str:
 
 def _is_asked(message: BaseMessage) -> bool:
     return isinstance(message, HumanMessage) and not message.additional_kwargs.get(RECALLED)
-
-
-def _is_summary(message: BaseMessage) -> bool:
-    """Whether LangChain's SummarizationMiddleware put it in place of what was said."""
-    return message.additional_kwargs.get("lc_source") == "summarization"
 
 
 def _called(call: Any, result: ToolMessage | None, calls: dialogue.Calls) -> Called:

@@ -35,8 +35,8 @@ from agentic_memory_bank.tools.record_stores import RecordStores
 from agentic_memory_bank.tools.records import Search
 
 
-def _neighbour(name: str) -> Any:
-    spec = util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+def _neighbour(name: str, folder: Path = Path(__file__).parent) -> Any:
+    spec = util.spec_from_file_location(name, folder / f"{name}.py")
     assert spec
     assert spec.loader
     module = util.module_from_spec(spec)
@@ -1140,3 +1140,62 @@ def test_a_queue_that_refuses_what_is_handed_over_changes_no_answer() -> None:
     found = shop.graph.invoke({"messages": [HumanMessage("Hello")], "end": True}, context={"user": "ann"})
 
     assert found["messages"][-1].text == "I see."
+
+
+def test_who_streams_the_state_sees_ids_and_no_word_of_what_was_recalled() -> None:
+    beside = Beside(worker)
+    beside.say("I live in Lisbon.")
+    given = {"messages": [HumanMessage("Where do I live?")], "conversation_id": "b"}
+
+    parts = [str(part) for part in beside.agent.stream(given, stream_mode=["updates", "values", "debug"])]
+
+    assert beside.queue.flush(10)
+    assert "Lisbon" in str(beside.log.heard[-1])
+    assert not [part for part in parts if "Lisbon" in part]
+    (fact,) = beside.stores.of().list("ann").records
+    assert [part for part in parts if fact["id"] in part]
+
+
+def test_the_diagram_of_the_documentation_is_that_of_the_graph() -> None:
+    root = Path(__file__).parents[2]
+    rendered = _neighbour("rendered", root / "tests" / "project")
+
+    assert rendered.diagram(build_react_mem()) in (root / "docs" / "react_mem.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_graph_gives_back_what_a_summarising_middleware_left_and_keeps_the_question(fails: bool) -> None:
+    made = talking.Scripted(script=lambda messages: AIMessage("In short: all is well."), log=talking.Log())
+    other = SummarizationMiddleware(made, trigger=("messages", 6), keep=("messages", 3))
+    asked = iter(range(9))
+
+    def script(messages: Sequence[BaseMessage]) -> AIMessage:
+        if (number := next(asked)) < 7:
+            return calls(("fetch", {"path": f"/{number}"}))
+        if fails:
+            raise ConnectionError("down")
+        return AIMessage("Done.")
+
+    shop = Workshop(script, middleware=[other], checkpointer=InMemorySaver())
+    given = {"messages": [HumanMessage("Please convert all of it.")], "conversation_id": "a"}
+    call = {"config": {"configurable": {"thread_id": "t"}}, "context": {"user": "ann"}}
+    if fails:
+        with pytest.raises(ConnectionError):
+            shop.graph.invoke(given, **call)
+    else:
+        messages = shop.graph.invoke(given, **call)["messages"]
+        assert messages[0].text.startswith("Here is a summary")
+        assert messages[-1].text == "Done."
+    assert shop.queue.flush(10)
+
+    (done,) = shop.records.agents.load("ann", "", "a").invocations
+    assert done["query"] == "Please convert all of it."
+    assert done["failed"] is fails
+
+
+def test_context_of_the_deployment_leaves_the_parts_of_the_instructions_as_they_are() -> None:
+    part = {"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}
+    shop = Workshop(system_prompt=SystemMessage([part]))
+    shop.say("Hello there", additional_context="It is winter.")
+
+    assert shop.log.heard[0][0].content == [part, {"type": "text", "text": "It is winter."}]

@@ -346,3 +346,22 @@ def test_where_no_model_condenses_rules_do() -> None:
 
     assert max(map(working_tokens, shop.log.heard)) <= THRESHOLD
     assert any("count(5) → " in m.text for m in shop.log.heard[-1])
+
+
+def test_a_result_of_megabytes_is_not_counted_to_its_end_to_see_that_it_is_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted: list[int] = []
+
+    def counting(text: str) -> int:
+        counted.append(len(text))
+        return estimate_tokens(text)
+
+    call = AIMessage("", tool_calls=[{"name": "fetch", "args": {}, "id": "1"}])
+    settings = Settings()
+    result, blank = ToolMessage("a word " * 500_000, tool_call_id="1"), ToolMessage(" " * 500_000, tool_call_id="1")
+    monkeypatch.setattr("agentic_memory_bank.nodes.dialogue.estimate_tokens", counting)
+
+    assert working.is_over([[call, result]], settings)
+    assert max(counted) < 100_000
+    assert not working.is_over([[call, blank]], settings)

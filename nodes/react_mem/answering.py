@@ -104,7 +104,7 @@ def _given(state: ReactMemState) -> dict[str, Any]:
     return {"messages": state["messages"], "conversation_id": state["conversation_id"]}
 
 
-def _left(given: Sequence[AnyMessage], found: Sequence[AnyMessage]) -> list[AnyMessage]:
+def _left(given: Sequence[AnyMessage], found: Sequence[AnyMessage]) -> list[Any]:
     """The messages as the agent left them: what a middleware of it took out is taken out here as well."""
     kept = {message.id for message in found}
     is_whole = all(message.id in kept for message in given)

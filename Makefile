@@ -43,10 +43,10 @@ types: $(BIN)/.dev build/wheel/.installed ## pyright, against the installed whee
 contracts: $(BIN)/.dev ## who may import whom
 	@$(BIN)/lint-imports --no-cache > build/contracts.log || { cat build/contracts.log; exit 1; }
 
-wheel-test: build/wheel/.installed ## run the tests against the wheel
+wheel-test: build/wheel/.installed ## run the tests of graphs and commands against the wheel
 	@$(BIN)/python -m pytest -q -m distributions tests/project
 	@rm -rf build/suite && mkdir -p build/suite && cp -r tests pyproject.toml build/suite/
-	@cd build/suite && $(OFFLINE) ../wheel/bin/python -m pytest -q -n auto --ignore=tests/project --ignore=tests/server --ignore=tests/durability -m "not kill and not kill_full and not slow and not server"
+	@cd build/suite && $(OFFLINE) ../wheel/bin/python -m pytest -q -n auto tests/cli tests/graph -m "not kill and not kill_full and not slow and not server"
 
 frameworks: $(BIN)/.dev ## run the examples with agents of other frameworks
 	@$(BIN)/python -c 'import agents, smolagents'

@@ -47,6 +47,12 @@ class Isolation(RuleBasedStateMachine):
         """Nothing of another place is in what was shown."""
         assert [other for other in self.marks.values() if other != mark and other in shown] == []
 
+    def listed_besides(self, mark: str) -> list[list[tuple[str, str]]]:
+        """What the other places hold. (How often it was used is counted in the background, at any time.)"""
+        places = [self.at(number) for number in range(4)]
+        found = [self.memories.list(**place, limit=100).records for place, own in places if own != mark]
+        return [[(record["id"], record["text"]) for record in records] for records in found]
+
     @rule(where=st.integers(0, 3), what=subjects, end=st.booleans(), talk=st.sampled_from("ab"))
     def remembers(self, where: int, what: str, end: bool, talk: str) -> None:
         place, mark = self.at(where)
@@ -95,9 +101,9 @@ class Isolation(RuleBasedStateMachine):
     @rule(where=st.integers(0, 3))
     def forgets(self, where: int) -> None:
         place, mark = self.at(where)
-        others = [self.memories.list(**self.at(n)[0], limit=100) for n in range(4) if self.at(n)[1] != mark]
+        others = self.listed_besides(mark)
         self.memories.forget_scope(**place)
-        assert [self.memories.list(**self.at(n)[0], limit=100) for n in range(4) if self.at(n)[1] != mark] == others
+        assert self.listed_besides(mark) == others
         assert self.memories.list(**place).records == []
 
     @rule(nobody=st.sampled_from(["", " ", None]), what=subjects)

@@ -1156,13 +1156,6 @@ def test_who_streams_the_state_sees_ids_and_no_word_of_what_was_recalled() -> No
     assert [part for part in parts if fact["id"] in part]
 
 
-def test_the_diagram_of_the_documentation_is_that_of_the_graph() -> None:
-    root = Path(__file__).parents[2]
-    rendered = _neighbour("rendered", root / "tests" / "project")
-
-    assert rendered.diagram(build_react_mem()) in (root / "docs" / "react_mem.md").read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize("fails", [False, True])
 def test_the_graph_gives_back_what_a_summarising_middleware_left_and_keeps_the_question(fails: bool) -> None:
     made = talking.Scripted(script=lambda messages: AIMessage("In short: all is well."), log=talking.Log())

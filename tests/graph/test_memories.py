@@ -627,6 +627,19 @@ def test_three_budgets_become_one_memory_with_the_last_value(memories: Memories)
     assert memories.consolidate(user="ana") == []
 
 
+@pytest.mark.model
+def test_the_budget_of_the_specification_becomes_one_memory(tmp_path: Path) -> None:
+    """Seed 001, section on consolidation."""
+    with Memories(home=tmp_path) as memories:
+        for text in ("Budget for Hawaii is $10,000", "Added $2,000 to Hawaii budget", "Final Hawaii budget is $12,000"):
+            memories.store(text, user="ana")
+
+        (made,) = memories.consolidate(user="ana")
+
+        assert "$12,000" in made["text"]
+        assert texts(memories) == [made["text"]]
+
+
 def test_memories_of_two_types_or_projects_are_not_drawn_together(memories: Memories) -> None:
     memories.store(BUDGET[0], user="ana")
     memories.store(BUDGET[1], user="ana", type="procedural")

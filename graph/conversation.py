@@ -29,8 +29,7 @@ from agentic_memory_bank.nodes.kit import Clock, utc_now
 from agentic_memory_bank.state.conversations import ConversationInput, ConversationOutput, MemoryContext, Talk
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.background import Background
-from agentic_memory_bank.tools.embeddings import Encoder
-from agentic_memory_bank.tools.record_stores import RecordStores
+from agentic_memory_bank.tools.record_stores import RecordStores, stores_for
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.asking import Asker
@@ -94,7 +93,7 @@ def build_conversation(
     Returns:
         The compiled graph: `invoke({"messages": [...]}, context={"user": "..."})`.
     """
-    shared = stores or RecordStores(store, Encoder(embeddings), clock)
+    shared = stores or stores_for(store, embeddings, clock, utc_now)
     parts: dict[str, Any] = {"engine": engine, "models": models, "stores": shared, "clock": clock, "answers": answers}
     parts["checkpointer"] = False  # not even that of the conversation: what was recalled is in no checkpoint
     kit = TalkKit(

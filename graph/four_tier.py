@@ -45,10 +45,9 @@ from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
 from agentic_memory_bank.state.react_mem import Condensed, Recollection
 from agentic_memory_bank.tools.background import Background
-from agentic_memory_bank.tools.embeddings import Encoder, local_embeddings
 from agentic_memory_bank.tools.guard import kind_of
 from agentic_memory_bank.tools.record_drafts import owner_of as hashed
-from agentic_memory_bank.tools.record_stores import RecordStores
+from agentic_memory_bank.tools.record_stores import RecordStores, stores_for
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.asking import Asker
@@ -139,7 +138,7 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
     ) -> None:
         super().__init__()
         offline = ExtractiveConversationEngine()
-        shared = stores or RecordStores(store, Encoder(embeddings or local_embeddings()), clock)
+        shared = stores or stores_for(store, embeddings, clock, utc_now)
         self._queue = background or Background(MemoryContext.of(None).remember_queue)
         self.kit = TierKit(
             stores=shared,

@@ -42,7 +42,6 @@ from agentic_memory_bank.tools.text import names_and_numbers
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
-    from agentic_memory_bank.engines.llm.asking import Asker
     from agentic_memory_bank.engines.llm.models import GivenModels
     from agentic_memory_bank.graph.conversation import Conversation
     from agentic_memory_bank.tools.background import Background
@@ -608,6 +607,8 @@ class Memories:
             return self._queue
 
     def _engine(self, goal: str) -> ConversationEngine:
+        from agentic_memory_bank.graph.recall import chat_engine
+
         offline = ExtractiveConversationEngine()
         judges = Judges(
             cast(ConversationEngine, offline),
@@ -615,7 +616,7 @@ class Memories:
             self._given["models"],
             AnswerPool(),
             REMEMBER_ROLES,
-            _chat_engine,
+            chat_engine,
         )
         begun = self._clock()
         run = RunOf(
@@ -715,10 +716,3 @@ def _remember() -> Callable[..., Any]:
 
 
 _BUILDERS: Final[Mapping[str, Callable[[], Callable[..., Any]]]] = {"recall": _recall, "remember": _remember}
-
-
-def _chat_engine(asker: "Asker", offline: ConversationEngine) -> ConversationEngine:
-    """The engine that asks chat models; what is never asked is never imported."""
-    from agentic_memory_bank.engines.llm.conversation import ChatConversationEngine
-
-    return ChatConversationEngine(asker, offline)

@@ -15,7 +15,7 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings import Encoder, local_embeddings
 from agentic_memory_bank.tools.record_log import underneath
 from agentic_memory_bank.tools.records import RecordStore
-from agentic_memory_bank.tools.sqlite_store import default_store
+from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore, default_store
 
 MOST: Final = 16
 """Of how many stores the indexes are kept."""
@@ -42,7 +42,7 @@ class RecordStores:
         self._given, self._home = store, home
         self.encoder, self._clock = encoder, clock
         self._records: OrderedDict[int, RecordStore] = OrderedDict()
-        self._file: BaseStore | None = None
+        self._file: SqliteRecordStore | None = None
         self._lock = threading.Lock()
 
     def of(self, server: BaseStore | None = None, settings: Settings | None = None) -> RecordStore:
@@ -69,12 +69,13 @@ class RecordStores:
     def close(self) -> None:
         """Close the file, if it was opened here; the next call opens it again."""
         with self._lock:
-            close = getattr(self._file, "close", None)
-            if close:
-                close()
+            if self._file is not None:
+                self._file.close()
 
     def _own(self) -> BaseStore:
-        self._file = self._file or default_store(self._home)
+        store = default_store(self._home)
+        if self._file is None or self._file.path != store.path:  # whoever shares this may have moved the home since
+            self._file = store
         return self._file
 
 

@@ -15,9 +15,8 @@ from agentic_memory_bank.tools.text import is_cjk, tokenize
 NEARLY_THE_SAME: Final = 0.9
 """Cosine above which a memory of the same type says the same, where nothing in it differs."""
 SHARED: Final = 0.5
-"""Share of index terms, of those of both, from which two memories may be the same by their cosine. Measured on 1,188
-statements of LoCoMo stored one by one: a cosine above 0.9 alone unites a talk at a school with a visit to a support
-group."""
+"""Share of index terms, of those of both, from which two memories may be the same by their cosine: a cosine above 0.9
+alone unites a talk at a school with a visit to a support group."""
 NEARLY_ALL_WORDS: Final = 0.9
 """Share of index terms, of those of both, from which two texts are the same where nothing in them differs."""
 

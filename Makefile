@@ -12,7 +12,7 @@ SOURCES := $(wildcard *.py engines/*.py engines/*/*.py graph/*.py nodes/*.py nod
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check besides-tests format format-check lint types contracts wheel-test frameworks notebooks kill bench dev readme clean
+.PHONY: help demo test check besides-tests format format-check lint types contracts wheel-test frameworks notebooks kill attack bench dev readme clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -46,7 +46,7 @@ contracts: $(BIN)/.dev ## who may import whom
 wheel-test: build/wheel/.installed ## run the tests of graphs and commands against the wheel
 	@$(BIN)/python -m pytest -q -m distributions tests/project
 	@rm -rf build/suite && mkdir -p build/suite && cp -r tests pyproject.toml build/suite/
-	@cd build/suite && $(OFFLINE) ../wheel/bin/python -m pytest -q -n auto tests/cli tests/graph -m "not kill and not kill_full and not slow and not server"
+	@cd build/suite && $(OFFLINE) ../wheel/bin/python -m pytest -q -n auto tests/cli tests/graph -m "not kill and not kill_full and not attack and not slow and not server"
 
 frameworks: $(BIN)/.dev ## run the examples with agents of other frameworks
 	@$(BIN)/python -c 'import agents, smolagents'
@@ -57,6 +57,9 @@ notebooks: $(BIN)/.dev ## run the notebooks
 
 kill: $(BIN)/.test ## kill a run at every point there is, and resume it
 	@$(OFFLINE) $(BIN)/python -m pytest -q -m "kill or kill_full"
+
+attack: $(BIN)/.test ## hostile texts, users that cross, flipped bits and kills against the real thing, on loopback
+	@$(OFFLINE) $(BIN)/python -m pytest -q -m attack tests/attack
 
 bench: $(BIN)/.bench ## run the benchmarks: make bench EVAL=folder
 	@for benchmark in benchmarks/[a-z]*.py; do \

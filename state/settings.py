@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
 
+Sensitive = Literal["health", "religion", "politics", "sexuality"]
+"""What somebody may want left out of memories."""
+
+
 class Settings(ModelTable):
     """Plain values only: they are stored with a run and shown to people. Explicit beats environment beats default.
 
@@ -181,6 +185,11 @@ class Settings(ModelTable):
     )
     remember_turns: bool = Field(
         default=True, description="Whether turns are kept word for word beside the memories that are drawn from them."
+    )
+    remember_without: tuple[Sensitive, ...] = Field(
+        default=(),
+        description="What is left out of all that is kept of conversations, as a list in JSON of some of health, "
+        "religion, politics, sexuality.",
     )
     remember_queue: int = Field(
         default=100, ge=1, le=100_000, description="How many conversations wait at most to be remembered."

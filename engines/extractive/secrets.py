@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from agentic_memory_bank.engines.extractive.personal_numbers import numbers_in
 from agentic_memory_bank.tools.text import Span
 
 _LEAST_ENTROPY: Final = 3.5
@@ -81,13 +82,13 @@ _DIGITS: Final = re.compile(r"(?<![\d.,])\d(?:[ -]{0,2}\d){12,18}(?![\d])")
 
 
 def secrets_in(text: str) -> list[Span]:
-    """The stretches of a text that hold a credential, in order; they may overlap.
+    """The stretches of a text that hold a credential or a personal number, in order; they may overlap.
 
     Finds keys and tokens by their forms and their randomness, private keys, card numbers by their check digit,
     addresses with a password in them, and whatever is said to be a password, a PIN, a code or a token.
     """
     plain = text.translate(_FULL_WIDTH)
-    return sorted({*_formed(plain), *_stated(plain), *_random(plain), *_cards(plain)})
+    return sorted({*_formed(plain), *_stated(plain), *_random(plain), *_cards(plain), *numbers_in(plain)})
 
 
 def mentions_secret(text: str) -> bool:

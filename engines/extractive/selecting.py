@@ -15,6 +15,7 @@ from agentic_memory_bank.engines.extractive import phrases
 from agentic_memory_bank.engines.extractive.dialogue import is_greeting, is_personal
 from agentic_memory_bank.engines.extractive.facts import Claim, claims_of
 from agentic_memory_bank.engines.extractive.moments import day_of, moments, written
+from agentic_memory_bank.engines.extractive.personal_numbers import masked
 from agentic_memory_bank.engines.extractive.secrets import asks_for_secret, mentions_secret, secrets_in
 from agentic_memory_bank.state.records import RecordType
 from agentic_memory_bank.tools.text import Span, is_cjk, names_and_numbers, sentences, tokenize
@@ -74,10 +75,13 @@ def is_order(text: str) -> bool:
 def safe_words(turn: Turn, before: Turn | None) -> str:
     """What a turn says in its own words, without the sentences that hold a credential, or answer a question for one.
 
+    Of a sentence with a personal number only the number is left out.
+
     Args:
         turn: What was said.
         before: What was said just before, where that is known.
     """
+    turn = replace(turn, text=masked(turn.text, before.text if before else ""))
     words, end = "", 0
     for sentence in _safe_sentences(turn, before):
         start, gap = sentence.span[0], turn.text[end : sentence.span[0]]

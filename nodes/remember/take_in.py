@@ -106,7 +106,7 @@ def _grown(
     """The conversation with what is new of it; and that, None for each turn of which nothing may be kept."""
     seen = set(state["seen"])
     fresh = [turn for turn in turns if mark(turn) not in seen]
-    new = list(_sayings(state, turns, seen, now))
+    new = list(_sayings(state, turns, seen, now, context))
     said = [one for one in new if one]
     grown: ConversationState = {
         **state,
@@ -120,12 +120,14 @@ def _grown(
     return grown, new
 
 
-def _sayings(state: ConversationState, turns: Sequence[Turn], seen: set[str], now: datetime) -> Iterator[Saying | None]:
+def _sayings(
+    state: ConversationState, turns: Sequence[Turn], seen: set[str], now: datetime, context: MemoryContext
+) -> Iterator[Saying | None]:
     """What is kept of each new turn; what was said just before tells whether it answers for a credential."""
     before = turn_of(state["recent"][-1]) if state["recent"] else None
     for turn in turns:
         if mark(turn) not in seen:
-            yield saying(turn, before, now)
+            yield saying(turn, before, now, context.remember_without)
         before = turn
 
 

@@ -1,14 +1,17 @@
 """Turns as the state of a conversation keeps them, as engines see them, and as memories hold them word for word."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, cast
 
 from agentic_memory_bank.engines.conversation import TRUST, USER, Digest, Turn, attributed
 from agentic_memory_bank.engines.extractive.moments import day_of, written
+from agentic_memory_bank.engines.extractive.personal_numbers import HIDDEN
 from agentic_memory_bank.engines.extractive.selecting import is_idle_talk, safe_words
+from agentic_memory_bank.engines.extractive.sensitive import without
 from agentic_memory_bank.state.conversations import MemoryContext, RememberReceipt, Saying, Trigger
+from agentic_memory_bank.state.settings import Sensitive
 from agentic_memory_bank.tools.record_drafts import Draft
 from agentic_memory_bank.tools.text import clean, is_cjk
 
@@ -21,16 +24,17 @@ SEEN: Final = 2_000
 """How many turns of a conversation are known again."""
 
 
-def saying(turn: Turn, before: Turn | None, now: datetime) -> Saying | None:
+def saying(turn: Turn, before: Turn | None, now: datetime, left_out: Collection[Sensitive] = ()) -> Saying | None:
     """A turn as it is kept; None where nothing of it may be.
 
     Args:
         turn: As it was said.
         before: What was said just before, where that is known.
         now: When it was, where the turn does not say.
+        left_out: What nothing is kept of.
     """
-    words = clean(safe_words(turn, before)).strip()[:LONGEST_TURN].strip()
-    if not words or turn.role not in ("user", "assistant"):
+    words = clean(without(safe_words(turn, before), left_out)).strip()[:LONGEST_TURN].strip()
+    if not words.replace(HIDDEN, "").strip(" .,，。") or turn.role not in ("user", "assistant"):
         return None
     day = day_of(turn.date) or now.astimezone(UTC).date()
     return {"id": turn.id, "role": turn.role, "text": words, "speaker": turn.speaker, "date": turn.date or written(day)}

@@ -24,7 +24,7 @@ CELLS = ("temperature", "top_p", "window", "output", "timeout")
 def default(name: str) -> str:
     """A setting's default as it would be written in the environment."""
     value = Settings.model_fields[name].get_default(call_default_factory=True)
-    return "" if value in (None, {}) else str(value)
+    return "" if value in (None, {}, ()) else str(value)
 
 
 def plain_settings() -> list[str]:

@@ -1,0 +1,194 @@
+"""Finds the numbers that stand for a person or their money: identity cards, passports, accounts, patients, taxpayers.
+
+Those with a check digit or an unmistakable form are found by it, the others by the words around them. Order numbers,
+phone numbers, dates and amounts are none. Every pattern takes time in proportion to the text: repeats are bounded.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import Final
+
+from agentic_memory_bank.tools.text import Span
+
+HIDDEN: Final = "***"
+"""Stands where a number stood."""
+_FULL_WIDTH: Final = str.maketrans({code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {"’": "'", "‐": "-"})
+_LEAST_DIGITS: Final = 5
+"""Digits from which what follows the name of a personal number is one."""
+_LEAST_BARE: Final = 6
+"""The same, where the name may also be that of the document or the account itself."""
+_SHORT_ANSWER: Final = 8
+"""Words of an answer that may be nothing but the number that was asked for."""
+
+_BEFORE: Final = r"(?<![A-Za-z0-9])"
+_AFTER: Final = r"(?![A-Za-z0-9])"
+_VALUE: Final = (
+    r"(?P<value>(?<![A-Za-z0-9])(?:[A-Z]{1,5}[ -]?)?\d(?:[ ./-]{0,2}(?:\d|[A-Z](?![a-z]))){3,27}(?![A-Za-z0-9]))"
+)
+_NO: Final = r"(?:numbers?|nos?\b\.?|nr\b\.?|id|#)"
+
+_NAMED: Final = (
+    rf"iban|passport {_NO}|(?:identity|id) (?:card|{_NO}|document)|national (?:id|insurance)(?: {_NO})?"
+    rf"|social security(?: {_NO})?|ssn|sin number|nhs {_NO}|nino|medicare(?: {_NO})?|medicaid(?: {_NO})?"
+    rf"|medical record(?: {_NO})?|record number|mrn|(?:patient|chart|hospital) {_NO}"
+    rf"|health (?:card|insurance)(?: {_NO})?|insurance (?:policy )?{_NO}|policy {_NO}|(?:member|subscriber) {_NO}"
+    rf"|(?:driv(?:er|ing|er'?s)'? )?licen[cs]e {_NO}|(?:bank )?account {_NO}|acct\.? {_NO}|routing {_NO}|sort code|bsb"
+    rf"|tax(?:payer)?(?: identification)? {_NO}|tin|ein|steuer-?(?:id|nummer|identifikationsnummer)|codice fiscale"
+    r"|cpf|aadhaa?r(?: number| card)?|pan (?:card|number)|nif|nie|dni|bsn|pesel|personnummer|(?:credit|debit|bank)"
+    rf" card(?: {_NO})?|card number"
+)
+_NAMED_CHINESE: Final = (
+    r"身份证|身份號碼|身分證|证件号|護照號碼?|护照号码?|社保(?:电脑)?[号卡]|社会保障[号卡]|医保[号卡]|醫保[號卡]|病历号|病歷號"
+    r"|就诊卡|住院号|门诊号|保单号|驾驶证号?|驾照号|档案编号|[卡账帐]号|银行卡|信用卡|储蓄卡|借记卡|工资卡|[账帐]户"
+    r"|税号|稅號|纳税人识别号|公积金[号账]"
+)
+_BARE: Final = r"passport|licen[cs]e|account|acct|insurance|policy|sort code|tax id|health card|card"
+_BARE_CHINESE: Final = r"护照|護照|驾照|医保|社保|保单|卡"
+
+_WIDE: Final = re.compile(
+    rf"(?:{_BEFORE}(?i:{_NAMED}){_AFTER}[^\d\n.!?]{{0,40}}?|(?:{_NAMED_CHINESE})[^\d\n。！？!?]{{0,24}}?){_VALUE}"
+)
+_TIGHT: Final = re.compile(
+    rf"(?:{_BEFORE}(?i:{_BARE})(?:'s)?{_AFTER}(?: ?(?i:is|was|:|=|,|\(|{_NO})){{0,4}}"
+    rf"|(?:{_BARE_CHINESE})(?:号码?|是|为|:|=|\s){{0,4}}) {{0,2}}{_VALUE}"
+)
+_ANSWERED: Final = re.compile(_VALUE)
+_AMOUNT: Final = re.compile(
+    r"\s{0,2}(?:dollars?|euros?|pounds?|bucks|usd|eur|gbp|rmb|cny|yuan|kr|k\b|%|percent|points?|miles|km|people|users"
+    r"|followers|[万亿]?[元块人个年月天分]|[万亿])",
+    re.IGNORECASE,
+)
+_DAY: Final = re.compile(r"\d{1,2}[-/. ]\d{1,2}[-/. ](?:19|20)\d\d|(?:19|20)\d\d[-/. ]\d{1,2}[-/. ]\d{1,2}")
+_ASKS: Final = re.compile(
+    rf"(?:{_BEFORE}(?:{_NAMED}|{_BARE}){_AFTER}|{_NAMED_CHINESE}|{_BARE_CHINESE})[^.!?。！？\n]{{0,60}}[?？:：]\s*\Z",
+    re.IGNORECASE,
+)
+
+_CITIZEN: Final = re.compile(rf"{_BEFORE}[1-9]\d{{5}}[ -]?(?:18|19|20)\d{{6}}[ -]?\d{{3}}[\dXx]{_AFTER}")
+_SOCIAL: Final = re.compile(rf"{_BEFORE}(?!000|666|9)\d{{3}}-(?!00)\d\d-(?!0000)\d{{4}}{_AFTER}(?!-\d)")
+_INSURED: Final = re.compile(rf"{_BEFORE}[A-Z]{{2}} ?\d\d ?\d\d ?\d\d ?[A-D]{_AFTER}")
+_MEDICARE: Final = re.compile(
+    rf"{_BEFORE}[1-9][A-Z][A-Z0-9]\d(?P<joint>-?)[A-Z][A-Z0-9]\d(?P=joint)[A-Z]{{2}}\d\d{_AFTER}"
+)
+_ACCOUNT: Final = re.compile(rf"{_BEFORE}[A-Za-z]{{2}}\d\d(?:[ -]?[A-Za-z0-9]){{11,30}}")
+_CARD: Final = re.compile(r"(?<![\d.,+-])[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{1,4}(?:[ -]?\d{1,3})?(?![\d.,]?\d)")
+_TAXED: Final = re.compile(
+    rf"{_BEFORE}(?:[A-Z]{{6}}\d\d[A-Z]\d\d[A-Z]\d{{3}}[A-Z]|[A-Z]{{3}}[ABCFGHJLPT][A-Z]\d{{4}}[A-Z]){_AFTER}"
+)
+_GROUPED: Final = re.compile(rf"{_BEFORE}[A-Z]{{2}}[ -]?\d{{4}}(?:[ -]\d{{4}}){{2,6}}{_AFTER}")
+"""A country and groups of four digits: the number of an account where there is no IBAN."""
+_LOGIN: Final = re.compile(
+    r"\b(?:log-?in|creds|credentials|sign-?in|account|access)\b[^\n/@]{0,30}?(?P<value>[^\s/@]{1,64}@[^\s/@]{1,64}"
+    r"\s{0,2}(?:/|\||:)\s{0,2}\S{4,64}(?<![.,;!?]))",
+    re.IGNORECASE,
+)
+"""An address and a password beside each other."""
+
+_LENGTHS: Final = {
+    country: int(length)
+    for lengths in (
+        "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DK18 DO28 EE20 EG29 ES24 FI18 "
+        "FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20 "
+        "LU20 LV21 LY25 MC27 MD24 ME22 MK19 MR27 MT31 MU30 NL18 NO15 PK24 PL28 PS29 PT25 QA29 RO24 RS22 SA24 SC31 SE24 "
+        "SI19 SK24 SM27 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20",
+    )
+    for country, length in ((one[:2], one[2:]) for one in lengths.split())
+}
+"""How long the number of an account is in each country that has an IBAN."""
+_WEIGHTS: Final = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
+
+
+def numbers_in(text: str) -> list[Span]:
+    """The stretches of a text that are personal numbers, in order, none within another."""
+    plain = text.translate(_FULL_WIDTH)
+    return _apart(sorted({*_formed(plain), *_checked(plain), *_named(plain)}))
+
+
+def masked(text: str, before: str = "") -> str:
+    """A text with `HIDDEN` in place of its personal numbers; the rest is as it was.
+
+    Args:
+        text: What was said.
+        before: What was said just before; where it asks for such a number, a short answer is one.
+    """
+    spans = numbers_in(text)
+    if not spans and _ASKS.search(before.translate(_FULL_WIDTH)[-400:]) and len(text.split()) <= _SHORT_ANSWER:
+        spans = [found.span("value") for found in _ANSWERED.finditer(text) if _digits(found["value"]) >= _LEAST_DIGITS]
+    for start, end in reversed(spans):
+        text = f"{text[:start]}{HIDDEN}{text[end:]}"
+    return text
+
+
+def _formed(text: str) -> Iterator[Span]:
+    """What has a form that nothing else has."""
+    for pattern in (_SOCIAL, _INSURED, _MEDICARE, _TAXED, _GROUPED):
+        yield from (found.span() for found in pattern.finditer(text))
+    yield from (found.span("value") for found in _LOGIN.finditer(text))
+
+
+def _checked(text: str) -> Iterator[Span]:
+    """What its check digits, or the day of birth in it, show to be one."""
+    for found in _CITIZEN.finditer(text):
+        if _is_citizen(found[0].replace(" ", "").replace("-", "")):
+            yield found.span()
+    for found in _ACCOUNT.finditer(text):
+        end = _end_of_account(found[0])
+        if end:
+            yield found.start(), found.start() + end
+    for found in _CARD.finditer(text):
+        digits = [int(char) for char in found[0] if char.isdigit()]
+        if _passes_luhn(digits) and len(set(digits)) > 1:
+            yield found.span()
+
+
+def _named(text: str) -> Iterator[Span]:
+    """What the words in front of it say to be one."""
+    for pattern, least in ((_WIDE, _LEAST_DIGITS), (_TIGHT, _LEAST_BARE)):
+        for found in pattern.finditer(text):
+            value, end = found["value"], found.end("value")
+            is_day = _DAY.fullmatch(value.strip()) and "sort" not in found[0].casefold()
+            if _digits(value) >= least and not is_day and not _AMOUNT.match(text, end):
+                yield found.span("value")
+
+
+def _digits(value: str) -> int:
+    return sum(char.isdigit() for char in value)
+
+
+def _is_citizen(number: str) -> bool:
+    """Whether a Chinese identity number has its check digit, or at least a day of birth."""
+    total = sum(int(digit) * weight for digit, weight in zip(number, _WEIGHTS, strict=False))
+    if "10X98765432"[total % 11] == number[-1].upper():
+        return True
+    try:
+        return 1900 <= date(int(number[6:10]), int(number[10:12]), int(number[12:14])).year <= 2100
+    except ValueError:
+        return False
+
+
+def _end_of_account(written: str) -> int | None:
+    """Where an international account number ends in what may be one; None where it is none."""
+    places = [place for place, char in enumerate(written) if char.isalnum()]
+    length = _LENGTHS.get(written[:2].upper())
+    if length is None or len(places) < length:
+        return None
+    plain = "".join(written[place] for place in places[:length]).upper()
+    value = int("".join(str(int(char, 36)) for char in plain[4:] + plain[:4]))
+    return places[length - 1] + 1 if value % 97 == 1 else None
+
+
+def _passes_luhn(digits: list[int]) -> bool:
+    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
+    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+
+
+def _apart(spans: list[Span]) -> list[Span]:
+    """Stretches that overlap, as one."""
+    apart: list[Span] = []
+    for start, end in spans:
+        if apart and start < apart[-1][1]:
+            apart[-1] = (apart[-1][0], max(end, apart[-1][1]))
+        else:
+            apart.append((start, end))
+    return apart

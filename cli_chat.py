@@ -13,7 +13,7 @@ from uuid import uuid4
 import typer
 
 from agentic_memory_bank import cli_view as view
-from agentic_memory_bank.cli_memories import Project, User
+from agentic_memory_bank.cli_memories import Project, User, cut_lines
 from agentic_memory_bank.cli_progress import leave
 from agentic_memory_bank.state.errors import InputError, MemoryBankError
 
@@ -188,10 +188,12 @@ def _forget(talked: _Chat, line: str, words: str) -> None:
     talked.memories.flush(DRAIN_SECONDS)
     found = talked.memories.concerning(words, **talked.whose)
     doomed = [*found.found, *found.drawn]
-    if not doomed:
-        _say(talked, {"would_erase": []}, ["Nothing that is remembered concerns that."])
+    cut = [{"id": one.id, "gone": one.gone, "left": one.left} for one in found.cut]
+    if not found.ids:
+        _say(talked, {"would_erase": [], "would_cut": []}, ["Nothing that is remembered concerns that."])
         return
-    _say(talked, {"would_erase": doomed}, [*_listed(doomed), "Erase this for good? yes or no:"])
+    lines = [*_listed(doomed), *(line for one in found.cut for line in cut_lines(one))]
+    _say(talked, {"would_erase": doomed, "would_cut": cut}, [*lines, "Erase this for good? yes or no:"])
     is_meant = next(talked.lines, "").casefold() in ("y", "yes", "是", "好")
     gone = talked.memories.forget(found.ids, user=talked.user) if is_meant else []
     _say(talked, {"erased": list(gone)}, [f"Erased: {len(gone)}." if is_meant else "Nothing was erased."])

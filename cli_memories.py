@@ -14,8 +14,9 @@ from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.records import TYPES, Record
 
 if TYPE_CHECKING:
-    from agentic_memory_bank.runs.memories import Memories
+    from agentic_memory_bank.runs.memories import Concerned, Memories
     from agentic_memory_bank.state.conversations import RecallOutput, RememberOutput
+    from agentic_memory_bank.tools.record_cuts import Cut
 
 USAGE, NOT_FOUND = 2, 3
 """Exit codes: what would be erased was only shown; no memory fits."""
@@ -193,31 +194,36 @@ def forget(
     """Erase memories for good, with their history and all that was drawn from them.
 
     Shows what it would erase, and asks. Without a terminal and without --yes nothing is erased, and the exit code is 2.
+    What --about shows is erased only by somebody who has seen it: by a yes at the terminal, or by the ids it shows.
     """
     if sum((bool(ids), about is not None, everything)) != 1:
         raise typer.BadParameter("Give ids of memories, or --about WORDS, or --all.")
     if type is not None and not everything:
         raise typer.BadParameter("--type goes with --all.")
     doomed = _doomed(memories, user, ids, about, project, type)
-    wanted = {"would_erase": doomed}
-    if not doomed and not everything:
-        _print(wanted, _doom, doomed, as_json=as_json)
+    if not doomed.ids and not everything:
+        _print(_would_erase(doomed), _doom, doomed, as_json=as_json)
         raise typer.Exit(NOT_FOUND)
-    if not yes:
-        is_asked = not as_json and is_at_terminal()
-        _print(wanted, _doom, doomed, as_json=as_json)
-        if not is_asked:
-            if not as_json:
-                typer.echo("Nothing was erased. Give --yes to erase it.", err=True)
-            raise typer.Exit(USAGE)
-        if not typer.confirm("Erase this for good?"):
-            typer.echo("Nothing was erased.")
-            return
+    if not yes or about is not None:
+        _print(_would_erase(doomed), _doom, doomed, as_json=as_json)
+        _ask(about, as_json=as_json)
     if everything:
         gone = memories.forget_scope(user=user, project=project, type=cast(Any, type))
     else:
-        gone = memories.forget([record["id"] for record in doomed], user=user)
+        gone = memories.forget(doomed.ids, user=user)
     _print({"erased": gone}, _erased, gone, as_json=as_json)
+
+
+def _ask(about: str | None, *, as_json: bool) -> None:
+    """Go on only where somebody says yes."""
+    if as_json or not is_at_terminal():
+        if not as_json:
+            how = "--yes to erase it" if about is None else "the ids above, all or some, and --yes to erase them"
+            typer.echo(f"Nothing was erased. Give {how}.", err=True)
+        raise typer.Exit(USAGE)
+    if not typer.confirm("Erase this for good?"):
+        typer.echo("Nothing was erased.")
+        raise typer.Exit
 
 
 def _doomed(
@@ -227,14 +233,18 @@ def _doomed(
     about: str | None,
     project: str | None,
     type: str | None,
-) -> Sequence[Record]:
+) -> "Concerned":
     """What would be erased."""
     if ids:
         return memories.reach(ids, user=user)
     if about is not None:
-        found = memories.concerning(about, user=user, project=project)
-        return [*found.found, *found.drawn]
+        return memories.concerning(about, user=user, project=project)
     return memories.reach_of_scope(user=user, project=project, type=cast(Any, type))
+
+
+def _would_erase(doomed: "Concerned") -> Mapping[str, Any]:
+    cut = [{"id": one.id, "gone": one.gone, "left": one.left} for one in doomed.cut]
+    return {"would_erase": [*doomed.found, *doomed.drawn], "would_cut": cut, "ids": doomed.ids}
 
 
 def maintain(
@@ -365,14 +375,29 @@ def _memory_lines(record: Record) -> view.Lines:
             yield f"  said in {view.on_one_line(source['conversation'])}: “{view.shortened(quote, _SHOWN)}”"
 
 
-def _doom(records: Sequence[Record]) -> view.Lines:
-    yield (
-        f"This would erase {len(records)} {'memory' if len(records) == 1 else 'memories'}:"
-        if records
-        else "There is no such memory."
-    )
-    for record in records:
+def _doom(doomed: "Concerned") -> view.Lines:
+    whole = len(doomed.found) + len(doomed.drawn)
+    if not whole and not doomed.cut:
+        yield "There is no such memory."
+    if whole:
+        yield f"This would erase {whole} {'memory' if whole == 1 else 'memories'}:"
+    for record in doomed.found:
         yield from _brief(record)
+    for record in doomed.drawn:
+        yield from _brief(record)
+        yield "  goes with the others: it was drawn from them, or says the same"
+    if doomed.cut:
+        yield f"This would take a part out of {len(doomed.cut)} {'memory' if len(doomed.cut) == 1 else 'memories'}:"
+    for cut in doomed.cut:
+        yield from cut_lines(cut)
+
+
+def cut_lines(cut: "Cut") -> view.Lines:
+    """What goes of a memory, and what stays."""
+    yield f"{cut.id}  {cut.record['type']}  {cut.record['updated_at'][:10]}"
+    for words in cut.gone or ["what it quotes"]:
+        yield f"  goes:  {view.shortened(words, _SHOWN)}"
+    yield f"  stays: {view.shortened(cut.left, _SHOWN) if cut.left else 'nothing'}"
 
 
 def _erased(ids: Sequence[str]) -> view.Lines:

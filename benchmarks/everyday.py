@@ -8,7 +8,8 @@ check is made two hours after, in a conversation of its own, with the defaults a
 check (`answer`, `forget`) is said to a copy of the memories, so that no check sees what another one has left.
 
 Besides what the judge counts, *forget by description*: what `concerning` shows for the words of each `forget` check is
-erased by its ids. How many of the terms of `gone` are gone, and how many of those of `kept` are there still?
+erased by its ids. How many of the terms of `gone` are gone; how many of those of `kept`, and of the labelled facts that
+hold no term of `gone`, are there still?
 """
 
 import argparse
@@ -64,7 +65,7 @@ def main(argv: list[str] | None = None) -> int:
         dialogue = Dialogue(one)
         run.append(dialogue.run())
         for check, before, left in dialogue.forgotten:
-            forgotten.count(one["id"], check, before, left)
+            forgotten.count(one, check, before, left)
     with tempfile.TemporaryDirectory() as folder:
         given, path = Path(folder) / "data.jsonl", arguments.run or Path(folder) / "run.jsonl"
         _write(given, data)
@@ -80,11 +81,19 @@ class Forgotten:
     """How far what a description shows, once it is erased, was what was meant."""
 
     def __init__(self) -> None:
-        self._gone = self._kept = self._meant = self._others = 0
+        self._gone = self._kept = self._meant = self._others = self._facts = self._all_facts = 0
         self._lost: list[str] = []
 
-    def count(self, id: str, check: Row, before: Sequence[str], left: Sequence[str]) -> None:
-        """Take in one check: what was there before, and what is left."""
+    def count(self, one: Row, check: Row, before: Sequence[str], left: Sequence[str]) -> None:
+        """Take in one check of a dialogue: what was there before, and what is left."""
+        id = one["id"]
+        for fact in one["facts"]:
+            said = [text for text in before if all(_is_held([text], term) for term in fact["all"])]
+            if said and not any(_is_held([text], term) for text in said for term in check["gone"]):
+                is_left = any(all(_is_held([text], term) for term in fact["all"]) for text in left)
+                self._all_facts += 1
+                self._facts += is_left
+                self._lost += [] if is_left else [f"{id}: {fact['all']}"]
         for term in check["gone"]:
             self._meant += 1
             self._gone += not _is_held(left, term)
@@ -98,6 +107,7 @@ class Forgotten:
         rows = [
             f"{'forget by description: gone':36s} {self._gone:>7} of {self._meant}",
             f"{'forget by description: kept':36s} {self._kept:>7} of {self._others}",
+            f"{'forget by description: other facts':36s} {self._facts:>7} of {self._all_facts}",
         ]
         return "\n".join([*rows, *(f"LOST  {one}" for one in self._lost)])
 
@@ -128,7 +138,8 @@ class Dialogue:
         return {"id": self._data["id"], "drawn": [self._told(record) for record in drawn], "checks": checks}
 
     def _memories(self, store: BaseStore) -> Memories:
-        return Memories(store, embeddings=local_embeddings(), clock=lambda: self._now)
+        patient = {"recall_timeout": PATIENCE}  # what is found is not to hang on how busy the machine is
+        return Memories(store, embeddings=local_embeddings(), settings=patient, clock=lambda: self._now)
 
     def _tell(self, memories: Memories, conversation: Row) -> None:
         self._now = datetime.fromisoformat(conversation["date"]).replace(hour=12, tzinfo=UTC)

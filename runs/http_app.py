@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agentic_memory_bank.runs.memories import Least, Memories
+from agentic_memory_bank.runs.memories import Concerned, Least, Memories
 from agentic_memory_bank.runs.serving import USER_HEADER, brought_store, is_plain, requesting
 from agentic_memory_bank.state.errors import (
     EmbeddingError,
@@ -171,15 +171,34 @@ def _delete_scope(memories: Memories, asked: Asked) -> Mapping[str, Any]:
 
 
 def _forget(memories: Memories, asked: Asked) -> Mapping[str, Any]:
-    """Show what concerns a description; with `confirm`, erase it."""
-    confirm = asked.given.get("confirm", False)
+    """Show what concerns a description, or goes with some ids; with `ids` and `confirm`, erase just these."""
+    confirm, ids = asked.given.get("confirm", False), _ids(asked.given)
     if not isinstance(confirm, bool):
         _refuse("INVALID_CONFIRM", "`confirm` is true or false.")
-    concerned = memories.concerning(_text(asked.given, "about"), user=asked.user, project=_project(asked.given))
-    if confirm:
-        return _erased(memories.forget(concerned.ids, user=asked.user))
-    shown = {"memories": _items(concerned.found, asked.user), "drawn": _items(concerned.drawn, asked.user)}
-    return {"success": False, "message": "Nothing is erased yet. Send `confirm`: true to erase these.", **shown}
+    if ids is None and confirm:
+        _refuse("INVALID_IDS", "A description alone erases nothing. Send the `ids` that it shows, and `confirm`: true.")
+    if ids is None:
+        about = _text(asked.given, "about")
+        shown = memories.concerning(about, user=asked.user, project=_project(asked.given))
+        return _to_be_erased(shown, asked.user)
+    try:
+        if confirm:
+            return _erased(memories.forget(ids, user=asked.user))
+        return _to_be_erased(memories.reach(ids, user=asked.user), asked.user)
+    except InputError as error:
+        raise Refusal(400, "INVALID_IDS", str(error)) from None
+
+
+def _to_be_erased(shown: Concerned, user: str) -> Mapping[str, Any]:
+    cut = [{**_item(one.record, user), "id": one.id, "gone": one.gone, "left": one.left} for one in shown.cut]
+    return {
+        "success": False,
+        "message": "Nothing is erased yet. Send these `ids`, or some of them, and `confirm`: true to erase them.",
+        "ids": shown.ids,
+        "memories": _items(shown.found, user),
+        "drawn": _items(shown.drawn, user),
+        "cut": cut,
+    }
 
 
 def _consolidate(memories: Memories, asked: Asked) -> Mapping[str, Any]:
@@ -205,7 +224,7 @@ _ROUTES: Final[Sequence[_Route]] = (
     _Route("GET", "/v1/memory", _list, _SCOPE | {"type", "limit", "cursor"}, "INVALID_CURSOR"),
     _Route("DELETE", "/v1/memory", _delete_scope, _SCOPE | {"type"}, "INVALID_SCOPE"),
     _Route("POST", "/v1/memory/search", _search, _SCOPE | {"query", "types", "limit", "threshold"}, "INVALID_QUERY"),
-    _Route("POST", "/v1/memory/forget", _forget, _SCOPE | {"about", "confirm"}, "INVALID_ABOUT"),
+    _Route("POST", "/v1/memory/forget", _forget, _SCOPE | {"about", "ids", "confirm"}, "INVALID_ABOUT"),
     _Route("POST", "/v1/memory/consolidate", _consolidate, _SCOPE, "INVALID_SCOPE"),
     _Route("POST", "/v1/memory/reflect", _reflect, _SCOPE, "INVALID_SCOPE"),
     _Route("GET", "/v1/memory/{id:path}", _get, frozenset(("user_id",)), "INVALID_MEMORY_ID"),
@@ -354,6 +373,15 @@ def _text(given: Mapping[str, Any], name: str) -> str:
     if not isinstance(value, str) or not value.strip():
         _refuse(f"INVALID_{name.upper()}", f"`{name}` is a text that is not blank.")
     return value
+
+
+def _ids(given: Mapping[str, Any]) -> Sequence[str] | None:
+    value = given.get("ids")
+    if value is not None and not (
+        isinstance(value, list) and all(isinstance(id, str) for id in cast("list[Any]", value))
+    ):
+        _refuse("INVALID_IDS", "`ids` is a list of ids, as they are shown.")
+    return cast("Sequence[str] | None", value)
 
 
 def _project(given: Mapping[str, Any]) -> str | None:

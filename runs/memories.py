@@ -1,7 +1,7 @@
 """Memories across conversations in Python: recalled, remembered, corrected, drawn together, and truly forgotten."""
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import TRUST, ConversationEngine
-from agentic_memory_bank.engines.extractive.concerning import concerns, subject_of, terms_of
+from agentic_memory_bank.engines.extractive.concerning import Subject, parts_meant, subjects_of
 from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.judges import AnswerPool, Judges, RunOf
 from agentic_memory_bank.nodes.kit import Clock, utc_now
@@ -25,19 +25,19 @@ from agentic_memory_bank.runs.arguments import checked_settings
 from agentic_memory_bank.runs.consolidating import consolidated, insights
 from agentic_memory_bank.runs.talking import talk
 from agentic_memory_bank.state.conversations import ConversationOutput, MemoryContext, RecallOutput, RememberOutput
-from agentic_memory_bank.state.errors import EmbeddingError, InputError, UnknownMemoryError
+from agentic_memory_bank.state.errors import InputError, UnknownMemoryError
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
 from agentic_memory_bank.state.records import Record, RecordType
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.conversation_states import conversation_of, project_of
 from agentic_memory_bank.tools.embeddings import Encoder
 from agentic_memory_bank.tools.guard import guard_of
+from agentic_memory_bank.tools.record_cuts import Cut, Reach
 from agentic_memory_bank.tools.record_drafts import MAX_LIMIT, About, owner_of, stamp
 from agentic_memory_bank.tools.record_index import Found, Threshold
 from agentic_memory_bank.tools.record_stores import RecordStores
 from agentic_memory_bank.tools.records import Listing, RecordStore
 from agentic_memory_bank.tools.sqlite_store import default_store
-from agentic_memory_bank.tools.text import names_and_numbers
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -56,22 +56,19 @@ DRAIN_SECONDS: Final = 30.0
 """How long closing waits for conversations that are still to be remembered."""
 EXIT_SECONDS: Final = 5.0
 """How long it waits for what is written down of what was recalled."""
-CONCERNS: Final = 0.6
-"""Cosine from which a memory is taken to concern a description with which it shares no word."""
 
 
 class Concerned(NamedTuple):
-    """What forgetting by description would erase."""
+    """What forgetting would erase: shown first, and erased by its `ids`."""
 
     found: Sequence[Record]
-    """The memories that fit the description, the best first."""
+    """The memories that are meant."""
     drawn: Sequence[Record]
     """Those that go with them: consolidations and insights drawn from them, and what they were consolidated from."""
-
-    @property
-    def ids(self) -> list[str]:
-        """All of them, to be handed to `forget`."""
-        return [record["id"] for record in (*self.found, *self.drawn)]
+    cut: Sequence[Cut]
+    """Memories that lose a part: what goes is `gone`, what stays `left`."""
+    ids: Sequence[str]
+    """All of it, to be handed to `forget`; of a part it says which."""
 
 
 class Upkeep(TypedDict):
@@ -384,33 +381,38 @@ class Memories:
     # --- forgetting ------------------------------------------------------------------------------------------------
 
     def forget(self, ids: Collection[str], *, user: str) -> Sequence[str]:
-        """Erase memories with their history and all that was drawn from them.
+        """Erase memories with their history and all that was drawn from them; of what is named in part, the rest stays.
+
+        Args:
+            ids: Of memories, or of parts of them, as `concerning` and `reach` name them.
+            user: Whose.
 
         Returns:
             The ids of all that are gone; ids that were not there are no error.
 
         Raises:
-            InputError: It is one text, and no collection of ids.
+            InputError: It is one text, and no collection of ids; or a memory of which a part is named says something
+                else by now.
             NoUserError, StorageError: As `get`.
         """
         return self._records.forget(user, _several(ids))
 
-    def reach(self, ids: Collection[str], *, user: str) -> Sequence[Record]:
-        """All that `forget` would erase; nothing is erased. Raises as `forget`."""
-        return self._records.reach(user, _several(ids))
+    def reach(self, ids: Collection[str], *, user: str) -> Concerned:
+        """All that `forget` would erase, whole or in part; nothing is erased. Raises as `forget`."""
+        return _concerned(self._records.reach(user, _several(ids)), ids)
 
-    def reach_of_scope(
-        self, *, user: str, project: str | None = None, type: RecordType | None = None
-    ) -> Sequence[Record]:
-        """All memories that `forget_scope` would erase; nothing is erased. Args and errors as there."""
-        found = self._all(user, project, types=None if type is None else [type], replaced=True)
-        return self._records.reach(user, [record["id"] for record in found])
+    def reach_of_scope(self, *, user: str, project: str | None = None, type: RecordType | None = None) -> Concerned:
+        """All that `forget_scope` would erase, whole or in part; nothing is erased. Args and errors as there."""
+        found = self._records.reach_of_scope(user, project, type)
+        return _concerned(found, {record["id"] for record in found.erased if type in (None, record["type"])})
 
     def concerning(self, description: str, *, user: str, project: str | None = None) -> Concerned:
         """What concerns a description ("my sister", "Project Falcon"): shown before it is forgotten, erases nothing.
 
-        A memory does where it, an earlier wording of it, or what was said for it holds all the words of the
-        description, or where it is near enough in meaning; also one that is superseded by now.
+        A memory does where it, an earlier wording of it, or what was said for it holds the words of the description:
+        all of them in one clause, in any of their forms; of "my husband Tom's allergy" the allergy and one of the
+        others. Nothing is found by likeness. Of a memory that says other things, too, only the clauses that hold the
+        words are meant. Also what is superseded by now is found.
 
         Args:
             description: What is to be forgotten; a few words.
@@ -424,17 +426,11 @@ class Memories:
         owner_of(user)
         if not isinstance(description, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InputError(f"What is to be forgotten is said by a text, not by {description!r}.")
-        subject = subject_of(description)
-        terms, names = terms_of(subject), names_and_numbers(subject)
-        if not terms:
+        subjects = subjects_of(description)
+        if not subjects:
             raise InputError("Say in a few words what is to be forgotten, such as a name or a subject.")
-        records = self._records
-        found = {one.record["id"]: one.record for one in self._near(subject, user, project)}
-        for record in self._all(user, project, replaced=True):
-            if any(concerns(terms, names, text) for text in _wordings(record)):
-                found[record["id"]] = record
-        drawn = [record for record in records.reach(user, list(found)) if record["id"] not in found]
-        return Concerned(list(found.values()), drawn)
+        ids = [id for record in self._all(user, project, replaced=True) if (id := _meant(record, subjects))]
+        return _concerned(self._records.reach(user, ids), ids)
 
     def forget_scope(self, *, user: str, project: str | None = None, type: RecordType | None = None) -> Sequence[str]:
         """Erase all memories of a user, or those of a project, of a type, or both, and whatever else is kept of them.
@@ -661,16 +657,6 @@ class Memories:
             return least
         return by_kind(query, self._stores.encoder.model)
 
-    def _near(self, subject: str, user: str, project: str | None) -> Sequence[Found]:
-        """What is near a subject in meaning; nothing where the model of the vectors is not to be had."""
-        try:
-            near = self._records.search(
-                user, subject, project=project, limit=MAX_LIMIT, threshold=CONCERNS, replaced=True
-            )
-        except EmbeddingError:
-            return []
-        return [one for one in near if one.cosine >= CONCERNS]
-
     def _projects(self, user: str) -> Sequence[str]:
         return sorted({record["project"] for record in self._all(user, None)})
 
@@ -695,12 +681,22 @@ def _several(ids: object) -> Collection[str]:
     return cast("Collection[str]", ids)
 
 
-def _wordings(record: Record) -> Iterator[str]:
-    """All that is kept in words of a memory: as it stands, as it was, of what it is, and as it was said."""
-    yield record["text"]
-    yield from (before["text"] for before in record["history"])
-    yield from (word for word in (record["subject"], record["attribute"]) if word)
-    yield from (quote for source in record["sources"] for quote in source["quotes"])
+def _meant(record: Record, subjects: Sequence[Subject]) -> str | None:
+    """The id of a memory that speaks of a subject, or of the part that does; None where it does not."""
+    spans = parts_meant(record, subjects)
+    if spans is None:
+        return None
+    is_whole = spans == [(0, len(record["text"]))] and record["type"] != "verbatim"  # with a turn go all its facts
+    return record["id"] if is_whole else Cut.of(record, spans).id
+
+
+def _concerned(reached: Reach, ids: Collection[str]) -> Concerned:
+    """What is reached, told apart by whether it was named; a turn of which nothing is left is as good as erased."""
+    named = {id.partition(":")[0] for id in ids}
+    whole = [*reached.erased, *(cut.record for cut in reached.cut if not cut.left)]
+    found = [record for record in whole if record["id"] in named]
+    drawn = [record for record in whole if record["id"] not in named]
+    return Concerned(found, drawn, [cut for cut in reached.cut if cut.left], reached.ids)
 
 
 def _recall() -> Callable[..., Any]:

@@ -56,6 +56,12 @@ class Forget(BaseModel):
     ids: list[str] = Field(description="The ids of the memories, as the other tools show them.")
 
 
+class About(BaseModel):
+    """What an agent is to forget."""
+
+    about: str = Field(description="What is to be forgotten, in a few words: a name, or a thing and whose it is.")
+
+
 class Show(BaseModel):
     """What an agent lists."""
 
@@ -97,8 +103,14 @@ def tools_of(memories: "Memories", user: str, project: str) -> Sequence[BaseTool
             hand.forget,
             "forget_memories",
             "Erases memories for good, with all that was drawn from them. Call it only when the user asks you to "
-            "forget something: find the memories, show them to the user, and erase those that the user confirms.",
+            "forget something: show the user what `find_memories_to_forget` finds, and erase what the user confirms.",
             Forget,
+        ),
+        _tool(
+            hand.find,
+            "find_memories_to_forget",
+            "Shows which memories, or parts of memories, speak of something, each with its id; erases nothing.",
+            About,
         ),
         _tool(hand.show, "list_memories", "Lists what is remembered of the user, the newest first.", Show),
     ]
@@ -137,6 +149,13 @@ class _Hand:
             gone = self._memories.forget(self._own(ids), user=self._user)
             return f"Erased {len(gone)}: {', '.join(gone)}." if gone else NONE
 
+    def find(self, about: str) -> str:
+        with _told_to_the_model():
+            found = self._memories.concerning(about, **self._whose)
+            parts = [fence("part", "\n".join(cut.gone), id=cut.id, left=cut.left) for cut in found.cut]
+            whole = _shown([*found.found, *found.drawn])
+            return "\n".join([whole if whole != NONE or not parts else ABOUT, *parts])
+
     def show(self, types: Sequence[Known] | None = None, limit: int = 20, cursor: str | None = None) -> str:
         with _told_to_the_model():
             listing = self._memories.list(types=types, limit=limit, cursor=cursor, **self._whose)
@@ -150,7 +169,7 @@ class _Hand:
             UnknownMemoryError: One is not, or there is none.
         """
         for id in ids:
-            if self._memories.get(id, user=self._user)["project"] != self._whose["project"]:
+            if self._memories.get(id.partition(":")[0], user=self._user)["project"] != self._whose["project"]:
                 raise UnknownMemoryError(f"There is no memory {id!r}. List the memories to see which there are.")
         return ids
 

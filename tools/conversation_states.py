@@ -16,9 +16,10 @@ from typing import Any, Final, cast
 from langgraph.store.base import PutOp
 
 from agentic_memory_bank.state.conversations import ConversationState, Saying
-from agentic_memory_bank.state.records import Source
+from agentic_memory_bank.tools.record_cuts import places_of, without
 from agentic_memory_bank.tools.record_drafts import owner_of, stamp
 from agentic_memory_bank.tools.record_log import ROOT, Port
+from agentic_memory_bank.tools.text import tokenize
 
 FORM: Final = 1
 MARKS: Final = timedelta(days=30)
@@ -102,11 +103,16 @@ class ConversationStates:
         marks = self._port.get(_space(owner_of(user)), [_mark(None), _mark(project)])
         return max((str(mark.get("at", "")) for mark in marks if mark), default="")
 
-    def drop_turns(self, user: str, sources: Sequence[Source]) -> None:
-        """Take turns out of the conversations they came from, whose digests go as well. Raises as `get`."""
-        named: dict[str, set[str]] = {}
-        for source in sources:
-            named.setdefault(json.dumps(source["conversation"]), set()).update(source["turns"])
+    def cut_turns(self, user: str, words: Mapping[tuple[str, str], Sequence[str]]) -> None:
+        """Take words out of the turns of conversations, whose digests go as well. Raises as `get`.
+
+        Args:
+            user: Whose.
+            words: What goes, by conversation and turn; nothing means all of a turn.
+        """
+        named: dict[str, dict[str, Sequence[str]]] = {}
+        for (conversation, turn), some in words.items():
+            named.setdefault(json.dumps(conversation), {})[turn] = some
         if not named:
             return
         owner = owner_of(user)
@@ -188,9 +194,18 @@ def _digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:40]
 
 
-def _without(state: ConversationState, turns: set[str]) -> ConversationState:
-    kept = {name: [said for said in cast(Any, state)[name] if said["id"] not in turns] for name in _TURNS}
+def _without(state: ConversationState, words: Mapping[str, Sequence[str]]) -> ConversationState:
+    kept = {name: [left for said in cast(Any, state)[name] if (left := _left(said, words))] for name in _TURNS}
     return cast(ConversationState, {**state, **kept, "digest": {}})
+
+
+def _left(said: Saying, words: Mapping[str, Sequence[str]]) -> Saying | None:
+    """What is left of a turn; None for nothing that says anything."""
+    gone = words.get(said["id"])
+    if gone is None:
+        return said
+    text = without(said["text"], places_of(said["text"], gone)) if gone else ""
+    return {**said, "text": text} if tokenize(text) else None
 
 
 def _is_over(key: str, value: Mapping[str, Any], now: str) -> bool:

@@ -1,5 +1,6 @@
 """One user's memories in one process: what was written of them, their index, and how they are erased."""
 
+import json
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from agentic_memory_bank.state import records as events
 from agentic_memory_bank.state.errors import EmbeddingError, UnknownMemoryError
 from agentic_memory_bank.state.records import Record, RecordEvent, Wanted, event_key, record_id, retention
 from agentic_memory_bank.tools.embeddings import Encoder
+from agentic_memory_bank.tools.record_cuts import Cut, with_all_drawn
 from agentic_memory_bank.tools.record_drafts import stamp
 from agentic_memory_bank.tools.record_index import RecordIndex, encoded
 from agentic_memory_bank.tools.record_log import Port, RecordLog
@@ -121,14 +123,53 @@ class Shelf:
 
     def begin(self, fields: Mapping[str, Any], after: Sequence[Record] = ()) -> Record:
         """Write the beginning of a memory under the first id of its text that was never taken."""
-        project, type, text = fields["project_name"], fields["type"], fields["text"]
+        id = self._free_id(fields["project_name"], fields["type"], fields["text"])
+        kept = {name: value for name, value in fields.items() if name != "project_name"}
+        self.write([events.create(id, self.now(*after), kept)])
+        return self.index.records[id]
+
+    def _free_id(self, project: str, type: str, text: str) -> str:
         generation, id = 0, ""
         while not id or id in self.index.records or id in self.index.forgotten:
             id = record_id(self._owner, project, type, text, generation)
             generation += 1
-        kept = {name: value for name, value in fields.items() if name != "project_name"}
-        self.write([events.create(id, self.now(*after), kept)])
-        return self.index.records[id]
+        return id
+
+    def keep_left(self, cut: Cut, vector: Mapping[str, Any], gone: Collection[str]) -> None:
+        """Write what is left of a memory as one of its own, as old and as often used, in the same place.
+
+        Nothing is written of one that is gone by now; one that says the same already gets the sources.
+
+        Args:
+            cut: The memory, and what goes of it.
+            vector: Of what is left, as an event holds it.
+            gone: The ids of all that go.
+        """
+        record, left = cut.record, cut.left
+        if record["id"] not in self.index.records:
+            return
+        sources = cut.sources
+        known = self.index.same(record["project"], record["type"], left, self.now())
+        if known is not None and known not in gone:
+            now = self.now(self.index.records[known])
+            self.write([events.see(known, now, source, record["trust"]) for source in sources])
+            return
+        same = ("type", "subject", "trust", "importance", "expires_at", "evidence")
+        fields: dict[str, Any] = {name: cast(Any, record)[name] for name in same}
+        fields |= {"text": left, "project": json.dumps(record["project"]), "source": None, "sources": sources, **vector}
+        fields["attribute"] = None if cut.spans else record["attribute"]  # what it states may be what goes
+        id = self._free_id(record["project"], record["type"], left)
+        self.write([events.create(id, record["created_at"], fields), *self._as_it_stood(id, record, gone)])
+
+    def _as_it_stood(self, id: str, record: Record, gone: Collection[str]) -> Iterator[RecordEvent]:
+        """What else is known of a memory, said of the one that has what is left of it."""
+        if record["access_count"] and record["used_at"]:
+            yield events.use(id, record["used_at"], self._log.writer, record["access_count"])
+        by, how, at = record["replaced_by"], record["replaced_how"], record["replaced_at"]
+        if by and how and at and by not in gone:
+            yield events.replace(id, at, by, how)
+            if how == "consolidate" and by in self.index.records:
+                yield {**events.see(by, self.now(self.index.records[by]), None, 0.0), "replaces": [id]}
 
     def used(self, record: Record) -> RecordEvent:
         """One more use by this writer."""
@@ -251,49 +292,3 @@ def model_of(encoder: Encoder) -> str:
         return encoder.model
     except EmbeddingError:  # listing and forgetting go on without the model's files
         return ""
-
-
-def with_parts(records: Mapping[str, Record], ids: Collection[str]) -> set[str]:
-    """Memories with those that they were consolidated from."""
-    found, todo = set[str](), list(ids)
-    while todo:
-        id = todo.pop()
-        if id in records and id not in found:
-            found.add(id)
-            todo += [old for old in records[id]["replaces"] if _is_part(records, old, id)]
-    return found
-
-
-def with_all_drawn(records: Mapping[str, Record], ids: Collection[str]) -> Sequence[str]:
-    """Memories with all that were drawn from them: consolidations and insights, and what was drawn from those."""
-    drawn: dict[str, list[str]] = {}
-    for id, record in records.items():
-        for source in [*record["evidence"], *(old for old in record["replaces"] if _is_part(records, old, id))]:
-            drawn.setdefault(source, []).append(id)
-    found, todo = dict[str, None](), sorted(ids)
-    while todo:
-        id = todo.pop()
-        if id not in found:
-            found[id] = None
-            todo += drawn.get(id, ())
-    return list(found)
-
-
-def with_turns(records: Mapping[str, Record], ids: Collection[str]) -> list[str]:
-    """Memories with the turns, kept word for word, that hold the words they were drawn from."""
-    quoted: dict[tuple[str, str], list[str]] = {}
-    for source in (source for id in ids if id in records for source in records[id]["sources"]):
-        for turn in source["turns"]:
-            quoted.setdefault((source["conversation"], turn), []).extend(source["quotes"])
-    turns = [id for id, record in records.items() if record["type"] == "verbatim" and _holds(record, quoted)]
-    return list(dict.fromkeys([*ids, *turns]))
-
-
-def _holds(record: Record, quoted: Mapping[tuple[str, str], Sequence[str]]) -> bool:
-    places = ((source["conversation"], turn) for source in record["sources"] for turn in source["turns"])
-    return any(quote in record["text"] for place in places for quote in quoted.get(place, ()))
-
-
-def _is_part(records: Mapping[str, Record], old: str, whole: str) -> bool:
-    record = records.get(old)
-    return record is not None and record["replaced_by"] == whole and record["replaced_how"] == "consolidate"

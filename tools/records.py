@@ -39,6 +39,7 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.conversation_memory import ConversationMemory
 from agentic_memory_bank.tools.conversation_states import ConversationStates
 from agentic_memory_bank.tools.embeddings import Encoder
+from agentic_memory_bank.tools.record_cuts import Reach, reach
 from agentic_memory_bank.tools.record_drafts import (
     About,
     Draft,
@@ -55,9 +56,6 @@ from agentic_memory_bank.tools.record_shelf import (
     REEMBED,
     Shelf,
     vector_fields,
-    with_all_drawn,
-    with_parts,
-    with_turns,
 )
 from agentic_memory_bank.tools.retrieval import alpha_for
 from agentic_memory_bank.tools.text import clean
@@ -372,21 +370,32 @@ class RecordStore:
     def forget(self, user: str, ids: Collection[str]) -> Sequence[str]:
         """Erase memories with their history, and what was drawn from them; a mark without content stays.
 
-        A memory that was consolidated goes with those it was made of.
+        A memory that was consolidated goes with those it was made of, or with those of them that are named. Of the
+        turns they were said in, and of what is named in part, the rest stays, as a memory of its own.
+
+        Args:
+            user: Whose.
+            ids: Of memories, or of parts of them as `reach` names them.
 
         Returns:
             The ids of all that are gone. Those that were not there are no error.
 
         Raises:
+            InputError: A part is named of a memory that says something else by now.
             NoUserError, StorageError: As `store`.
         """
+        return self._forget(user, self.reach(user, ids))
+
+    def _forget(self, user: str, reached: Reach) -> Sequence[str]:
+        words, lefts = reached.words, [cut.left for cut in reached.cut if cut.left]
+        self.agents.drop_turns(user, [{"conversation": place, "turns": [turn], "quotes": []} for place, turn in words])
+        self.conversations.cut_turns(user, words)  # first: nothing is drawn anew from what is half forgotten
+        vectors = iter(self._embed(lefts) if lefts else [])
         with self._shelf(owner_of(user)) as shelf:
-            records, gone = shelf.index.records, _with_all(shelf, ids)
-            sources = [source for id in gone if id in records for source in records[id]["sources"]]
-        self.agents.drop_turns(user, sources)
-        self.conversations.drop_turns(user, sources)  # first: nothing is drawn anew from what is half forgotten
-        with self._shelf(owner_of(user)) as shelf:
-            return shelf.erase(gone)
+            for cut in reached.cut:
+                if cut.left:
+                    shelf.keep_left(cut, self._vector(next(vectors)), reached.gone)
+            return shelf.erase(reached.gone)
 
     def forget_scope(self, user: str, project: str | None = None, type: RecordType | None = None) -> Sequence[str]:
         """Erase all memories of a user, or those of a project, of a type, or both. Returns and raises as `forget`.
@@ -400,12 +409,11 @@ class RecordStore:
         self.conversations.forget(user, project)
         if type is None:
             self.agents.forget(user, project)
-        with self._shelf(owner_of(user)) as shelf:
-            ids = shelf.index.ids(wanted, shelf.now(), all_of_them=True)
-            gone = shelf.erase(_with_all(shelf, ids))
-            if wanted == Wanted():
+        gone = self._forget(user, self.reach_of_scope(user, project, type))
+        if wanted == Wanted():
+            with self._shelf(owner_of(user)) as shelf:
                 shelf.erase_keys(shelf.index.all_keys())  # what never was whole
-            return gone
+        return gone
 
     def sweep(self, user: str) -> Sequence[str]:
         """Erase the memories whose time is over. Returns and raises as `forget`."""
@@ -481,10 +489,17 @@ class RecordStore:
         """
         return [Hashed(owner) for owner in self._port.owners()]
 
-    def reach(self, user: str, ids: Collection[str]) -> Sequence[Record]:
-        """All that `forget` would erase, and nothing is erased. Raises as `forget`."""
+    def reach(self, user: str, ids: Collection[str]) -> Reach:
+        """All that `forget` would erase, whole or in part, and nothing is erased. Raises as `forget`."""
         with self._shelf(owner_of(user)) as shelf:
-            return [shelf.index.records[id] for id in _with_all(shelf, ids)]
+            return reach(shelf.index.records, ids)
+
+    def reach_of_scope(self, user: str, project: str | None = None, type: RecordType | None = None) -> Reach:
+        """All that `forget_scope` would erase; facts stay where only turns are meant. Args and errors as there."""
+        wanted = wanted_of(project, None if type is None else [type])
+        with self._shelf(owner_of(user)) as shelf:
+            ids = shelf.index.ids(wanted, shelf.now(), all_of_them=True)
+            return reach(shelf.index.records, ids, quoting=type is None)
 
     def search(
         self,
@@ -682,13 +697,6 @@ def _checked_search(asked: Search) -> Wanted:
     if least is not None and (isinstance(least, bool) or not isinstance(least, int | float) or not -1 <= least <= 1):
         raise InputError("A threshold is a cosine from -1 to 1. Give None for no threshold.")
     return wanted_of(asked.project, asked.types)
-
-
-def _with_all(shelf: Shelf, ids: Collection[str]) -> list[str]:
-    """Memories with all that goes with them: their parts, what was drawn from them, and the turns they stand in."""
-    records = shelf.index.records
-    there = [id for id in ids if id in records]
-    return with_turns(records, with_all_drawn(records, with_parts(records, there)))
 
 
 def _inherited(olds: Sequence[Record], how: Replacement) -> Mapping[str, Any]:

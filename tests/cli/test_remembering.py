@@ -154,11 +154,11 @@ def test_an_escape_sequence_in_a_memory_is_not_sent_to_the_terminal(memory_bank:
 # --- forgetting ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("by", ["id", "about", "all"])
+@pytest.mark.parametrize("by", ["id", "all"])
 def test_forgetting_is_shown_and_without_a_terminal_only_done_with_yes(
     memory_bank: Command, kept: str, by: str
 ) -> None:
-    words = {"id": (kept,), "about": ("--about", "my sister"), "all": ("--all",)}[by]
+    words = {"id": (kept,), "all": ("--all",)}[by]
 
     shown = memory_bank("forget", *words, *USER)
     assert shown.exit_code == 2
@@ -170,6 +170,31 @@ def test_forgetting_is_shown_and_without_a_terminal_only_done_with_yes(
     assert done.exit_code == 0
     assert "Erased 1 memory." in done.stdout
     assert listed(memory_bank) == []
+
+
+@pytest.mark.parametrize("more", [(), ("--yes",), ("--json", "--yes")])
+def test_a_description_alone_never_erases_but_the_ids_that_it_shows_do(
+    memory_bank: Command, kept: str, more: tuple[str, ...]
+) -> None:
+    shown = memory_bank("forget", "--about", "my sister", *USER, *more)
+
+    assert shown.exit_code == 2
+    assert kept in shown.stdout
+    assert len(listed(memory_bank)) == 1
+    assert memory_bank("forget", kept, *USER, "--yes").exit_code == 0
+    assert listed(memory_bank) == []
+
+
+def test_of_a_memory_that_says_two_things_one_is_shown_to_go_and_the_other_to_stay(memory_bank: Command) -> None:
+    memory_bank("remember", "I work as a nurse at St Mary's and I'm allergic to peanuts.", *USER, "--end")
+
+    shown = memory_bank("forget", "--about", "peanuts", *USER)
+    ids = json.loads(memory_bank("forget", "--about", "peanuts", *USER, "--json").stdout)["ids"]
+    memory_bank("forget", *ids, *USER, "--yes")
+
+    assert "stays: " in shown.stdout
+    assert all("peanuts" not in text for text in listed(memory_bank, "--all"))
+    assert any("nurse at St Mary's" in text for text in listed(memory_bank))
 
 
 def test_at_a_terminal_it_is_asked_before_anything_is_erased(
@@ -188,7 +213,8 @@ def test_for_machines_what_would_be_erased_and_what_was_is_json(memory_bank: Com
 
     assert shown.exit_code == 2
     assert [memory["id"] for memory in json.loads(shown.stdout)["would_erase"]] == [kept]
-    assert parsed(memory_bank("forget", "--about", "Eva", *USER, "--json", "--yes"))["erased"] == [kept]
+    assert json.loads(shown.stdout)["ids"] == [kept]
+    assert parsed(memory_bank("forget", kept, *USER, "--json", "--yes"))["erased"] == [kept]
 
 
 def test_forgetting_what_is_not_there_finds_nothing(memory_bank: Command, kept: str) -> None:
@@ -279,7 +305,7 @@ def test_two_processes_share_what_is_remembered(home: Path) -> None:
 
     call("remember", "My dog is called Rex.", "--end")
     assert "Rex" in call("recall", "What is my dog called?")
-    call("forget", "--about", "dog", "--yes")
+    call("forget", json.loads(call("memories", "--json"))["memories"][0]["id"], "--yes")
     assert b"Rex" not in b"".join(file.read_bytes() for file in home.rglob("*") if file.is_file())
 
 

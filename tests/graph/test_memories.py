@@ -380,7 +380,7 @@ def test_a_scope_is_a_project_a_type_or_both(memories: Memories) -> None:
         ({}, 0),
     ):
         fill()
-        shown = {record["id"] for record in memories.reach_of_scope(user="ana", **scope)}  # pyright: ignore[reportArgumentType]
+        shown = {record["id"] for record in memories.reach_of_scope(user="ana", **scope).found}  # pyright: ignore[reportArgumentType]
         gone = memories.forget_scope(user="ana", **scope)  # pyright: ignore[reportArgumentType]
         assert set(gone) == shown
         assert len(texts(memories, project=None)) == left
@@ -415,6 +415,7 @@ def test_what_a_description_means_is_shown_and_only_then_forgotten(memories: Mem
     assert len(texts(memories)) == 4
     assert all("sister" in record["text"] for record in shown.found)
     assert len(shown.found) == 4
+    assert shown.cut == []
     memories.forget(shown.ids, user="ana")
     assert texts(memories) == ["My brother lives in Lisbon."]
 
@@ -558,20 +559,26 @@ def test_forgetting_one_memory_leaves_no_byte_of_what_it_was_drawn_from(make: Ma
 
 
 @pytest.mark.parametrize("by", ["id", "type"])
-def test_a_turn_goes_with_the_memory_that_was_drawn_from_a_part_of_it(make: Make, home: Path, by: str) -> None:
+def test_a_turn_loses_the_words_of_a_memory_that_was_drawn_from_a_part_of_it_and_keeps_the_rest(
+    make: Make, home: Path, by: str
+) -> None:
     memories = make()
-    said = f"My friend {CANARY} lives in Rome. Could you tell me which of the many museums there are open at Easter?"
-    remembered = memories.remember(said, user="ana", conversation_id="a", end=True)
+    asked = "Could you tell me which of the many museums there are open at Easter?"
+    remembered = memories.remember(
+        f"My friend {CANARY} lives in Rome. {asked}", user="ana", conversation_id="a", end=True
+    )
     shown = memories.reach(remembered["stored"], user="ana")
-    assert {record["type"] for record in shown} == {"semantic", "verbatim"}
+    assert [record["type"] for record in shown.found] == ["semantic"]
+    assert [cut.left.rpartition("): ")[2] for cut in shown.cut] == [asked]
 
     if by == "id":
         gone = memories.forget(remembered["stored"], user="ana")
     else:
         gone = memories.forget_scope(user="ana", type="semantic")
-    memories.close()
 
-    assert set(gone) == {record["id"] for record in shown}
+    assert set(gone) == {shown.found[0]["id"], shown.cut[0].record["id"]}
+    assert texts(memories, replaced=True) == [cut.left for cut in shown.cut]
+    memories.close()
     assert CANARY.encode() not in bytes_of(home)
 
 
@@ -1037,6 +1044,7 @@ def test_the_names_of_the_tools_stay_and_no_argument_names_a_user(memories: Memo
         "store_memory",
         "update_memory",
         "forget_memories",
+        "find_memories_to_forget",
         "list_memories",
     ]
     for tool in tools:

@@ -210,7 +210,12 @@ def test_what_concerns_a_description_is_shown_before_it_is_erased(http: TestClie
         ["My sister Ada lives in Turin."],
     )
     assert len(contents(http)) == 2
-    done = http.post("/v1/memory/forget", headers=ANN, json={"about": "Ada", "confirm": True}).json()
+    assert shown["ids"] == [shown["memories"][0]["id"]]
+    refused = http.post("/v1/memory/forget", headers=ANN, json={"about": "Ada", "confirm": True})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "INVALID_IDS")
+    assert len(contents(http)) == 2, "a description alone never erases"
+    assert http.post("/v1/memory/forget", headers=ANN, json={"ids": shown["ids"]}).json()["ids"] == shown["ids"]
+    done = http.post("/v1/memory/forget", headers=ANN, json={"ids": shown["ids"], "confirm": True}).json()
     assert (done["success"], done["deleted"]) == (True, [shown["memories"][0]["id"]])
     assert "Ada" not in json.dumps(done)
     assert contents(http) == ["I like tea."]
@@ -396,6 +401,9 @@ REFUSED: list[tuple[str, str, Any, str]] = [
     ("POST", "/v1/memory/forget", {}, "INVALID_ABOUT"),
     ("POST", "/v1/memory/forget", {"about": "?!"}, "INVALID_ABOUT"),
     ("POST", "/v1/memory/forget", {"about": "note", "confirm": "yes"}, "INVALID_CONFIRM"),
+    ("POST", "/v1/memory/forget", {"about": "note", "confirm": True}, "INVALID_IDS"),
+    ("POST", "/v1/memory/forget", {"ids": "m1", "confirm": True}, "INVALID_IDS"),
+    ("POST", "/v1/memory/forget", {"ids": [1], "confirm": True}, "INVALID_IDS"),
     ("POST", "/v1/memory/reflect", {"project_id": 3}, "INVALID_PROJECT_ID"),
 ]
 

@@ -132,7 +132,7 @@ def test_marks_of_what_was_forgotten_long_ago_go(place: Place) -> None:
 def test_forgetting_turns_leaves_the_others_and_no_digest(place: Place) -> None:
     place.put("a", turns=["t1", "t2"])
     untouched = place.put("b", turns=["t1"])
-    place.states.drop_turns("ann", [{"conversation": "a", "turns": ["t1"], "quotes": []}])
+    place.states.cut_turns("ann", {("a", "t1"): []})
 
     state = place.states.get("ann", "", "a")
     assert state
@@ -209,7 +209,7 @@ def test_reading_is_total(value: dict[str, Any]) -> None:
     place.write({**state, **value})
 
     assert place.states.get("ann", "", "c") is None or place.states.of("ann")
-    place.states.drop_turns("ann", [{"conversation": "c", "turns": ["t1"], "quotes": []}])
+    place.states.cut_turns("ann", {("c", "t1"): []})
     place.states.forget("ann", "")
     place.states.sweep(owner_of("ann"))
 

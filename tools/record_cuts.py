@@ -1,0 +1,306 @@
+"""Says what goes when memories are forgotten: whole memories, what was drawn from them, and parts of what was said.
+
+A turn, or a fact, of which only a part is meant loses that part. A part is named by an id of its own, which says where
+in the text it stands and of which wording, so that nothing is erased but what was shown.
+"""
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from agentic_memory_bank.state.errors import InputError
+from agentic_memory_bank.state.records import Record, Source
+from agentic_memory_bank.tools.text import Span, tokenize
+
+Place = tuple[str, str]
+"""A conversation, and one of its turns."""
+
+_PART: Final = re.compile(r"(?P<id>[^:]+):(?P<spans>\d{1,6}-\d{1,6}(?:,\d{1,6}-\d{1,6}){0,999}):(?P<of>[0-9a-f]{8})")
+_JOINT: Final = (
+    r"(?:[\s,;:，；：、—–-]|\b(?:and|but|so|because|since|while|although|though|or|plus)\b"
+    r"|(?:而且|但是|但|所以|因为|然后|还有|和))"
+)
+_FIRST_JOINTS: Final = re.compile(rf"[.!?。！？]*(?:{_JOINT})*", re.IGNORECASE)
+_LAST_JOINTS: Final = re.compile(rf"(?:{_JOINT})+\Z", re.IGNORECASE)
+_LONGEST_JOINTS: Final = 40
+"""Characters before a seam that are looked at for what joined."""
+_OPENS: Final = re.compile(r"(?:\A|[.!?。！？\n]|: |\()\s*\Z")
+_CLOSES: Final = re.compile(r"\s*(?:\Z|[\n.!?。！？)]| \[)")
+_MARKS: Final = frozenset(".!?。！？")
+
+
+class Cut(NamedTuple):
+    """A memory that loses a part of its text, and the quotes that say more than what is left."""
+
+    record: Record
+    spans: tuple[Span, ...]
+    """What goes, in order, none over another; none at all where only quotes go."""
+
+    @classmethod
+    def of(cls, record: Record, spans: Iterable[Span]) -> "Cut":
+        """Parts of a memory, in whatever order they come."""
+        return cls(record, _apart(spans))
+
+    @property
+    def id(self) -> str:
+        """Names the part."""
+        spans = ",".join(f"{start}-{end}" for start, end in self.spans or ((0, 0),))
+        return f"{self.record['id']}:{spans}:{_wording(self.record)}"
+
+    @property
+    def gone(self) -> list[str]:
+        """The words that go."""
+        return [self.record["text"][start:end] for start, end in self.spans]
+
+    @property
+    def left(self) -> str:
+        """The text that stays; empty where nothing does that says anything."""
+        left = without(self.record["text"], self.spans)
+        head = _head(self.record)
+        return left if _says_something(left[len(head) :] if left.startswith(head) else left) else ""
+
+    @property
+    def sources(self) -> list[Source]:
+        """Where what stays was said, with the quotes that it still holds."""
+        left = self.left
+        if _is_turn(self.record):
+            return [{**source, "quotes": [left[len(_head(self.record)) :]]} for source in self.record["sources"]]
+        gone = self.gone
+        return [
+            {**source, "quotes": [rest for quote in source["quotes"] if (rest := _rest(quote, gone)) and rest in left]}
+            for source in self.record["sources"]
+        ]
+
+
+class Reach(NamedTuple):
+    """All that goes when some memories are forgotten."""
+
+    erased: Sequence[Record]
+    """Whole memories, those that were named first."""
+    cut: Sequence[Cut]
+    """Memories that lose a part."""
+
+    @property
+    def ids(self) -> list[str]:
+        """What to hand over so that just this is forgotten."""
+        return [*(record["id"] for record in self.erased), *(cut.id for cut in self.cut)]
+
+    @property
+    def gone(self) -> list[str]:
+        """The ids of the memories that are there no longer, as they were, afterwards."""
+        return [*(record["id"] for record in self.erased), *(cut.record["id"] for cut in self.cut)]
+
+    @property
+    def words(self) -> dict[Place, list[str]]:
+        """What goes of each turn; nothing is said where all of it goes, or nobody knows which words."""
+        found: dict[Place, list[str]] = {}
+        for place, words in _said(self.cut, self.erased):
+            found.setdefault(place, []).extend(words)
+        unknown = (record for record in self.erased if _is_turn(record) or not any(_quotes(record)))
+        found.update((place, []) for record in unknown for place in _places(record))
+        return found
+
+
+def reach(records: Mapping[str, Record], ids: Collection[str], *, quoting: bool = True) -> Reach:
+    """What goes with some memories, or parts of memories.
+
+    With a memory go what was drawn from it, the memories it was consolidated from (where some of those are named,
+    these alone), and its words in the turns it was drawn from. With a whole turn go the facts that quote it. What is
+    reached so, handed over again, reaches no more.
+
+    Args:
+        records: All of the user.
+        ids: Of memories, or of parts as `Cut.id` names them. Those that are not there are passed over.
+        quoting: Whether facts go with the turns that they quote.
+
+    Raises:
+        InputError: A part is named of a memory that says something else by now.
+    """
+    named, spans = _named(records, ids)
+    turns = [records[id] for id in named if _is_turn(records[id])]
+    facts = _quoting(records, turns) if quoting else []
+    touched = [id for id, some in spans.items() if some]
+    whole = dict.fromkeys([*named, *facts])
+    whole = dict.fromkeys(with_all_drawn(records, [*_with_parts(records, whole, {*whole, *spans}), *touched]))
+    whole = {id: None for id in whole if id not in spans}
+    said = list(_said([Cut.of(records[id], some) for id, some in spans.items()], [records[id] for id in whole]))
+    for id, more in _held(records, said, whole):
+        spans.setdefault(id, []).extend(more)
+    cut = [Cut.of(records[id], some) for id, some in spans.items() if id not in whole]
+    first = sorted(whole, key=lambda id: id not in named)
+    return Reach([records[id] for id in first], cut)
+
+
+def with_all_drawn(records: Mapping[str, Record], ids: Collection[str]) -> Sequence[str]:
+    """Memories with all that were drawn from them: consolidations and insights, and what was drawn from those."""
+    drawn: dict[str, list[str]] = {}
+    for id, record in records.items():
+        for source in [*record["evidence"], *(old for old in record["replaces"] if _is_part(records, old, id))]:
+            drawn.setdefault(source, []).append(id)
+    found, todo = dict[str, None](), sorted(ids)
+    while todo:
+        id = todo.pop()
+        if id not in found:
+            found[id] = None
+            todo += drawn.get(id, ())
+    return list(found)
+
+
+def without(text: str, spans: Sequence[Span]) -> str:
+    """A text without some stretches, and without what joined them to the rest."""
+    for start, end in reversed(_apart(spans)):
+        text = _joined(text[:start], text[start:end], text[end:])
+    return text.strip()
+
+
+def _joined(before: str, gone: str, after: str) -> str:
+    """What stands before and behind something that goes, as one text."""
+    mark = gone.rstrip()[-1:]
+    if _OPENS.search(before[-_LONGEST_JOINTS:]):
+        joints = _FIRST_JOINTS.match(after)
+        return before + after[joints.end() if joints else 0 :]
+    if mark in _MARKS or _CLOSES.match(after):
+        last = before[-_LONGEST_JOINTS:]
+        before = before[: len(before) - len(last)] + _LAST_JOINTS.sub("", last)
+        space = gone[len(gone.rstrip()) :]
+        return before + (mark + space if mark in _MARKS else "") + after
+    return before.rstrip(" ") + after if before[-1:].isspace() and after[:1].isspace() else before + after
+
+
+def places_of(text: str, words: Iterable[str]) -> list[Span]:
+    """Where some words stand in a text."""
+    found: list[Span] = []
+    for said in dict.fromkeys(filter(None, words)):
+        start = text.find(said)
+        while start >= 0:
+            found.append((start, start + len(said)))
+            start = text.find(said, start + len(said))
+    return found
+
+
+# --- inside ----------------------------------------------------------------------------------------------------------
+
+
+def _named(records: Mapping[str, Record], ids: Collection[str]) -> tuple[list[str], dict[str, list[Span]]]:
+    """Whole memories, and the parts of others."""
+    whole: list[str] = []
+    spans: dict[str, list[Span]] = {}
+    for id in dict.fromkeys(ids):
+        part = _PART.fullmatch(id) if id not in records else None
+        if part is None:
+            whole += [id] if id in records else []
+        elif (record := records.get(part["id"])) is not None:
+            spans.setdefault(record["id"], []).extend(_checked(record, part))
+    return whole, {id: some for id, some in spans.items() if id not in whole}
+
+
+def _checked(record: Record, part: re.Match[str]) -> list[Span]:
+    pairs = (one.split("-") for one in part["spans"].split(","))
+    spans = [(int(start), int(end)) for start, end in pairs]
+    if part["of"] != _wording(record) or any(not 0 <= a <= b <= len(record["text"]) for a, b in spans):
+        raise InputError(f"The memory {record['id']} says something else by now. Look again at what would be erased.")
+    return [span for span in spans if span[0] < span[1]]
+
+
+def _wording(record: Record) -> str:
+    return hashlib.sha256(record["text"].encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def _with_parts(records: Mapping[str, Record], ids: Collection[str], named: Collection[str]) -> set[str]:
+    """Memories with those that they were consolidated from; where some of these are named, with no others."""
+    found, todo = set[str](), list(ids)
+    while todo:
+        id = todo.pop()
+        if id not in found:
+            found.add(id)
+            parts = [old for old in records[id]["replaces"] if _is_part(records, old, id)]
+            todo += [] if set(parts) & set(named) else parts
+    return found
+
+
+def _is_part(records: Mapping[str, Record], old: str, whole: str) -> bool:
+    """Whether a memory was consolidated into another one; a turn that a fact stands for is no part of the fact."""
+    record = records.get(old)
+    if record is None or _is_turn(record):
+        return False
+    return record["replaced_by"] == whole and record["replaced_how"] == "consolidate"
+
+
+def _quoting(records: Mapping[str, Record], turns: Sequence[Record]) -> list[str]:
+    """The memories that quote one of these turns."""
+    texts: dict[Place, str] = {place: turn["text"] for turn in turns for place in _places(turn)}
+    if not texts:
+        return []
+    return [
+        id
+        for id, record in records.items()
+        if not _is_turn(record)
+        for source in record["sources"]
+        if any(
+            quote in texts.get((source["conversation"], turn), "")
+            for turn in source["turns"]
+            for quote in source["quotes"]
+        )
+    ]
+
+
+def _said(cuts: Iterable[Cut], erased: Iterable[Record]) -> Iterator[tuple[Place, list[str]]]:
+    """The words that go, by the turns that they were said in."""
+    for cut in cuts:
+        yield from ((place, cut.gone) for place in _places(cut.record) if cut.spans)
+    for record in erased:
+        for source in record["sources"]:
+            yield from (((source["conversation"], turn), source["quotes"]) for turn in source["turns"])
+
+
+def _held(
+    records: Mapping[str, Record], said: Iterable[tuple[Place, list[str]]], whole: Collection[str]
+) -> Iterator[tuple[str, list[Span]]]:
+    """Where words that go stand in the turns they were said in; the other facts of these turns are left alone."""
+    words: defaultdict[Place, list[str]] = defaultdict(list)
+    for place, some in said:
+        words[place] += some
+    for id, record in records.items() if words else ():
+        if _is_turn(record) and id not in whole:
+            found = places_of(record["text"], (word for place in _places(record) for word in words.get(place, ())))
+            if found:
+                yield id, found
+
+
+def _quotes(record: Record) -> Iterator[str]:
+    return (quote for source in record["sources"] for quote in source["quotes"])
+
+
+def _places(record: Record) -> list[Place]:
+    return [(source["conversation"], turn) for source in record["sources"] for turn in source["turns"]]
+
+
+def _is_turn(record: Record) -> bool:
+    return record["type"] == "verbatim"
+
+
+def _head(record: Record) -> str:
+    """Who said it and when, in front of the words of a turn or a fact."""
+    starts = [record["text"].find(quote) for quote in _quotes(record) if quote in record["text"]]
+    return record["text"][: min(starts, default=0)]
+
+
+def _says_something(text: str) -> bool:
+    return bool(tokenize(text))
+
+
+def _rest(quote: str, gone: Iterable[str]) -> str:
+    return without(quote, places_of(quote, gone))
+
+
+def _apart(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Stretches in order; those that touch or overlap, as one."""
+    apart: list[Span] = []
+    for start, end in sorted(set(spans)):
+        if apart and start <= apart[-1][1]:
+            apart[-1] = (apart[-1][0], max(end, apart[-1][1]))
+        elif start < end:
+            apart.append((start, end))
+    return tuple(apart)

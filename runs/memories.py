@@ -54,6 +54,8 @@ embedder."""
 
 DRAIN_SECONDS: Final = 30.0
 """How long closing waits for conversations that are still to be remembered."""
+LONGEST_DESCRIPTION: Final = 1_000
+"""Characters in which it is said what is to be forgotten."""
 EXIT_SECONDS: Final = 5.0
 """How long it waits for what is written down of what was recalled."""
 
@@ -426,7 +428,7 @@ class Memories:
         owner_of(user)
         if not isinstance(description, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InputError(f"What is to be forgotten is said by a text, not by {description!r}.")
-        subjects = subjects_of(description)
+        subjects = subjects_of(description) if len(description) <= LONGEST_DESCRIPTION else ()
         if not subjects:
             raise InputError("Say in a few words what is to be forgotten, such as a name or a subject.")
         ids = [id for record in self._all(user, project, replaced=True) if (id := _meant(record, subjects))]

@@ -279,14 +279,15 @@ def _covers(spans: Sequence[Span], text: str) -> bool:
 
 def _places(said: Sequence[_Said], subject: Subject, speaker: str) -> Iterator[int]:
     """The pieces that hold all of a subject, each alone or the fewest of a sentence, or a sentence that goes on."""
-    alone = [place for place, one in enumerate(said) if _held(subject, [one], speaker)]
+    alone = {place for place, one in enumerate(said) if _held(subject, [one], speaker)}
     yield from alone
-    last = said[-1].sentence if said else -1
-    for number in range(last + 1):
-        inside = [place for place, one in enumerate(said) if one.sentence == number]
-        if not set(inside) & set(alone):
-            yield from _fewest(said, inside, subject, speaker)
-    for before, after in pairwise(range(last + 1)):
+    inside: dict[int, list[int]] = {}
+    for place, one in enumerate(said):
+        inside.setdefault(one.sentence, []).append(place)
+    for places in inside.values():
+        if alone.isdisjoint(places):
+            yield from _fewest(said, places, subject, speaker)
+    for before, after in pairwise(inside.values()):
         yield from _going_on(said, before, after, subject, speaker)
 
 
@@ -294,19 +295,19 @@ def _fewest(said: Sequence[_Said], inside: Sequence[int], subject: Subject, spea
     """The shortest run of pieces of one sentence that hold all of a subject together."""
     runs = [inside[a:b] for a in range(len(inside)) for b in range(a + 2, min(len(inside), a + 4) + 1)]
     held = [run for run in runs if _held(subject, [said[place] for place in run], speaker)]
-    run = min(held, key=len, default=())
+    run = min(held, key=len, default=list[int]())
     if any(_GOES_ON.match(said[place].text) for place in run[1:]):
         return [place for place in run[1:] if _missing(subject, [said[run[0]]], speaker, said[place])]
     return run
 
 
-def _going_on(said: Sequence[_Said], before: int, after: int, subject: Subject, speaker: str) -> Iterator[int]:
+def _going_on(
+    said: Sequence[_Said], before: Sequence[int], after: Sequence[int], subject: Subject, speaker: str
+) -> Iterator[int]:
     """The pieces of a sentence that hold what of a subject the sentence before it, of the same, does not name."""
-    first = [one for one in said if one.sentence == before]
-    inside = [place for place, one in enumerate(said) if one.sentence == after]
-    if not inside or not _GOES_ON.match(said[inside[0]].text) or _held(subject, first, speaker):
-        return
-    yield from (place for place in inside if _missing(subject, first, speaker, said[place]))
+    if _GOES_ON.match(said[after[0]].text):
+        first = [said[place] for place in before]
+        yield from (place for place in after if _missing(subject, first, speaker, said[place]))
 
 
 def _missing(subject: Subject, before: Sequence[_Said], speaker: str, piece: _Said) -> bool:

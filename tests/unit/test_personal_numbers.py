@@ -5,13 +5,16 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
+from langgraph.store.memory import InMemoryStore
 
+from agentic_memory_bank import Memories
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.extractive.personal_numbers import masked, numbers_in
 from agentic_memory_bank.engines.extractive.secrets import secrets_in
 from agentic_memory_bank.engines.extractive.selecting import safe_words, select
 from agentic_memory_bank.engines.extractive.sensitive import speaks_of, without
 from agentic_memory_bank.nodes.remember.views import saying
+from agentic_memory_bank.tools.embeddings import HashEmbeddings
 
 NUMBERS = [
     ("My IBAN is GB82 WEST 1234 5698 7654 32.", "1234 5698"),
@@ -145,3 +148,15 @@ def test_what_is_sensitive_is_left_out_where_somebody_wants_that(text: str, kind
 )
 def test_what_is_not_sensitive_stays(text: str) -> None:
     assert without(text, ["health", "religion", "politics", "sexuality"]) == text
+
+
+def test_what_somebody_wants_left_out_and_personal_numbers_stand_in_no_memory() -> None:
+    said = "I have asthma. My passport number is X1234567 and I fly to Oslo on Monday. I live in Bergen."
+    settings = {"remember_without": ["health"]}
+    with Memories(InMemoryStore(), embeddings=HashEmbeddings(), settings=settings) as memories:
+        memories.remember(said, user="ana", conversation_id="c", end=True)
+        texts = [record["text"] for record in memories.list(user="ana", replaced=True).records]
+
+    assert not any("asthma" in text or "X1234567" in text for text in texts)
+    assert any("Oslo" in text for text in texts)
+    assert any("Bergen" in text for text in texts)

@@ -30,7 +30,7 @@ from agentic_memory_bank.engines.llm.meter import Meter
 from agentic_memory_bank.engines.llm.models import RoleModel
 from agentic_memory_bank.engines.llm.patience import Patience
 from agentic_memory_bank.prompts import react
-from agentic_memory_bank.state.errors import AnswerRejected, MemoryBankError, ToolError
+from agentic_memory_bank.state.errors import AnswerRejected, BudgetReachedError, MemoryBankError, ToolError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.attachments import portable
 from agentic_memory_bank.tools.text import clean, estimate_tokens
@@ -97,7 +97,11 @@ class ReactAgent:
         )
         limit = {"recursion_limit": 4 * self._settings.react_calls + 20}
         config: Any = {**limit, "tags": [TAG_NOSTREAM], "configurable": {_DURABILITY: "exit"}}
-        state = agent.invoke({"messages": [HumanMessage(prompt)]}, config)
+        try:
+            state = agent.invoke({"messages": [HumanMessage(prompt)]}, config)
+        except BudgetReachedError:
+            self._meter.store.keep_turns(step, guard.turns)
+            raise
         return list(state["messages"][1:])
 
 
@@ -113,6 +117,8 @@ class _Guard(AgentMiddleware[Any, Any]):
         self._calls = 0
         self._has_found = False
         self._is_stuck = False
+        self.turns: Sequence[AnyMessage] = ()
+        """Calls, results and words until now."""
         self.results: dict[str, str] = {}
         """Results that were too long to be shown whole, by id."""
 
@@ -121,6 +127,7 @@ class _Guard(AgentMiddleware[Any, Any]):
     ) -> Any:
         """Ask the model, once for the same question; near a limit without tools, so that it has to answer."""
         self._calls += 1
+        self.turns = request.messages[1:]
         messages = self._fitting(request.messages)
         is_last = self._is_stuck or self._calls >= self._settings.react_calls or self._tokens(messages) > self._near
         if is_last:

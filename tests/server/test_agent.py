@@ -271,6 +271,28 @@ def test_a_budget_pauses_the_agent_and_it_goes_on_where_it_was(asked: Any) -> No
     assert len(asked_for) == len(set(asked_for))
 
 
+def test_a_run_that_is_finished_at_a_budget_keeps_what_its_agent_had_found(asked: Any) -> None:
+    @tool
+    def yearbook(year: int) -> str:
+        """Look a year up."""
+        return f"In {year} the tower was opened by mayor number {year}."
+
+    def endless(request: ChatRequest, results: int) -> Reply:
+        assert results < 50
+        return Reply(tool_calls=[ToolCall("yearbook", {"year": results})])
+
+    graph, server = asked(served(endless), yearbook)
+
+    invoked(graph, budget_calls=8)
+    result = graph.invoke(Command(resume="finish"), CONFIG, context={"model": "local:test", "budget_calls": 8})
+
+    made = len(prompts(server))
+    assert server.count == 8
+    assert [entry["source"] for entry in entries(graph)] == ["document 1", *["yearbook"] * made]
+    assert "mayor number" in result["answer"]
+    assert result["degraded"] == ["budget: calls"]
+
+
 def test_a_fault_of_the_model_within_a_step_is_survived_once(asked: Any) -> None:
     script = served(looks_up)
     seen: list[int] = []

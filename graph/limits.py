@@ -25,6 +25,7 @@ from agentic_memory_bank.nodes.kit import Clock, utc_now
 from agentic_memory_bank.nodes.react_mem import concluding
 from agentic_memory_bank.nodes.react_mem.spending import Cost, Tally, Verdict, has_budget
 from agentic_memory_bank.prompts import react
+from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.react_mem import Spent
 from agentic_memory_bank.state.settings import Settings
@@ -57,7 +58,7 @@ class AgentLimits(AgentMiddleware[LimitState, Any, Any]):
     Args:
         name: Under which the agent's model stands in `prices`. Default: class and model, as `ChatOpenAI:gpt-x`.
         clock: Tells the time.
-        settings: Of an agent whose context holds none. Default: those of the environment.
+        settings: Of an agent whose context is none of our own. Default: what the context says, or the environment.
     """
 
     state_schema = LimitState
@@ -125,7 +126,9 @@ class AgentLimits(AgentMiddleware[LimitState, Any, Any]):
 
     def _settings_of(self, runtime: Any) -> Settings:
         given = getattr(runtime, "context", None)
-        return Settings.of(runtime) if self._settings is None or isinstance(given, Settings | dict) else self._settings
+        if isinstance(given, Settings):
+            return given
+        return self._settings or MemoryContext.of(runtime)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +186,7 @@ class _Call:
 
     def _told(self, response: _Response) -> ExtendedModelResponse[Any]:
         update = {"tally": self.tally, "spent": self.tally.plain()}
-        stopped = {"stopped": self.verdict.why} if self.verdict.course != "on" else {}
+        stopped = {"stopped": self.verdict.why, "jump_to": "end"} if self.verdict.course != "on" else {}
         return ExtendedModelResponse(response, Command(update={**update, **stopped}))
 
     def _cost(self, message: AIMessage) -> Cost:

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
+from pydantic import BaseModel
 
 from agentic_memory_bank.graph.four_tier import FourTierMemory
 from agentic_memory_bank.graph.limits import AgentLimits
@@ -86,7 +88,7 @@ class Endless:
     def __call__(self, messages: Sequence[BaseMessage]) -> AIMessage:
         self.called += 1
         if self.called > FAR:
-            raise KeyboardInterrupt("There is no end.")
+            pytest.fail("There is no end.")
         said = talking.calls((self.name, self.arguments or {"path": f"/{self.called}"}))
         said = said.model_copy(update={"content": self.words})
         return spending(said, self.tokens) if self.tokens else said
@@ -414,13 +416,58 @@ def test_the_middleware_ends_any_agent_beside_memory_or_alone() -> None:
         assert answers_from_what_was_found(found)
 
 
+class Count(BaseModel):
+    """How many there are."""
+
+    rows: int
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_an_answer_in_a_given_form_is_taken_at_the_last_call_and_nothing_else_is_served(answers: bool) -> None:
+    model = Endless()
+
+    def counts(messages: Sequence[BaseMessage]) -> AIMessage:
+        said = model(messages)
+        return talking.calls(("Count", {"rows": 417})) if answers and messages[-1].text == react.ANSWER_NOW else said
+
+    given: Any = [fetch], []
+    for tools in given:
+        agent: Any = create_agent(
+            talking.Scripted(script=counts, log=talking.Log()),
+            tools,
+            middleware=[AgentLimits(settings=Settings(react_calls=3))],
+            response_format=ToolStrategy(Count),
+        )
+        model.called = 0
+
+        found = agent.invoke({"messages": [HumanMessage(QUESTION)]})
+
+        assert model.called == 3
+        assert found.get("structured_response") == (Count(rows=417) if answers else None)
+        assert found["stopped"].startswith("react_calls: ")
+        assert found["messages"][-1].text or answers
+
+
+def test_whoever_streams_is_sent_the_answer_and_no_word_of_the_account() -> None:
+    shop, modes = Shop(Endless()), ["messages", "values"]
+    given = {"messages": [HumanMessage(QUESTION)]}
+
+    seen = list(shop.graph.stream(given, context={"user": "ann", "react_calls": 3}, stream_mode=modes))
+
+    assert any(mode == "messages" and "417 rows" in part[0].text and part[0].type == "ai" for mode, part in seen)
+    last = [part for mode, part in seen if mode == "values"][-1]
+    assert last["stopped"].startswith("react_calls: ")
+    assert not {"tally", "spent", "most_calls"} & set(last)
+
+
 @pytest.mark.server
 @pytest.mark.enable_socket
 def test_an_endless_model_behind_a_server_is_asked_no_more_than_the_budget_also_where_requests_fail(
     model: Any,
 ) -> None:
     def endless(request: ChatRequest) -> Reply:
-        assert request.number < FAR
+        if request.number > FAR:
+            pytest.fail("There is no end.")
         return Reply(tool_calls=[ToolCall("fetch", {"path": f"/{request.number}"})])
 
     model.plays(failing(endless, http_error(500), on=lambda request: request.number % 4 == 2))

@@ -40,6 +40,7 @@ from agentic_memory_bank.nodes.react_mem.opening import named
 from agentic_memory_bank.nodes.react_mem.purging import purge
 from agentic_memory_bank.nodes.react_mem.reading import Reader
 from agentic_memory_bank.nodes.react_mem.recalling import Held, nothing, receipt, recollect
+from agentic_memory_bank.nodes.react_mem.spending import Tally
 from agentic_memory_bank.nodes.spoken import said
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
@@ -392,7 +393,7 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         exchanges, told = steps.split(state["messages"]).exchanges, state.get("condensed")
         shown = working.fitted(exchanges, scope.context, id, told)
         is_new = shown.is_cut and not (told and told["invocation"] == id and shown.condensed == told["text"])
-        made = lessons.condense(self.kit, scope, exchanges, id, told) if is_new else None
+        made = lessons.condense(self.kit, scope, exchanges, id, told, _tally(state)) if is_new else None
         return {"condensed": made} if made else {}
 
     def _recollected(self, scope: Scope, messages: Sequence[AnyMessage], id: str) -> Recollection:
@@ -486,6 +487,12 @@ class _Noting:
 def _found(state: FourTierState) -> Recollection | None:
     held = state.get("recollection")
     return held.found if isinstance(held, Held) else None
+
+
+def _tally(state: FourTierState) -> Tally | None:
+    """The account of the invocation, where `AgentLimits` keeps one."""
+    held = cast("Mapping[str, Any]", state).get("tally")
+    return held if isinstance(held, Tally) else None
 
 
 def _named(context: MemoryContext) -> Owner:

@@ -28,6 +28,7 @@ from agentic_memory_bank.engines.conversation import ConversationEngine
 from agentic_memory_bank.engines.extractive.responding import ExtractiveResponder
 from agentic_memory_bank.graph.chaining import ChainableGraph
 from agentic_memory_bank.graph.four_tier import FourTierMemory
+from agentic_memory_bank.graph.limits import AgentLimits
 from agentic_memory_bank.nodes.kit import Clock, utc_now
 from agentic_memory_bank.nodes.react_mem.answering import Agent, Answering
 from agentic_memory_bank.nodes.react_mem.kit import Queue
@@ -118,7 +119,8 @@ def build_react_mem(
         background: Keeps what was done. Default: a queue of the graph's own.
 
     Returns:
-        The compiled graph: `invoke({"messages": [...], "conversation_id": "c"}, context={"user": "..."})`.
+        The compiled graph: `invoke({"messages": [...], "conversation_id": "c"}, context={"user": "..."})`. An
+        invocation is held to `react_calls` and the budgets; its output says in `stopped` which of them ended it.
     """
     memory = FourTierMemory(
         engine=engine,
@@ -130,7 +132,7 @@ def build_react_mem(
         answers=answers,
         background=background,
     )
-    agents = Agents(model, models, partial(_agent, tools, (*middleware, memory), system_prompt))
+    agents = Agents(model, models, partial(_agent, tools, (*middleware, memory), system_prompt, clock))
     answering = Answering(agents.of, memory, ExtractiveResponder())
     return ChainableGraph.of(wire(memory, answering).compile(checkpointer=checkpointer, store=store, name="react_mem"))
 
@@ -139,10 +141,12 @@ def _agent(
     tools: Sequence[Any],
     middleware: Sequence[AgentMiddleware[Any, Any]],
     prompt: str | SystemMessage | None,
+    clock: Clock,
     model: Any,
+    name: str = "",
     outer: Sequence[AgentMiddleware[Any, Any]] = (),
 ) -> Agent:
-    around = [*outer, *middleware]
+    around = [*outer, *middleware, AgentLimits(name, clock=clock)]
     return create_agent(model, list(tools), middleware=around, system_prompt=prompt, context_schema=MemoryContext)
 
 
@@ -187,11 +191,13 @@ class Agents:
     def _made_for(self, settings: Settings) -> Agent:
         """An agent; our own clients send each request once, so that here it is asked again."""
         if self._given is not None:
-            return self._make(self._given)
+            return self._make(self._given, self._given if isinstance(self._given, str) else "")
         from agentic_memory_bank.engines.llm.models import ChatModels
 
-        client = ChatModels.of(settings, self._models, ("react",)).roles["react"].client
-        return self._make(client, [ModelRetryMiddleware(max_retries=settings.retries, on_failure="error")])
+        role = ChatModels.of(settings, self._models, ("react",)).roles["react"]
+        return self._make(
+            role.client, role.name, [ModelRetryMiddleware(max_retries=settings.retries, on_failure="error")]
+        )
 
 
 graph = build_react_mem()

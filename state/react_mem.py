@@ -107,6 +107,20 @@ class Condensed(TypedDict):
     text: str
 
 
+class Spent(TypedDict):
+    """What an invocation of an agent has spent."""
+
+    asked: int
+    """Calls of the agent's own model, also those that failed."""
+    calls: int
+    """These, and the other questions to models that the answer waited for."""
+    tokens: int
+    """In and out."""
+    money: float
+    seconds: float
+    """While it ran, not while it waited for a person."""
+
+
 class ReactMemInput(TypedDict, total=False):
     """What the caller hands in."""
 
@@ -119,9 +133,12 @@ class ReactMemInput(TypedDict, total=False):
 
 
 class ReactMemOutput(TypedDict, total=False):
-    """What the caller gets back: what the plain agent returns."""
+    """What the caller gets back: what the plain agent returns, and whether it came to its end."""
 
     messages: Annotated[list[AnyMessage], add_messages]
+    stopped: str
+    """Why the agent had to answer before it came to its end by itself; begins with the name of the setting
+    (`react_calls`, `budget_calls` ..., or `recursion_limit`). Empty where nothing stopped it."""
 
 
 class ReactMemState(TypedDict, total=False):
@@ -134,6 +151,7 @@ class ReactMemState(TypedDict, total=False):
     """Whether there is a message to answer."""
     closes: bool
     """Whether the conversation ends with this invocation."""
+    stopped: str
 
 
 class ReactMemUpdate(TypedDict, total=False):
@@ -143,3 +161,4 @@ class ReactMemUpdate(TypedDict, total=False):
     conversation_id: str
     asks: bool
     closes: bool
+    stopped: str

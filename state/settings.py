@@ -122,7 +122,7 @@ class Settings(ModelTable):
         default=60,
         ge=1,
         le=1_000,
-        description="Calls of the model within one step, after which the agent has to answer.",
+        description="Calls of the model within one step, or one invocation of `react_mem`; the last one has to answer.",
     )
     react_context: int = Field(
         default=128_000,

@@ -30,7 +30,7 @@ from agentic_memory_bank.engines.llm.meter import Meter
 from agentic_memory_bank.engines.llm.models import RoleModel
 from agentic_memory_bank.engines.llm.patience import Patience
 from agentic_memory_bank.prompts import react
-from agentic_memory_bank.state.errors import AnswerRejected, MemoryBankError, ToolError
+from agentic_memory_bank.state.errors import AnswerRejected, BudgetReachedError, MemoryBankError, ToolError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.attachments import portable
 from agentic_memory_bank.tools.text import clean, estimate_tokens
@@ -38,7 +38,7 @@ from agentic_memory_bank.tools.text import clean, estimate_tokens
 _Message = TypeVar("_Message", bound=BaseMessage)
 
 BAD_CALLS: Final = 3
-"""Calls in a row that no tool could serve, after which the step has failed."""
+"""Calls in a row that no tool could serve, after which the agent has to answer, or the step has failed."""
 NEAR: Final = 0.9
 """Share of the context from which an agent is asked for its answer."""
 EXCERPT_CHARACTERS: Final = 4_000
@@ -81,7 +81,7 @@ class ReactAgent:
             disabled: Lines that say which tools are not there.
 
         Raises:
-            ToolError: The agent called nothing but what is not there, or said nothing in the end.
+            ToolError: The agent called nothing but what is not there.
             EngineError: The model could not be asked.
             BudgetReachedError: The run has spent what it may.
         """
@@ -97,7 +97,11 @@ class ReactAgent:
         )
         limit = {"recursion_limit": 4 * self._settings.react_calls + 20}
         config: Any = {**limit, "tags": [TAG_NOSTREAM], "configurable": {_DURABILITY: "exit"}}
-        state = agent.invoke({"messages": [HumanMessage(prompt)]}, config)
+        try:
+            state = agent.invoke({"messages": [HumanMessage(prompt)]}, config)
+        except BudgetReachedError:
+            self._meter.store.keep_turns(step, guard.turns)
+            raise
         return list(state["messages"][1:])
 
 
@@ -111,6 +115,10 @@ class _Guard(AgentMiddleware[Any, Any]):
         self._lock = threading.Lock()
         self._bad_calls = 0
         self._calls = 0
+        self._has_found = False
+        self._is_stuck = False
+        self.turns: Sequence[AnyMessage] = ()
+        """Calls, results and words until now."""
         self.results: dict[str, str] = {}
         """Results that were too long to be shown whole, by id."""
 
@@ -119,15 +127,17 @@ class _Guard(AgentMiddleware[Any, Any]):
     ) -> Any:
         """Ask the model, once for the same question; near a limit without tools, so that it has to answer."""
         self._calls += 1
+        self.turns = request.messages[1:]
         messages = self._fitting(request.messages)
-        is_last = self._calls >= self._settings.react_calls or self._tokens(messages) > self._near
+        is_last = self._is_stuck or self._calls >= self._settings.react_calls or self._tokens(messages) > self._near
         if is_last:
             messages = [*messages, HumanMessage(react.ANSWER_NOW)]
         asked = request.override(messages=messages, tools=[] if is_last else request.tools)
         key = self._key(asked)
-        if (kept := self._meter.store.find(key)) is not None:
-            return ModelResponse(result=[AIMessage.model_validate_json(kept)])
-        return ModelResponse(result=[self._asked(asked, handler, key)])
+        kept = self._meter.store.find(key)
+        said = self._asked(asked, handler, key) if kept is None else AIMessage.model_validate_json(kept)
+        # Some models call tools that they are not offered any more; served, they would go on without end.
+        return ModelResponse(result=[reading.without_calls(said) if is_last else said])
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
         """Call a tool, once for the same call of the same step; what is too long is kept, and shown in part."""
@@ -140,7 +150,7 @@ class _Guard(AgentMiddleware[Any, Any]):
         if isinstance(message, ToolMessage) and message.status == "error":
             return self._refused(call, message.text)
         with self._lock:
-            self._bad_calls = 0
+            self._bad_calls, self._has_found = 0, True
         return self._shown(message, call["name"]) if isinstance(message, ToolMessage) else message
 
     @property
@@ -211,7 +221,8 @@ class _Guard(AgentMiddleware[Any, Any]):
         with self._lock:
             self._bad_calls += 1
             too_many = self._bad_calls >= BAD_CALLS
-        if too_many:
+            self._is_stuck = self._is_stuck or too_many
+        if too_many and not self._has_found:
             raise ToolError(f"{BAD_CALLS} calls of tools in a row failed, the last one so: {why}")
         return ToolMessage(why, tool_call_id=call["id"] or "", name=call["name"], status="error")
 

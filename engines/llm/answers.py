@@ -1,13 +1,16 @@
 """The answers a task has paid for: kept as soon as they are checked, so that none is paid for twice, and counted."""
 
+import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from langchain_core.messages import BaseMessage, messages_from_dict, messages_to_dict
 
 from agentic_memory_bank.state.errors import StorageDamagedError, StorageError, StorageFullError
 from agentic_memory_bank.state.model_table import Role
@@ -76,6 +79,15 @@ class AnswerStore:
         """Keep what a tool brought, on disk before this returns."""
         with self._open() as connection, connection:
             connection.execute("INSERT OR REPLACE INTO results (key, result) VALUES (?, ?)", (key, result))
+
+    def keep_turns(self, step: str, turns: Sequence[BaseMessage]) -> None:
+        """Keep how far an agent came with a step that had to wait: it may be told to finish with that."""
+        self.keep_result(f"turns {step}", json.dumps(messages_to_dict(turns), default=str))
+
+    def turns(self, step: str) -> list[BaseMessage]:
+        """How far an agent came with a step."""
+        kept = self.result(f"turns {step}")
+        return messages_from_dict(json.loads(kept)) if kept else []
 
     def calls(self, run: str) -> list[tuple[Call, int]]:
         """The calls of a run, those alike put together, each with how many they were."""

@@ -81,7 +81,7 @@ class Meter:
             raise SettingsError(
                 f"A budget of money needs the price of '{model}'. Add it to MEMORY_BANK_PRICES, or `Settings.prices`."
             )
-        most = _Load(1, prompt + answer, _money(price or (0.0, 0.0), prompt, answer))
+        most = _Load(1, prompt + answer, money_of(price or (0.0, 0.0), prompt, answer))
         with self._changed:
             while not self._fits(most):
                 self._changed.wait()
@@ -143,10 +143,11 @@ class Meter:
 
     def _cost(self, call: Call) -> float | None:
         price = self.prices.get(call.model)
-        return None if price is None else _money(price, call.input_tokens, call.output_tokens)
+        return None if price is None else money_of(price, call.input_tokens, call.output_tokens)
 
 
-def _money(price: tuple[float, float], tokens_in: int, tokens_out: int) -> float:
+def money_of(price: tuple[float, float], tokens_in: int, tokens_out: int) -> float:
+    """What tokens cost, by the price of a million, in and out."""
     return (price[0] * tokens_in + price[1] * tokens_out) / 1_000_000
 
 

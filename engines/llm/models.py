@@ -143,7 +143,7 @@ class ChatModels:
 def names_of(settings: Settings, given: GivenModels | None, roles: Sequence[Role] = BANK_ROLES) -> list[str]:
     """The names of the models of these roles, each once."""
     passed = _by_role(given)
-    names = [_name_of(passed[role]) if role in passed else settings.role(role).model for role in roles]
+    names = [name_of(passed[role]) if role in passed else settings.role(role).model for role in roles]
     return list(dict.fromkeys(name for name in names if name))
 
 
@@ -174,7 +174,7 @@ def _passed(row: RoleSettings, client: BaseChatModel) -> RoleModel:
     is_openai = isinstance(client, BaseChatOpenAI)
     rungs = _ALL if is_openai else _ALL[1:2] * _takes_tools(client) + _ALL[-1:]
     asked = _without_retries(client) if isinstance(client, BaseChatOpenAI) else client
-    return RoleModel(row, _name_of(client), asked, _ladder_of(client, rungs), _hash(_parameters(client)), is_openai)
+    return RoleModel(row, name_of(client), asked, _ladder_of(client, rungs), _hash(_parameters(client)), is_openai)
 
 
 def _without_retries(client: "BaseChatOpenAI") -> "BaseChatOpenAI":
@@ -189,7 +189,8 @@ def _takes_tools(client: BaseChatModel) -> bool:
     return type(client).bind_tools is not BaseChatModel.bind_tools
 
 
-def _name_of(client: BaseChatModel) -> str:
+def name_of(client: BaseChatModel) -> str:
+    """What a model that was passed in code is called, among prices as well: class and model."""
     model = getattr(client, "model_name", None) or getattr(client, "model", None)
     return f"{type(client).__name__}:{model}" if isinstance(model, str) else type(client).__name__
 

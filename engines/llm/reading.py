@@ -33,6 +33,12 @@ _UNFINISHED: Final = {
     "refusal": "The model refused to answer.",
 }
 _FAULTS_NAMED = 5
+_CALLS: Final = frozenset(
+    ("tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "function_call", "input_json_delta")
+)
+"""Parts of a message that call a tool."""
+_CALLED: Final = frozenset(("tool_calls", "function_call", "__openai_function_call_ids__"))
+"""Where clients keep calls as they came, besides."""
 
 
 def complete(message: AIMessage, *, needs_finish: bool) -> None:
@@ -52,6 +58,18 @@ def complete(message: AIMessage, *, needs_finish: bool) -> None:
         raise AnswerRejected(why)
     if needs_finish and reason is None:
         raise AnswerRejected(_BROKE_OFF)
+
+
+def without_calls(message: AIMessage) -> AIMessage:
+    """What a message says in words; calls of tools that nobody serves are left out, wherever a client puts them."""
+    content = message.content
+    if not isinstance(content, str):
+        parts = [part for part in content if isinstance(part, str) or part.get("type") not in _CALLS]
+        content = parts or ""
+    beside = {name: value for name, value in message.additional_kwargs.items() if name not in _CALLED}
+    return message.model_copy(
+        update={"content": content, "tool_calls": [], "invalid_tool_calls": [], "additional_kwargs": beside}
+    )
 
 
 def read(message: AIMessage, answer: type[_Answer]) -> _Answer:

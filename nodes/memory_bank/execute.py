@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
@@ -111,9 +112,17 @@ def _done(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: K
         web, missing = web_tools(Settings.of(runtime))
         own = (*tools, *kit.researching(state, runtime, refuted_anchors(state)))
         said = kit.agent.run(task["id"], prompt, (*own, *kit.tools, *web), [tool.instruction for tool in missing])
+    elif left := _left(state, runtime, task, kit):
+        said = left
     else:
         raise ToolError(f"There is no executor for a step of kind '{task['kind']}'. Pass one with `execute=`.")
     return report(said, prompt, task["kind"])
+
+
+def _left(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: Kit) -> list[BaseMessage]:
+    """How far the agent came before the run was to be finished without models; empty where it did not."""
+    notes = kit.judge(state, runtime).notes if "ending" in state.get("allowance", {}) else None
+    return notes().turns(task["id"]) if notes else []
 
 
 def _outside(task: Task, prompt: str) -> Report:
@@ -218,7 +227,8 @@ def _inside(outer: Anchor, inner: Anchor) -> tuple[int, int] | None:
 def _validated(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: Kit) -> Result:
     """Let the engine decide each contradiction by the raw text of all sources, and by what an executor found on it."""
     conflict = state["query_graph"]["conflicts"][task["conflict"] or ""]
-    entries = _report(state, runtime, task, kit)["entries"] if kit.can_search(Settings.of(runtime)) else []
+    has_more = kit.can_search(Settings.of(runtime)) or bool(_left(state, runtime, task, kit))
+    entries = _report(state, runtime, task, kit)["entries"] if has_more else []
     brought = [_brought(raw, position, task, state["now"]) for position, raw in enumerate(entries)]
     disputes = _disputes(state, runtime, conflict, kit, brought)
     found = contract.findings(kit.engine.validate(disputes), disputes)

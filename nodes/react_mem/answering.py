@@ -1,11 +1,13 @@
 """Stage 2: the agent works on the question; or, without any model, what was said is quoted."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from langchain_core.messages import AnyMessage, RemoveMessage
+from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT
+from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.graph.state import CompiledStateGraph
@@ -15,6 +17,7 @@ from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.responding import Responder, Situation
 from agentic_memory_bank.nodes.memories import context_of
 from agentic_memory_bank.nodes.react_mem import steps
+from agentic_memory_bank.nodes.react_mem.spending import STEPS_A_CALL
 from agentic_memory_bank.nodes.spoken import RECALLED, said, turns_of
 from agentic_memory_bank.state.conversations import MemoryContext, RecalledMemory
 from agentic_memory_bank.state.react_mem import KnownFact, ReactMemState, ReactMemUpdate, Recollection
@@ -65,7 +68,7 @@ class Answering:
         except Exception as error:
             self._failed(state, runtime, error)
             raise
-        return {"messages": _left(state["messages"], found["messages"])}
+        return _update(state, found)
 
     async def aanswer(self, state: ReactMemState) -> ReactMemUpdate:
         """The same, for tools and models that are asynchronous."""
@@ -78,7 +81,7 @@ class Answering:
         except Exception as error:
             self._failed(state, runtime, error)
             raise
-        return {"messages": _left(state["messages"], found["messages"])}
+        return _update(state, found)
 
     def _failed(self, state: ReactMemState, runtime: Runtime[Any], error: Exception) -> None:
         if not isinstance(error, GraphBubbleUp):  # a pause is no failure
@@ -101,7 +104,15 @@ class Answering:
 
 
 def _given(state: ReactMemState) -> dict[str, Any]:
-    return {"messages": state["messages"], "conversation_id": state["conversation_id"]}
+    given = {"messages": state["messages"], "conversation_id": state["conversation_id"]}
+    limit = get_config().get("recursion_limit")
+    if limit is None or limit == DEFAULT_RECURSION_LIMIT:  # LangChain's own is what nobody chose
+        return given
+    return {**given, "most_calls": max(1, limit // STEPS_A_CALL)}
+
+
+def _update(state: ReactMemState, found: Mapping[str, Any]) -> ReactMemUpdate:
+    return {"messages": _left(state["messages"], found["messages"]), "stopped": found.get("stopped", "")}
 
 
 def _left(given: Sequence[AnyMessage], found: Sequence[AnyMessage]) -> list[Any]:

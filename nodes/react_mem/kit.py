@@ -1,8 +1,9 @@
 """What is done around an agent with, besides state and settings, and on whose behalf it is done."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from langgraph.graph.state import CompiledStateGraph
@@ -73,19 +74,22 @@ class TierKit:
         """The time, as it is stored."""
         return stamp(self.clock())
 
-    def judge(self, scope: Scope, goal: str) -> Judge[ConversationEngine]:
+    def judge(
+        self, scope: Scope, goal: str, extra: Mapping[str, float] = MappingProxyType({})
+    ) -> Judge[ConversationEngine]:
         """Who judges, and what that costs.
 
         Args:
             scope: On whose behalf.
             goal: What is spent is counted for this.
+            extra: What is granted beside the budgets; below 0, what is taken off them.
         """
         begun: datetime = self.clock()
         run = RunOf(
             settings=scope.context,
             thread=f"{scope.conversation} {goal}",
             goal=goal,
-            allowance={},
+            allowance={"extra": dict(extra)},
             elapsed=lambda: (self.clock() - begun).total_seconds(),
             on_call=lambda _: None,
         )

@@ -1,12 +1,15 @@
 """Has a model say what a task teaches, and condense older steps; where it cannot, the rules stand."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from agentic_memory_bank.engines.conversation import Turn
+from agentic_memory_bank.engines.llm.meter import Meter
 from agentic_memory_bank.nodes.dialogue import Exchange
 from agentic_memory_bank.nodes.react_mem.episodes import LESSON, masked
 from agentic_memory_bank.nodes.react_mem.kit import Scope, Teaches, TierKit
+from agentic_memory_bank.nodes.react_mem.spending import Tally
 from agentic_memory_bank.nodes.react_mem.steps import gist
 from agentic_memory_bank.nodes.react_mem.working import CONDENSED_SHARE, listed, threshold
 from agentic_memory_bank.state.errors import BudgetReachedError, EngineError, SettingsError
@@ -36,7 +39,12 @@ def written(kit: TierKit, scope: Scope, episode: Episode, id: str) -> Episode:
 
 
 def condense(
-    kit: TierKit, scope: Scope, exchanges: Sequence[Exchange], id: str, told: Condensed | None
+    kit: TierKit,
+    scope: Scope,
+    exchanges: Sequence[Exchange],
+    id: str,
+    told: Condensed | None,
+    tally: Tally | None = None,
 ) -> Condensed | None:
     """Older steps in the words of a model; None where rules do it.
 
@@ -46,6 +54,7 @@ def condense(
         exchanges: All steps.
         id: Of the invocation.
         told: What was condensed of them before.
+        tally: The account of the invocation, where it has one: the answer waits for this, so that it counts there.
     """
     count = len(exchanges) - scope.context.keep_steps
     before = told if told and told["invocation"] == id else None
@@ -56,10 +65,25 @@ def condense(
     turns = [Turn("before", "assistant", before["text"])] if before else []
     turns += [Turn(str(place), "assistant", listed([one])) for place, one in enumerate(exchanges[first:count], first)]
     try:
-        digest = kit.judge(scope, f"{id} {count}").engine.summarise(turns, room)
+        judge = kit.judge(scope, f"{id} {count}", tally.allowance() if tally else {})
+        with _charging(tally, judge.meter):
+            digest = judge.engine.summarise(turns, room)
     except (EngineError, BudgetReachedError, SettingsError) as error:
         _LOG.warning("No model condenses the steps of an agent (%s): rules do.", type(error).__name__)
         return None
     text = "\n".join(f"- {line}" for line in (*digest.topic, *digest.decisions, *digest.facts, *digest.open))
     note = f"Steps 1 to {count}, in short. deep_retrieval with node_id {id} lists them."
     return {"invocation": id, "steps": count, "text": f"{note}\n{text}"} if text else None
+
+
+@contextmanager
+def _charging(tally: Tally | None, meter: Meter | None) -> Iterator[None]:
+    """Count in an account what is spent meanwhile."""
+    if tally is None or meter is None:
+        yield
+        return
+    before = meter.usage()
+    try:
+        yield
+    finally:
+        tally.charge_usage(before, meter.usage())

@@ -30,7 +30,7 @@ def opened(state: ReactMemState, runtime: Runtime[MemoryContext]) -> ReactMemUpd
         raise InputError("There are no messages. Hand over the conversation as `messages`, the last message last.")
     info = runtime.execution_info
     given: object = state.get("conversation_id") or (info.thread_id if info else None) or f"c{uuid4().hex}"
-    return {"conversation_id": named(given), "asks": asks, "closes": ends}
+    return {"conversation_id": named(given), "asks": asks, "closes": ends, "stopped": ""}
 
 
 def named(given: object) -> str:

@@ -96,7 +96,7 @@ class Inventory:
     def work(self, text: str = "Count the inventory.", conversation: str = "a", **context: Any) -> list[AnyMessage]:
         given = {"messages": [HumanMessage(text)], "conversation_id": conversation}
         config: Any = {"recursion_limit": 5_000}
-        found = self.graph.invoke(given, config, context={"user": "ann", **context})["messages"]
+        found = self.graph.invoke(given, config, context={"user": "ann", "react_calls": 1_000, **context})["messages"]
         assert self.queue.flush(60)
         return found
 

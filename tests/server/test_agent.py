@@ -170,6 +170,45 @@ def test_after_the_last_call_that_is_allowed_the_agent_has_to_answer_without_too
     assert "Call no more tools" in str(prompts(server)[-1].messages[-1]["content"])
 
 
+@pytest.mark.parametrize("words", ["", "It opened in 2031, says the almanac."])
+def test_a_model_that_goes_on_calling_tools_that_were_withdrawn_ends_at_the_limit_with_what_it_found(
+    asked: Any, words: str
+) -> None:
+    @tool
+    def yearbook(year: int) -> str:
+        """Look a year up."""
+        return f"In {year} nothing was opened."
+
+    def endless(request: ChatRequest, results: int) -> Reply:
+        assert results < 50
+        return Reply(words, tool_calls=[ToolCall("yearbook", {"year": results})])
+
+    graph, server = asked(served(endless), yearbook)
+
+    result = invoked(graph, react_calls=4)
+
+    assert (result["status"], result["degraded"]) == ("completed", [])
+    assert [bool(request.tools) for request in prompts(server)] == [True, True, True, False]
+    found = [entry for entry in entries(graph) if entry["kind"] == "tool_result"]
+    assert [entry["tool_calls"][0]["args"]["year"] for entry in found] == [0, 1, 2]
+    assert [entry["text"] for entry in entries(graph) if entry["kind"] == "trajectory"] == [words] * bool(words)
+
+
+def test_an_agent_that_found_something_and_then_calls_what_is_not_there_answers_from_what_it_found(asked: Any) -> None:
+    def strays(request: ChatRequest, results: int) -> Reply:
+        if not request.tools:
+            return Reply("It opened in 2031.")
+        return Reply(tool_calls=[ToolCall("almanac", {"year": 1}) if results == 0 else ToolCall("nosuch", {})])
+
+    graph, server = asked(served(strays), almanac)
+
+    result = invoked(graph)
+
+    assert (result["status"], result["degraded"]) == ("completed", [])
+    assert len(prompts(server)) == 5
+    assert [entry["kind"] for entry in entries(graph)] == ["document", "tool_result", "trajectory"]
+
+
 def test_near_the_end_of_its_context_the_agent_has_to_answer_and_old_results_make_room(asked: Any) -> None:
     @tool
     def page(number: int) -> str:
@@ -230,6 +269,28 @@ def test_a_budget_pauses_the_agent_and_it_goes_on_where_it_was(asked: Any) -> No
     assert result["status"] == "completed"
     asked_for = [json.dumps(r.body, sort_keys=True) for r in server.requests]
     assert len(asked_for) == len(set(asked_for))
+
+
+def test_a_run_that_is_finished_at_a_budget_keeps_what_its_agent_had_found(asked: Any) -> None:
+    @tool
+    def yearbook(year: int) -> str:
+        """Look a year up."""
+        return f"In {year} the tower was opened by mayor number {year}."
+
+    def endless(request: ChatRequest, results: int) -> Reply:
+        assert results < 50
+        return Reply(tool_calls=[ToolCall("yearbook", {"year": results})])
+
+    graph, server = asked(served(endless), yearbook)
+
+    invoked(graph, budget_calls=8)
+    result = graph.invoke(Command(resume="finish"), CONFIG, context={"model": "local:test", "budget_calls": 8})
+
+    made = len(prompts(server))
+    assert server.count == 8
+    assert [entry["source"] for entry in entries(graph)] == ["document 1", *["yearbook"] * made]
+    assert "mayor number" in result["answer"]
+    assert result["degraded"] == ["budget: calls"]
 
 
 def test_a_fault_of_the_model_within_a_step_is_survived_once(asked: Any) -> None:

@@ -21,7 +21,7 @@ def test_the_graph_is_offered_with_what_it_takes_and_gives(client: SyncLangGraph
     schemas: Any = client.assistants.get_schemas(offered["assistant_id"])
 
     assert set(schemas["input_schema"]["properties"]) == {"messages", "conversation_id", "end"}
-    assert set(schemas["output_schema"]["properties"]) == {"messages"}
+    assert set(schemas["output_schema"]["properties"]) == {"messages", "stopped"}
     assert {"user", "project", "enable_memory", "fact_limit"} <= set(schemas["context_schema"]["properties"])
 
 

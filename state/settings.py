@@ -275,6 +275,9 @@ class Settings(ModelTable):
     embedding_path: Path | None = Field(
         default=None, description="Folder of a sentence-transformers model. Default: the installed files, then the hub."
     )
+    embedding_threads: int | None = Field(
+        default=None, ge=1, le=1_024, description="Cores that the local embedding model uses at most. Empty: all."
+    )
 
     @classmethod
     def of(cls, runtime: "Runtime[Settings] | None") -> Self:

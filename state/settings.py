@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
 
+EmbeddingBackend = Literal["onnx", "pytorch"]
+"""What runs all-MiniLM-L6-v2. Its vectors are the same; PyTorch takes seconds to load, and any other model needs it."""
+
+
 class Settings(ModelTable):
     """Plain values only: they are stored with a run and shown to people. Explicit beats environment beats default.
 
@@ -277,6 +281,9 @@ class Settings(ModelTable):
     )
     embedding_threads: int | None = Field(
         default=None, ge=1, le=1_024, description="Cores that the local embedding model uses at most. Empty: all."
+    )
+    embedding_backend: EmbeddingBackend = Field(
+        default="onnx", description="What runs all-MiniLM-L6-v2; any other local model runs in PyTorch."
     )
 
     @classmethod

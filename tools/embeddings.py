@@ -19,6 +19,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from agentic_memory_bank.state.errors import EmbeddingError, SettingsError
+from agentic_memory_bank.state.settings import EmbeddingBackend as Backend
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools import minilm
 from agentic_memory_bank.tools.vector_cache import VectorCache
@@ -39,11 +40,13 @@ _SIZES = ("dimensions", "dimension", "size")
 
 
 @lru_cache(maxsize=8)
-def _shared(path: str | None, threads: int | None) -> "LocalEmbeddings":
-    return LocalEmbeddings(path, threads=threads)
+def _shared(path: str | None, threads: int | None, backend: Backend) -> "LocalEmbeddings":
+    return LocalEmbeddings(path, threads=threads, backend=backend)
 
 
-def local_embeddings(path: str | Path | None = None, threads: int | None = None) -> "LocalEmbeddings":
+def local_embeddings(
+    path: str | Path | None = None, threads: int | None = None, backend: Backend = "onnx"
+) -> "LocalEmbeddings":
     """Return all-MiniLM-L6-v2, or the sentence-transformers model in a folder; one instance per process and path.
 
     Nothing is read before the first text: then the weights are looked for in `path`, in the files of the installed
@@ -52,20 +55,23 @@ def local_embeddings(path: str | Path | None = None, threads: int | None = None)
     Args:
         path: The folder of the model.
         threads: How many cores it uses at most. Default: all this process may use.
+        backend: What runs all-MiniLM-L6-v2; other models run in PyTorch.
     """
-    return _shared(None if path is None else str(path), threads)
+    return _shared(None if path is None else str(path), threads, backend)
 
 
 def default_embeddings(settings: Settings | None = None) -> "LocalEmbeddings":
     """The local model that settings name: what every graph, command and route uses where no embeddings are given.
 
     Args:
-        settings: Name its folder and its threads. Default: those of the environment; where these cannot be used, the
+        settings: Name its folder, its threads and what runs it. Default: those of the environment; where these cannot be used, the
             run that needs them says so.
     """
     with suppress(SettingsError):
         settings = settings or Settings.of(None)
-    return local_embeddings(settings.embedding_path, settings.embedding_threads) if settings else local_embeddings()
+    if settings is None:
+        return local_embeddings()
+    return local_embeddings(settings.embedding_path, settings.embedding_threads, settings.embedding_backend)
 
 
 class LocalModel(Protocol):
@@ -87,13 +93,13 @@ class LocalEmbeddings(Embeddings):
     Args:
         path: The folder of the model. Default: all-MiniLM-L6-v2, wherever it is.
         threads: How many cores it uses at most. Default: all this process may use.
-        pytorch: Whether all-MiniLM-L6-v2 runs in PyTorch, too.
+        backend: What runs all-MiniLM-L6-v2: ONNX Runtime, or PyTorch (sentence-transformers).
     """
 
-    def __init__(self, path: str | None = None, *, threads: int | None = None, pytorch: bool = False) -> None:
+    def __init__(self, path: str | None = None, *, threads: int | None = None, backend: Backend = "onnx") -> None:
         self._path = path
         self._threads = threads
-        self._pytorch = pytorch
+        self._backend = backend
         self._begin()
         _all.add(self)
 
@@ -144,7 +150,7 @@ class LocalEmbeddings(Embeddings):
         return self._loaded
 
     def _model_in(self, folder: Path) -> LocalModel:
-        if not self._pytorch and (folder / minilm.TOKENIZER).is_file() and _name_of(folder) == MODEL:
+        if self._backend == "onnx" and (folder / minilm.TOKENIZER).is_file() and _name_of(folder) == MODEL:
             return minilm.MiniLM(folder, WEIGHTS_SHA256, self._threads)
         from agentic_memory_bank.tools.pytorch_model import PyTorchModel
 

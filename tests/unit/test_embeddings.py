@@ -492,7 +492,7 @@ def test_the_default_model_makes_the_vectors_that_sentence_transformers_makes_of
         "word " * 253,
     ]
 
-    ours, theirs = LocalEmbeddings().encode(texts), LocalEmbeddings(pytorch=True).encode(texts)
+    ours, theirs = LocalEmbeddings().encode(texts), LocalEmbeddings(backend="pytorch").encode(texts)
 
     assert (ours * theirs).sum(axis=1) == pytest.approx(1, abs=1e-5)
 

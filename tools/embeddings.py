@@ -64,8 +64,8 @@ def default_embeddings(settings: Settings | None = None) -> "LocalEmbeddings":
     """The local model that settings name: what every graph, command and route uses where no embeddings are given.
 
     Args:
-        settings: Name its folder, its threads and what runs it. Default: those of the environment; where these cannot be used, the
-            run that needs them says so.
+        settings: Name its folder, its threads and what runs it. Default: those of the environment; where these cannot
+            be used, the run that needs them says so.
     """
     with suppress(SettingsError):
         settings = settings or Settings.of(None)

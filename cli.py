@@ -92,9 +92,9 @@ def _parts(settings: "Settings") -> dict[str, Any]:
     """
     if settings.embedding_path is None:
         return {}
-    from agentic_memory_bank.tools.embeddings import local_embeddings
+    from agentic_memory_bank.tools.embeddings import default_embeddings
 
-    embeddings = local_embeddings(settings.embedding_path)
+    embeddings = default_embeddings(settings)
     _ = embeddings.model  # looks for the folder now, and loads nothing
     return {"embeddings": embeddings}
 

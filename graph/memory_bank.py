@@ -9,7 +9,6 @@ act        plan > adapter_in > execute > adapter_out                 one step, w
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -50,7 +49,7 @@ from agentic_memory_bank.state.memory_bank import MemoryBankInput, MemoryBankOut
 from agentic_memory_bank.state.query_graph import open_conflicts
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.attachments import AttachmentPool
-from agentic_memory_bank.tools.embeddings import Encoder, local_embeddings
+from agentic_memory_bank.tools.embeddings import Encoder, default_embeddings
 from agentic_memory_bank.tools.memory_index import IndexPool, MemoryIndex
 
 if TYPE_CHECKING:
@@ -210,7 +209,7 @@ def build_memory_bank(
     Returns:
         The compiled graph: `invoke({"question": ..., "documents": [...]})`.
     """
-    encoder = Encoder(embeddings or local_embeddings(_model_folder()), cache=vectors)
+    encoder = Encoder(embeddings or default_embeddings(), cache=vectors)
     pool = IndexPool(partial(MemoryIndex, encoder))
     judges = Judges(ExtractiveEngine(encoder), engine, models, AnswerPool(answers))
     kit = Kit(
@@ -227,13 +226,6 @@ def build_memory_bank(
     )
     bank = wire(kit).compile(checkpointer=checkpointer, store=store, cache=cache, name="memory_bank")
     return ChainableGraph.of(bank)
-
-
-def _model_folder() -> Path | None:
-    """The folder the environment names. Settings that cannot be used are reported by the run that needs them."""
-    with suppress(SettingsError):
-        return Settings.of(None).embedding_path
-    return None
 
 
 graph = build_memory_bank()

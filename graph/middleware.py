@@ -41,7 +41,7 @@ from agentic_memory_bank.state.memory_bank import Recalled
 from agentic_memory_bank.state.query_graph import QueryGraph, apply_graph_edits
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.deep_retrieval import deep_retrieve
-from agentic_memory_bank.tools.embeddings import Encoder, local_embeddings
+from agentic_memory_bank.tools.embeddings import Encoder, default_embeddings
 from agentic_memory_bank.tools.memory_index import IndexPool, MemoryIndex
 from agentic_memory_bank.tools.text import estimate_tokens
 
@@ -256,7 +256,7 @@ class _Heard:
 def _kit(
     engine: Engine | None, models: "GivenModels | None", embeddings: Embeddings | None, settings: Settings, clock: Clock
 ) -> Kit:
-    encoder = Encoder(embeddings or local_embeddings(settings.embedding_path))
+    encoder = Encoder(embeddings or default_embeddings(settings))
     judges = Judges(ExtractiveEngine(encoder), engine, models, AnswerPool())
     judges.check(settings)
     indexes = IndexPool(partial(MemoryIndex, encoder))

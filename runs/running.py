@@ -47,7 +47,7 @@ from agentic_memory_bank.state.errors import (
 )
 from agentic_memory_bank.state.memory_bank import MemoryBankOutput, Usage
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings import Encoder, local_embeddings
+from agentic_memory_bank.tools.embeddings import Encoder, default_embeddings
 from agentic_memory_bank.tools.loaders import as_documents, load_all
 from agentic_memory_bank.tools.storage import database_errors
 
@@ -187,7 +187,7 @@ def run(
         StorageError: The disk failed. What was saved can be resumed.
     """
     settings = checked_settings(settings)
-    parts = _parts(engine, models, embeddings or _local(settings), execute, clock, home, on_event, control)
+    parts = _parts(engine, models, embeddings or default_embeddings(settings), execute, clock, home, on_event, control)
     check_wishes(keep=keep, export=export)
     check_models(settings, engine, models)
     question = checked_question(question)
@@ -284,7 +284,7 @@ def resume(
             )
         settings = checked_settings(found.settings)
         doer = execute if execute is not None else "outside" if found.outside else None
-        parts = replace(parts, embeddings=embeddings or _local(settings), execute=doer)
+        parts = replace(parts, embeddings=embeddings or default_embeddings(settings), execute=doer)
         return _drive(parts, found, settings, decision, result)
 
 
@@ -330,11 +330,6 @@ def _parts(
 ) -> _Parts:
     check_parts(engine, embeddings, execute, clock, home, on_event, control)
     return _Parts(engine, models, embeddings, execute, clock, on_event, Home(Path(home) if home else None), control)
-
-
-def _local(settings: Settings) -> Embeddings | None:
-    """The model in the folder the settings name, if they name one."""
-    return local_embeddings(settings.embedding_path) if settings.embedding_path else None
 
 
 def _loaded(documents: object) -> list[Document]:

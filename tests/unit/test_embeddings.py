@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,8 +18,16 @@ from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 
 from agentic_memory_bank.state.errors import EmbeddingError
-from agentic_memory_bank.tools import embeddings
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings, LocalEmbeddings, local_embeddings
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools import embeddings, windows
+from agentic_memory_bank.tools.embeddings import (
+    Encoder,
+    HashEmbeddings,
+    LocalEmbeddings,
+    default_embeddings,
+    local_embeddings,
+)
+from agentic_memory_bank.tools.minilm import MiniLM
 
 
 class Foreign(Embeddings):
@@ -234,14 +243,14 @@ def test_a_long_text_is_embedded_in_parts_weighted_by_length() -> None:
 
 @given(st.text(alphabet="ab。. \n界", max_size=200), st.integers(1, 30))
 def test_parts_fit_the_window_and_lose_only_white_space(text: str, window: int) -> None:
-    parts = embeddings._characters(window, text)
+    parts = windows.characters(window, text)
 
     assert all(len(part) <= window for part in parts)
     assert "".join("".join(parts).split()) == "".join(text.split())
 
 
 def test_parts_end_where_sentences_end_if_possible() -> None:
-    parts = embeddings._characters(40, "The first sentence is here. The second one follows it. The third.")
+    parts = windows.characters(40, "The first sentence is here. The second one follows it. The third.")
 
     assert [part.strip() for part in parts] == ["The first sentence is here.", "The second one follows it. The third."]
 
@@ -445,10 +454,103 @@ def test_the_default_model_tells_meaning_reads_to_the_end_and_writes_nothing(cap
     alone = Encoder().vector("A cat sits on the mat.")
     assert alone == pytest.approx(cat, abs=1e-5)
     assert capfd.readouterr() == ("", "")
-    loaded = local_embeddings()._loaded
-    assert loaded is not None
-    assert loaded.tokenizer is not None
-    for text in (long, chinese, "x.y,z" * 300, "한국어는 아름답다" * 100):
-        parts = embeddings._word_pieces(loaded, text)
+
+
+@pytest.mark.model
+def test_a_text_longer_than_the_window_is_read_in_parts_that_fit_it_and_lose_nothing() -> None:
+    local = LocalEmbeddings()
+    local.embed_query("x")
+    loaded = local._loaded
+    assert isinstance(loaded, MiniLM)
+
+    for text in (
+        "Quantum computers use qubits. " * 60,
+        "量子计算机使用量子比特。" * 60,
+        "x.y,z" * 300,
+        "한국어는 아름답다" * 100,
+    ):
+        parts = loaded.parts(text)
+
         assert "".join(parts) == text
-        assert all(len(loaded.tokenizer.encode(part)) <= 256 for part in parts)
+        assert all(len(loaded._tokenizer.encode(part)) <= 256 for part in parts)
+        assert sum(
+            len(piece.ids) for piece in loaded._pieces(text, loaded._tokenizer.encode(text, add_special_tokens=False))
+        ) == len(loaded._tokenizer.encode(text, add_special_tokens=False))
+
+
+@pytest.mark.model
+def test_the_default_model_makes_the_vectors_that_sentence_transformers_makes_of_it() -> None:
+    texts = [
+        "Where do I live?",
+        "我住在里斯本。",
+        "",
+        "🙂",
+        "x" * 5_000,
+        "One. " * 400,
+        "naïve CAFÉ \ud800 ﬁne",
+        "a\0b",
+        "word " * 253,
+    ]
+
+    ours, theirs = LocalEmbeddings().encode(texts), LocalEmbeddings(backend="pytorch").encode(texts)
+
+    assert (ours * theirs).sum(axis=1) == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.model
+def test_the_default_model_loads_no_pytorch_and_makes_the_same_bits_again_in_another_process() -> None:
+    program = (
+        "import hashlib, sys; from agentic_memory_bank.tools.embeddings import LocalEmbeddings;"
+        "made = LocalEmbeddings(threads=2).encode([f'text {n} ' * n for n in range(1, 60)]);"
+        "heavy = {'torch', 'transformers', 'sentence_transformers'} & set(sys.modules);"
+        "print(hashlib.sha256(made.tobytes()).hexdigest(), heavy)"
+    )
+
+    first, second = (
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout for _ in "12"
+    )
+
+    assert first == second
+    assert first.strip().endswith("set()")
+
+
+@pytest.mark.model
+def test_a_child_of_a_fork_encodes_with_a_model_of_its_own() -> None:
+    local = LocalEmbeddings()
+    before = local.embed_query("Where do I live?")
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python warns of forks beside threads, which is the point
+        child = os.fork()
+    if child == 0:
+        os.write(writing, b"same" if local.embed_query("Where do I live?") == before else b"differs")
+        os._exit(0)
+    os.close(writing)
+    said = os.read(reading, 10)
+    os.close(reading)
+    os.waitpid(child, 0)
+
+    assert said == b"same"
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("missing", [embeddings.minilm.TOKENIZER, "model.safetensors"])
+def test_a_file_of_the_model_that_is_damaged_is_an_error_that_names_the_folder(tmp_path: Path, missing: str) -> None:
+    folder = embeddings._installed()
+    assert folder is not None
+    for file in (embeddings.minilm.TOKENIZER, "model.safetensors"):
+        (tmp_path / file).symlink_to(folder / file)
+    (tmp_path / missing).unlink()
+    (tmp_path / missing).write_bytes(b"{")
+
+    with pytest.raises(EmbeddingError, match=str(tmp_path)):
+        LocalEmbeddings(str(tmp_path)).embed_query("x")
+
+
+def test_every_graph_and_command_embeds_with_what_the_settings_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MEMORY_BANK_EMBEDDING_PATH", str(tmp_path))
+
+    assert default_embeddings() is local_embeddings(tmp_path)
+    assert default_embeddings(Settings(embedding_threads=1)) is local_embeddings(tmp_path, 1)

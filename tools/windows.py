@@ -1,0 +1,113 @@
+"""Texts longer than a model's window: cut into parts, and one vector made of those of the parts."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agentic_memory_bank.tools.text import sentences
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding
+
+Vectors = NDArray[np.float32]
+Part = TypeVar("Part")
+
+_SPACE: Final = re.compile(r"\s+")
+
+
+def in_parts(
+    texts: Sequence[str],
+    split: Callable[[str], Sequence[Part]],
+    embed: Callable[[Sequence[Part]], Vectors],
+    length: Callable[[Part], int],
+) -> Vectors:
+    """One unit vector for each text: that of its only part, or the mean of those of its parts, weighted by length.
+
+    Args:
+        texts: The texts.
+        split: Gives the parts of a text, at least one.
+        embed: Gives the unit vectors of parts, (parts x dimension).
+        length: How many characters a part has.
+    """
+    groups = [split(text) for text in texts]
+    made = embed([part for group in groups for part in group])
+    if len(made) == len(texts):
+        return made
+    vectors: list[Vectors] = []
+    position = 0
+    for group in groups:
+        some = made[position : position + len(group)]
+        position += len(group)
+        vectors.append(some[0] if len(group) == 1 else _mean(some, [length(part) for part in group]))
+    return np.stack(vectors)
+
+
+def characters(window: int, text: str) -> list[str]:
+    """The parts of a text that have at most `window` characters each."""
+    if len(text) <= window:
+        return [text]
+    cuts = cut(text, lambda position: min(position + window, len(text)))
+    return [text[start:end] for start, end in cuts] or [text]
+
+
+def by_pieces(text: str, read: "Encoding", window: int) -> list[tuple[int, int]]:
+    """Where the parts of a text begin and end that have at most `window` word pieces each.
+
+    Args:
+        text: The text.
+        read: Its word pieces, without marks of beginning and end.
+        window: How many a part may have.
+    """
+    words, offsets = read.word_ids, read.offsets
+    if len(words) <= window:
+        return [(0, len(text))]
+    # Between two words the pieces on either side are those of the whole text, so counting once is enough.
+    starts = [index for index in range(len(words)) if index == 0 or words[index] != words[index - 1]]
+    first = [offsets[index][0] for index in starts]
+
+    def furthest(position: int) -> int:
+        here = starts[min(bisect_right(first, position - 1), len(starts) - 1)]
+        if here + window >= len(words):
+            return len(text)
+        return max(first[bisect_right(starts, here + window) - 1], position + 1)
+
+    return cut(text, furthest) or [(0, len(text))]
+
+
+def cut(text: str, furthest: Callable[[int], int]) -> list[tuple[int, int]]:
+    """Where the parts of a text begin and end; parts of white space alone are left out.
+
+    It is cut where a sentence ends, else at white space, else where it must be.
+
+    Args:
+        text: The text.
+        furthest: Says how far a part may go that begins at a position.
+    """
+    borders = [end for _, end in sentences(text)]
+    parts: list[tuple[int, int]] = []
+    start = 0
+    while start < len(text):
+        end = furthest(start)
+        if end < len(text):
+            end = _border(text, borders, (start + end) // 2, end)
+        parts.append((start, end))
+        start = end
+    return [(start, end) for start, end in parts if not text[start:end].isspace()]
+
+
+def _border(text: str, borders: list[int], middle: int, end: int) -> int:
+    before = bisect_right(borders, end) - 1
+    if before >= 0 and borders[before] > middle:
+        return borders[before]
+    spaces = [space.end() for space in _SPACE.finditer(text, middle, end)]
+    return spaces[-1] if spaces else end
+
+
+def _mean(vectors: Vectors, weights: list[int]) -> Vectors:
+    mean = np.average(vectors.astype(np.float64), axis=0, weights=weights)
+    length = float(np.linalg.norm(mean))
+    return np.asarray(mean / length if length > 0 else mean, dtype=np.float32)

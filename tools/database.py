@@ -13,13 +13,15 @@ from typing import Any, Final, TypeVar
 from filelock import FileLock
 
 from agentic_memory_bank.state.errors import StorageDamagedError, StorageFullError
-from agentic_memory_bank.tools.storage import Reserve, is_full, storage_errors
+from agentic_memory_bank.tools.storage import Reserve, database_errors, is_full, storage_errors
 from agentic_memory_bank.tools.write_ahead_log import is_damaged
 
 Result = TypeVar("Result")
 
 _SCRUBBED: Final = 8
 """Free pages that are overwritten in one step, so that the step fits into little space."""
+_PAGE: Final = 4_096
+"""Bytes of a page, unless another program made the file."""
 _LOG_PAGES: Final = 64
 """Pages after which the log is written back: with more, a full disk could have no room to do so."""
 
@@ -112,18 +114,23 @@ class DatabaseForm:
         except sqlite3.OperationalError as error:
             if not is_full(error):
                 raise
+        except UnicodeError as error:  # SQLite names what is damaged, and that is no text any more
+            raise StorageDamagedError(f"The {self.name} at {path} is damaged ({error}). {self.remedy}") from error
         return self._opened(path, alone=True)
 
     def was_never_made(self, path: Path) -> bool:
         """Whether a making that failed has left this: an empty file of ours, as older versions did on a full disk."""
         if path.stat().st_size == 0:
             return self.is_new_when_empty
-        if _beside(path, "-wal").exists() or path.stat().st_size > 65_536:
+        if _beside(path, "-wal").exists() or path.stat().st_size > _PAGE:
             return False
-        with suppress(sqlite3.Error), closing(_connected(_address(path), uri=True, alone=True)) as database:
+        with (
+            suppress(sqlite3.Error, UnicodeError),
+            closing(_connected(_address(path), uri=True, alone=True)) as database,
+        ):
             application, pages = _one(database, "PRAGMA application_id"), _one(database, "PRAGMA page_count")
             is_bare = pages == 1 and _one(database, "SELECT count(*) FROM sqlite_schema") == 0
-            return application == self.application and is_bare
+            return is_bare and application in {self.application, *(older for older, _ in self.older)}
         return False
 
     def _opened(self, path: Path, *, alone: bool) -> sqlite3.Connection:
@@ -315,9 +322,12 @@ class DatabaseFile:
             StorageDamagedError: The file is not what this package wrote; it stays as it is.
             StorageError: The file cannot be used.
         """
-        with self._lock, self._errors():
+        with self._lock:
+            with self._errors():
+                database = self._open()
             try:
-                yield self._open()
+                with database_errors(self.place, self._form.remedy):  # an OSError from here on is the caller's
+                    yield database
             finally:
                 if self._is_alone:  # others may use it in between
                     self._drop()
@@ -348,6 +358,7 @@ class DatabaseFile:
             try:
                 with self.using() as database:
                     cut_log(database)
+                    _shrink(database)
             except StorageFullError:
                 with self._spare_space():
                     self._erase_sparingly(lambda _: None)
@@ -414,7 +425,6 @@ class DatabaseFile:
                     _beside(half, suffix).unlink(missing_ok=True)
                 os.close(os.open(half, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
                 self._form.make(half, self._begin)
-                _settle(half)
             except BaseException:
                 for suffix in ("", "-wal", "-shm", "-journal"):
                     with suppress(OSError):
@@ -445,14 +455,6 @@ def _make_folder(folder: Path) -> None:
             os.chmod(place, 0o700)
 
 
-def _settle(file: Path) -> None:
-    handle = os.open(file, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def cut_log(database: sqlite3.Connection) -> None:
     """Write the log back and cut it to nothing, so that erased text does not stay in it."""
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -464,7 +466,7 @@ def _scrub(database: sqlite3.Connection) -> None:
     if _one(database, "PRAGMA freelist_count") < 2:
         return
     size = _one(database, "PRAGMA page_size")
-    database.execute("CREATE TABLE scrubbed (nothing BLOB)")
+    database.execute("CREATE TABLE scrubbed (zeros BLOB)")
     while (free := _one(database, "PRAGMA freelist_count")) > 1:
         database.execute("INSERT INTO scrubbed VALUES (zeroblob(?))", ((min(free, _SCRUBBED) - 1) * (size - 8),))
         cut_log(database)
@@ -473,8 +475,9 @@ def _scrub(database: sqlite3.Connection) -> None:
 
 
 def _shrink(database: sqlite3.Connection) -> None:
-    """Give free pages back to the disk, where most are free and there is room to do so."""
-    if 2 * _one(database, "PRAGMA freelist_count") > _one(database, "PRAGMA page_count"):
+    """Give free pages back to the disk, where they are many and most, and there is room to do so."""
+    free = _one(database, "PRAGMA freelist_count")
+    if free > _LOG_PAGES and 2 * free > _one(database, "PRAGMA page_count"):
         with suppress(sqlite3.OperationalError):
             database.execute("VACUUM")
             cut_log(database)

@@ -157,11 +157,14 @@ def _write(database: sqlite3.Connection, row: tuple[Any, ...]) -> None:
     if value is None:
         database.execute("DELETE FROM items WHERE namespace = ? AND key = ?", (namespace, key))
         return
-    database.execute(
+    written = database.execute(
         f"INSERT INTO items ({_COLUMNS}) VALUES (?, ?, ?, ?, ?) ON CONFLICT (namespace, key) "
-        "DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
+        "DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at "
+        "WHERE seal IS sealed(items.namespace, items.key, items.value, items.created_at, items.updated_at)",
         (namespace, key, value, now, now),
-    )
+    ).rowcount
+    if not written:  # else what is damaged in it would get a seal that is sound
+        raise _damaged(row)
 
 
 def _read(database: sqlite3.Connection, op: Op) -> Result:

@@ -17,7 +17,8 @@ RESERVED: Final = 256 * 1024
 """Bytes that are set aside for erasing on a full disk: what one step of it takes, and to write a log back before it."""
 
 _NO_SPACE = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE", "SQLITE_IOERR_WRITE")
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the file system reports when there is no space, or none that may be used."""
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ", "SQLITE_TOOBIG", "SQLITE_FORMAT")
 _FOREIGN = ("SQLITE_ERROR", "SQLITE_CONSTRAINT", "SQLITE_MISMATCH")
 """What SQLite reports when tables and columns are not those that are asked for."""
@@ -58,7 +59,7 @@ def storage_errors(place: Path, remedy: str = CLEAR_THE_THREAD) -> Iterator[None
         with database_errors(place, remedy):
             yield
     except OSError as error:
-        kind = StorageFullError if error.errno in _FULL else StorageError
+        kind = StorageFullError if error.errno in FULL else StorageError
         raise kind(f"{place}: {error.strerror or error}. Free some space or mend its rights, then resume.") from error
 
 

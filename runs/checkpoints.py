@@ -163,7 +163,7 @@ def open_saver(path: Path) -> Iterator[SqliteSaver]:
         StorageError: The database cannot be opened, or is damaged.
     """
     with closing(DatabaseFile(path, _FORM)) as file, file.using() as connection:
-        connection.isolation_level = ""  # the saver ends its transactions by itself
+        connection.isolation_level = "DEFERRED"  # the saver ends its transactions by itself
         for pragma in ("synchronous=NORMAL", "wal_autocheckpoint=1000"):
             connection.execute(f"PRAGMA {pragma}").fetchone()
         saver = LatestSaver(connection, serde=PackedSerializer())

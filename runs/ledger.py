@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from agentic_memory_bank.state.errors import StorageDamagedError, UnknownThreadError
+from agentic_memory_bank.state.errors import DamagedRowError, StorageDamagedError, UnknownThreadError
 from agentic_memory_bank.tools.database import DatabaseFile, DatabaseForm, cut_log, rows_of, seal_over, transaction
 
 RunState = Literal["accepted", "running", "paused", "finished"]
@@ -175,10 +175,6 @@ class Ledger:
     def _has_threads(self) -> bool:
         threads = self._path.parent / "threads"
         return threads.is_dir() and any(threads.iterdir())
-
-
-class DamagedRowError(StorageDamagedError):
-    """The row of one thread is not what was written; those of others can be read."""
 
 
 def _rows(database: sqlite3.Connection, where: str, *given: str) -> list[tuple[Any, ...]]:

@@ -177,9 +177,8 @@ class DatabaseForm:
 
     def damaged(self, path: Path | None, what: str) -> StorageDamagedError:
         """The error for a row that is not what was written."""
-        return StorageDamagedError(
-            f"The {self.name} at {path} is damaged: {what} is not what was written. {self.remedy}"
-        )
+        where = f" at {path}" if path else ""
+        return StorageDamagedError(f"The {self.name}{where} is damaged: {what} is not what was written. {self.remedy}")
 
     @property
     def _tables(self) -> set[str]:

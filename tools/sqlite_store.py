@@ -237,7 +237,7 @@ def _matches(path: tuple[str, ...], condition: MatchCondition) -> bool:
 
 
 def _damaged(row: Sequence[Any]) -> StorageDamagedError:
-    return _FORM.damaged(FILE, f"the item {row[1]!r} of {row[0]!r}")
+    return _FORM.damaged(None, f"the item {row[1]!r} of {row[0]!r}")
 
 
 def _joined(namespace: tuple[str, ...]) -> str:

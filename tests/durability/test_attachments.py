@@ -173,8 +173,13 @@ def test_a_ledger_of_an_older_version_is_given_the_columns_it_lacks(go: Go, home
     for lacking in (("attachments",), ("attachments", "usage")):
         with sqlite3.connect(place) as database:
             database.create_function("sealed", -1, sealed, deterministic=True)
-            for column in lacking:
-                database.execute(f"ALTER TABLE runs DROP COLUMN {column}")
+            columns = [row[1] for row in database.execute("PRAGMA table_info(runs)")]
+            kept = ", ".join(column for column in columns if column not in lacking)
+            database.execute(f"CREATE TABLE older AS SELECT {kept} FROM runs")
+            database.execute("DROP TABLE runs")
+            database.execute("ALTER TABLE older RENAME TO runs")
+            database.execute("PRAGMA application_id = 0")
+            database.execute("PRAGMA user_version = 0")
         database.close()
 
         (found,) = Ledger(place).all()

@@ -10,6 +10,7 @@ import pytest
 
 from agentic_memory_bank.engines.base import Relation
 from agentic_memory_bank.nodes.memory_bank.pausing import DECISIONS
+from agentic_memory_bank.tools.database import sealed
 
 from .conftest import Command, Parts
 
@@ -64,6 +65,7 @@ def test_a_ledger_whose_usage_is_damaged_says_which_thread(
     memory_bank: Command, kept: str, home: Path, usage: str
 ) -> None:
     with closing(sqlite3.connect(home / "runs.sqlite")) as ledger:
+        ledger.create_function("sealed", -1, sealed, deterministic=True)
         ledger.execute("UPDATE runs SET usage = ?", (usage,))
         ledger.commit()
 

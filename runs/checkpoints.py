@@ -13,13 +13,37 @@ from langgraph.checkpoint.serde.event_hooks import SerdeEvent, register_serde_ev
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from agentic_memory_bank.runs.database import connect
 from agentic_memory_bank.state.errors import StorageDamagedError, StorageError
+from agentic_memory_bank.tools.database import DatabaseFile, DatabaseForm, seal_over
+from agentic_memory_bank.tools.storage import CLEAR_THE_THREAD
 
 _WORTH_PACKING = 512
 """Bytes from which a value is compressed; shorter ones only get a checksum."""
 _MOST = 1 << 30
 """Bytes a value may unpack to: SQLite stores none that is larger."""
+
+
+_PLACE = "thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL"
+_CHECKPOINT = "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata"
+_WRITE = "thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value"
+_FORM = DatabaseForm(
+    name="database of saved steps",
+    application=0x414D4243,  # "AMBC"
+    version=1,
+    remedy=CLEAR_THE_THREAD,
+    schema=(
+        f"CREATE TABLE checkpoints ({_PLACE}, parent_checkpoint_id TEXT, type TEXT, checkpoint BLOB, metadata BLOB, "
+        f"{seal_over(_CHECKPOINT)}, PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id))",
+        f"CREATE TABLE writes ({_PLACE}, task_id TEXT NOT NULL, task_path TEXT NOT NULL DEFAULT '', "
+        f"idx INTEGER NOT NULL, channel TEXT NOT NULL, type TEXT, value BLOB, {seal_over(_WRITE)}, "
+        "PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx))",
+    ),
+    older=frozenset({(0, 0)}),
+    scanned={"checkpoints": _CHECKPOINT, "writes": _WRITE},
+    is_new_when_empty=True,
+)
+"""The tables of LangGraph's `SqliteSaver`, which finds them made, with a seal on each row: on the columns that its
+serializer never sees as well."""
 
 
 class PackedSerializer(JsonPlusSerializer):
@@ -138,7 +162,10 @@ def open_saver(path: Path) -> Iterator[SqliteSaver]:
     Raises:
         StorageError: The database cannot be opened, or is damaged.
     """
-    with closing(connect(path)) as connection:
+    with closing(DatabaseFile(path, _FORM)) as file, file.using() as connection:
+        connection.isolation_level = "DEFERRED"  # the saver ends its transactions by itself
+        for pragma in ("synchronous=NORMAL", "wal_autocheckpoint=1000"):
+            connection.execute(f"PRAGMA {pragma}").fetchone()
         saver = LatestSaver(connection, serde=PackedSerializer())
         saver.setup()
         yield saver

@@ -292,12 +292,18 @@ def import_thread(path: str | Path, thread: str, *, home: str | Path | None = No
     with lease(place, checked_thread(thread)):
         if ledger.knows(thread):
             raise RunError(f"There is a thread '{thread}' already. Import under another name, or clear it first.")
+        if place.folder(thread).exists() and not place.is_half(place.folder(thread)):
+            raise RunError(
+                f"There is a folder of a thread '{thread}' already. Import under another name, or clear it first."
+            )
         place.erase(thread)  # what an import that was killed left behind
         place.make_folder(thread)
         try:
+            place.begin_import(thread)
             _restore_files(memory, files_of(thread, place))
             _store(memory, thread, place)
             ledger.write(_imported(memory, thread))
+            place.end_import(thread)
         except BaseException:
             place.erase(thread)
             raise

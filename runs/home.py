@@ -8,10 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from agentic_memory_bank.state.errors import InputError, StorageError
-from agentic_memory_bank.tools.storage import default_home, storage_errors
+from agentic_memory_bank.tools.storage import FULL, default_home, storage_errors
 
 _CHUNK = 1 << 20
 _ERASED = ".erased"
+_IMPORTING = ".importing"
 
 
 class Home:
@@ -65,10 +66,9 @@ class Home:
         return self.folder(thread) / "attachments"
 
     def make_folder(self, thread: str) -> None:
-        """Make the folder of a thread, 0700, with an empty checkpoint database, 0600."""
+        """Make the folder of a thread, 0700."""
         with storage_errors(self.folder(thread)):
             self.folder(thread).mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.checkpoints(thread).touch(mode=0o600)
 
     def erase(self, thread: str) -> None:
         """Remove everything of a thread from disk; files are overwritten before they are removed.
@@ -88,6 +88,20 @@ class Home:
         names = {_name(thread) for thread in known}
         threads = self.path / "threads"
         return [f for f in sorted(threads.iterdir()) if f.name not in names] if threads.is_dir() else []
+
+    def is_half(self, folder: Path) -> bool:
+        """Whether a folder is what is left of an erasure or an import that was not completed."""
+        return folder.suffix == _ERASED or (folder / _IMPORTING).exists()
+
+    def begin_import(self, thread: str) -> None:
+        """Mark the folder of a thread: until the mark is gone, what it holds is in an export as well."""
+        with storage_errors(self.folder(thread)):
+            (self.folder(thread) / _IMPORTING).touch(mode=0o600)
+
+    def end_import(self, thread: str) -> None:
+        """Take the mark away, once the ledger knows the thread."""
+        with storage_errors(self.folder(thread)):
+            (self.folder(thread) / _IMPORTING).unlink(missing_ok=True)
 
     def lock_of(self, folder: Path) -> Path:
         """The lock of the thread whose folder this is, or was."""
@@ -116,7 +130,11 @@ def erase_folder(folder: Path) -> None:
     with storage_errors(folder):
         for file in sorted(folder.rglob("*")):
             if file.is_file() and not file.is_symlink():
-                _overwrite(file)
+                try:
+                    _overwrite(file)
+                except OSError as error:
+                    if error.errno not in FULL:  # some file systems need space for this: removing gives it back
+                        raise
         with suppress(FileNotFoundError):
             shutil.rmtree(folder)
 

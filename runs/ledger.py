@@ -2,51 +2,37 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from agentic_memory_bank.runs.database import connect, truncate_log
-from agentic_memory_bank.state.errors import StorageDamagedError, UnknownThreadError
-from agentic_memory_bank.tools.storage import storage_errors
+from agentic_memory_bank.state.errors import DamagedRowError, StorageDamagedError, UnknownThreadError
+from agentic_memory_bank.tools.database import DatabaseFile, DatabaseForm, cut_log, rows_of, seal_over, transaction
 
 RunState = Literal["accepted", "running", "paused", "finished"]
 """`accepted`: nothing is saved yet but the input; `running`: a checkpoint exists; `finished`: only kept, or cleared."""
 
-_TABLE = """
-CREATE TABLE IF NOT EXISTS runs (
-    thread TEXT PRIMARY KEY,
-    state TEXT NOT NULL,
-    question TEXT NOT NULL,
-    documents TEXT NOT NULL,
-    settings TEXT NOT NULL,
-    engine TEXT NOT NULL,
-    embeddings TEXT NOT NULL,
-    keep INTEGER NOT NULL,
-    export TEXT,
-    status TEXT NOT NULL,
-    continues INTEGER NOT NULL,
-    created_at TEXT NOT NULL,
-    updated_at TEXT NOT NULL,
-    usage TEXT,
-    attachments TEXT NOT NULL DEFAULT '[]',
-    outside INTEGER NOT NULL DEFAULT 0
-)
-"""
-_HAS_TABLE = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'runs'"
 _COLUMNS = (
     "thread, state, question, documents, settings, engine, embeddings, keep, export, status, continues,"
     " created_at, updated_at, usage, attachments, outside"
 )
-_LATER_COLUMNS = {
-    "usage": "TEXT",
-    "attachments": "TEXT NOT NULL DEFAULT '[]'",
-    "outside": "INTEGER NOT NULL DEFAULT 0",
-}
-"""Those that ledgers of older versions lack, in the order in which they came."""
-_FIRST_COLUMNS: frozenset[str] = frozenset(_COLUMNS.replace(",", "").split()) - frozenset(_LATER_COLUMNS)
+_FORM = DatabaseForm(
+    name="ledger of runs",
+    application=0x414D4252,  # "AMBR"
+    version=1,
+    remedy="",
+    schema=(
+        "CREATE TABLE runs (thread TEXT PRIMARY KEY, state TEXT NOT NULL, question TEXT NOT NULL, "
+        "documents TEXT NOT NULL, settings TEXT NOT NULL, engine TEXT NOT NULL, embeddings TEXT NOT NULL, "
+        "keep INTEGER NOT NULL, export TEXT, status TEXT NOT NULL, continues INTEGER NOT NULL, "
+        "created_at TEXT NOT NULL, updated_at TEXT NOT NULL, usage TEXT, attachments TEXT NOT NULL DEFAULT '[]', "
+        f"outside INTEGER NOT NULL DEFAULT 0, {seal_over(_COLUMNS)})",
+    ),
+    older=frozenset({(0, 0)}),
+    is_new_when_empty=True,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +92,9 @@ class Ledger:
             json.dumps(run.attachments),
             int(run.outside),
         )
-        with self._database() as database:
+        with self._file() as file, file.using() as database:
             database.execute(f"INSERT OR REPLACE INTO runs ({_COLUMNS}) VALUES ({', '.join('?' * len(row))})", row)
-            truncate_log(database)
+            cut_log(database)
 
     def update(
         self, thread: str, state: RunState, status: str, at: str, usage: Mapping[str, Any] | None = None
@@ -116,37 +102,42 @@ class Ledger:
         """Note how far a run is, and, if it is said, what it has spent so far.
 
         A finished run no longer needs its documents and attachments, so they are dropped.
+
+        Raises:
+            StorageDamagedError: The row is not what was written.
         """
-        with self._database() as database:
-            database.execute(
-                "UPDATE runs SET state = ?, status = ?, updated_at = ?, usage = COALESCE(?, usage) WHERE thread = ?",
-                (state, status, at, _as_json(usage), thread),
-            )
-            if state == "finished":
-                database.execute("UPDATE runs SET documents = '[]', attachments = '[]' WHERE thread = ?", (thread,))
-                truncate_log(database)
+        dropped = ", documents = '[]', attachments = '[]'" if state == "finished" else ""
+        with self._file() as file, file.using() as database:
+            with transaction(database):
+                _rows(database, "WHERE thread = ?", thread)  # else what is damaged in it would get a seal that is sound
+                database.execute(
+                    "UPDATE runs SET state = ?, status = ?, updated_at = ?, usage = COALESCE(?, usage)"
+                    f"{dropped} WHERE thread = ?",
+                    (state, status, at, _as_json(usage), thread),
+                )
+            if dropped:
+                cut_log(database)
 
     def remove(self, thread: str) -> None:
         """Forget a run; its bytes are overwritten and the log is cut."""
-        with self._database() as database:
-            database.execute("DELETE FROM runs WHERE thread = ?", (thread,))
-            truncate_log(database)
+        with self._file() as file:
+            file.erase(lambda database: database.execute("DELETE FROM runs WHERE thread = ?", (thread,)))
 
     def knows(self, thread: str) -> bool:
         """Whether there is a row of this thread, readable or not."""
-        with self._database() as database:
+        with self._file() as file, file.using() as database:
             return database.execute("SELECT 1 FROM runs WHERE thread = ?", (thread,)).fetchone() is not None
 
     def threads(self) -> list[str]:
         """The names of all threads, readable rows or not."""
-        with self._database() as database:
+        with self._file() as file, file.using() as database:
             return [row[0] for row in database.execute("SELECT thread FROM runs ORDER BY thread")]
 
     def find(self, thread: str) -> Run | None:
         """The run of a thread, if there is one."""
-        with self._database() as database:
-            row = database.execute(f"SELECT {_COLUMNS} FROM runs WHERE thread = ?", (thread,)).fetchone()
-        return _run(row) if row else None
+        with self._file() as file, file.using() as database:
+            found = _rows(database, "WHERE thread = ?", thread)
+        return _run(found[0]) if found else None
 
     def get(self, thread: str) -> Run:
         """The run of a thread.
@@ -161,28 +152,24 @@ class Ledger:
 
     def all(self) -> list[Run]:
         """All runs, the latest first."""
-        with self._database() as database:
-            rows = database.execute(f"SELECT {_COLUMNS} FROM runs ORDER BY updated_at DESC, thread").fetchall()
+        with self._file() as file, file.using() as database:
+            rows = _rows(database, "ORDER BY updated_at DESC, thread")
         return [_run(row) for row in rows]
 
     @contextmanager
-    def _database(self) -> Iterator[Any]:
+    def _file(self) -> Iterator[DatabaseFile]:
         try:
-            with storage_errors(self._path):
-                was_there = self._path.exists()
-                with closing(connect(self._path)) as database:
-                    # Threads first: whoever else begins right now makes the table before a thread.
-                    if was_there and self._has_threads() and not database.execute(_HAS_TABLE).fetchone():
-                        raise StorageDamagedError("it holds no table of runs")
-                    database.execute(_TABLE)
-                    _widen(database)
-                    yield database
-                    database.commit()
+            if self._path.exists() and not self._path.stat().st_size and self._has_threads():
+                raise StorageDamagedError("it is empty")
+            with closing(DatabaseFile(self._path, _FORM, reserve=True)) as file:
+                yield file
+        except DamagedRowError:
+            raise
         except StorageDamagedError as error:
             raise StorageDamagedError(
-                f"The ledger of runs at {self._path} is damaged, or was not written by this version of the "
-                "package. Put back a copy of it; or move it away, which gives up the runs it knew: `memory-bank gc` "
-                "then erases what they left."
+                f"The ledger of runs at {self._path} is damaged, or was not written by this version of the package "
+                f"({error}). Put back a copy of it; or move it away, which gives up what it said of the runs: "
+                "`memory-bank gc` then erases the folders without memory and names the others."
             ) from error
 
     def _has_threads(self) -> bool:
@@ -190,22 +177,15 @@ class Ledger:
         return threads.is_dir() and any(threads.iterdir())
 
 
-def _widen(database: sqlite3.Connection) -> None:
-    """Give the table of an older version the columns it lacks; a table that is not ours is left as it is."""
-    found = _columns(database)
-    if not found >= _FIRST_COLUMNS:
-        return
-    for name, form in _LATER_COLUMNS.items():
-        try:
-            if name not in found:
-                database.execute(f"ALTER TABLE runs ADD COLUMN {name} {form}")
-        except sqlite3.OperationalError:
-            if name not in _columns(database):  # otherwise another process was quicker
-                raise
+def _rows(database: sqlite3.Connection, where: str, *given: str) -> list[tuple[Any, ...]]:
+    query = f"SELECT {_COLUMNS}, seal FROM runs {where}"
+    return list(rows_of(database.execute(query, given), _damaged))
 
 
-def _columns(database: sqlite3.Connection) -> frozenset[str]:
-    return frozenset(row[1] for row in database.execute("PRAGMA table_info(runs)"))
+def _damaged(row: Sequence[Any]) -> DamagedRowError:
+    return DamagedRowError(
+        f"The ledger's row of the thread '{row[0]}' is damaged. Put back a copy of the ledger, or clear that thread."
+    )
 
 
 def _as_json(usage: Mapping[str, Any] | None) -> str | None:
@@ -232,6 +212,4 @@ def _run(row: tuple[Any, ...]) -> Run:
             outside=bool(found.outside),
         )
     except (TypeError, ValueError) as error:
-        raise StorageDamagedError(
-            f"The ledger's row of the thread '{row[0]}' is damaged; clear that thread."
-        ) from error
+        raise _damaged(row) from error

@@ -37,7 +37,7 @@ from agentic_memory_bank.runs.export import check_is_kept, checked_export, files
 from agentic_memory_bank.runs.home import Home, checked_thread
 from agentic_memory_bank.runs.lease import lease
 from agentic_memory_bank.runs.ledger import Ledger, Run
-from agentic_memory_bank.runs.upkeep import forget
+from agentic_memory_bank.runs.upkeep import check_is_no_stray, forget
 from agentic_memory_bank.state.errors import (
     EngineMismatchError,
     InputError,
@@ -200,6 +200,8 @@ def run(
         before = parts.ledger.find(thread)
         if before and before.is_unfinished:
             raise RunError(f"The thread '{thread}' has an unfinished run. Resume it, or clear it first.")
+        if before is None:
+            check_is_no_stray(parts.home, thread)
         if before is None or not before.keep:
             parts.home.erase(thread)  # what a run that was killed while it ended left behind
         else:
@@ -313,7 +315,7 @@ def clear(thread: str, *, home: str | Path | None = None) -> None:
     place.prepare()
     with lease(place, checked_thread(thread)):
         ledger = Ledger(place.ledger)
-        if not ledger.knows(thread) and not place.folder(thread).exists():
+        if not place.folder(thread).exists() and not ledger.knows(thread):  # in this order: the disk may be full
             raise UnknownThreadError(f"Nothing is known of the thread '{thread}'. `memory-bank runs` lists them.")
         forget(place, ledger, thread)
 
@@ -412,6 +414,7 @@ def _drive(
             snapshot = bank.get_state(config)
             waiting = _pause(snapshot)
             given = Command(resume="continue") if waiting and waiting["reason"] == "steps" else _NOTHING
+        _check_is_ended(snapshot, begun)
         output = _output(snapshot, begun.thread)
         usage = parts.spent(begun.thread, snapshot.values.get("insight_doc", {}).get("id", ""), settings)
         if begun.export and begun.is_unfinished and "pause" not in output:
@@ -551,12 +554,21 @@ def _what_to_do(snapshot: StateSnapshot, begun: Run, decision: Decision) -> obje
     if begun.state == "accepted":
         given: dict[str, Any] = {"question": begun.question, "documents": begun.documents}
         return given | ({"attachments": begun.attachments} if begun.attachments else {})
-    if snapshot.values.get("status") == "running":
+    _check_is_ended(snapshot, begun)
+    return _NOTHING
+
+
+def _check_is_ended(snapshot: StateSnapshot, begun: Run) -> None:
+    """See that a run that takes no further step, and does not wait, has come to its end.
+
+    Raises:
+        StorageDamagedError: It has not: steps that were saved are lost.
+    """
+    if not snapshot.interrupts and snapshot.values.get("status", "running") == "running":
         raise StorageDamagedError(
             f"The run on the thread '{begun.thread}' has no end, and no step is left to take. Export what it holds, "
             "then clear it and ask again."
         )
-    return _NOTHING
 
 
 def _advance(

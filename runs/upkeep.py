@@ -1,17 +1,31 @@
 """Housekeeping of runs on disk: what `memory-bank gc` removes."""
 
+import logging
 from contextlib import suppress
 from pathlib import Path
 
+from agentic_memory_bank.runs.checkpoints import open_saver
 from agentic_memory_bank.runs.export import files_of, named_files, part_of, read_state
 from agentic_memory_bank.runs.home import Home, erase_folder
 from agentic_memory_bank.runs.lease import lease, locked
 from agentic_memory_bank.runs.ledger import Ledger, Run
-from agentic_memory_bank.state.errors import StorageDamagedError, ThreadBusyError, UnknownThreadError
+from agentic_memory_bank.state.errors import (
+    DamagedRowError,
+    StorageDamagedError,
+    StorageError,
+    StorageFullError,
+    ThreadBusyError,
+    UnknownThreadError,
+)
+
+_LOG = logging.getLogger(__name__)
 
 
 def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None) -> list[str]:
-    """Erase what no run needs: leftovers of killed runs that were finished, and folders no run knows.
+    """Erase what no run needs: leftovers of killed runs that were finished, and folders that hold no memory.
+
+    What the ledger does not know and holds memory stays, and so does what it does not know for sure: a warning in the
+    log names it.
 
     Args:
         unfinished: Also erase runs that were never finished; they can then no longer be resumed.
@@ -24,19 +38,62 @@ def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None)
     place.prepare()
     ledger = Ledger(place.ledger)
     erased: list[str] = []
-    for found in ledger.all():
-        with suppress(ThreadBusyError, UnknownThreadError), lease(place, found.thread):
-            if _is_needless(ledger.get(found.thread), unfinished):
-                forget(place, ledger, found.thread)
-                erased.append(found.thread)
+    for thread in ledger.threads():
+        with suppress(ThreadBusyError, UnknownThreadError), lease(place, thread):
+            try:
+                found = ledger.get(thread)
+            except DamagedRowError as error:
+                _LOG.warning("Nothing of the thread '%s' was erased: %s", thread, error)
+                continue
+            place.end_import(thread)
+            if _is_needless(found, unfinished):
+                forget(place, ledger, thread)
+                erased.append(thread)
             else:
-                _tidy(place, found.thread, is_finished=not ledger.get(found.thread).is_unfinished)
+                _tidy(place, thread, is_finished=not found.is_unfinished)
     for folder in place.strays(ledger.threads()):
         with suppress(ThreadBusyError), locked(place.lock_of(folder), "This thread"):
-            if folder in place.strays(ledger.threads()):  # nobody took the thread up before it was locked
+            if folder not in place.strays(ledger.threads()):  # somebody took the thread up before it was locked
+                continue
+            if thread := memory_in(place, folder):
+                _LOG.warning("%s", _stray(folder, thread))
+            else:
                 erase_folder(folder)
                 erased.append(folder.name)
     return erased
+
+
+def memory_in(place: Home, folder: Path) -> str | None:
+    """The thread whose memory a folder holds; the folder's own name where that cannot be read; None where it has none.
+
+    A folder is never erased for want of a row in the ledger: the ledger may be what is damaged.
+    """
+    checkpoints = folder / place.checkpoints("").name
+    if place.is_half(folder) or not checkpoints.exists():
+        return None
+    try:
+        with open_saver(checkpoints) as saver:
+            row = saver.conn.execute("SELECT thread_id FROM checkpoints LIMIT 1").fetchone()
+    except StorageError:
+        return folder.name
+    return row[0] if row else None
+
+
+def check_is_no_stray(place: Home, thread: str) -> None:
+    """See that a thread that the ledger does not know has no memory, before it is begun anew.
+
+    Raises:
+        StorageDamagedError: It has.
+    """
+    if memory_in(place, folder := place.folder(thread)):
+        raise StorageDamagedError(_stray(folder, thread))
+
+
+def _stray(folder: Path, thread: str) -> str:
+    return (
+        f"The folder {folder} holds memory of the thread '{thread}', which the ledger of runs does not know. Put "
+        "back a copy of the ledger, or clear that thread; nothing of it was erased."
+    )
 
 
 def _tidy(place: Home, thread: str, *, is_finished: bool) -> None:
@@ -51,7 +108,7 @@ def _tidy(place: Home, thread: str, *, is_finished: bool) -> None:
 
 def forget(place: Home, ledger: Ledger, thread: str) -> None:
     """Erase all of a thread, and last its row: killed in between, the row tells that something is left."""
-    with suppress(StorageDamagedError, OSError):
+    with suppress(StorageDamagedError, StorageFullError, OSError):
         found = ledger.find(thread)
         if found and found.export:
             part_of(Path(found.export), thread).unlink(missing_ok=True)

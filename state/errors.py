@@ -21,6 +21,7 @@ MemoryBankError
 └── StorageError          what is on disk cannot be read or written
     ├── StorageFullError  the disk or its quota is full
     ├── StorageDamagedError  a database or its checkpoints are not what was written
+    │   └── DamagedRowError    what the ledger says of one thread is not what was written
     ├── StoreBusyError    another process has the store open, and it serves one at a time
     └── ExportError       an export file is foreign, damaged or newer than this package
 """
@@ -125,6 +126,10 @@ class StorageFullError(StorageError):
 
 class StorageDamagedError(StorageError):
     """A database or its checkpoints are not what this package wrote."""
+
+
+class DamagedRowError(StorageDamagedError):
+    """What the ledger says of one thread is not what was written; what it says of others can be read."""
 
 
 class StoreBusyError(StorageError):

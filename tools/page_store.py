@@ -8,23 +8,22 @@ never give a page whose time is over, whether or not it has been cleaned up.
 import hashlib
 import json
 import logging
-import os
 import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
-from filelock import FileLock
 from typing_extensions import TypedDict
 
-from agentic_memory_bank.state.errors import InputError, StorageError
+from agentic_memory_bank.state.errors import InputError, StorageDamagedError, StorageError
 from agentic_memory_bank.state.pages import Page
-from agentic_memory_bank.tools.storage import DatabaseForm, default_home, storage_errors
+from agentic_memory_bank.tools.database import DatabaseFile, DatabaseForm, rows_of, seal_over, sealed, transaction
+from agentic_memory_bank.tools.storage import default_home
 
 MAX_NAME: Final = 1_000
 """Longest name of a memory, in characters."""
@@ -37,21 +36,27 @@ REMEDY: Final = (
 _LOG = logging.getLogger(__name__)
 _FOLDER: Final = "pages"
 _LOOKUP: Final = 500  # SQLite takes at least 999 parameters in one statement
+_COLUMNS: Final = "id, title, abstract, text, source, metadata, created_at, expires_at"
+_SAID: Final = _COLUMNS.replace(" text,", " text_seal,")
+"""What the seal of a page is over: the seal of its text in place of that, so that a page is checked without it."""
 _FORM: Final = DatabaseForm(
     name="page store",
     application=0x414D4250,  # "AMBP"
-    version=1,
+    version=2,
     remedy=REMEDY,
     schema=(
-        "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+        f"CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL, {seal_over('name, value')}) WITHOUT ROWID",
         "CREATE TABLE pages (position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL, "
         "abstract TEXT NOT NULL, text TEXT NOT NULL, source TEXT NOT NULL, metadata TEXT NOT NULL, "
-        "created_at TEXT NOT NULL, expires_at TEXT)",
+        f"created_at TEXT NOT NULL, expires_at TEXT, {seal_over('text', 'text_seal')}, {seal_over(_SAID)})",
         "CREATE INDEX expiry ON pages (expires_at) WHERE expires_at IS NOT NULL",
-        "CREATE TABLE events (sequence INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, page TEXT NOT NULL)",
+        "CREATE TABLE events (sequence INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, page TEXT NOT NULL, "
+        f"{seal_over('kind, page')})",
     ),
+    older=frozenset({(0x414D4250, 1)}),
 )
-_COLUMNS: Final = "id, title, abstract, text, source, metadata, created_at, expires_at"
+_WHOLE: Final = f"{_SAID}, seal, text"
+_BARE: Final = f"{_SAID}, seal, NULL"
 _VALID: Final = "(expires_at IS NULL OR expires_at > ?)"
 
 
@@ -148,11 +153,7 @@ class PageStore:
         self._path = path
         self._label = label
         self._clock = clock
-        self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
-        self._opened: tuple[int, int, int] | None = None
-        """The process and the file (device, inode) that the connection belongs to."""
-        self._inherited: list[sqlite3.Connection] = []
+        self._file = DatabaseFile(path, _FORM, begin=self._begin, reserve=True)
 
     @property
     def path(self) -> Path | None:
@@ -172,7 +173,7 @@ class PageStore:
         """
         if not pages:
             return Stored([], [])
-        with self._writing() as database:
+        with self._file.writing() as database:
             self._clean(database)
             ttl, now = self._ttl(database), _stamp(self._clock())
             added, repeated = list[str](), list[str]()
@@ -183,19 +184,24 @@ class PageStore:
     def remove(self, ids: Iterable[str]) -> list[str]:
         """Erase pages for good; those that were there are returned."""
         wanted = list(dict.fromkeys(ids))
-        if not self._is_there() or not wanted:
+        if not self._file.is_there() or not wanted:
             return []
-        with self._writing() as database:
+
+        def removed(database: sqlite3.Connection) -> list[str]:
             return _remove(database, [i for (i,) in _rows(database, "SELECT id FROM pages WHERE id IN ({})", wanted)])
+
+        return self._file.erase(removed)
 
     def clear(self) -> list[str]:
         """Erase all pages, and the vectors beside them; indexes that follow hear of it."""
-        if not self._is_there():
+        if not self._file.is_there():
             return []
-        with self._writing() as database:
-            gone = _remove(database, [row[0] for row in database.execute("SELECT id FROM pages")])
-        with self._reading() as database:
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # so that erased text does not stay in the log
+
+        def removed(database: sqlite3.Connection) -> list[str]:
+            return _remove(database, [row[0] for row in database.execute("SELECT id FROM pages")])
+
+        gone = self._file.erase(removed)
+        with self._file.using():
             self._erase_vectors()
         return gone
 
@@ -207,17 +213,16 @@ class PageStore:
 
     def cleanup(self) -> int:
         """Erase the pages whose time is over, and return how many they were."""
-        if not self._is_there():
+        if not self._file.is_there():
             return 0
-        with self._writing() as database:
-            return self._clean(database)
+        return self._file.erase(self._clean)
 
     def get(self, ids: Iterable[str]) -> list[Page]:
         """The pages of these ids, in this order; ids that are not there are left out."""
         wanted = list(dict.fromkeys(ids))
         with self._looking() as database:
-            query = f"SELECT {_COLUMNS} FROM pages WHERE id IN ({{}}) AND {_VALID}"
-            found = {row[0]: _page(row) for row in _rows(database, query, wanted, _stamp(self._clock()))}
+            query = f"SELECT {_WHOLE} FROM pages WHERE id IN ({{}}) AND {_VALID}"
+            found = {row[0]: self._page(row) for row in _rows(database, query, wanted, _stamp(self._clock()))}
         return [found[i] for i in wanted if i in found]
 
     def known(self, ids: Iterable[str]) -> set[str]:
@@ -235,16 +240,16 @@ class PageStore:
             limit: How many at most; -1 for all.
         """
         with self._looking() as database:
-            query = f"SELECT position, {_COLUMNS} FROM pages WHERE position > ? AND {_VALID} ORDER BY position LIMIT ?"
+            query = f"SELECT position, {_WHOLE} FROM pages WHERE position > ? AND {_VALID} ORDER BY position LIMIT ?"
             rows = database.execute(query, (after, _stamp(self._clock()), limit)).fetchall()
-        return [(row[0], _page(row[1:])) for row in rows]
+        return [(row[0], self._page(row[1:])) for row in rows]
 
     def last(self) -> Page | None:
         """The page that came last."""
         with self._looking() as database:
-            query = f"SELECT {_COLUMNS} FROM pages WHERE {_VALID} ORDER BY position DESC LIMIT 1"
+            query = f"SELECT {_WHOLE} FROM pages WHERE {_VALID} ORDER BY position DESC LIMIT 1"
             row = database.execute(query, (_stamp(self._clock()),)).fetchone()
-        return _page(row) if row else None
+        return self._page(row) if row else None
 
     def changes(self, since: int = 0, *, texts: bool = True) -> Changes:
         """What came and went after an event: what an index has to put and remove, in any order, to hold the same.
@@ -256,20 +261,22 @@ class PageStore:
             texts: Whether the raw texts are wanted; without them much less is read.
         """
         now = _stamp(self._clock())
-        with self._looking() as database, _snapshot(database):
-            row = database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'events'").fetchone()
-            columns = _COLUMNS if texts else _COLUMNS.replace(" text,", " '',")
+        with self._looking() as database, transaction(database, "BEGIN"):
+            (last,) = database.execute("SELECT MAX(sequence) FROM events").fetchone()
+            events = database.execute("SELECT kind, page, seal FROM events WHERE sequence > ?", (since,))
+            for _ in rows_of(events, self._damaged_event):
+                pass
             query = (
-                f"SELECT DISTINCT {columns} FROM events JOIN pages ON id = page WHERE sequence > ? AND {_VALID} "
-                "ORDER BY position"
+                f"SELECT {_WHOLE if texts else _BARE} FROM pages WHERE {_VALID} AND id IN "
+                "(SELECT page FROM events WHERE sequence > ?) ORDER BY position"
             )
-            put = [_page(found) for found in database.execute(query, (since, now))]
+            put = [self._page(found) for found in database.execute(query, (now, since))]
             gone = database.execute(
                 "SELECT DISTINCT page FROM events WHERE sequence > ? AND page NOT IN (SELECT id FROM pages) "
                 "UNION SELECT id FROM pages WHERE expires_at <= ?",
                 (since, now),
             ).fetchall()
-        return Changes(row[0] if row else 0, put, [i for (i,) in gone])
+        return Changes(last or 0, put, [i for (i,) in gone])
 
     def stats(self) -> Stats:
         """How many pages there are, and how long new ones stay."""
@@ -286,9 +293,9 @@ class PageStore:
         Args:
             ttl: None for ever; see `time_to_live`.
         """
-        with self._writing() as database:
+        with self._file.writing() as database:
             seconds = "" if ttl is None else repr(ttl.total_seconds())
-            database.execute("INSERT OR REPLACE INTO about VALUES ('ttl', ?)", (seconds,))
+            database.execute("INSERT OR REPLACE INTO about (name, value) VALUES ('ttl', ?)", (seconds,))
 
     @property
     def vectors(self) -> Path | None:
@@ -298,91 +305,41 @@ class PageStore:
     @property
     def identity(self) -> str:
         """Names this very store: another one, made in its place later, has another. Empty where there is none yet."""
-        if not self._is_there():
+        if not self._file.is_there():
             return ""
-        with self._reading() as database:
-            (found,) = database.execute("SELECT value FROM about WHERE name = 'identity'").fetchone()
-        return found
+        with self._using() as database:
+            return self._about(database, "identity")
 
     def close(self) -> None:
         """Close the file; the next call opens it again. Pages that are in memory alone are gone."""
-        with self._lock:
-            if self._connection is not None and (self._path is None or self._is_ours()):
-                self._connection.close()
-            self._connection = self._opened = None
+        self._file.close()
 
     # --- the file ----------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, which waits for those of other processes."""
-        with self._lock, storage_errors(self._place, REMEDY):
-            database = self._open()
-            database.execute("BEGIN IMMEDIATE")
-            try:
-                yield database
-                database.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):  # a full disk has rolled it back already
-                    database.execute("ROLLBACK")
-                raise
+    def _begin(self, database: sqlite3.Connection) -> None:
+        about = [("identity", uuid4().hex), ("label", self._label)]
+        database.executemany("INSERT INTO about (name, value) VALUES (?, ?)", about)
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, storage_errors(self._place, REMEDY):
-            yield self._open()
+    def _using(self) -> Iterator[sqlite3.Connection]:
+        is_new = not self._file.is_open()
+        with self._file.using() as database:
+            if is_new:
+                self._clean_up_after_a_while(database)
+            yield database
 
     @contextmanager
     def _looking(self) -> Iterator[sqlite3.Connection]:
         """The store, or an empty one where there is none yet: looking makes no file."""
-        if self._is_there():
-            with self._reading() as database:
+        if self._file.is_there():
+            with self._using() as database:
                 yield database
         else:
-            database = _made(":memory:", self._label)
-            try:
+            with closing(_FORM.in_memory(self._begin)) as database:
                 yield database
-            finally:
-                database.close()
 
-    def _is_there(self) -> bool:
-        with storage_errors(self._place, REMEDY):
-            return self._path is None or self._path.exists()
-
-    @property
-    def _place(self) -> Path:
-        return self._path or Path(":memory:")
-
-    def _open(self) -> sqlite3.Connection:
-        if self._path is None:
-            self._connection = self._connection or _made(":memory:", self._label)
-            return self._connection
-        if self._connection is not None:
-            if self._is_ours():
-                return self._connection
-            # Closing what was opened before a fork would drop the parent's locks on the file: keep it, unused.
-            self._inherited.append(self._connection)
-            self._connection = None
-        if not self._path.exists():
-            _create(self._path, self._label)
-        self._connection = _FORM.open(self._path)
-        self._opened = self._file()
-        self._clean_up_after_a_while()
-        return self._connection
-
-    def _is_ours(self) -> bool:
-        """Whether the connection is of this process, and of the file that has the name now."""
-        return self._opened == self._file()
-
-    def _file(self) -> tuple[int, int, int] | None:
-        with suppress(OSError):
-            status = os.stat(cast(Path, self._path))
-            return os.getpid(), status.st_dev, status.st_ino
-        return None
-
-    def _clean_up_after_a_while(self) -> None:
+    def _clean_up_after_a_while(self, database: sqlite3.Connection) -> None:
         """What is over is erased when a store is opened; where that cannot be, it is just not shown."""
-        database = cast(sqlite3.Connection, self._connection)
         if database.execute("SELECT 1 FROM pages WHERE expires_at <= ? LIMIT 1", (_stamp(self._clock()),)).fetchone():
             try:
                 self.cleanup()
@@ -393,10 +350,42 @@ class PageStore:
         rows = database.execute("SELECT id FROM pages WHERE expires_at <= ?", (_stamp(self._clock()),)).fetchall()
         return len(_remove(database, [i for (i,) in rows]))
 
-    @staticmethod
-    def _ttl(database: sqlite3.Connection) -> timedelta | None:
-        row = database.execute("SELECT value FROM about WHERE name = 'ttl'").fetchone()
-        return timedelta(seconds=float(row[0])) if row and row[0] else None
+    def _ttl(self, database: sqlite3.Connection) -> timedelta | None:
+        seconds = self._about(database, "ttl")
+        return timedelta(seconds=float(seconds)) if seconds else None
+
+    # --- what is read is what was written ------------------------------------------------------------------------
+
+    def _about(self, database: sqlite3.Connection, name: str) -> str:
+        query = "SELECT name, value, seal FROM about WHERE name = ?"
+        rows = rows_of(
+            database.execute(query, (name,)), lambda _: _FORM.damaged(self._path, f"what it says of its {name}")
+        )
+        return next((value for _, value in rows), "")
+
+    def _page(self, row: Sequence[Any]) -> Page:
+        """A page from its row; without its text where that was not read.
+
+        Raises:
+            StorageDamagedError: It is not what was written.
+        """
+        *said, seal, text = row
+        if sealed(*said) != seal or (text is not None and sealed(text) != said[3]):
+            raise _FORM.damaged(self._path, f"the page {row[0]!r}")
+        identity, title, abstract, _, source, metadata, created_at, expires_at = said
+        return {
+            "id": identity,
+            "title": title,
+            "abstract": abstract,
+            "text": text or "",
+            "source": source,
+            "metadata": json.loads(metadata),
+            "created_at": created_at,
+            "expires_at": expires_at,
+        }
+
+    def _damaged_event(self, row: Sequence[Any]) -> StorageDamagedError:
+        return _FORM.damaged(self._path, f"what it says of the page {row[1]!r}")
 
 
 class PageStores:
@@ -456,43 +445,7 @@ class PageStores:
         return (self._folder or default_home()) / _FOLDER / f"{named}.sqlite"
 
 
-# --- files -------------------------------------------------------------------------------------------------------
-
-
-def _create(path: Path, label: str) -> None:
-    """Make a store under another name, then give it its own: a file of that name is whole, or it is damaged."""
-    folder = path.parent
-    for place in (folder.parent, folder):
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.chmod(place, 0o700)
-    with FileLock(folder / ".making", mode=0o600):
-        if path.exists():
-            return
-        half = path.with_suffix(".half")
-        half.unlink(missing_ok=True)
-        os.close(os.open(half, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        _made(half, label).close()
-        half.replace(path)
-
-
-def _made(place: Path | str, label: str) -> sqlite3.Connection:
-    database = _FORM.make(place)
-    about = [("identity", uuid4().hex), ("label", label)]
-    database.executemany("INSERT INTO about VALUES (?, ?)", about)
-    return database
-
-
 # --- rows --------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _snapshot(database: sqlite3.Connection) -> Iterator[None]:
-    """Several reads of one and the same state."""
-    database.execute("BEGIN")
-    try:
-        yield
-    finally:
-        database.execute("ROLLBACK")
 
 
 def _rows(database: sqlite3.Connection, query: str, ids: Sequence[str], *more: Any) -> Iterator[tuple[Any, ...]]:
@@ -519,17 +472,3 @@ def _remove(database: sqlite3.Connection, ids: Sequence[str]) -> list[str]:
     database.executemany("DELETE FROM pages WHERE id = ?", [(i,) for i in ids])
     database.executemany("INSERT INTO events (kind, page) VALUES ('remove', ?)", [(i,) for i in ids])
     return list(ids)
-
-
-def _page(row: Sequence[Any]) -> Page:
-    identity, title, abstract, text, source, metadata, created_at, expires_at = row
-    return {
-        "id": identity,
-        "title": title,
-        "abstract": abstract,
-        "text": text,
-        "source": source,
-        "metadata": json.loads(metadata),
-        "created_at": created_at,
-        "expires_at": expires_at,
-    }

@@ -6,16 +6,12 @@ damaged or foreign database for an empty one.
 
 import asyncio
 import json
-import os
 import sqlite3
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from filelock import FileLock
 from langgraph.store.base import (
     BaseStore,
     GetOp,
@@ -29,8 +25,9 @@ from langgraph.store.base import (
     SearchOp,
 )
 
-from agentic_memory_bank.state.errors import InputError, StorageError
-from agentic_memory_bank.tools.storage import DatabaseForm, default_home, storage_errors
+from agentic_memory_bank.state.errors import InputError, StorageDamagedError, StorageError
+from agentic_memory_bank.tools.database import DatabaseFile, DatabaseForm, rows_of, seal_over, transaction
+from agentic_memory_bank.tools.storage import default_home
 
 REMEDY: Final = (
     "It is left as it is: nothing was read from it or written to it. Put a copy of the file back in its place, or move "
@@ -40,17 +37,18 @@ REMEDY: Final = (
 FILE: Final = "memories.sqlite"
 """The file of the default store, in the home of all that is kept."""
 
+_COLUMNS: Final = "namespace, key, value, created_at, updated_at"
 _FORM: Final = DatabaseForm(
     name="store of memories",
     application=0x414D424D,  # "AMBM"
-    version=1,
+    version=2,
     remedy=REMEDY,
     schema=(
         "CREATE TABLE items (namespace TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, "
-        "created_at TEXT NOT NULL, updated_at TEXT NOT NULL, PRIMARY KEY (namespace, key))",
+        f"created_at TEXT NOT NULL, updated_at TEXT NOT NULL, {seal_over(_COLUMNS)}, PRIMARY KEY (namespace, key))",
     ),
+    older=frozenset({(0x414D424D, 1)}),
 )
-_COLUMNS: Final = "namespace, key, value, created_at, updated_at"
 _COMPARED: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "$eq": lambda a, b: a == b,
     "$ne": lambda a, b: a != b,
@@ -84,10 +82,7 @@ class SqliteRecordStore(BaseStore):
     def __init__(self, path: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._path = path
         self._clock = clock
-        self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
-        self._opened: tuple[int, int, int] | None = None
-        self._inherited: list[sqlite3.Connection] = []
+        self._file = DatabaseFile(path, _FORM, reserve=True)
 
     @property
     def path(self) -> Path:
@@ -105,16 +100,19 @@ class SqliteRecordStore(BaseStore):
         """
         wanted = list(ops)
         rows = _rows(wanted, self._clock().astimezone(UTC).isoformat())
-        with self._lock, storage_errors(self._path, REMEDY):
-            if not rows and not self._path.exists():
-                return [[] if isinstance(op, SearchOp | ListNamespacesOp) else None for op in wanted]
-            database = self._open()
-            with _transaction(database, writes=bool(rows)):
-                found = [_read(database, op) for op in wanted]
-                erased = sum(_write(database, row) for row in rows)
-            if erased:
-                database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()  # else erased text stays in the log
-        return found
+        if not rows and not self._file.is_there():
+            return [[] if isinstance(op, SearchOp | ListNamespacesOp) else None for op in wanted]
+
+        def carry_out(database: sqlite3.Connection) -> list[Result]:
+            found = [_read(database, op) for op in wanted]
+            for row in rows:
+                _write(database, row)
+            return found
+
+        if any(value is None for _, _, value, _ in rows):
+            return self._file.erase(carry_out)
+        with self._file.using() as database, transaction(database, "BEGIN IMMEDIATE" if rows else "BEGIN"):
+            return carry_out(database)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """The same, on a thread of its own. Raises as `batch`."""
@@ -122,61 +120,7 @@ class SqliteRecordStore(BaseStore):
 
     def close(self) -> None:
         """Close the file; the next call opens it again."""
-        with self._lock:
-            if self._connection is not None and self._opened == self._file():
-                self._connection.close()
-            self._connection = self._opened = None
-
-    def _open(self) -> sqlite3.Connection:
-        if self._connection is not None:
-            if self._opened == self._file():
-                return self._connection
-            # Closing what was opened before a fork would drop the parent's locks on the file: keep it, unused.
-            self._inherited.append(self._connection)
-            self._connection = None
-        if not self._path.exists():
-            _create(self._path)
-        self._connection = _FORM.open(self._path)
-        self._opened = self._file()
-        return self._connection
-
-    def _file(self) -> tuple[int, int, int] | None:
-        with suppress(OSError):
-            status = self._path.stat()
-            return os.getpid(), status.st_dev, status.st_ino
-        return None
-
-
-# --- files -------------------------------------------------------------------------------------------------------
-
-
-def _create(path: Path) -> None:
-    """Make a store under another name, then give it its own: a file of that name is whole, or it is damaged."""
-    folder = path.parent
-    if not folder.exists():
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.chmod(folder, 0o700)
-    with FileLock(folder / ".making", mode=0o600):
-        if path.exists():
-            return
-        half = path.with_suffix(".half")
-        half.unlink(missing_ok=True)
-        os.close(os.open(half, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        _FORM.make(half).close()
-        half.replace(path)
-
-
-@contextmanager
-def _transaction(database: sqlite3.Connection, *, writes: bool) -> Iterator[None]:
-    """One transaction; a writing one waits for those of other processes before it reads anything."""
-    database.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
-    try:
-        yield
-        database.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):  # a full disk has rolled it back already
-            database.execute("ROLLBACK")
-        raise
+        self._file.close()
 
 
 # --- operations --------------------------------------------------------------------------------------------------
@@ -208,25 +152,27 @@ def _kept(text: str) -> str:
     return text
 
 
-def _write(database: sqlite3.Connection, row: tuple[Any, ...]) -> int:
-    """Write a row; 1 where that erased one."""
+def _write(database: sqlite3.Connection, row: tuple[Any, ...]) -> None:
     namespace, key, value, now = row
     if value is None:
-        return database.execute("DELETE FROM items WHERE namespace = ? AND key = ?", (namespace, key)).rowcount
-    database.execute(
+        database.execute("DELETE FROM items WHERE namespace = ? AND key = ?", (namespace, key))
+        return
+    written = database.execute(
         f"INSERT INTO items ({_COLUMNS}) VALUES (?, ?, ?, ?, ?) ON CONFLICT (namespace, key) "
-        "DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
+        "DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at "
+        "WHERE seal IS sealed(items.namespace, items.key, items.value, items.created_at, items.updated_at)",
         (namespace, key, value, now, now),
-    )
-    return 0
+    ).rowcount
+    if not written:  # else what is damaged in it would get a seal that is sound
+        raise _damaged(row)
 
 
 def _read(database: sqlite3.Connection, op: Op) -> Result:
     match op:
         case GetOp():
-            query = f"SELECT {_COLUMNS} FROM items WHERE namespace = ? AND key = ?"
-            row = database.execute(query, (_joined(op.namespace), op.key)).fetchone()
-            return _item(row) if row else None
+            query = f"SELECT {_COLUMNS}, seal FROM items WHERE namespace = ? AND key = ?"
+            rows = rows_of(database.execute(query, (_joined(op.namespace), op.key)), _damaged)
+            return next((_item(row) for row in rows), None)
         case SearchOp():
             return _found(database, op)
         case ListNamespacesOp():
@@ -243,10 +189,11 @@ def _found(database: sqlite3.Connection, op: SearchOp) -> list[SearchItem]:
     if op.namespace_prefix:
         prefix = _joined(op.namespace_prefix)
         where, given = "(namespace = ? OR (namespace > ? AND namespace < ?))", (prefix, f"{prefix}.", f"{prefix}/")
-    query = f"SELECT {_COLUMNS} FROM items WHERE {where} ORDER BY updated_at DESC, rowid DESC"
+    query = f"SELECT {_COLUMNS}, seal FROM items WHERE {where} ORDER BY updated_at DESC, rowid DESC"
     if not op.filter:
-        return [_search_item(r) for r in database.execute(f"{query} LIMIT ? OFFSET ?", (*given, op.limit, op.offset))]
-    items = (_search_item(row) for row in database.execute(query, given))
+        rows = database.execute(f"{query} LIMIT ? OFFSET ?", (*given, op.limit, op.offset))
+        return [_search_item(row) for row in rows_of(rows, _damaged)]
+    items = (_search_item(row) for row in rows_of(database.execute(query, given), _damaged))
     return [item for item in items if fits(item.value, op.filter)][op.offset : op.offset + op.limit]
 
 
@@ -287,6 +234,10 @@ def _matches(path: tuple[str, ...], condition: MatchCondition) -> bool:
     wanted = condition.path
     part = path[: len(wanted)] if condition.match_type == "prefix" else path[max(0, len(path) - len(wanted)) :]
     return len(part) == len(wanted) and all(want in ("*", label) for want, label in zip(wanted, part, strict=True))
+
+
+def _damaged(row: Sequence[Any]) -> StorageDamagedError:
+    return _FORM.damaged(None, f"the item {row[1]!r} of {row[0]!r}")
 
 
 def _joined(namespace: tuple[str, ...]) -> str:

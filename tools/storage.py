@@ -4,8 +4,7 @@ import errno
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +13,13 @@ from agentic_memory_bank.state.errors import SettingsError, StorageDamagedError,
 CLEAR_THE_THREAD: Final = "Clear the thread and start again, or import an export."
 """What is done about a damaged database of a run."""
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+RESERVED: Final = 256 * 1024
+"""Bytes that are set aside for erasing on a full disk: what one step of it takes, and to write a log back before it."""
+
+_NO_SPACE = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE", "SQLITE_IOERR_WRITE")
+FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the file system reports when there is no space, or none that may be used."""
+_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ", "SQLITE_TOOBIG", "SQLITE_FORMAT")
 _FOREIGN = ("SQLITE_ERROR", "SQLITE_CONSTRAINT", "SQLITE_MISMATCH")
 """What SQLite reports when tables and columns are not those that are asked for."""
 
@@ -54,7 +59,7 @@ def storage_errors(place: Path, remedy: str = CLEAR_THE_THREAD) -> Iterator[None
         with database_errors(place, remedy):
             yield
     except OSError as error:
-        kind = StorageFullError if error.errno in _FULL else StorageError
+        kind = StorageFullError if error.errno in FULL else StorageError
         raise kind(f"{place}: {error.strerror or error}. Free some space or mend its rights, then resume.") from error
 
 
@@ -69,9 +74,12 @@ def database_errors(place: Path, remedy: str = CLEAR_THE_THREAD) -> Iterator[Non
 
 def _explained(error: sqlite3.DatabaseError, place: Path, remedy: str) -> StorageError:
     code = getattr(error, "sqlite_errorname", "") or ""
-    if code.startswith("SQLITE_FULL"):
-        return StorageFullError(f"The disk is full at {place}. What was saved is intact: free some space, then resume.")
-    if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or type(error) is sqlite3.DatabaseError:
+    if is_full(error):
+        return StorageFullError(
+            f"The disk is full at {place}, or a quota is. What was saved is intact: free some space, then resume."
+        )
+    is_bare = not code and type(error) is sqlite3.OperationalError  # Python could not decode what SQLite has read
+    if is_bare or type(error) is sqlite3.DatabaseError or code.startswith(_DAMAGED):
         return StorageDamagedError(f"The database at {place} is damaged ({error}). {remedy}")
     if code.startswith(_FOREIGN):
         return StorageDamagedError(
@@ -83,63 +91,35 @@ def _explained(error: sqlite3.DatabaseError, place: Path, remedy: str) -> Storag
     )
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseForm:
-    """What an SQLite file of this package looks like, so that any other is refused and stays as it is."""
-
-    name: str
-    """What it is called in messages, such as `page store`."""
-    application: int
-    """In the header of the file."""
-    version: int
-    schema: tuple[str, ...]
-    remedy: str
-    """What is done about a damaged one."""
-
-    def make(self, place: Path | str) -> sqlite3.Connection:
-        """A new database of this form, without rows; `:memory:` for one without a file."""
-        database = _connected(str(place), uri=False)
-        for pragma in (f"application_id={self.application}", f"user_version={self.version}", "journal_mode=WAL"):
-            database.execute(f"PRAGMA {pragma}").fetchone()
-        database.execute("BEGIN IMMEDIATE")
-        for statement in self.schema:
-            database.execute(statement)
-        database.execute("COMMIT")
-        return database
-
-    def open(self, path: Path) -> sqlite3.Connection:
-        """Open a database that is there. What this package did not write is refused, and nothing is written to it.
-
-        Raises:
-            StorageDamagedError: It is empty, foreign, damaged, or newer than this package.
-        """
-        if path.stat().st_size == 0:  # SQLite would take it for a new database
-            raise StorageDamagedError(f"The {self.name} at {path} is empty, without even a header. {self.remedy}")
-        database = _connected(f"{path.absolute().as_uri()}?mode=rw", uri=True)
-        try:
-            self._check(database, path)
-        except BaseException:
-            database.close()
-            raise
-        return database
-
-    def _check(self, database: sqlite3.Connection, path: Path) -> None:
-        (application,) = database.execute("PRAGMA application_id").fetchone()
-        (version,) = database.execute("PRAGMA user_version").fetchone()
-        if application == self.application and version > self.version:
-            raise StorageDamagedError(
-                f"The {self.name} at {path} was written by a newer version of this package. Install that version."
-            )
-        found = {sql for (sql,) in database.execute("SELECT sql FROM sqlite_schema WHERE sql NOT NULL")}
-        if application != self.application or not found.issuperset(self.schema):
-            raise StorageDamagedError(f"The file {path} is no {self.name} of this package. {self.remedy}")
-        (said,) = database.execute("PRAGMA quick_check(1)").fetchone()
-        if said != "ok":
-            raise StorageDamagedError(f"The {self.name} at {path} is damaged ({said}). {self.remedy}")
+def is_full(error: sqlite3.Error) -> bool:
+    """Whether a database could not be written for want of space, or because of a quota or a limit of files."""
+    return (getattr(error, "sqlite_errorname", "") or "").startswith(_NO_SPACE)
 
 
-def _connected(place: str, *, uri: bool) -> sqlite3.Connection:
-    database = sqlite3.connect(place, uri=uri, check_same_thread=False, timeout=30, isolation_level=None)
-    for pragma in ("busy_timeout=30000", "secure_delete=ON", "synchronous=FULL", "temp_store=MEMORY"):
-        database.execute(f"PRAGMA {pragma}").fetchone()
-    return database
+class Reserve:
+    """Space that is set aside in a folder, so that something can be erased there when the disk is full.
+
+    Args:
+        folder: Where it is.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / ".reserve"
+
+    def fill(self) -> None:
+        """Set the space aside, where it is not and there is enough to spare."""
+        with suppress(OSError):
+            disk = os.statvfs(self._file.parent)
+            size = min(RESERVED, disk.f_bavail * disk.f_frsize // 8)
+            if self._file.exists() and self._file.stat().st_size >= size:
+                return
+            handle = os.open(self._file, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+            try:
+                os.write(handle, os.urandom(size))  # zeros take no space on some file systems
+            finally:
+                os.close(handle)
+
+    def release(self) -> None:
+        """Give the space back to the disk."""
+        with suppress(OSError):
+            os.truncate(self._file, 0)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from agentic_memory_bank.tools.database import sealed
+
 Result = TypeVar("Result")
 
 _LOG = logging.getLogger(__name__)
@@ -32,25 +34,26 @@ class VectorCache:
         self._off = False
 
     def get(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """Return the vectors that are there, as they were put."""
+        """Return the vectors that are there, as they were put; one that is damaged is not there."""
 
         def look_up(connection: sqlite3.Connection) -> dict[str, bytes]:
             found: dict[str, bytes] = {}
             for start in range(0, len(keys), _LOOKUP):
                 some = keys[start : start + _LOOKUP]
                 marks = ",".join("?" * len(some))
-                found.update(connection.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", some))
+                rows = connection.execute(f"SELECT key, vector, seal FROM vectors WHERE key IN ({marks})", some)
+                found.update((key, vector) for key, vector, seal in rows if sealed(key, vector) == seal)
             return found
 
         return self._attempt(look_up) or {}
 
     def put(self, rows: Iterable[tuple[str, bytes]]) -> None:
         """Write the vectors in one transaction; a key that was there gets the new vector."""
-        kept = list(rows)
+        kept = [(key, vector, sealed(key, vector)) for key, vector in rows]
 
         def write(connection: sqlite3.Connection) -> None:
             with connection:
-                connection.executemany("INSERT OR REPLACE INTO vectors (key, vector) VALUES (?, ?)", kept)
+                connection.executemany("INSERT OR REPLACE INTO vectors (key, vector, seal) VALUES (?, ?, ?)", kept)
 
         self._attempt(write)
 
@@ -101,8 +104,10 @@ class VectorCache:
             self._connection.execute(f"PRAGMA {pragma}").fetchone()
         with self._connection:
             self._connection.execute(
-                "CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
+                "CREATE TABLE IF NOT EXISTS vectors "
+                "(key TEXT PRIMARY KEY, vector BLOB NOT NULL, seal BLOB) WITHOUT ROWID"
             )
+        _seal_older(self._connection)
         return self._connection
 
     def _drop_connection(self) -> None:
@@ -127,6 +132,17 @@ class VectorCache:
             self._drop_connection()
         except sqlite3.Error:  # closing may try to write to the same full disk
             self._connection = None
+
+
+def _seal_older(connection: sqlite3.Connection) -> None:
+    """Take over the vectors of an older version, which kept them without seals."""
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(vectors)")}
+    if "seal" in columns or not columns >= {"key", "vector"}:
+        return
+    connection.create_function("sealed", -1, sealed, deterministic=True)
+    with connection:
+        connection.execute("ALTER TABLE vectors ADD COLUMN seal BLOB")
+        connection.execute("UPDATE vectors SET seal = sealed(key, vector)")
 
 
 def _is_damage(fault: Exception) -> bool:

@@ -1,26 +1,34 @@
 """The answers a task has paid for: kept as soon as they are checked, so that none is paid for twice, and counted."""
 
 import json
-import os
-import sqlite3
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from langchain_core.messages import BaseMessage, messages_from_dict, messages_to_dict
 
-from agentic_memory_bank.state.errors import StorageDamagedError, StorageError, StorageFullError
+from agentic_memory_bank.state.errors import StorageDamagedError
 from agentic_memory_bank.state.model_table import Role
+from agentic_memory_bank.tools.database import DatabaseFile, DatabaseForm, rows_of, seal_over
 
-_TABLE: Final = (
-    "CREATE TABLE IF NOT EXISTS calls (number INTEGER PRIMARY KEY, run TEXT NOT NULL, role TEXT NOT NULL, "
-    "model TEXT NOT NULL, rung TEXT NOT NULL, input INTEGER NOT NULL, output INTEGER NOT NULL, key TEXT, answer TEXT)"
+_CALL: Final = "run, role, model, rung, input, output, key, answer"
+_FORM: Final = DatabaseForm(
+    name="file of paid answers",
+    application=0x414D4241,  # "AMBA"
+    version=1,
+    remedy="Remove the file; they are then asked for again.",
+    schema=(
+        "CREATE TABLE calls (number INTEGER PRIMARY KEY, run TEXT NOT NULL, role TEXT NOT NULL, model TEXT NOT NULL, "
+        "rung TEXT NOT NULL, input INTEGER NOT NULL, output INTEGER NOT NULL, key TEXT, answer TEXT, "
+        f"{seal_over(_CALL)})",
+        "CREATE UNIQUE INDEX answers ON calls (key) WHERE key IS NOT NULL",
+        f"CREATE TABLE results (key TEXT PRIMARY KEY, result TEXT NOT NULL, {seal_over('key, result')}) WITHOUT ROWID",
+    ),
+    older=frozenset({(0, 0)}),
+    scanned={"calls": _CALL, "results": "key, result"},
+    is_new_when_empty=True,
 )
-_INDEX: Final = "CREATE UNIQUE INDEX IF NOT EXISTS answers ON calls (key) WHERE key IS NOT NULL"
-_RESULTS: Final = "CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, result TEXT NOT NULL) WITHOUT ROWID"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,40 +53,32 @@ class AnswerStore:
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self._path = path
-        self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-        self._process = 0
-        self._inherited: list[sqlite3.Connection] = []
+        self._file = DatabaseFile(path, _FORM)
 
     def find(self, key: str) -> str | None:
         """The answer that was kept under a key, as JSON."""
-        with self._open() as connection:
-            row = connection.execute("SELECT answer FROM calls WHERE key = ?", (key,)).fetchone()
-        return row[0] if row else None
+        with self._file.using() as database:
+            rows = database.execute(f"SELECT {_CALL}, seal FROM calls WHERE key = ?", (key,)).fetchall()
+        return next((row[-1] for row in rows_of(rows, self._damaged)), None)
 
     def note(self, call: Call, key: str | None = None, answer: str | None = None) -> None:
         """Count a call; with `key`, keep its answer, on disk before this returns."""
         row = (call.run, call.role, call.model, call.rung, call.input_tokens, call.output_tokens, key, answer)
-        with self._open() as connection, connection:
+        with self._file.writing() as database:
             if key is not None:  # a question that was asked twice was paid for twice
-                connection.execute("UPDATE calls SET key = NULL, answer = NULL WHERE key = ?", (key,))
-            connection.execute(
-                "INSERT INTO calls (run, role, model, rung, input, output, key, answer) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                row,
-            )
+                database.execute("UPDATE calls SET key = NULL, answer = NULL WHERE key = ?", (key,))
+            database.execute(f"INSERT INTO calls ({_CALL}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def result(self, key: str) -> str | None:
         """The result of a tool that was kept under a key."""
-        with self._open() as connection:
-            row = connection.execute("SELECT result FROM results WHERE key = ?", (key,)).fetchone()
-        return row[0] if row else None
+        with self._file.using() as database:
+            rows = database.execute("SELECT key, result, seal FROM results WHERE key = ?", (key,)).fetchall()
+        return next((result for _, result in rows_of(rows, self._damaged)), None)
 
     def keep_result(self, key: str, result: str) -> None:
         """Keep what a tool brought, on disk before this returns."""
-        with self._open() as connection, connection:
-            connection.execute("INSERT OR REPLACE INTO results (key, result) VALUES (?, ?)", (key, result))
+        with self._file.writing() as database:
+            database.execute("INSERT OR REPLACE INTO results (key, result) VALUES (?, ?)", (key, result))
 
     def keep_turns(self, step: str, turns: Sequence[BaseMessage]) -> None:
         """Keep how far an agent came with a step that had to wait: it may be told to finish with that."""
@@ -91,8 +91,8 @@ class AnswerStore:
 
     def calls(self, run: str) -> list[tuple[Call, int]]:
         """The calls of a run, those alike put together, each with how many they were."""
-        with self._open() as connection:
-            rows = connection.execute(
+        with self._file.using() as database:
+            rows = database.execute(
                 "SELECT run, role, model, rung, SUM(input), SUM(output), COUNT(*) FROM calls WHERE run = ? "
                 "GROUP BY role, model, rung ORDER BY MIN(number)",
                 (run,),
@@ -101,44 +101,7 @@ class AnswerStore:
 
     def close(self) -> None:
         """Close the file; the next call opens it again."""
-        with self._lock:
-            if self._connection is not None and self._process == os.getpid():
-                self._connection.close()
-            self._connection = None
+        self._file.close()
 
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            try:
-                yield self._connected()
-            except sqlite3.DatabaseError as error:
-                raise _explained(error, self._path) from error
-
-    def _connected(self) -> sqlite3.Connection:
-        if self._connection is not None and self._process == os.getpid():
-            return self._connection
-        if self._connection is not None:  # closing what was opened before a fork would drop the parent's locks
-            self._inherited.append(self._connection)
-        if self._path is not None:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
-        self._connection = sqlite3.connect(self._path or ":memory:", timeout=30, check_same_thread=False)
-        self._process = os.getpid()
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
-            self._connection.execute(f"PRAGMA {pragma}").fetchone()
-        with self._connection:
-            self._connection.execute(_TABLE)
-            self._connection.execute(_INDEX)
-            self._connection.execute(_RESULTS)
-        return self._connection
-
-
-def _explained(error: sqlite3.DatabaseError, path: Path | None) -> StorageError:
-    code = getattr(error, "sqlite_errorname", "") or ""
-    if code == "SQLITE_FULL":
-        return StorageFullError(f"The disk is full at {path}. What was saved is intact: free some space, then resume.")
-    if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return StorageDamagedError(
-            f"The answers at {path} are damaged. Remove the file; they are then asked for again."
-        )
-    return StorageError(f"The answers at {path} cannot be used: {error}.")
+    def _damaged(self, row: Sequence[Any]) -> StorageDamagedError:
+        return _FORM.damaged(self._file.path, f"an answer to {row[1]!r}" if len(row) > 3 else "the result of a tool")

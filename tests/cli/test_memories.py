@@ -10,6 +10,7 @@ import pytest
 
 from agentic_memory_bank.engines.base import Relation
 from agentic_memory_bank.nodes.memory_bank.pausing import DECISIONS
+from agentic_memory_bank.tools.database import sealed
 
 from .conftest import Command, Parts
 
@@ -40,7 +41,12 @@ def test_a_ledger_of_an_older_version_is_opened_and_written_to(
     memory_bank: Command, kept: str, document: Path, home: Path
 ) -> None:
     with closing(sqlite3.connect(home / "runs.sqlite")) as ledger:
-        ledger.execute("ALTER TABLE runs DROP COLUMN usage")
+        columns = [row[1] for row in ledger.execute("PRAGMA table_info(runs)") if row[1] != "usage"]
+        ledger.execute(f"CREATE TABLE older AS SELECT {', '.join(columns)} FROM runs")
+        ledger.execute("DROP TABLE runs")
+        ledger.execute("ALTER TABLE older RENAME TO runs")
+        ledger.execute("PRAGMA application_id = 0")
+        ledger.execute("PRAGMA user_version = 0")
         ledger.commit()
 
     [old] = json.loads(memory_bank("runs", "--json").stdout)["runs"]
@@ -64,6 +70,7 @@ def test_a_ledger_whose_usage_is_damaged_says_which_thread(
     memory_bank: Command, kept: str, home: Path, usage: str
 ) -> None:
     with closing(sqlite3.connect(home / "runs.sqlite")) as ledger:
+        ledger.create_function("sealed", -1, sealed, deterministic=True)
         ledger.execute("UPDATE runs SET usage = ?", (usage,))
         ledger.commit()
 

@@ -188,7 +188,7 @@ def watch_disk() -> None:
     """Moments around ledger, export, vectors and erasure."""
     for name in ("write", "update", "remove"):
         around(ledger_module.Ledger, name, f"ledger {name}")
-    around(ledger_module, "truncate_log", "log cut")
+    around(ledger_module, "cut_log", "log cut")
     around(running_module, "write_export")
     around(export_module, "_settle", "export named")
     whole = open

@@ -26,6 +26,7 @@ from agentic_memory_bank.runs.ledger import Ledger
 from agentic_memory_bank.state.errors import ExportError, InputError, InputTooLarge, LoadError, StorageFullError
 from agentic_memory_bank.testing import ScriptedEngine
 from agentic_memory_bank.tools.attachments import AttachmentStore
+from agentic_memory_bank.tools.database import sealed
 from agentic_memory_bank.tools.embeddings import HashEmbeddings
 
 CANARY = b"quixotic-zymurgy"
@@ -171,8 +172,14 @@ def test_a_ledger_of_an_older_version_is_given_the_columns_it_lacks(go: Go, home
     place = Home(home).ledger
     for lacking in (("attachments",), ("attachments", "usage")):
         with sqlite3.connect(place) as database:
-            for column in lacking:
-                database.execute(f"ALTER TABLE runs DROP COLUMN {column}")
+            database.create_function("sealed", -1, sealed, deterministic=True)
+            columns = [row[1] for row in database.execute("PRAGMA table_info(runs)")]
+            kept = ", ".join(column for column in columns if column not in lacking)
+            database.execute(f"CREATE TABLE older AS SELECT {kept} FROM runs")
+            database.execute("DROP TABLE runs")
+            database.execute("ALTER TABLE older RENAME TO runs")
+            database.execute("PRAGMA application_id = 0")
+            database.execute("PRAGMA user_version = 0")
         database.close()
 
         (found,) = Ledger(place).all()

@@ -18,6 +18,7 @@ from agentic_memory_bank.runs.ledger import Ledger
 from agentic_memory_bank.state.errors import ExportError, InputError, SettingsError, StorageDamagedError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ScriptedEngine
+from agentic_memory_bank.tools.database import sealed
 from agentic_memory_bank.tools.embeddings import HashEmbeddings
 
 QUESTION, DOCUMENT = "How deep is the lake?", "The lake is 30 m deep."
@@ -210,6 +211,7 @@ def test_a_question_on_a_kept_thread_that_is_lost_writes_nothing(how: str) -> No
 def rewritten(file: Path, *statements: str) -> None:
     """Change a database as another program would."""
     with sqlite3.connect(file) as database:
+        database.create_function("sealed", -1, sealed, deterministic=True)
         for statement in statements:
             database.execute(statement)
     database.close()

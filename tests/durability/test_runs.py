@@ -22,7 +22,7 @@ from langgraph.runtime import RunControl
 
 from agentic_memory_bank import runs
 from agentic_memory_bank.engines.base import Answer, Situation, Step
-from agentic_memory_bank.runs import checkpoints, database, export, home, ledger
+from agentic_memory_bank.runs import checkpoints, export, home, ledger
 from agentic_memory_bank.runs.checkpoints import PackedSerializer, open_saver
 from agentic_memory_bank.runs.home import Home
 from agentic_memory_bank.runs.ledger import Ledger
@@ -39,6 +39,7 @@ from agentic_memory_bank.state.errors import (
     UnknownThreadError,
 )
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
+from agentic_memory_bank.tools.database import DatabaseForm, sealed
 from agentic_memory_bank.tools.embeddings import HashEmbeddings
 
 CANARY = "quixotic-zymurgy"
@@ -208,7 +209,9 @@ def test_a_clock_that_was_set_back_loses_no_step(
     go: Go, resume: Go, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stopped_after(go, "retrieve", keep=True)
-    with sqlite3.connect(Home(home).checkpoints("t")) as saved:  # as if a clock a century ahead had named the last one
+    with sqlite3.connect(Home(home).checkpoints("t")) as saved:
+        saved.create_function("sealed", -1, sealed, deterministic=True)
+        # as if a clock a century ahead had named the last one
         (last,) = saved.execute("SELECT max(checkpoint_id) FROM checkpoints").fetchone()
         ahead = "2" + last[1:]
         saved.execute("UPDATE checkpoints SET checkpoint_id = ? WHERE checkpoint_id = ?", (ahead, last))
@@ -408,6 +411,7 @@ def test_garbage_is_what_no_run_needs(go: Go, resume: Go, home: Path) -> None:
     go(thread="kept", keep=True)
     go(thread="ended", keep=True)
     with sqlite3.connect(home / "runs.sqlite") as rows:
+        rows.create_function("sealed", -1, sealed, deterministic=True)
         rows.execute("UPDATE runs SET keep = 0 WHERE thread = 'ended'")
     rows.close()
     Home(home).make_folder("stray")
@@ -478,6 +482,7 @@ def test_a_damaged_ledger_says_what_to_do(go: Go, home: Path, damage: Callable[[
 def test_a_damaged_row_can_be_cleared(go: Go, resume: Go, home: Path) -> None:
     stopped_after(go, "structure")
     with sqlite3.connect(home / "runs.sqlite") as rows:
+        rows.create_function("sealed", -1, sealed, deterministic=True)
         rows.execute("UPDATE runs SET documents = '[{'")
     rows.close()
 
@@ -491,6 +496,7 @@ def test_a_changed_byte_in_a_saved_step_is_found(go: Go, home: Path) -> None:
     go(thread="t", keep=True)
     chance, file = random.Random(3), Home(home).checkpoints("t")
     with sqlite3.connect(file) as saved:
+        saved.create_function("sealed", -1, sealed, deterministic=True)
         (last, blob) = saved.execute("SELECT rowid, checkpoint FROM checkpoints ORDER BY rowid DESC").fetchone()
         for _ in range(40):
             at, bit = chance.randrange(len(blob)), 1 << chance.randrange(8)
@@ -549,17 +555,18 @@ def test_a_full_disk_stops_a_run_which_goes_on_once_there_is_space(
 ) -> None:
     whole = go(thread="whole", keep=True)
     digest = runs.memory_digest(runs.read_state("whole", home=home))
-    connect, met = database.connect, 0
+    opened, met = DatabaseForm.open, 0
     for pages in (8, 10, 12, 14, 17, 20, 24, 28):
         thread = f"t{pages}"
 
-        def narrow(path: Path, most: int = pages) -> sqlite3.Connection:
-            connection = connect(path)
-            connection.execute(f"PRAGMA max_page_count={most}")
+        def narrow(form: DatabaseForm, path: Path, most: int = pages) -> sqlite3.Connection:
+            connection = opened(form, path)
+            if path.name == "checkpoints.sqlite":
+                connection.execute(f"PRAGMA max_page_count={most}")
             return connection
 
         with monkeypatch.context() as full:
-            full.setattr(checkpoints, "connect", narrow)
+            full.setattr(DatabaseForm, "open", narrow)
             try:
                 go(thread=thread, keep=True)
             except StorageFullError:

@@ -138,6 +138,6 @@ def test_what_else_goes_wrong_is_an_error_of_storage(path: Path) -> None:
     other.commit()
     other.close()
 
-    with pytest.raises(StorageError, match="cannot be used"):
+    with pytest.raises(StorageError, match="does not have the tables"):
         store.find("k")
     store.close()

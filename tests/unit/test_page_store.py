@@ -423,7 +423,7 @@ def test_names_are_never_paths_and_never_the_same(make: Make, tmp_path: Path) ->
     assert [texts(make(name)) for name in NAMES] == [[name] for name in NAMES]
     files = [f for f in (tmp_path).rglob("*") if f.is_file()]
     assert {f.parent for f in files} == {tmp_path / "home" / "pages"}
-    assert all(f.name.split(".")[0].isalnum() for f in files if f.name != ".making")
+    assert all(f.name.split(".")[0].isalnum() for f in files if f.name not in (".making", ".reserve"))
 
 
 def test_users_never_share_a_memory(make: Make) -> None:
@@ -615,7 +615,7 @@ def test_what_was_half_made_when_a_process_died_is_no_store(make: Make, tmp_path
 def test_a_full_disk_keeps_all_that_was_there_and_nothing_of_what_was_not(make: Make) -> None:
     store = make()
     store.put(pages("one"))
-    connection = store._open()  # pyright: ignore[reportPrivateUsage]
+    connection = store._file._open()  # pyright: ignore[reportPrivateUsage]
     (size,) = connection.execute("PRAGMA page_count").fetchone()
     connection.execute(f"PRAGMA max_page_count = {size + 4}")
 

@@ -18,7 +18,7 @@ DOCUMENT = (
     "The mirror of the Meridian Array is 8.2 metres wide. It was cast in Jena in 2009 and polished for three years. "
     "The array stands on a plateau at 2,635 metres, four hours from the coast. Ana Ruiz directed the project from 2007 "
     "until 2015, and Tomas Berg after her. It cost 310 million euros, of which the university paid a third. It opened "
-    "on 4 March 2014. The telescope observes on about 290 nights a year, and its camera has 3.2 gigapixels. In 2019 the "
+    "on 4 March 2014. The telescope observes on some 290 nights a year; its camera has 3.2 gigapixels. In 2019 the "
     "second mirror was replaced, since its coating had aged faster than was thought."
 )
 QUESTION = "How wide is the mirror?"

@@ -7,8 +7,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4, uuid5
@@ -62,7 +62,7 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def serving(folder: Path, **environment: str) -> Iterator[Server]:
+def serving(folder: Path, arguments: Sequence[str] = (), **environment: str) -> Iterator[Server]:
     """A server of langgraph.json as it stands, with one more graph that is slow on purpose."""
     config = json.loads((ROOT / "langgraph.json").read_text())
     config["dependencies"] = [str(ROOT)]
@@ -73,6 +73,7 @@ def serving(folder: Path, **environment: str) -> Iterator[Server]:
     port = _free_port()
     log = folder / "server.log"
     command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", "--port", str(port)]
+    command += arguments
     with log.open("wb") as out:
         process = subprocess.Popen(
             command, cwd=folder, env=_environment(folder) | environment, stdout=out, stderr=out, start_new_session=True
@@ -83,6 +84,13 @@ def serving(folder: Path, **environment: str) -> Iterator[Server]:
     finally:
         os.killpg(process.pid, signal.SIGTERM)
         process.wait(20)
+
+
+@pytest.fixture(scope="module")
+def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
+    """Start servers of a module's own, by their variables; they end with the module."""
+    with ExitStack() as stack:
+        yield lambda **environment: stack.enter_context(serving(tmp_path_factory.mktemp("server"), **environment))
 
 
 @pytest.fixture(scope="session")

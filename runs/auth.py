@@ -207,7 +207,7 @@ async def _crons(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.FilterTy
     return _owned(ctx, value)
 
 
-async def _assistants(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.FilterType:
+async def _assistants(ctx: Auth.types.AuthContext, value: Any) -> Any:
     """Assistants: those of langgraph.json are everybody's to use and nobody's to change, the others their owner's."""
     if ctx.action in ("create", "update"):
         if (value.get("metadata") or {}).get("created_by") == _SYSTEM:

@@ -17,7 +17,8 @@ TIMES = 500
 GRAPHS = ("memory_bank", "memorizer", "researcher", "recall", "remember", "conversation", "react_mem")
 WORDS = {"ann": "Zephyrine", "bob": "Quillonet", "cid": "Marabouto"}
 """What each of them has said in every place, and the others must never read."""
-LEAST_OPEN = 60
+ENDS = ("put", "patch", "update", "delete", "cancel", "prune")
+LEAST_OPEN = 80
 """Through how many doors their owner sees it: many of the others answer nothing, change, or erase."""
 QUESTION = "What is the name of the heron?"
 
@@ -357,7 +358,9 @@ def test_two_users_at_every_door_of_each_other_get_nothing(server: Any) -> None:
 
 def test_the_doors_are_open_to_whose_they_are(server: Any) -> None:
     owner = settled(server, "cid")
-    before = {name: opened(Attack(server, "cid", owner), door) for name, door in doors().items()}
+    gentle_first = sorted(doors().items(), key=lambda door: any(word in door[0] for word in ENDS))
 
-    print(f"{sum(before.values())} of {len(before)} doors show their owner what is there")  # noqa: T201
-    assert sum(before.values()) >= LEAST_OPEN
+    seen = {name: opened(Attack(server, "cid", owner), door) for name, door in gentle_first}
+
+    print(f"{sum(seen.values())} of {len(seen)} doors show their owner what is there")  # noqa: T201
+    assert sum(seen.values()) >= LEAST_OPEN

@@ -933,6 +933,16 @@ def doctor(
     raise typer.Exit(0 if found["ok"] else FAILED)
 
 
+@_command()
+def token(*, name: Annotated[str, typer.Argument(metavar="NAME", help="Whose token it is.")]) -> None:
+    """Make a bearer token for a server: `memory-bank token NAME >> tokens`. The token itself is shown this once."""
+    from agentic_memory_bank.runs.tokens import new_token
+
+    made, line = new_token(name)
+    typer.echo(f"The token of {name}, which is kept nowhere: {made}", err=True)
+    typer.echo(line)
+
+
 # --- memories across conversations -------------------------------------------------------------------------------
 
 OfRun = Annotated[

@@ -1,12 +1,13 @@
 """The graphs as LangChain tools: an agent asks a memory bank, over texts it hands along, or researches a memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field, model_validator
 
+from agentic_memory_bank.nodes.worded import answer_in_words, research_in_words
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.memory_bank import MemoryBankOutput
 from agentic_memory_bank.state.research import ResearcherOutput
@@ -143,13 +144,7 @@ def as_research_tool(
 def _researched(output: Any) -> tuple[str, ResearcherOutput]:
     """The outcome in words, and as it is."""
     found = cast("ResearcherOutput", output)
-    lines = [found.get("answer") or f"There is no answer ({found.get('status', 'stopped')})."]
-    if sources := found.get("sources"):
-        quoted = (f"- “{s['quote']}” ({', '.join(filter(None, (s['title'], s['source'])))})" for s in sources)
-        lines += ["", "Quotes:", *quoted]
-    elif findings := found.get("findings"):
-        lines += ["", "Found on the way:", *(f"- {finding['text']}" for finding in findings)]
-    return "\n".join(lines), found
+    return research_in_words(found), found
 
 
 @contextmanager
@@ -169,18 +164,4 @@ def _input(question: str, documents: Sequence[Text]) -> Any:
 def _worded(output: Any) -> tuple[str, MemoryBankOutput]:
     """The outcome in words, and as it is."""
     found = cast("MemoryBankOutput", output)
-    lines = [found.get("answer") or f"There is no answer ({found.get('status', 'stopped')})."]
-    if sources := found.get("sources"):
-        lines += ["", "Quotes:", *(f"- “{source['quote']}” ({source['source']})" for source in sources)]
-    if conflicts := found.get("conflicts"):
-        lines += ["", "Contradictions:", *(line for conflict in conflicts for line in _conflict(conflict))]
-    return "\n".join(lines), found
-
-
-def _conflict(conflict: Mapping[str, Any]) -> list[str]:
-    """The claims of a contradiction, and what came of it."""
-    claims = [f"“{claim['quote']}” ({claim['source']})" for claim in conflict["claims"]]
-    winner: int | None = conflict["winner"] if conflict["outcome"] == "holds" else None
-    verdict = f"{claims[winner]} holds" if winner is not None else conflict["outcome"]
-    said = ". ".join(filter(None, (verdict, conflict["statement"], conflict["explanation"])))
-    return [f"- {' against '.join(claims)}: {said}"]
+    return answer_in_words(found), found

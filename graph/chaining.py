@@ -1,22 +1,27 @@
 """A compiled graph as one Runnable among others: it does in a chain, also a streamed one, what it does alone."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT, var_child_runnable_config
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command
 from langgraph.typing import ContextT, InputT, OutputT, StateT
+
+from agentic_memory_bank.state.clients import taken_from_clients
+from agentic_memory_bank.state.errors import InputError
 
 RECURSION_LIMIT = 10_000
 """Super-steps of one invocation. A graph that is about to reach it pauses, and goes on with a fresh allowance."""
 
 
 class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
-    """A compiled graph with two defaults changed.
+    """A compiled graph with two defaults changed, and one schema.
 
     A chain hands its steps LangChain's limit of 25 super-steps, which nobody chose and which would end a long task
-    early; and what follows in a streamed chain expects values, not the updates of stages.
+    early; and what follows in a streamed chain expects values, not the updates of stages. The schema of the context is
+    for servers: it names what a client may fill in, and LangGraph's server drops everything else.
     """
 
     @classmethod
@@ -25,17 +30,40 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
         attributes: dict[str, Any] = {**vars(graph), "stream_mode": "values"}
         return ChainableGraph(**attributes)
 
+    def get_context_jsonschema(self) -> dict[str, Any] | None:
+        """What clients of a server may hand over as context: no setting that concerns the operator."""
+        schema = super().get_context_jsonschema()
+        if schema is None:
+            return None
+        taken = taken_from_clients()
+        return {**schema, "properties": {k: v for k, v in schema["properties"].items() if k in taken}}
+
     def stream(  # pyright: ignore[reportIncompatibleMethodOverride] - LangGraph's overloads differ in what they yield
         self, input: Any, config: RunnableConfig | None = None, **options: Any
     ) -> Iterator[Any]:
-        """As LangGraph's `stream`; `stream_mode` is "values" unless given."""
-        return super().stream(input, _roomy(config, self.config), **options)
+        """As LangGraph's `stream`; `stream_mode` is "values" unless given.
+
+        Raises:
+            InputError: The input is no mapping.
+        """
+        return super().stream(_checked(input), _roomy(config, self.config), **options)
 
     def astream(  # pyright: ignore[reportIncompatibleMethodOverride] - as above
         self, input: Any, config: RunnableConfig | None = None, **options: Any
     ) -> AsyncIterator[Any]:
-        """As LangGraph's `astream`; `stream_mode` is "values" unless given."""
-        return super().astream(input, _roomy(config, self.config), **options)
+        """As LangGraph's `astream`; `stream_mode` is "values" unless given.
+
+        Raises:
+            InputError: The input is no mapping.
+        """
+        return super().astream(_checked(input), _roomy(config, self.config), **options)
+
+
+def _checked(input: Any) -> Any:
+    """What is handed over, where a graph can take it at all; None goes on with what waits."""
+    if input is None or isinstance(input, Mapping | Command):
+        return input
+    raise InputError(f"The input is of type {type(input).__name__}. Hand over a mapping of what the graph takes.")
 
 
 def _roomy(config: RunnableConfig | None, own: RunnableConfig | None) -> RunnableConfig | None:

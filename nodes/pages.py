@@ -16,6 +16,9 @@ from agentic_memory_bank.tools.abstract_index import AbstractPool
 from agentic_memory_bank.tools.page_library import LibraryPool, PageLibrary
 from agentic_memory_bank.tools.page_store import PageStore, PageStores
 
+UNNAMED = "default"
+"""The memory that is meant where nobody can name one: a message has no place for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class PageKit:

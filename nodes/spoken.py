@@ -70,6 +70,24 @@ def repeated_in(messages: Iterable[AnyMessage | BaseMessage]) -> set[str]:
     return {turn.id for turn in turns_of(messages) if turn.role == "assistant" and turn.text in words}
 
 
+def request_in(given: object) -> str:
+    """What is asked of a graph in messages: what the user said last, all of it.
+
+    Raises:
+        InputError: They are no messages, or the user said nothing.
+    """
+    asked: list[str] = []
+    for message in reversed(checked_messages(given)):
+        if _role(message) == "user":
+            asked.insert(0, said(message))
+        elif asked:
+            break
+    text = "\n\n".join(filter(None, asked))
+    if not text:
+        raise InputError("There is no message of the user with words. Hand it over in `messages`.")
+    return text
+
+
 def said(message: BaseMessage) -> str:
     """What a message says, of all its parts that are text, without thoughts."""
     content: Any = message.content

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
 from langchain_core.runnables import Runnable
-from langgraph.runtime import RunControl, Runtime
+from langgraph.runtime import RunControl
 
 from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.judges import Judges
@@ -37,24 +37,13 @@ def checked_settings(given: object) -> Settings:
         given: `Settings`, a mapping of their values by name, or `None`.
 
     Raises:
-        SettingsError: It is neither, or a value is not allowed, here or in a `MEMORY_BANK_*` variable.
+        SettingsError: It is neither, or a name or a value is not allowed, here or in a `MEMORY_BANK_*` variable.
     """
     if isinstance(given, Settings):
         return given
     if given is not None and not isinstance(given, Mapping):
         raise SettingsError(f"The settings are of type {type(given).__name__}. Give `Settings`, or a dict of values.")
-    if unknown := sorted(set(map(str, given or ())) - set(Settings.model_fields)):
-        raise SettingsError(
-            f"There is no setting {', '.join(unknown)}. The settings are {', '.join(Settings.model_fields)}."
-        )
-    try:
-        return Settings.of(Runtime(context=cast(Any, None if given is None else dict(given))))
-    except SettingsError:
-        raise
-    except (TypeError, ValueError) as fault:  # a name that is no string; a variable that is not the JSON it should be
-        raise SettingsError(
-            f"These settings cannot be used: {fault}. Mend the argument or the variable MEMORY_BANK_<NAME>."
-        ) from fault
+    return Settings(**{str(name): value for name, value in (given or {}).items()})
 
 
 def check_parts(

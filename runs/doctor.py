@@ -23,6 +23,7 @@ from agentic_memory_bank.runs.ledger import Ledger
 from agentic_memory_bank.state.errors import MemoryBankError, SettingsError
 from agentic_memory_bank.state.model_table import ROLES, RoleSettings
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.state.variables import OTHERS, PREFIX
 from agentic_memory_bank.tools.embeddings import MODEL, WEIGHTS_SHA256
 
 PACKAGES = (
@@ -44,8 +45,6 @@ PACKAGES = (
 LITTLE_SPACE = 1 << 30
 NO_SPACE = 50 << 20
 OLDEST_SQLITE = (3, 35)
-_PREFIX = "MEMORY_BANK_"
-_OTHER_VARIABLES = ("MEMORY_BANK_HOME",)
 _SECRET_VARIABLES: Final = frozenset(name for p in PROVIDERS.values() for name in (p.key, p.address))
 """Known, and not shown as they are: an address may hold a password."""
 _TINY_OUTPUT = 16
@@ -331,16 +330,13 @@ def _runs(looked: _Examination) -> dict[str, int]:
 
 def _variables(looked: _Examination) -> dict[str, str]:
     """The `MEMORY_BANK_*` variables that are set; values only of settings, which are never secret."""
-    shown = {f"{_PREFIX}{name.upper()}" for name in Settings.model_fields} | set(_OTHER_VARIABLES)
+    shown = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields} | (set(OTHERS) - _SECRET_VARIABLES)
     found: dict[str, str] = {}
     for name in sorted(looked.environment):
-        if name.upper().startswith(_PREFIX):
-            is_known = name.upper() in shown
-            found[name] = looked.environment[name] if is_known else "set"
-            if not is_known and name not in _SECRET_VARIABLES:
-                looked.problem("warning", f"The variable {name} is no setting of this version.", "Mend or unset it.")
+        if name.upper().startswith(PREFIX):
+            found[name] = looked.environment[name] if name.upper() in shown else "set"
     try:
         Settings.of(None)
-    except (MemoryBankError, ValueError) as error:  # a variable that is not the JSON it should be is a ValueError
+    except MemoryBankError as error:
         looked.problem("error", str(error), "Mend the variable, or unset it.")
     return found

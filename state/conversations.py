@@ -1,17 +1,16 @@
 """What flows through recall, remember and conversation: messages in; memories, receipts and answers out."""
 
-import os
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.graph.message import add_messages
 from pydantic import Field, WrapValidator
-from pydantic_settings import PydanticBaseSettingsSource
 from typing_extensions import TypedDict
 
+from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.memory_bank import Usage
 from agentic_memory_bank.state.records import Hashed, RecordType
 from agentic_memory_bank.state.settings import Settings
@@ -21,12 +20,25 @@ Outcome = Literal["used", "missing", "ignored", "disabled", "unavailable"]
 Trigger = Literal["turns", "end", "idle", "drift"]
 """Why memories were drawn from a conversation: enough turns, its end, its silence, or another topic."""
 
-_NEVER_FROM_OUTSIDE = ("user", "project", "enable_memory", "tool_names")
-
 
 def _as_found(user: object, checked: Callable[[object], str | None]) -> str | None:
     """Whom maintenance found in a store is passed on as such: pydantic would make a text like any other of it."""
     return user if isinstance(user, Hashed) else checked(user)
+
+
+def add_said(said: Any, more: Any) -> Any:
+    """Add messages to a conversation, as LangGraph's `add_messages` does.
+
+    Raises:
+        InputError: They are none.
+    """
+    try:
+        return add_messages(said, more)
+    except (ValueError, TypeError, NotImplementedError, KeyError, AttributeError) as error:
+        raise InputError(
+            f"The messages cannot be read ({type(error).__name__}). Each is a message of LangChain's, or a mapping of "
+            "role and content."
+        ) from None
 
 
 class MemoryContext(Settings):
@@ -35,48 +47,14 @@ class MemoryContext(Settings):
     Who that is comes with each invocation and from nowhere else: no variable of the environment names a user.
     """
 
+    _from_callers_alone = frozenset(("user", "project", "enable_memory", "tool_names"))
+
     user: Annotated[str | None, WrapValidator(_as_found)] = Field(
         default=None, description="Whose memories are meant. On a server: who is authenticated."
     )
     project: str = Field(default="", description="Which of the user's projects. Empty: memories without a project.")
     enable_memory: bool = Field(default=True, description="Whether anything is recalled or remembered.")
     tool_names: tuple[str, ...] = Field(default=(), description="Names of the tools that the answering model has.")
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[Any],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take what names a user from the caller alone."""
-        return (init_settings, _Impersonal(settings_cls, env_settings))
-
-
-class _Impersonal(PydanticBaseSettingsSource):
-    """The environment without what belongs to one invocation."""
-
-    _last: ClassVar[dict[type[Any], tuple[frozenset[tuple[str, str]], dict[str, Any]]]] = {}
-    """What was read last, and of which variables."""
-
-    def __init__(self, settings_cls: type[Any], source: PydanticBaseSettingsSource) -> None:
-        super().__init__(settings_cls)
-        self._source = source
-
-    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
-        return self._source.get_field_value(field, field_name)
-
-    def __call__(self) -> dict[str, Any]:
-        """Read again only where a variable has changed: it takes longer than a search, and each message asks for it."""
-        prefix = str(self.config.get("env_prefix", ""))
-        variables = frozenset((n, v) for n, v in os.environ.items() if n.upper().startswith(prefix))
-        last = _Impersonal._last.get(self.settings_cls)
-        if last is None or last[0] != variables:
-            read = {name: value for name, value in self._source().items() if name not in _NEVER_FROM_OUTSIDE}
-            last = _Impersonal._last[self.settings_cls] = (variables, read)
-        return dict(last[1])
 
 
 # --- recall --------------------------------------------------------------------------------------------------------
@@ -306,7 +284,7 @@ class RememberUpdate(TypedDict, total=False):
 class ConversationInput(TypedDict, total=False):
     """What the caller hands in."""
 
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Annotated[list[AnyMessage], add_said]
     """New messages, or the whole conversation; the last one is answered."""
     conversation_id: str
     """Which conversation goes on. Default: the thread's id, or a new one."""
@@ -315,7 +293,7 @@ class ConversationInput(TypedDict, total=False):
 class ConversationOutput(TypedDict, total=False):
     """What the caller gets back."""
 
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Annotated[list[AnyMessage], add_said]
     conversation_id: str
     recalled: RecallReceipt
     remembered: RememberReceipt
@@ -335,7 +313,7 @@ class Standing(TypedDict):
 class Talk(TypedDict, total=False):
     """Everything a stage of a conversation can read."""
 
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Annotated[list[AnyMessage], add_said]
     conversation_id: str
     standing: Annotated[Standing, UntrackedValue]
     block: Annotated[str, UntrackedValue]

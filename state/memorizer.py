@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, NotRequired
 
+from langchain_core.messages import AnyMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
 from typing_extensions import TypedDict
 
@@ -110,6 +111,8 @@ class Draft(TypedDict):
 class MemorizerInput(TypedDict, total=False):
     """What the caller hands in."""
 
+    messages: list[AnyMessage]
+    """In place of `texts`: what the user said last. The answer then comes as a message, too."""
     texts: list[Any]
     """Strings, LangChain `Document`s, messages, or mappings with `text` and, if known, `source`, `title` and `date`. A
     list inside is one session: its messages become one text. So do messages that follow each other."""
@@ -120,6 +123,8 @@ class MemorizerInput(TypedDict, total=False):
 class MemorizerOutput(TypedDict, total=False):
     """What the caller gets back."""
 
+    messages: list[AnyMessage]
+    """The answer in words, where it was asked in messages."""
     pages: list[Memorized]
     """The new pages, in the order of the texts."""
     skipped: list[Skipped]
@@ -134,6 +139,7 @@ class MemorizerState(TypedDict, total=False):
 
     texts: Annotated[list[Any], EphemeralValue]
     """What was handed over is there for the first stage only, so that refused input does not come up again."""
+    messages: Annotated[list[AnyMessage], EphemeralValue]
     memory: str
     work: Annotated[Work, LayerChannel(apply_work_edits)]
 
@@ -146,6 +152,8 @@ class MemorizerState(TypedDict, total=False):
     abstracts: list[str]
     """Of the drafts, in their order."""
 
+    in_messages: bool
+    """Whether it was asked in messages, and is answered in one."""
     pages: list[Memorized]
     skipped: list[Skipped]
     status: Status
@@ -159,6 +167,9 @@ class MemorizerState(TypedDict, total=False):
 class MemorizerUpdate(TypedDict, total=False):
     """What a stage returns: edits for the work, new values for the rest."""
 
+    messages: list[AnyMessage]
+    in_messages: bool
+    memory: str
     texts: list[Any]
     work: Sequence[WorkEdit]
     now: str

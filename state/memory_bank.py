@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NotRequired
 
+from langchain_core.messages import AnyMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
 from langgraph.managed import RemainingSteps
 from typing_extensions import TypedDict
@@ -131,6 +132,8 @@ class MemoryBankInput(TypedDict, total=False):
     """What the caller hands in: a question, and the texts to answer it from."""
 
     question: str
+    messages: list[AnyMessage]
+    """In place of `question`: what the user said last. The answer then comes as a message, too."""
     documents: list[Any]
     """Strings, LangChain `Document`s, messages, or mappings with `text` and, if known, `source` and `metadata`."""
     attachments: list[dict[str, Any]]
@@ -140,6 +143,8 @@ class MemoryBankInput(TypedDict, total=False):
 class MemoryBankOutput(TypedDict, total=False):
     """What the caller gets back."""
 
+    messages: list[AnyMessage]
+    """The answer in words, where it was asked in messages."""
     answer: str
     sources: list[Source]
     conflicts: list[dict[str, Any]]
@@ -158,6 +163,7 @@ class MemoryBankState(TypedDict, total=False):
     """What was handed over is there for the first stage only, so that refused input does not come up again."""
     documents: Annotated[list[Any], EphemeralValue]
     attachments: Annotated[list[dict[str, Any]], EphemeralValue]
+    messages: Annotated[list[AnyMessage], EphemeralValue]
 
     insight_doc: Annotated[InsightDoc, LayerChannel(apply_insight_edits)]
     query_graph: Annotated[QueryGraph, LayerChannel(apply_graph_edits)]
@@ -184,6 +190,8 @@ class MemoryBankState(TypedDict, total=False):
     trail: list[str]
     """Fingerprints of what was planned for this goal, to notice a stall."""
     degraded: list[str]
+    in_messages: bool
+    """Whether it was asked in messages, and is answered in one."""
     remaining_steps: RemainingSteps
     """How many super-steps LangGraph still allows this invocation."""
 
@@ -200,6 +208,8 @@ class MemoryBankState(TypedDict, total=False):
 class MemoryBankUpdate(TypedDict, total=False):
     """What a stage returns: edits for the layers, new values for the rest."""
 
+    messages: list[AnyMessage]
+    in_messages: bool
     question: str | None
     documents: list[Any]
     attachments: list[dict[str, Any]]

@@ -4,8 +4,9 @@ from typing import Annotated
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
-from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
+
+from agentic_memory_bank.state.conversations import add_said
 
 FACTS = ("semantic", "procedural", "reflective")
 """The types of memories that are facts to an agent."""
@@ -124,7 +125,7 @@ class Spent(TypedDict):
 class ReactMemInput(TypedDict, total=False):
     """What the caller hands in."""
 
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Annotated[list[AnyMessage], add_said]
     """New messages, or the whole conversation; the last one of the user is answered. None: with `end` alone."""
     conversation_id: str
     """Which conversation goes on. Default: the thread's id, or a new one."""
@@ -135,7 +136,7 @@ class ReactMemInput(TypedDict, total=False):
 class ReactMemOutput(TypedDict, total=False):
     """What the caller gets back: what the plain agent returns, and whether it came to its end."""
 
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Annotated[list[AnyMessage], add_said]
     stopped: str
     """Why the agent had to answer before it came to its end by itself; begins with the name of the setting
     (`react_calls`, `budget_calls` ..., or `recursion_limit`). Empty where nothing stopped it."""
@@ -144,7 +145,7 @@ class ReactMemOutput(TypedDict, total=False):
 class ReactMemState(TypedDict, total=False):
     """Everything a stage of `react_mem` can read."""
 
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Annotated[list[AnyMessage], add_said]
     conversation_id: str
     end: Annotated[bool, EphemeralValue]
     asks: bool

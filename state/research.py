@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal
 
+from langchain_core.messages import AnyMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
 from typing_extensions import TypedDict
 
@@ -70,6 +71,8 @@ class ResearcherInput(TypedDict, total=False):
     """What the caller hands in."""
 
     request: str
+    messages: list[AnyMessage]
+    """In place of `request`: what the user said last. The answer then comes as a message, too."""
     memory: str
     """The name of the memory. On a server it belongs to the user who is authenticated."""
 
@@ -77,6 +80,8 @@ class ResearcherInput(TypedDict, total=False):
 class ResearcherOutput(TypedDict, total=False):
     """What the caller gets back."""
 
+    messages: list[AnyMessage]
+    """The answer in words, where it was asked in messages."""
     answer: str
     sources: list[PageSource]
     findings: list[Finding]
@@ -92,11 +97,14 @@ class ResearcherState(TypedDict, total=False):
 
     request: Annotated[str | None, EphemeralValue]
     """What was handed over is there for the first stage only, so that refused input does not come up again."""
+    messages: Annotated[list[AnyMessage], EphemeralValue]
     memory: str
     question: str
     """The request as it is kept."""
     work: Investigation
 
+    in_messages: bool
+    """Whether it was asked in messages, and is answered in one."""
     requests: list[str]
     """What is to be looked for next."""
     leads: list[PlannedSearch]
@@ -127,6 +135,9 @@ class ResearcherState(TypedDict, total=False):
 class ResearcherUpdate(TypedDict, total=False):
     """What a stage returns."""
 
+    messages: list[AnyMessage]
+    in_messages: bool
+    memory: str
     request: str | None
     question: str
     work: Investigation

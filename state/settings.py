@@ -1,13 +1,14 @@
 """Every value that can be tuned, its default and its bounds; read from `MEMORY_BANK_*`, a form in Studio."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationError
-from pydantic_settings import SettingsConfigDict
+from pydantic_settings import PydanticBaseSettingsSource, SettingsConfigDict
 
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.model_table import ModelTable
+from agentic_memory_bank.state.variables import PREFIX, Environment, nearest
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -22,10 +23,44 @@ EmbeddingBackend = Literal["onnx", "pytorch"]
 class Settings(ModelTable):
     """Plain values only: they are stored with a run and shown to people. Explicit beats environment beats default.
 
-    Keys of providers are no fields: they are read from the environment where a client is made.
+    Keys of providers are no fields: they are read from the environment where a client is made. On a server, clients
+    set those of `state.clients` alone.
+
+    Raises:
+        SettingsError: A name that no setting has, here or as a variable, or a value that is not allowed.
     """
 
-    model_config = SettingsConfigDict(env_prefix="MEMORY_BANK_", extra="ignore", frozen=True, env_ignore_empty=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True)
+
+    _from_callers_alone: ClassVar[frozenset[str]] = frozenset()
+    """Fields that no variable sets."""
+
+    if not TYPE_CHECKING:  # a type checker knows the fields
+
+        def __init__(self, **values: Any) -> None:
+            for name in values:  # first: pydantic-settings has arguments of its own, files to read among them
+                if name not in type(self).model_fields:
+                    raise SettingsError(f"There is no setting {name}. {nearest(name, type(self).model_fields)}")
+            try:
+                super().__init__(**values)
+            except ValidationError as error:
+                raise SettingsError(_explain(error)) from None
+            except SettingsError:
+                raise
+            except ValueError as error:  # a variable that holds no JSON where there should be some
+                raise SettingsError(f"{error}. Mend the variable MEMORY_BANK_<NAME>.") from None
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[Any],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """What was given, then the environment."""
+        return (init_settings, Environment(settings_cls, env_settings, cls._from_callers_alone))
 
     k: int = Field(default=5, ge=1, le=100, description="How many memories a search returns, neighbours aside.")
     alpha: float = Field(
@@ -298,17 +333,12 @@ class Settings(ModelTable):
         """The settings of a run, or those of the environment when nobody passed any.
 
         Raises:
-            SettingsError: A `MEMORY_BANK_*` variable has a value that is not allowed.
+            SettingsError: A name or a value is not allowed, in what was passed or in a `MEMORY_BANK_*` variable.
         """
         context = getattr(runtime, "context", None)
         if isinstance(context, cls):
             return context
-        try:
-            return cls.model_validate(context) if isinstance(context, dict) else cls()
-        except ValidationError as error:
-            raise SettingsError(_explain(error)) from None
-        except ValueError as error:  # a variable that holds no JSON where there should be some
-            raise SettingsError(f"{error}. Mend the variable MEMORY_BANK_<NAME>.") from None
+        return cls(**context) if isinstance(context, dict) else cls()
 
 
 def _explain(error: ValidationError) -> str:

@@ -1,12 +1,15 @@
 """Stage 4: puts the pages of this round into the memory, all of them in one transaction."""
 
 from datetime import timedelta
+from typing import cast
 
+from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.nodes.pages import PageKit
+from agentic_memory_bank.nodes.worded import pages_in_words
 from agentic_memory_bank.state import memorizer
-from agentic_memory_bank.state.memorizer import MemorizerState, MemorizerUpdate, Skipped, Waiting, Work
+from agentic_memory_bank.state.memorizer import MemorizerOutput, MemorizerState, MemorizerUpdate, Skipped, Waiting, Work
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.page_store import PageStore, time_to_live
@@ -33,7 +36,10 @@ def store(state: MemorizerState, runtime: Runtime[Settings], kit: PageKit) -> Me
         edit = memorizer.keep(edit.get("kept", []), [*edit.get("skipped", []), *left])
     work = memorizer.apply_work_edits(state["work"], [[edit]])
     runtime.stream_writer({"stage": "store", "pages": len(work.get("kept", [])), "left": len(work.get("waiting", []))})
-    return {"work": [edit], "drafts": [], "abstracts": [], **_outcome(work)}
+    outcome = _outcome(work)
+    if outcome and state.get("in_messages"):
+        outcome["messages"] = [AIMessage(pages_in_words(cast("MemorizerOutput", outcome)))]
+    return {"work": [edit], "drafts": [], "abstracts": [], **outcome}
 
 
 def _kept(place: PageStore, pages: list[Page], now: str) -> set[str]:

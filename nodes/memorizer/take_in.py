@@ -6,13 +6,15 @@ from math import ceil
 from typing import Any, cast
 
 from langchain_core.documents import Document
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import Span
 from agentic_memory_bank.nodes.kit import timestamp
 from agentic_memory_bank.nodes.memory_bank.views import digest
-from agentic_memory_bank.nodes.pages import PageKit
+from agentic_memory_bank.nodes.pages import UNNAMED, PageKit
+from agentic_memory_bank.nodes.spoken import request_in
+from agentic_memory_bank.nodes.worded import pages_in_words
 from agentic_memory_bank.state import memorizer
 from agentic_memory_bank.state.errors import InputError, InputTooLarge
 from agentic_memory_bank.state.memorizer import MemorizerState, MemorizerUpdate, Skipped, Waiting
@@ -49,18 +51,22 @@ def take_in(state: MemorizerState, runtime: Runtime[Settings], kit: PageKit) -> 
         StorageError: The memory cannot be read, or is damaged.
         SettingsError: A model that the settings name cannot be asked.
     """
-    settings, now = Settings.of(runtime), timestamp(kit.clock())
-    store = kit.store(state.get("memory", ""), runtime)
+    settings, now, messages = Settings.of(runtime), timestamp(kit.clock()), state.get("messages")
+    memory = state.get("memory") or (UNNAMED if messages else "")
+    store = kit.store(memory, runtime)
     skipped: list[Skipped] = []
-    sources = _sources(state.get("texts"), skipped)
+    texts = [request_in(messages)] if messages and not state.get("texts") else state.get("texts")
+    sources = _sources(texts, skipped)
     _check_size(sources, settings)
     if kit.judges:
         kit.judges.check(settings)
     drafts = [Waiting(text=s.text, page=page) for s in sources for page in _pages(s.document, settings, now)]
     waiting = _new(drafts, store, skipped)
     runtime.stream_writer({"stage": "take_in", "pages": len(waiting), "skipped": len(skipped)})
-    work_id = "m" + digest(state.get("memory"), *(w["page"]["id"] for w in waiting))[:12]
-    return {
+    work_id = "m" + digest(memory, *(w["page"]["id"] for w in waiting))[:12]
+    begun: MemorizerUpdate = {
+        "in_messages": bool(messages),
+        "memory": memory,
         "texts": [],
         "work": [memorizer.open_work(work_id, waiting, skipped)],
         "now": now,
@@ -75,6 +81,9 @@ def take_in(state: MemorizerState, runtime: Runtime[Settings], kit: PageKit) -> 
         "allowance": {},
         "judge": kit.judges.models_of(settings) if kit.judges else "",
     }
+    if messages and not waiting:
+        begun["messages"] = [AIMessage(pages_in_words({"skipped": skipped}))]
+    return begun
 
 
 def _new(drafts: Sequence[Waiting], store: PageStore, skipped: list[Skipped]) -> list[Waiting]:

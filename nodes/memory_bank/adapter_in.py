@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.nodes.kit import Kit, checked_text, timestamp
 from agentic_memory_bank.nodes.memory_bank.views import digest
+from agentic_memory_bank.nodes.spoken import request_in
 from agentic_memory_bank.state import insight_doc, interaction_tree
 from agentic_memory_bank.state.errors import InputTooLarge, StorageError
 from agentic_memory_bank.state.interaction_tree import Entry
@@ -22,14 +23,15 @@ def adapter_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> 
     """Take in a question with its documents, or enhance the planned step with what memory holds on it.
 
     Raises:
-        InputError: The question is empty, a document is not text, or an attachment cannot be used.
+        InputError: The question or message is empty, a document is not text, or an attachment cannot be used.
         InputTooLarge: The documents together are over `Settings.max_input_characters`, or an attachment is over
             `Settings.max_attachment_bytes`.
         StorageError: The attachments cannot be held.
         SettingsError: A model that the settings name cannot be asked.
     """
     now = timestamp(kit.clock(), state.get("now", ""))
-    handed_over = state.get("question") is not None or state.get("documents") or state.get("attachments")
+    asks = state.get("question") is not None or state.get("messages")
+    handed_over = asks or state.get("documents") or state.get("attachments")
     is_waiting = state.get("incoming") and not handed_over
     if not is_waiting and (handed_over or not state.get("insight_doc", {}).get("current")):
         return _take_in(state, runtime, kit, now)
@@ -37,8 +39,10 @@ def adapter_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> 
 
 
 def _take_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit, now: str) -> MemoryBankUpdate:
-    settings = Settings.of(runtime)
-    question = checked_question(state.get("question"))
+    settings, messages = Settings.of(runtime), state.get("messages")
+    question = checked_question(
+        request_in(messages) if messages and not state.get("question") else state.get("question")
+    )
     documents = checked_documents(state.get("documents"), settings)
     if kit.judges:
         kit.judges.check(settings)
@@ -52,6 +56,7 @@ def _take_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit, now: 
     doc_id = "i" + digest(question, archived, known, *given)[:12]
     waiting = _held(state, files, kit.files(state, runtime, doc_id))
     return {
+        "in_messages": bool(messages),
         "question": None,
         "documents": [],
         "attachments": [],

@@ -1,15 +1,17 @@
 """Stage 11, the door out: takes what the executor did, and at the end hands the answer to the caller."""
 
-from typing import Any
+from typing import Any, cast
 
+from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.nodes.kit import Kit, timestamp
 from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id
+from agentic_memory_bank.nodes.worded import answer_in_words
 from agentic_memory_bank.state import insight_doc, interaction_tree
 from agentic_memory_bank.state.insight_doc import InsightDoc, Task, apply_insight_edits
 from agentic_memory_bank.state.interaction_tree import Entry
-from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, RunStatus
+from agentic_memory_bank.state.memory_bank import MemoryBankOutput, MemoryBankState, MemoryBankUpdate, RunStatus
 from agentic_memory_bank.state.query_graph import Claim, Contradiction
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.text import clean
@@ -17,6 +19,14 @@ from agentic_memory_bank.tools.text import clean
 
 def adapter_out(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
     """Record the finished step and its new raw text; with nothing left to do, copy the outcome to the output."""
+    update = _step(state, runtime, kit)
+    outcome = cast("MemoryBankOutput", {**state, **update})
+    if state.get("in_messages") and "conflicts" in update:  # handed over
+        update["messages"] = [AIMessage(answer_in_words(outcome))]
+    return update
+
+
+def _step(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
     result, task = state.get("result"), state["insight_doc"].get("current")
     if result is None or task is None:
         kit.files(state, runtime).release()

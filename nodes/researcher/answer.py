@@ -1,14 +1,24 @@
 """Stage 6: the answer, with the words it rests on."""
 
 from collections.abc import Sequence
+from typing import cast
 
+from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.research import PageQuote
 from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.pages import PageKit
 from agentic_memory_bank.nodes.researcher.views import Placed, excerpts, inquiry
-from agentic_memory_bank.state.research import PageSource, ResearcherState, ResearcherUpdate, ResearchStatus, Shown
+from agentic_memory_bank.nodes.worded import research_in_words
+from agentic_memory_bank.state.research import (
+    PageSource,
+    ResearcherOutput,
+    ResearcherState,
+    ResearcherUpdate,
+    ResearchStatus,
+    Shown,
+)
 from agentic_memory_bank.state.settings import Settings
 
 
@@ -18,6 +28,14 @@ def answer(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> 
     Raises:
         StorageError: The memory cannot be read.
     """
+    update = _answered(state, runtime, kit)
+    if state.get("in_messages"):
+        outcome = cast("ResearcherOutput", {**state, **update})
+        update["messages"] = [AIMessage(research_in_words(outcome))]
+    return update
+
+
+def _answered(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> ResearcherUpdate:
     placed = excerpts(_cited_first(state), runtime, kit, state["memory"])
     if not placed:
         return {"status": "not_found"}

@@ -1,10 +1,13 @@
 """Stage 1, the door: takes the request in, and sees whether there is anything to search."""
 
+from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.nodes.kit import checked_text, timestamp
 from agentic_memory_bank.nodes.memory_bank.views import digest
-from agentic_memory_bank.nodes.pages import PageKit
+from agentic_memory_bank.nodes.pages import UNNAMED, PageKit
+from agentic_memory_bank.nodes.spoken import request_in
+from agentic_memory_bank.nodes.worded import research_in_words
 from agentic_memory_bank.state.research import ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
 
@@ -17,17 +20,21 @@ def take_in(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) ->
         StorageError: The memory cannot be read, or is damaged.
         SettingsError: A model that the settings name cannot be asked.
     """
-    settings = Settings.of(runtime)
-    request = checked_text(state.get("request"), "request")
-    library = kit.library(state.get("memory", ""), runtime)
+    settings, messages = Settings.of(runtime), state.get("messages")
+    asked = request_in(messages) if messages and not state.get("request") else state.get("request")
+    request = checked_text(asked, "request")
+    memory = state.get("memory") or (UNNAMED if messages else "")
+    library = kit.library(memory, runtime)
     if kit.judges:
         kit.judges.check(settings)
     now = kit.clock()
     runtime.stream_writer({"stage": "take_in", "pages": len(library)})
-    return {
+    begun: ResearcherUpdate = {
+        "in_messages": bool(messages),
+        "memory": memory,
         "request": None,
         "question": request,
-        "work": {"id": "r" + digest(state.get("memory"), request, timestamp(now))[:12]},
+        "work": {"id": "r" + digest(memory, request, timestamp(now))[:12]},
         "requests": [request] if len(library) else [],
         "leads": [],
         "searches": [],
@@ -46,3 +53,6 @@ def take_in(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) ->
         "allowance": {},
         "judge": kit.judges.models_of(settings) if kit.judges else "",
     }
+    if messages and not len(library):
+        begun["messages"] = [AIMessage(research_in_words({"status": "not_found"}))]
+    return begun

@@ -108,7 +108,7 @@ def serve(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
 
 def start(*words: str | Path, engine: str = "quick", **variables: str) -> "subprocess.Popen[str]":
     """Start the command line in a process of its own, with an engine that the driver knows by name."""
-    environment = {**os.environ, **variables, "MEMORY_BANK_TEST_ENGINE": engine}
+    environment = {**os.environ, **variables, "TEST_ENGINE_OF_MEMORY_BANK": engine}
     return subprocess.Popen(
         [sys.executable, str(DRIVER), *map(str, words)],
         stdin=subprocess.PIPE,

@@ -20,7 +20,7 @@ def parts(settings: object) -> dict[str, Any]:
         "busy": {"structure": work},
         "brief": {"structure": nap},
     }
-    engine = ScriptedEngine(**judgements[os.environ["MEMORY_BANK_TEST_ENGINE"]])
+    engine = ScriptedEngine(**judgements[os.environ["TEST_ENGINE_OF_MEMORY_BANK"]])
     return {"engine": engine, "embeddings": HashEmbeddings()}
 
 

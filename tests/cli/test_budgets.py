@@ -167,7 +167,7 @@ def test_on_a_terminal_the_person_is_asked_on_stderr(document: Path) -> None:
         stdin=slave,
         stdout=subprocess.PIPE,
         stderr=slave,
-        env={**os.environ, "MEMORY_BANK_TEST_ENGINE": "quick", "TERM": "dumb"},
+        env={**os.environ, "TEST_ENGINE_OF_MEMORY_BANK": "quick", "TERM": "dumb"},
     )
     os.close(slave)
     seen = b""

@@ -143,10 +143,7 @@ def test_a_variable_of_any_value_leaves_the_other_sections_told(
 def test_a_variable_that_is_not_the_json_it_should_be_is_told(
     memory_bank: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def unreadable(runtime: object) -> None:
-        raise ValueError('error parsing value for field "prices"')
-
-    monkeypatch.setattr(doctor.Settings, "of", unreadable)
+    monkeypatch.setenv("MEMORY_BANK_PRICES", "{")
 
     assert memory_bank("doctor").exit_code == 1
     assert any("prices" in problem for problem in problems(memory_bank))

@@ -168,7 +168,7 @@ def test_on_a_terminal_progress_is_drawn_and_gone_at_the_end(document: Path) -> 
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=slave,
-        env={**os.environ, "MEMORY_BANK_TEST_ENGINE": "brief", "TERM": "xterm", "COLUMNS": "100"},
+        env={**os.environ, "TEST_ENGINE_OF_MEMORY_BANK": "brief", "TERM": "xterm", "COLUMNS": "100"},
     )
     os.close(slave)
     pieces: list[bytes] = []

@@ -1550,9 +1550,9 @@ def test_the_schemas_are_those_that_are_documented(stores: PageStores) -> None:
 
     given, told = (researcher.get_input_jsonschema(), researcher.get_output_jsonschema())
 
-    assert set(given["properties"]) == {"request", "memory"}
+    assert set(given["properties"]) == {"request", "messages", "memory"}
     assert set(told["properties"]) == {
-        *("answer", "sources", "findings", "rounds", "status", "usage", "degraded"),
+        *("answer", "sources", "findings", "rounds", "status", "usage", "degraded", "messages"),
     }
     assert "research_rounds" in researcher.get_context_jsonschema()["properties"]
 

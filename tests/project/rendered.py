@@ -6,6 +6,7 @@ from typing import Any
 
 from agentic_memory_bank import Settings, memory_bank, react_mem, recall, researcher
 from agentic_memory_bank.state.model_table import ROLES
+from agentic_memory_bank.state.variables import OTHERS
 
 
 def diagram(graph: Any = memory_bank) -> str:
@@ -61,10 +62,13 @@ def environment() -> str:
     parts += [
         "# Keys and addresses of models; they are read where a client is made, and are no settings.\n"
         "# OPENAI_API_KEY=\n# OPENAI_BASE_URL=\n# DEEPSEEK_API_KEY=\n# DEEPSEEK_BASE_URL=https://api.deepseek.com\n"
-        "# MEMORY_BANK_LOCAL_BASE_URL=http://127.0.0.1:11434/v1\n# MEMORY_BANK_LOCAL_API_KEY=\n"
         "# SERPER_API_KEY=\n# TAVILY_API_KEY=\n# JINA_API_KEY=",
-        "# Where runs live on disk. Default: agentic-memory-bank in the user's state folder, ~/.local/state.\n"
-        "# MEMORY_BANK_HOME=",
+        "# What else this package reads, none of it a setting.",
+    ]
+    for name, said in OTHERS.items():
+        described = textwrap.fill(said, 118, initial_indent="# ", subsequent_indent="# ")
+        parts.append(f"{described}\n# {name}=")
+    parts += [
         "# LangGraph's own: checkpoints then restore known types only. The command line sets it by itself.\n"
         "# LANGGRAPH_STRICT_MSGPACK=true",
     ]

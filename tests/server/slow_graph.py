@@ -14,3 +14,4 @@ def _answer(question: str, passages: list[Passage]) -> Answer:
 
 
 graph = build_memory_bank(engine=ScriptedEngine(answer=_answer), embeddings=HashEmbeddings())
+graph.name = "slow"

@@ -89,10 +89,12 @@ def test_a_stream_names_each_stage_that_works(client: SyncLangGraphClient, assis
     assert {"classify", "structure", "embed", "retrieve", "analyze_conflict", "plan", "execute"} <= set(worked)
 
 
-def test_settings_reach_a_run(client: SyncLangGraphClient, assistant: str) -> None:
-    refused = client.runs.wait(None, assistant, input=INPUT, context={"max_input_characters": 1}, raise_error=False)
+def test_settings_reach_a_run(client: SyncLangGraphClient) -> None:
+    given = {"texts": [" ".join(f"Mirror {number} is wide." for number in range(200))], "memory": "settings"}
 
-    assert "InputTooLarge" in str(refused)
+    made: Any = client.runs.wait(None, "memorizer", input=given, context={"page_tokens": 100})
+
+    assert len(made["pages"]) > 5
 
 
 def test_the_history_can_be_read_back(client: SyncLangGraphClient, finished: str) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 import httpx
 import pytest
-from langgraph_sdk.client import SyncLangGraphClient
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 
@@ -15,10 +14,8 @@ TEXT = "The mirror of the Meridian Array is 8.2 metres wide."
 
 
 @pytest.fixture(scope="module")
-def ask(server: Any, client: SyncLangGraphClient) -> Any:
+def ask(server: Any) -> Any:
     """Send one request of the protocol, and give back its result."""
-    (slow,) = client.assistants.search(graph_id="slow")  # a memory bank by its name, too, and tools are told by names
-    client.assistants.update(slow["assistant_id"], name="slow")
 
     def send(method: str, **params: Any) -> dict[str, Any]:
         answer = httpx.post(

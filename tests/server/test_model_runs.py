@@ -117,6 +117,7 @@ def _environment(folder: Path, url: str) -> dict[str, str]:
         "LANGGRAPH_NO_VERSION_CHECK": "true",
         "LANGSMITH_TRACING": "false",
         "MEMORY_BANK_LOCAL_BASE_URL": url,
+        "MEMORY_BANK_CLIENT_SETTINGS": "default,budget_calls",
         **{f"MEMORY_BANK_{name.upper()}": str(value) for name, value in SETTINGS.items()},
     }
 

@@ -1,0 +1,84 @@
+"""Reads settings from the variables `MEMORY_BANK_*`, and refuses one that means nothing."""
+
+import os
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any, ClassVar, Final
+
+from pydantic_settings import PydanticBaseSettingsSource
+
+from agentic_memory_bank.state.errors import SettingsError
+
+PREFIX: Final = "MEMORY_BANK_"
+
+OTHERS: Final = {
+    "MEMORY_BANK_HOME": "Where runs and memories live on disk. Default: agentic-memory-bank in the user's state "
+    "folder, ~/.local/state.",
+    "MEMORY_BANK_USER": "Whose memories are meant on the command line, and by a server that serves one user. Such a "
+    "server calls its user `me` where this is not set.",
+    "MEMORY_BANK_LOCAL_BASE_URL": "Address of the server of the models `local:NAME`. Default: http://127.0.0.1:11434/v1.",
+    "MEMORY_BANK_LOCAL_API_KEY": "Its key, if it asks for one.",
+    "MEMORY_BANK_AUTH": "How a server knows who asks: `local` (one user, on this machine), `proxy` (the header "
+    "x-authz-user-id, set by a proxy in front of the server) or `token` (bearer tokens). Default: local.",
+    "MEMORY_BANK_TOKENS": "The file of bearer tokens for `token`, as `memory-bank token NAME` writes it.",
+    "MEMORY_BANK_ALLOW_REMOTE": "`true` lets everybody be the one user of `local` who reaches the server, from other "
+    "machines, too.",
+    "MEMORY_BANK_ORIGINS": "Web origins besides those of this machine whose pages may ask a `local` server. Default: "
+    "https://smith.langchain.com and https://eu.smith.langchain.com, where LangGraph Studio is.",
+    "MEMORY_BANK_CLIENT_SETTINGS": "Names of the settings that clients of a server may set, parted by commas; "
+    "`default` among them stands for those that concern no operator. Default: default.",
+}
+"""Every variable of this package that is no setting, and what it says."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """What somebody may have meant who wrote a name that nothing has, as the end of a sentence."""
+    close = get_close_matches(name.casefold(), {one.casefold(): one for one in known}, n=1, cutoff=0.5)
+    meant = {one.casefold(): one for one in known}.get(close[0]) if close else None
+    return f"The nearest is `{meant}`." if meant else "The README lists all."
+
+
+class Environment(PydanticBaseSettingsSource):
+    """The variables that are settings, read again only where one has changed.
+
+    Reading them takes longer than a search, and each message asks for them.
+
+    Args:
+        settings_cls: Whose settings are read.
+        source: Reads them.
+        without: Fields that no variable sets.
+    """
+
+    _last: ClassVar[dict[type[Any], tuple[frozenset[tuple[str, str]], dict[str, Any]]]] = {}
+    """What was read last, and of which variables."""
+
+    def __init__(
+        self, settings_cls: type[Any], source: PydanticBaseSettingsSource, without: frozenset[str] = frozenset()
+    ) -> None:
+        super().__init__(settings_cls)
+        self._source, self._without = source, without
+
+    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
+        """What a variable says of one field."""
+        return self._source.get_field_value(field, field_name)
+
+    def __call__(self) -> dict[str, Any]:
+        """The settings by name.
+
+        Raises:
+            SettingsError: A variable `MEMORY_BANK_*` has a name that nothing has.
+        """
+        variables = frozenset((n, v) for n, v in os.environ.items() if n.upper().startswith(PREFIX))
+        last = Environment._last.get(self.settings_cls)
+        if last is None or last[0] != variables:
+            self._check(name for name, value in variables if value)
+            read = {name: value for name, value in self._source().items() if name not in self._without}
+            last = Environment._last[self.settings_cls] = (variables, read)
+        return dict(last[1])
+
+    def _check(self, names: Iterable[str]) -> None:
+        fields = set(self.settings_cls.model_fields) - self._without
+        known = {*OTHERS, *(f"{PREFIX}{field.upper()}" for field in fields)}
+        for name in sorted(names):
+            if name.upper() not in known:
+                raise SettingsError(f"No setting has the variable {name}. {nearest(name, known)} Mend or unset it.")

@@ -1,0 +1,72 @@
+"""Each setting is either a client's to set or the operator's, and nobody has to guess which."""
+
+from typing import Any
+
+import pytest
+
+from agentic_memory_bank import Settings, memory_bank, recall
+from agentic_memory_bank.state.clients import OF_CLIENTS, check_given, of_clients
+from agentic_memory_bank.state.errors import InputError, SettingsError
+from agentic_memory_bank.state.model_table import ModelTable
+
+OF_THE_OPERATOR = {
+    *ModelTable.model_fields,  # models, what they cost, and how long they are waited for
+    *("allow_private_addresses", "search_provider", "visit_reader", "embedding_path", "prices"),
+    *("budget_calls", "budget_tokens", "budget_money", "budget_seconds", "memory_quota", "memory_prune_facts"),
+    *("max_input_characters", "max_attachment_bytes", "window_ratio", "page_batch", "remember_queue"),
+    *("retries", "longest_wait", "max_concurrency", "react_calls", "react_context", "react_result_tokens"),
+}
+
+
+def test_every_setting_is_a_clients_or_the_operators() -> None:
+    assert OF_CLIENTS.isdisjoint(OF_THE_OPERATOR)
+    assert set(Settings.model_fields) == OF_CLIENTS | OF_THE_OPERATOR
+
+
+@pytest.mark.parametrize("name", sorted(OF_THE_OPERATOR))
+def test_a_client_that_names_a_setting_of_the_operator_is_told_so(name: str) -> None:
+    with pytest.raises(SettingsError, match=f"The setting {name} is the operator's.*MEMORY_BANK_CLIENT_SETTINGS"):
+        check_given({name: Settings.model_fields[name].get_default(call_default_factory=True)}, "ana")
+
+
+def test_a_client_fills_in_what_is_its_own() -> None:
+    check_given({"user": "ana", "project": "p", "enable_memory": True, "tool_names": ["x"], "recall_limit": 3}, "ana")
+    check_given({"user": None}, "ana")
+    check_given({"user": ""}, "ana")
+
+
+@pytest.mark.parametrize("user", ["bob", "Ana", "ana ", 5, True, ["ana"], {"identity": "bob"}])
+def test_a_client_that_names_somebody_else_is_refused(user: Any) -> None:
+    with pytest.raises(InputError, match="not the one who is authenticated"):
+        check_given({"user": user}, "ana")
+
+
+def test_the_operator_may_open_a_setting_or_close_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORY_BANK_CLIENT_SETTINGS", "default, model")
+    check_given({"model": "local:x", "k": 3}, "ana")
+    monkeypatch.setenv("MEMORY_BANK_CLIENT_SETTINGS", "k")
+    check_given({"k": 3}, "ana")
+    with pytest.raises(SettingsError, match="operator's"):
+        check_given({"recall_limit": 3}, "ana")
+
+    monkeypatch.setenv("MEMORY_BANK_CLIENT_SETTINGS", "default,modle")
+    with pytest.raises(SettingsError, match="modle, which is no setting. The nearest is `model`"):
+        of_clients()
+
+
+def test_the_form_of_a_server_offers_what_a_client_may_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    offered = recall.get_context_jsonschema()["properties"]
+    assert set(offered) == OF_CLIENTS | {"user", "project", "enable_memory", "tool_names"}
+    assert set(memory_bank.get_context_jsonschema()["properties"]) == OF_CLIENTS
+
+    monkeypatch.setenv("MEMORY_BANK_CLIENT_SETTINGS", "model")
+    assert set(memory_bank.get_context_jsonschema()["properties"]) == {"model"}
+
+
+def test_in_code_nothing_is_restricted(bank: Any) -> None:
+    found: Any = bank.invoke(
+        {"question": "What is red?", "documents": ["The kite is red."]},
+        context=Settings(max_concurrency=1, allow_private_addresses=True),
+    )
+
+    assert found["status"] == "completed"

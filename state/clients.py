@@ -45,6 +45,7 @@ OF_CLIENTS: Final = frozenset(
         "remember_idle_minutes",
         "remember_drift",
         "remember_turns",
+        "remember_without",
         "conversation_tokens",
         "conversation_limit",
         "conversation_days",

@@ -303,18 +303,23 @@ def _ask(
     attempt: "_Attempt",
 ) -> "RunOutput":
     """Check all that can be checked before documents are read, read them, and run."""
-    from agentic_memory_bank.nodes.memory_bank.adapter_in import checked_question
-    from agentic_memory_bank.runs import run
-    from agentic_memory_bank.runs.arguments import check_models
     from agentic_memory_bank.runs.home import checked_thread
+    from agentic_memory_bank.tools.asked import checked_text
 
-    question, thread, settings = checked_question(question), checked_thread(thread), _settings(assignments, chosen)
-    parts = _parts(settings)
-    check_models(settings, parts.get("engine"), parts.get("models"))
+    question, thread = checked_text(question, "question"), checked_thread(thread)
     _check_export(export)
     _check_is_free(thread)
+    settings = _settings(assignments, chosen)
+    parts = _parts(settings)
+    if settings.names_a_model:
+        from agentic_memory_bank.runs.arguments import check_models
+
+        check_models(settings, parts.get("engine"), parts.get("models"))
+    _check_paths(context)
     documents = _documents(context, emit)
-    attempt.has_begun = True
+    from agentic_memory_bank.runs import run  # what takes a second to load comes after what may be refused
+
+    attempt.begin()
     return run(
         question,
         documents=documents,
@@ -379,9 +384,9 @@ def resume(
 def _resume(found: "Run", decision: object, result: object, emit: Emit, attempt: "_Attempt") -> "RunOutput":
     from agentic_memory_bank.nodes.memory_bank.pausing import checked_decision
     from agentic_memory_bank.runs import resume
-    from agentic_memory_bank.runs.arguments import checked_settings
+    from agentic_memory_bank.state.settings import checked_settings
 
-    attempt.has_begun = True
+    attempt.begin()
     parts = _parts(checked_settings(found.settings))
     return resume(
         found.thread,
@@ -465,6 +470,13 @@ class _Attempt:
     control: "RunControl | None" = None
     has_begun = False
 
+    def begin(self) -> "RunControl":
+        """Note that from now on the run may be saved, and make what asks it to end."""
+        from langgraph.runtime import RunControl
+
+        self.has_begun, self.control = True, RunControl()
+        return self.control
+
     def stop(self) -> None:
         """Ask the run to end after the step it is in."""
         if self.control is not None:
@@ -478,14 +490,8 @@ def _attended(work: _Work, thread: str, *, as_json: bool) -> "RunOutput":
     """Run with progress on stderr; after Ctrl-C say how to go on, and leave."""
     attempt = _Attempt()
 
-    def controlled(emit: Emit) -> "RunOutput":
-        from langgraph.runtime import RunControl
-
-        attempt.control = RunControl()
-        return work(emit, attempt)
-
     try:
-        return attend(controlled, progress(as_json=as_json), attempt.stop)
+        return attend(lambda emit: work(emit, attempt), progress(as_json=as_json), attempt.stop)
     except Interrupted:
         _say_how_to_go_on(thread, attempt.has_begun and _is_resumable(thread), as_json=as_json)
         leave()
@@ -589,17 +595,16 @@ def _memorize(
     files: list[str], memory: str, assignments: list[str], chosen: Mapping[str, Any], attempt: "_Attempt", emit: Emit
 ) -> "MemorizerOutput":
     """Check all that can be checked before files are read, read them, and memorize."""
-    from langgraph.runtime import RunControl
-
-    from agentic_memory_bank.runs.driving import Given
-    from agentic_memory_bank.runs.memorizing import memorize
     from agentic_memory_bank.tools.page_store import checked_name
 
     name, settings = checked_name(memory), _settings(assignments, chosen)
     parts = {key: part for key, part in _parts(settings).items() if key in ("models", "embeddings")}
+    _check_paths(files)
     documents = _documents(files, emit)
-    attempt.control = RunControl()
-    return memorize(documents, name, settings, given=Given(**parts, control=attempt.control, on_event=emit))
+    from agentic_memory_bank.runs.driving import Given  # what takes a second to load comes after what may be refused
+    from agentic_memory_bank.runs.memorizing import memorize
+
+    return memorize(documents, name, settings, given=Given(**parts, control=attempt.begin(), on_event=emit))
 
 
 @_command()
@@ -639,15 +644,15 @@ def research(
 def _research(
     question: str, memory: str, assignments: list[str], chosen: Mapping[str, Any], attempt: "_Attempt", emit: Emit
 ) -> "ResearcherOutput":
-    from langgraph.runtime import RunControl
+    from agentic_memory_bank.tools.asked import checked_text
+    from agentic_memory_bank.tools.page_store import checked_name
 
-    from agentic_memory_bank.runs.driving import Given
+    question, memory, settings = checked_text(question, "request"), checked_name(memory), _settings(assignments, chosen)
+    parts = {key: part for key, part in _parts(settings).items() if key in ("models", "embeddings")}
+    from agentic_memory_bank.runs.driving import Given  # what takes a second to load comes after what may be refused
     from agentic_memory_bank.runs.researching import research
 
-    settings = _settings(assignments, chosen)
-    parts = {key: part for key, part in _parts(settings).items() if key in ("models", "embeddings")}
-    attempt.control = RunControl()
-    return research(question, memory, settings, given=Given(**parts, control=attempt.control, on_event=emit))
+    return research(question, memory, settings, given=Given(**parts, control=attempt.begin(), on_event=emit))
 
 
 def _done_over_again(
@@ -669,9 +674,8 @@ def _done_over_again(
 
 def _settings(assignments: list[str], chosen: Mapping[str, Any]) -> "Settings":
     """The settings of the environment, what `--set` says instead, and what options of their own say above that."""
-    from agentic_memory_bank.runs.arguments import checked_settings
     from agentic_memory_bank.state.errors import SettingsError
-    from agentic_memory_bank.state.settings import Settings
+    from agentic_memory_bank.state.settings import Settings, checked_settings
 
     values: dict[str, Any] = {}
     for assignment in assignments:
@@ -696,7 +700,7 @@ def _check_export(export: Path | None) -> None:
     """Refuse now what could not be written after all the work, and what would be lost by it."""
     if export is None:
         return
-    from agentic_memory_bank.runs.export import FORMAT, checked_export
+    from agentic_memory_bank.runs.export_file import FORMAT, checked_export
 
     checked_export(export)  # not even opened if it is a pipe: that is to wait for who reads it
     folder = next(parent for parent in export.absolute().parents if parent.exists())
@@ -715,12 +719,21 @@ def _check_is_free(thread: str) -> None:
         )
 
 
+def _check_paths(context: list[str]) -> None:
+    """Refuse paths that lead nowhere before anything is loaded that reads documents."""
+    from agentic_memory_bank.tools.files import check_readable
+
+    if context.count("-") > 1:
+        raise InputError("Standard input (`-`) can be read once. Give --context - a single time.")
+    for path in context:
+        if path != "-":
+            check_readable(Path(path))
+
+
 def _documents(context: list[str], emit: Emit) -> "list[Document]":
     """Read files, folders and standard input in the order in which they were given."""
     from agentic_memory_bank.tools.loaders import Skipped, load_all
 
-    if context.count("-") > 1:
-        raise InputError("Standard input (`-`) can be read once. Give --context - a single time.")
     if not context:
         return []
     emit({"stage": "read", "paths": len(context)})
@@ -749,7 +762,7 @@ def _decoded(stream: IO[bytes], name: str) -> str:
     """The text of a stream that is not too long."""
     from agentic_memory_bank.state.errors import InputTooLarge
     from agentic_memory_bank.tools.decoding import decode
-    from agentic_memory_bank.tools.loaders import MAX_BYTES
+    from agentic_memory_bank.tools.files import MAX_BYTES
     from agentic_memory_bank.tools.text import clean
 
     data = stream.read(MAX_BYTES + 1)
@@ -960,10 +973,14 @@ def _with_memories(function: Callable[..., None], **asked: Any) -> Callable[...,
 
     @wraps(function)
     def called(*, settings: list[str] | None = None, **options: Any) -> None:
-        from agentic_memory_bank.runs.memories import Memories
+        from agentic_memory_bank.tools.record_drafts import owner_of
 
+        if options.get("user") is not None:
+            owner_of(options["user"])
         own_settings = {name: options.pop(name, None) for name in asked}
         chosen = _settings(settings or [], {name: value for name, value in own_settings.items() if value is not None})
+        from agentic_memory_bank.runs.memories import Memories  # it takes a second to load: after what may be refused
+
         parts = {key: part for key, part in _parts(chosen).items() if key in ("models", "embeddings")}
         with Memories(settings=chosen, **parts) as memories:
             function(memories, **options)

@@ -292,7 +292,7 @@ def _conversation(file: Path) -> str | Sequence[Any]:
     """A conversation, or a text, from a file."""
     from agentic_memory_bank.state.errors import InputTooLarge, LoadError
     from agentic_memory_bank.tools.decoding import decode
-    from agentic_memory_bank.tools.loaders import MAX_BYTES
+    from agentic_memory_bank.tools.files import MAX_BYTES
 
     name = "standard input" if str(file) == "-" else str(file)
     try:

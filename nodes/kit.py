@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from agentic_memory_bank.engines.base import Engine, Refresh
 from agentic_memory_bank.engines.judges import Judge, Judges, Judging, RunOf
 from agentic_memory_bank.state import query_graph
-from agentic_memory_bank.state.errors import EmbeddingError, InputError, InputTooLarge
+from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree
 from agentic_memory_bank.state.memory_bank import Allowance, MemoryBankState, Usage
@@ -21,7 +21,6 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.attachments import AttachmentPool, AttachmentStore
 from agentic_memory_bank.tools.embeddings import Encoder
 from agentic_memory_bank.tools.memory_index import IndexPool, MemoryIndex
-from agentic_memory_bank.tools.text import clean
 from agentic_memory_bank.tools.web import web_tools
 
 if TYPE_CHECKING:
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 
 Clock = Callable[[], datetime]
 SEARCH = "search"
-MOST_ASKED = 50_000
-"""Longest question or request, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,24 +232,3 @@ def timestamp(moment: datetime, not_before: str = "") -> str:
     """ISO 8601 in UTC with microseconds, never earlier than `not_before`: clocks are set back, memory is not."""
     stamp = moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return max(stamp, not_before)
-
-
-def checked_text(given: object, name: str) -> str:
-    """What is asked, as it is stored.
-
-    Args:
-        given: What was handed over.
-        name: Under which name.
-
-    Raises:
-        InputError: It is empty or not text.
-        InputTooLarge: It is longer than `MOST_ASKED`, and would leave no room in a prompt for anything else.
-    """
-    if not isinstance(given, str) or not (cleaned := clean(given).strip()):
-        raise InputError(f"The {name} is empty. Hand over a non-empty string as `{name}`.")
-    if len(cleaned) > MOST_ASKED:
-        raise InputTooLarge(
-            f"The {name} has {len(cleaned):,} characters, more than {MOST_ASKED:,}. Hand long material over as "
-            f"documents or texts, and ask in a few sentences."
-        )
-    return cleaned

@@ -14,7 +14,7 @@ from langgraph.runtime import RunControl
 from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.judges import Judges
 from agentic_memory_bank.nodes.executors import report
-from agentic_memory_bank.state.errors import InputError, InputTooLarge, SettingsError, ToolError
+from agentic_memory_bank.state.errors import InputError, InputTooLarge, ToolError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.attachments import MOST, checked_attachments, read_file
 from agentic_memory_bank.tools.text import clean
@@ -28,22 +28,6 @@ _NO_MESSAGES: Final = (ValueError, TypeError, NotImplementedError, KeyError, Att
 """How LangChain says that something is no message."""
 _INTEGER_BITS: Final = 63
 """Checkpoints hold no larger whole numbers."""
-
-
-def checked_settings(given: object) -> Settings:
-    """Settings as a run uses them: those that were given, over those of the environment.
-
-    Args:
-        given: `Settings`, a mapping of their values by name, or `None`.
-
-    Raises:
-        SettingsError: It is neither, or a name or a value is not allowed, here or in a `MEMORY_BANK_*` variable.
-    """
-    if isinstance(given, Settings):
-        return given
-    if given is not None and not isinstance(given, Mapping):
-        raise SettingsError(f"The settings are of type {type(given).__name__}. Give `Settings`, or a dict of values.")
-    return Settings(**{str(name): value for name, value in (given or {}).items()})
 
 
 def check_parts(

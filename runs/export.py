@@ -19,6 +19,7 @@ from typing_extensions import TypedDict
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.nodes.kit import timestamp, utc_now
 from agentic_memory_bank.runs.checkpoints import open_saver
+from agentic_memory_bank.runs.export_file import FORMAT, checked_export
 from agentic_memory_bank.runs.home import Home, checked_thread
 from agentic_memory_bank.runs.lease import lease
 from agentic_memory_bank.runs.ledger import Ledger, Run
@@ -30,12 +31,9 @@ from agentic_memory_bank.state.query_graph import QueryGraph
 from agentic_memory_bank.tools.attachments import AttachmentPool, AttachmentStore
 from agentic_memory_bank.tools.storage import storage_errors
 
-FORMAT = "agentic-memory-bank"
 VERSION = 1
 """Of an export without files, which every version of this package reads."""
 VERSION_WITH_FILES = 2
-LONGEST_NAME = 200
-"""Bytes; the name of the part file is longer, and file systems allow 255."""
 
 _log = logging.getLogger("agentic_memory_bank")
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -144,26 +142,6 @@ def named_files(tree: InteractionTree) -> set[str]:
 def part_of(path: Path, thread: str) -> Path:
     """Where an export is written before it gets its name: the same for a thread each time, so none is left behind."""
     return path.with_name(f".{path.name}.{hashlib.sha256(thread.encode()).hexdigest()[:12]}.part")
-
-
-def checked_export(path: str | Path | None) -> Path | None:
-    """Where an export is to be written.
-
-    Raises:
-        InputError: It is a folder, pipe or device, or its name cannot be one of a file.
-    """
-    if path is None or path == "":
-        return None
-    place = Path(path).absolute()
-    refused = f"The export cannot be written to {str(path)!r}"
-    try:
-        if not place.name or "\0" in str(place) or len(os.fsencode(place.name)) > LONGEST_NAME or place.is_dir():
-            raise InputError(f"{refused}. Give the name of a file.")
-        if place.exists() and not place.is_file():
-            raise InputError(f"{refused}: it is no regular file. Give another name.")
-    except OSError as error:
-        raise InputError(f"{refused} ({error.strerror}). Give another name.") from error
-    return place
 
 
 def _settle(folder: Path) -> None:

@@ -21,14 +21,13 @@ from agentic_memory_bank.engines.judges import AnswerPool, Judges, RunOf
 from agentic_memory_bank.nodes.kit import Clock, utc_now
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
 from agentic_memory_bank.nodes.spoken import checked_messages
-from agentic_memory_bank.runs.arguments import checked_settings
 from agentic_memory_bank.runs.consolidating import consolidated, insights
 from agentic_memory_bank.runs.talking import talk
 from agentic_memory_bank.state.conversations import ConversationOutput, MemoryContext, RecallOutput, RememberOutput
 from agentic_memory_bank.state.errors import InputError, UnknownMemoryError
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
 from agentic_memory_bank.state.records import Record, RecordType
-from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.state.settings import Settings, checked_settings
 from agentic_memory_bank.tools.conversation_states import conversation_of, project_of
 from agentic_memory_bank.tools.embeddings import Encoder
 from agentic_memory_bank.tools.guard import guard_of

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from agentic_memory_bank.graph.memorizer import build_memorizer
-from agentic_memory_bank.runs.arguments import checked_settings
 from agentic_memory_bank.runs.driving import Given, driven
 from agentic_memory_bank.runs.home import Home, erase_folder
 from agentic_memory_bank.runs.lease import locked
 from agentic_memory_bank.state.memorizer import MemorizerOutput
-from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.state.settings import Settings, checked_settings
 from agentic_memory_bank.tools.page_store import PageStores
 
 _STOPPED = "Memorizing was stopped between two steps. Hand the same texts over again: nothing is done twice."

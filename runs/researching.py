@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import cast
 
 from agentic_memory_bank.graph.researcher import build_researcher
-from agentic_memory_bank.nodes.kit import checked_text
 from agentic_memory_bank.nodes.memory_bank.views import digest
-from agentic_memory_bank.runs.arguments import checked_settings
 from agentic_memory_bank.runs.driving import Given, driven
 from agentic_memory_bank.runs.home import Home, erase_folder
 from agentic_memory_bank.runs.lease import locked
 from agentic_memory_bank.state.research import ResearcherOutput
-from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.state.settings import Settings, checked_settings
+from agentic_memory_bank.tools.asked import checked_text
 from agentic_memory_bank.tools.page_store import PageStores
 
 _STOPPED = "Research was stopped between two steps. Ask the same again: what was answered is not paid for twice."

@@ -22,7 +22,7 @@ from agentic_memory_bank.engines.judges import engine_name
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
 from agentic_memory_bank.nodes.executors import Execution
 from agentic_memory_bank.nodes.kit import Clock, timestamp, utc_now
-from agentic_memory_bank.nodes.memory_bank.adapter_in import checked_documents, checked_question
+from agentic_memory_bank.nodes.memory_bank.adapter_in import checked_documents
 from agentic_memory_bank.nodes.memory_bank.pausing import Decision, checked_decision
 from agentic_memory_bank.runs.arguments import (
     attached_files,
@@ -30,10 +30,10 @@ from agentic_memory_bank.runs.arguments import (
     check_parts,
     check_wishes,
     checked_result,
-    checked_settings,
 )
 from agentic_memory_bank.runs.checkpoints import open_saver
-from agentic_memory_bank.runs.export import check_is_kept, checked_export, files_of, lost, write_export
+from agentic_memory_bank.runs.export import check_is_kept, files_of, lost, write_export
+from agentic_memory_bank.runs.export_file import checked_export
 from agentic_memory_bank.runs.home import Home, checked_thread
 from agentic_memory_bank.runs.lease import lease
 from agentic_memory_bank.runs.ledger import Ledger, Run
@@ -46,7 +46,8 @@ from agentic_memory_bank.state.errors import (
     UnknownThreadError,
 )
 from agentic_memory_bank.state.memory_bank import MemoryBankOutput, Usage
-from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.state.settings import Settings, checked_settings
+from agentic_memory_bank.tools.asked import checked_text
 from agentic_memory_bank.tools.embeddings import Encoder, default_embeddings
 from agentic_memory_bank.tools.loaders import as_documents, load_all
 from agentic_memory_bank.tools.storage import database_errors
@@ -190,7 +191,7 @@ def run(
     parts = _parts(engine, models, embeddings or default_embeddings(settings), execute, clock, home, on_event, control)
     check_wishes(keep=keep, export=export)
     check_models(settings, engine, models)
-    question = checked_question(question)
+    question = checked_text(question, "question")
     loaded = checked_documents(_loaded(documents), settings)
     attached = attached_files(attachments, settings)
     thread = checked_thread(thread) if thread is not None else uuid4().hex

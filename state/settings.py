@@ -1,5 +1,6 @@
 """Every value that can be tuned, its default and its bounds; read from `MEMORY_BANK_*`, a form in Studio."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -339,6 +340,22 @@ class Settings(ModelTable):
         if isinstance(context, cls):
             return context
         return cls(**context) if isinstance(context, dict) else cls()
+
+
+def checked_settings(given: object) -> Settings:
+    """Settings as a run uses them: those that were given, over those of the environment.
+
+    Args:
+        given: `Settings`, a mapping of their values by name, or `None`.
+
+    Raises:
+        SettingsError: It is neither, or a name or a value is not allowed, here or in a `MEMORY_BANK_*` variable.
+    """
+    if isinstance(given, Settings):
+        return given
+    if given is not None and not isinstance(given, Mapping):
+        raise SettingsError(f"The settings are of type {type(given).__name__}. Give `Settings`, or a dict of values.")
+    return Settings(**{str(name): value for name, value in (given or {}).items()})
 
 
 def _explain(error: ValidationError) -> str:

@@ -14,7 +14,6 @@ from filelock import FileLock
 
 from agentic_memory_bank.state.errors import StorageDamagedError, StorageFullError
 from agentic_memory_bank.tools.storage import Reserve, database_errors, is_full, storage_errors
-from agentic_memory_bank.tools.write_ahead_log import is_damaged
 
 Result = TypeVar("Result")
 
@@ -104,7 +103,7 @@ class DatabaseForm:
         """
         if path.stat().st_size == 0:  # SQLite would take it for a new database
             raise StorageDamagedError(f"The {self.name} at {path} is empty, without even a header. {self.remedy}")
-        if is_damaged(_beside(path, "-wal")):
+        if _is_log_damaged(_beside(path, "-wal")):
             raise StorageDamagedError(
                 f"The log {path}-wal of the {self.name} is damaged: what was written last is lost. Put a copy back, or "
                 "move the log away to go on with what was written before it."
@@ -243,6 +242,16 @@ def _connected(place: str, *, uri: bool, alone: bool = False) -> sqlite3.Connect
 
 def _address(path: Path) -> str:
     return f"{path.absolute().as_uri()}?mode=rw"
+
+
+def _is_log_damaged(log: Path) -> bool:
+    """As `write_ahead_log` has it, which loads numpy; most databases are opened without a log."""
+    with suppress(FileNotFoundError):
+        if log.stat().st_size:
+            from agentic_memory_bank.tools.write_ahead_log import is_damaged
+
+            return is_damaged(log)
+    return False
 
 
 def _beside(path: Path, suffix: str) -> Path:

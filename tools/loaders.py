@@ -1,10 +1,8 @@
 """Turns what a user hands over, files and folders or objects, into LangChain documents that a citation can name."""
 
-import errno
 import json
 import logging
 import os
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
@@ -13,12 +11,11 @@ from typing import Any, NamedTuple, cast
 from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
 
-from agentic_memory_bank.state.errors import InputError, InputTooLarge, LoadError
+from agentic_memory_bank.state.errors import InputError, LoadError
 from agentic_memory_bank.tools.decoding import BinaryError, decode
+from agentic_memory_bank.tools.files import MAX_BYTES, UnusableError, cannot_open, is_folder, read, shown
 from agentic_memory_bank.tools.parsing import Kind, Parser
 from agentic_memory_bank.tools.text import clean
-
-MAX_BYTES = 200 * 1024 * 1024
 
 _LOG = logging.getLogger(__name__)
 _PARSED: dict[str, Kind] = {
@@ -45,10 +42,6 @@ class Skipped(NamedTuple):
 
     path: str
     reason: str
-
-
-class _Unusable(LoadError):
-    """Nothing to read here: an error for a path that was named, a reason to go on for one found in a folder."""
 
 
 # --- files -------------------------------------------------------------------------------------------------------
@@ -87,7 +80,7 @@ def load_all(
     documents: list[Document] = []
     with Parser() as parser:
         for path in given:
-            if _is_folder(Path(path)):
+            if is_folder(Path(path)):
                 documents += _load_folder(Path(path), parser, max_bytes, [] if skipped is None else skipped)
             else:
                 documents += _load_file(Path(path), parser, max_bytes)
@@ -100,19 +93,19 @@ def _load_folder(folder: Path, parser: Parser, max_bytes: int, skipped: list[Ski
     for path in _files_of(folder, skipped):
         try:
             documents += _load_file(path, parser, max_bytes)
-        except (_Unusable, BinaryError) as reason:
+        except (UnusableError, BinaryError) as reason:
             skipped.append(Skipped(str(path), str(reason)))
     for path, reason in skipped[before:]:
         _LOG.info("Left out: %s (%s)", path, reason)
     if not documents:
         reasons = "".join(f"\n  {path}: {reason}" for path, reason in skipped[before : before + 5])
-        raise LoadError(f"The folder {_shown(folder)} holds no file that can be read.{reasons or ' It is empty.'}")
+        raise LoadError(f"The folder {shown(folder)} holds no file that can be read.{reasons or ' It is empty.'}")
     return documents
 
 
 def _files_of(folder: Path, skipped: list[Skipped]) -> Iterator[Path]:
     def stop(fault: OSError) -> None:
-        raise _cannot_open(Path(fault.filename or folder), fault) from fault
+        raise cannot_open(Path(fault.filename or folder), fault) from fault
 
     for place, folders, files in os.walk(folder, onerror=stop):
         here = Path(place)
@@ -130,17 +123,17 @@ def _files_of(folder: Path, skipped: list[Skipped]) -> Iterator[Path]:
 
 
 def _load_file(path: Path, parser: Parser, max_bytes: int) -> list[Document]:
-    name, suffix = _shown(path), path.suffix.lower()
-    data = _read(path, max_bytes)
+    name, suffix = shown(path), path.suffix.lower()
+    data = read(path, max_bytes)
     kind = _PARSED.get(suffix) or _sniffed(data[:1024], suffix)
     if kind is not None:
         parts = parser.parse(path, kind, name)
         return [Document(clean(part.text), metadata={"source": name} | _cleaned(part.metadata)) for part in parts]
     if data.startswith(_OLD_OFFICE):
-        raise _Unusable(f"{name} is in an old Office format. Save it as DOCX or PDF, and load that.")
+        raise UnusableError(f"{name} is in an old Office format. Save it as DOCX or PDF, and load that.")
     text = clean(decode(data, name))
     if not text.strip():
-        raise _Unusable(f"{name} holds nothing but white space. Give a file with text.")
+        raise UnusableError(f"{name} holds nothing but white space. Give a file with text.")
     if suffix in _LINES_OF_JSON:
         return _from_json_lines(text, name)
     return [Document(text, metadata={"source": name})]
@@ -151,65 +144,6 @@ def _sniffed(head: bytes, suffix: str) -> Kind | None:
         return "pdf"
     opening = head.lstrip()[:15].lower()
     return "html" if not suffix and opening.startswith((b"<!doctype html", b"<html")) else None
-
-
-def _shown(path: Path) -> str:
-    return clean(str(path))  # a file name may hold bytes that are no text
-
-
-def _is_folder(path: Path) -> bool:
-    return stat.S_ISDIR(_status(path).st_mode)
-
-
-def _status(path: Path) -> os.stat_result:
-    try:
-        return path.stat()
-    except (OSError, ValueError) as fault:
-        raise _cannot_open(path, fault) from fault
-
-
-def _read(path: Path, max_bytes: int) -> bytes:
-    """Read a regular file; a pipe, device or socket is not even opened, for that may block or act."""
-    _check(path, _status(path), max_bytes)
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
-    try:
-        with os.fdopen(os.open(path, flags), "rb") as stream:
-            _check(path, os.fstat(stream.fileno()), max_bytes)  # another file may have taken the name since
-            data = stream.read(max_bytes + 1)
-    except OSError as fault:
-        raise _cannot_open(path, fault) from fault
-    if not data:
-        raise _Unusable(f"{_shown(path)} is empty. Give a file with text.")
-    if len(data) > max_bytes:
-        raise _too_large(path, len(data), max_bytes)
-    return data
-
-
-def _check(path: Path, status: os.stat_result, max_bytes: int) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise _Unusable(f"{_shown(path)} is a pipe, socket or device, which is not read. Copy it to a regular file.")
-    if status.st_size == 0:
-        raise _Unusable(f"{_shown(path)} is empty (0 bytes). Give a file with text.")
-    if status.st_size > max_bytes:
-        raise _too_large(path, status.st_size, max_bytes)
-
-
-def _too_large(path: Path, size: int, max_bytes: int) -> InputTooLarge:
-    return InputTooLarge(
-        f"{_shown(path)} has {size:,} bytes; the limit is {max_bytes:,}. Split it, or raise max_bytes."
-    )
-
-
-def _cannot_open(path: Path, fault: Exception) -> LoadError:
-    if isinstance(fault, OSError) and fault.errno in (errno.ENOENT, errno.ENOTDIR):
-        if path.is_symlink():
-            return _Unusable(f"{_shown(path)} is a link to a file that is not there. Give the file itself.")
-        return LoadError(f"There is no file or folder {_shown(path)}. Check the path.")
-    if isinstance(fault, PermissionError):
-        return LoadError(f"{_shown(path)} may not be read by this user. Change its permissions, or copy it.")
-    if isinstance(fault, OSError) and fault.errno == errno.ELOOP:
-        return _Unusable(f"{_shown(path)} is a link that leads back to itself. Give the file itself.")
-    return LoadError(f"{_shown(path)} cannot be opened ({fault}). Check the path and the disk.")
 
 
 # --- lines of JSON -----------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any
 from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.kit import Kit, checked_text, timestamp
+from agentic_memory_bank.nodes.kit import Kit, timestamp
 from agentic_memory_bank.nodes.memory_bank.views import digest
 from agentic_memory_bank.nodes.spoken import request_in
 from agentic_memory_bank.state import insight_doc, interaction_tree
@@ -14,6 +14,7 @@ from agentic_memory_bank.state.errors import InputTooLarge, StorageError
 from agentic_memory_bank.state.interaction_tree import Entry
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Recalled, Waiting
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.asked import checked_text
 from agentic_memory_bank.tools.attachments import AttachmentStore, File, checked_attachments
 from agentic_memory_bank.tools.loaders import as_documents
 from agentic_memory_bank.tools.text import clean
@@ -40,8 +41,8 @@ def adapter_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> 
 
 def _take_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit, now: str) -> MemoryBankUpdate:
     settings, messages = Settings.of(runtime), state.get("messages")
-    question = checked_question(
-        request_in(messages) if messages and not state.get("question") else state.get("question")
+    question = checked_text(
+        request_in(messages) if messages and not state.get("question") else state.get("question"), "question"
     )
     documents = checked_documents(state.get("documents"), settings)
     if kit.judges:
@@ -102,15 +103,6 @@ def _held(state: MemoryBankState, files: Sequence[File], store: AttachmentStore)
         store.release()
         raise
     return [file.waiting() for file in news]
-
-
-def checked_question(question: object) -> str:
-    """The question as it is stored.
-
-    Raises:
-        InputError: It is empty or not text.
-    """
-    return checked_text(question, "question")
 
 
 def checked_documents(documents: Sequence[Any] | None, settings: Settings) -> list[Document]:

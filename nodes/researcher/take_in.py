@@ -3,13 +3,14 @@
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.kit import checked_text, timestamp
+from agentic_memory_bank.nodes.kit import timestamp
 from agentic_memory_bank.nodes.memory_bank.views import digest
 from agentic_memory_bank.nodes.pages import UNNAMED, PageKit
 from agentic_memory_bank.nodes.spoken import request_in
 from agentic_memory_bank.nodes.worded import research_in_words
 from agentic_memory_bank.state.research import ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.asked import checked_text
 
 
 def take_in(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> ResearcherUpdate:

@@ -44,3 +44,28 @@ def test_no_public_name_loads_a_model_or_an_index(name: str) -> None:
 
 def test_the_command_line_shows_its_help_without_a_model() -> None:
     assert loaded_by("import agentic_memory_bank.cli").isdisjoint(HEAVIEST)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["runs"],
+        ["ask", " "],
+        ["ask", "Why?", "--context", "/no/such/file"],
+        ["ask", "Why?", "--set", "kk=3"],
+        ["resume", "nobody"],
+        ["memorize", "/no/such/file", "--memory", "notes"],
+        ["research", " ", "--memory", "notes"],
+        ["recall", "Why?", "--user", " "],
+    ],
+)
+def test_what_is_refused_is_refused_before_anything_heavy_is_loaded(words: list[str]) -> None:
+    program = (
+        "import sys; from agentic_memory_bank.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print(sorted({'langgraph', 'langchain_core', 'numpy', 'onnxruntime'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines()[-1] == "[]"

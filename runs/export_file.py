@@ -1,0 +1,32 @@
+"""Where an export may be written, and how it is told from other files; checked before anything heavy is loaded."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from agentic_memory_bank.state.errors import InputError
+
+FORMAT: Final = "agentic-memory-bank"
+"""What an export says of itself."""
+LONGEST_NAME: Final = 200
+"""Bytes; the name of the part file is longer, and file systems allow 255."""
+
+
+def checked_export(path: str | Path | None) -> Path | None:
+    """Where an export is to be written.
+
+    Raises:
+        InputError: It is a folder, pipe or device, or its name cannot be one of a file.
+    """
+    if path is None or path == "":
+        return None
+    place = Path(path).absolute()
+    refused = f"The export cannot be written to {str(path)!r}"
+    try:
+        if not place.name or "\0" in str(place) or len(os.fsencode(place.name)) > LONGEST_NAME or place.is_dir():
+            raise InputError(f"{refused}. Give the name of a file.")
+        if place.exists() and not place.is_file():
+            raise InputError(f"{refused}: it is no regular file. Give another name.")
+    except OSError as error:
+        raise InputError(f"{refused} ({error.strerror}). Give another name.") from error
+    return place

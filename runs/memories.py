@@ -19,8 +19,11 @@ from agentic_memory_bank.engines.extractive.concerning import concerns, subject_
 from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.judges import AnswerPool, Judges, RunOf
 from agentic_memory_bank.nodes.kit import Clock, utc_now
+from agentic_memory_bank.nodes.memories import Owner
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
-from agentic_memory_bank.nodes.spoken import checked_messages
+from agentic_memory_bank.nodes.remember.keeping import Said, checked_conversation, conversation_named, keep_now
+from agentic_memory_bank.nodes.remember.views import handed_over, receipt
+from agentic_memory_bank.nodes.spoken import checked_messages, turns_of
 from agentic_memory_bank.runs.arguments import checked_settings
 from agentic_memory_bank.runs.consolidating import consolidated, insights
 from agentic_memory_bank.runs.talking import talk
@@ -212,30 +215,26 @@ class Memories:
         end: bool = False,
         enable_memory: bool = True,
     ) -> RememberOutput:
-        """Remember what was said in the background, in the order in which it is handed over. Returns at once.
+        """Write down what was said, and draw memories from it in the background, in the order in which it comes.
 
-        Args and errors as `remember`; what fails later is logged.
+        Args and errors as `remember`; what fails later is logged. It is on disk when this returns, unless the store
+        does not answer within `recall_timeout`.
 
         Returns:
-            A receipt: `queued`, or `dropped` where more waits than the settings allow.
+            A receipt: `queued`; `waiting` where more waits than the settings allow, so that memories are drawn with a
+            later call; `dropped` where the store could not be reached besides. `degraded` says why it is not on disk.
         """
-        owner = owner_of(user)
-        said: dict[str, Any] = {"messages": checked_messages(messages), "end": end, "handed_at": stamp(self._clock())}
-        said |= {} if conversation_id is None else {"conversation_id": conversation_id}
-        job = partial(self._remembered, said, self._context(user, project, enable_memory=enable_memory))
-        is_queued = self._background().submit(owner, job)
-        return {
-            "stored": [],
-            "updated": [],
-            "superseded": [],
-            "receipt": {
-                "outcome": "queued" if is_queued else "dropped",
-                "trigger": None,
-                "turns": 0,
-                "contradictions": [],
-                "degraded": [],
-            },
-        }
+        owner, given = owner_of(user), checked_messages(messages)
+        context, now, turns = self._context(user, project, enable_memory=enable_memory), self._clock(), turns_of(given)
+        if not enable_memory:
+            return {"stored": [], "updated": [], "superseded": [], "receipt": receipt("disabled")}
+        conversation = checked_conversation(conversation_id) or conversation_named(turns)
+        handed = Said(Owner(user, project), conversation, given, context, now, end=end)
+        fault = keep_now(self._stores, None, handed, self.settings.recall_timeout)
+        said = {"messages": given, "end": end, "handed_at": stamp(now), "conversation_id": conversation}
+        is_queued = self._background().submit(owner, partial(self._remembered, said, context))
+        told = handed_over(len(turns), fault, is_queued=is_queued)
+        return {"stored": [], "updated": [], "superseded": [], "receipt": told}
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until all that was to be remembered later is; whether that was so in time.
@@ -255,7 +254,11 @@ class Memories:
         enable_memory: bool = True,
         heard: Callable[[str], None] | None = None,
     ) -> ConversationOutput:
-        """Answer the last message with what is remembered, and remember it in the background (`flush` waits for that).
+        """Answer the last message with what is remembered.
+
+        The message is on disk before the first word of its answer, and the answer before this returns, unless the store
+        does not answer within `recall_timeout` (`remembered` says so). Memories are drawn in the background, which
+        `flush` waits for, or, where this process ends before, by whoever comes next.
 
         Args:
             messages: What is new of the conversation, or all of it; the last message is answered.
@@ -518,6 +521,7 @@ class Memories:
         done = records.maintain()
         ended = united = drawn = 0
         for one in records.users() if user is None else [user]:
+            made += records.make_up(one)
             ended += self._draw_from_silent(one)
             united += len(self.consolidate(user=one)) if consolidate else 0
             drawn += sum(len(self.reflect(user=one, project=p)) for p in self._projects(one)) if reflect else 0
@@ -645,9 +649,10 @@ class Memories:
                 return found
 
     def _draw_from_silent(self, user: str) -> int:
-        """Draw memories from the conversations of a user that have ended in silence; from how many that was done."""
+        """Draw memories from conversations that ended in silence, or whose time had come; from how many that was."""
         ended = stamp(self._clock() - timedelta(minutes=self.settings.remember_idle_minutes))
-        states = [state for state in self._records.conversations.of(user) if state["pending"] and state["at"] <= ended]
+        all_states = (state for state in self._records.conversations.of(user) if state["pending"])
+        states = [state for state in all_states if state["due"] or state["at"] <= ended]
         for state in states:
             named = {"messages": [], "conversation_id": conversation_of(state)}
             self._remembered(named, self._context(user, project_of(state)))

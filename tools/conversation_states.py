@@ -11,11 +11,11 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, cast
+from typing import Any, Final, cast, get_args
 
 from langgraph.store.base import PutOp
 
-from agentic_memory_bank.state.conversations import ConversationState, Saying
+from agentic_memory_bank.state.conversations import ConversationState, Saying, Trigger
 from agentic_memory_bank.state.records import Source
 from agentic_memory_bank.tools.record_drafts import owner_of, stamp
 from agentic_memory_bank.tools.record_log import ROOT, Port
@@ -152,6 +152,8 @@ def new_state(project: str, conversation: str) -> ConversationState:
         "conversation": json.dumps(conversation),
         "seen": [],
         "pending": [],
+        "due": None,
+        "raw": [],
         "recent": [],
         "drawn": [],
         "digest": {},
@@ -190,7 +192,8 @@ def _digest(value: object) -> str:
 
 def _without(state: ConversationState, turns: set[str]) -> ConversationState:
     kept = {name: [said for said in cast(Any, state)[name] if said["id"] not in turns] for name in _TURNS}
-    return cast(ConversationState, {**state, **kept, "digest": {}})
+    raw = [id for id in state["raw"] if id not in turns]
+    return cast(ConversationState, {**state, **kept, "raw": raw, "digest": {}})
 
 
 def _is_over(key: str, value: Mapping[str, Any], now: str) -> bool:
@@ -206,7 +209,8 @@ def _is_over(key: str, value: Mapping[str, Any], now: str) -> bool:
 def _read(value: Mapping[str, Any]) -> ConversationState | None:
     """A state as it was kept; None, with a warning, for what is none."""
     if value.get("v") == FORM and all(is_right(value.get(name)) for name, is_right in _FORMS.items()):
-        return cast(ConversationState, {**new_state("", ""), **value})
+        said = {name: one for name, one in value.items() if one is not None}
+        return cast(ConversationState, {**new_state("", ""), **said})
     _LOG.warning("The state of a conversation cannot be read: it counts as new.")
     return None
 
@@ -254,6 +258,8 @@ _FORMS: Final[Mapping[str, Callable[[object], bool]]] = {
     "conversation": _is_name,
     "seen": _are_texts,
     "pending": _are_sayings,
+    "due": lambda value: value is None or value in get_args(Trigger),
+    "raw": lambda value: value is None or _are_texts(value),
     "recent": _are_sayings,
     "drawn": _are_sayings,
     "digest": _is_digest,

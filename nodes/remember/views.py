@@ -86,6 +86,18 @@ def kept_digest(digest: Digest) -> dict[str, list[str]]:
     return {name: [clean(one) for one in said] for name, said in parts.items() if said}
 
 
+def handed_over(turns: int, fault: str, *, is_queued: bool) -> RememberReceipt:
+    """What became of turns that memories are drawn from later.
+
+    Args:
+        turns: How many they were.
+        fault: Why they are not on disk; empty where they are.
+        is_queued: Whether somebody sees to them.
+    """
+    degraded = [f"keep: {fault}"] if fault else []
+    return receipt("queued" if is_queued else "dropped" if fault else "waiting", turns=turns, degraded=degraded)
+
+
 def receipt(
     outcome: str,
     trigger: Trigger | None = None,

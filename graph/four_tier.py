@@ -2,7 +2,7 @@
 
 before     facts, episodes and the conversation are recalled, once an invocation, in parallel and within a time limit
 during     they stand in one message before the question; steps over the threshold are shown in few words
-after      a summary, the results of tools, facts and an episode are kept, in the background
+after      a summary, the results of tools, what was said and an episode are kept; facts follow in the background
 """
 
 import asyncio
@@ -224,7 +224,7 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
             return self._refused(request) or self._corrected(request, await handler(request))
 
     def after_agent(self, state: FourTierState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Hand over what was done, to be kept later: nobody waits for it."""
+        """Write down what was done, and hand it over: facts and lessons follow, and nobody waits for them."""
         mark = self._mark(state, runtime)
         if mark is not None:
             scope = self._scope_of(runtime, mark["conversation"])
@@ -414,7 +414,8 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         told = question or asked.question
         if told is not None:
             done = keeping.Done(id, self.kit.now(), told, asked.exchanges, failure)
-            self._later(scope, partial(keeping.keep, self.kit, scope, done))
+            was_silent = keeping.keep_now(self.kit, scope, done)
+            self._later(scope, partial(keeping.keep, self.kit, scope, done, was_silent=was_silent))
 
     def _end_later(self, scope: Scope) -> None:
         self._later(scope, partial(keeping.end, self.kit, scope, self.kit.now()))

@@ -59,12 +59,18 @@ class ConversationStates:
             NoUserError: Nobody is named.
             StorageError: The store failed.
         """
-        (value,) = self._port.get(_space(owner_of(user)), [_key(project, conversation)])
+        return self.look(user, project, conversation)[0]
+
+    def look(self, user: str, project: str, conversation: str) -> tuple[ConversationState | None, str]:
+        """What `get` and `forgotten_at` give, in one look at the store. Raises as `get`."""
+        keys = [_key(project, conversation), _mark(None), _mark(project)]
+        value, *marks = self._port.get(_space(owner_of(user)), keys)
+        forgotten = max((str(mark.get("at", "")) for mark in marks if mark), default="")
         state = None if value is None else _read(value)
         if state is None or state["expires_at"] <= self._now():
-            return None
+            return None, forgotten
         names = new_state(project, conversation)  # those of what was forgotten are empty
-        return {**state, "project": names["project"], "conversation": names["conversation"]}
+        return {**state, "project": names["project"], "conversation": names["conversation"]}, forgotten
 
     def put(self, user: str, state: ConversationState) -> None:
         """Keep where a conversation stands. Raises as `get`."""

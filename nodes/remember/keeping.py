@@ -53,7 +53,7 @@ class Noted:
     new: int
     """How many turns were new."""
     is_first: bool
-    """Whether nothing was known of the conversation before."""
+    """Whether it begins with these turns; they may have been noted before."""
 
 
 def keep_now(stores: RecordStores, store: BaseStore | None, handed: Said, seconds: float) -> str:
@@ -100,15 +100,15 @@ def note(records: RecordStore, handed: Said) -> Noted | None:
     (user, project), states = handed.owner, records.conversations
     turns = turns_of(handed.messages)
     with states.editing(user):
-        if (handed.at or stamp(handed.now)) < states.forgotten_at(user, project):
+        before, forgotten_at = states.look(user, project, handed.conversation)
+        if (handed.at or stamp(handed.now)) < forgotten_at:
             return None
-        before = states.get(user, project, handed.conversation)
         after, new = _grown(before or new_state(project, handed.conversation), turns, handed)
         due = _due(before, after, handed)
         if new or due != after["due"]:
             after = {**after, "due": due}
             states.put(user, after)
-    return Noted(after, new, before is None)
+    return Noted(after, new, after["count"] <= len(turns) and not after["drawn"])
 
 
 def write_out(records: RecordStore, handed: Said, state: ConversationState) -> None:

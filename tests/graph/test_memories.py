@@ -349,7 +349,9 @@ def test_closing_waits_for_what_is_still_to_be_remembered(make: Make) -> None:
     assert any("Rex" in text for text in texts(make(store=store)))
 
 
-def test_more_than_may_wait_is_kept_and_drawn_from_later_and_that_is_said(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_than_may_wait_is_kept_and_drawn_from_later_and_that_is_said(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     memories, begun, go = make(settings={"remember_queue": 2}), threading.Event(), threading.Event()
     monkeypatch.setattr(memories, "_remembered", lambda *_: (begun.set(), go.wait(30)))
 

@@ -285,7 +285,8 @@ def ask(
     kept = keep if keep is not None else thread is not None
     chosen: dict[str, Any] = {**({"model": model} if model is not None else {}), **_budgets(budget)}
     doer = "outside" if outside else None
-    work = partial(_ask, question, context or [], attach or [], name, kept, export, doer, settings or [], chosen)
+    whose = (name, thread is not None, kept)
+    work = partial(_ask, question, context or [], attach or [], whose, export, doer, settings or [], chosen)
     _show_outcome(_accompanied(work, name, as_json=as_json), kept=kept, begun=begun, as_json=as_json)
 
 
@@ -293,8 +294,7 @@ def _ask(
     question: str,
     context: list[str],
     attach: list[Path],
-    thread: str,
-    keep: bool,
+    whose: tuple[str, bool, bool],
     export: Path | None,
     execute: Literal["outside"] | None,
     assignments: list[str],
@@ -306,9 +306,11 @@ def _ask(
     from agentic_memory_bank.nodes.memory_bank.adapter_in import checked_question
     from agentic_memory_bank.runs import run
     from agentic_memory_bank.runs.arguments import check_models
-    from agentic_memory_bank.runs.home import checked_thread
+    from agentic_memory_bank.runs.home import MadeUp, checked_thread
 
-    question, thread, settings = checked_question(question), checked_thread(thread), _settings(assignments, chosen)
+    name, is_named, keep = whose
+    thread = checked_thread(name) if is_named else MadeUp(name)
+    question, settings = checked_question(question), _settings(assignments, chosen)
     parts = _parts(settings)
     check_models(settings, parts.get("engine"), parts.get("models"))
     _check_export(export)

@@ -182,6 +182,9 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
             return None
         scope = self._scope_of(runtime, mark["conversation"])
         update: dict[str, Any] = {}
+        asked = _as_it_stands(mark.get("question"), state["messages"])
+        if asked is not None and asked.content != cast(HumanMessage, mark.get("question")).content:
+            update["invocation"] = {**mark, "question": asked}  # masked by another middleware in front
         known = _found(state)
         if known is None or known["invocation"] != mark["id"]:
             found = self._recollected(scope, state["messages"], mark["id"])
@@ -229,7 +232,7 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         if mark is not None:
             scope = self._scope_of(runtime, mark["conversation"])
             messages = steps.answered(state["messages"], is_structured="structured_response" in state)
-            self._keep_later(scope, mark["id"], messages, "", mark.get("question"))
+            self._keep_later(scope, mark["id"], messages, "", _as_it_stands(mark.get("question"), state["messages"]))
             if mark["end"]:
                 self._end_later(scope)
         return None
@@ -482,6 +485,15 @@ class _Noting:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, Exception) and not isinstance(error, GraphBubbleUp):
             self._note(error)
+
+
+def _as_it_stands(question: HumanMessage | None, messages: Sequence[AnyMessage]) -> HumanMessage | None:
+    """A question as it is among the messages by now, or else as it was: what was masked since is kept masked."""
+    if question is None or question.id is None:
+        return question
+    there = (message for message in messages if isinstance(message, HumanMessage) and message.id == question.id)
+    now = next(there, None)
+    return question if now is None else HumanMessage(said(now), id=question.id)
 
 
 def _found(state: FourTierState) -> Recollection | None:

@@ -90,6 +90,10 @@ class Home:
         threads = self.path / "threads"
         return [f for f in sorted(threads.iterdir()) if f.name not in names] if threads.is_dir() else []
 
+    def locks(self) -> list[Path]:
+        """The files of all locks: those that are held, and those of processes that were killed."""
+        return sorted((self.path / "locks").glob("*.lock"))
+
     def lock_of(self, folder: Path) -> Path:
         """The lock of the thread whose folder this is, or was."""
         return self.path / "locks" / f"{folder.stem}.lock"

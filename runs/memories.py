@@ -35,6 +35,7 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.conversation_states import conversation_of, project_of
 from agentic_memory_bank.tools.embeddings import Encoder
 from agentic_memory_bank.tools.guard import guard_of
+from agentic_memory_bank.tools.page_store import clean_pages
 from agentic_memory_bank.tools.record_drafts import MAX_LIMIT, About, owner_of, stamp
 from agentic_memory_bank.tools.record_index import Found, Threshold
 from agentic_memory_bank.tools.record_stores import RecordStores
@@ -90,6 +91,8 @@ class Upkeep(TypedDict):
     """From how many memories were drawn, since they have ended in silence."""
     consolidated: int
     insights: int
+    pages: int
+    """How many pages of memories of pages in the same home were erased, since their time was over."""
 
 
 class Memories:
@@ -498,7 +501,8 @@ class Memories:
             EngineError: A model could not judge the memories.
             NoUserError, EmbeddingError, StorageError: As `retrieve`.
         """
-        return insights(self._records, user, project, self._all(user, project), self._engine("reflect"))
+        end = self._end().get("expires_at")
+        return insights(self._records, user, project, self._all(user, project), self._engine("reflect"), end)
 
     def maintain(
         self, *, reembed: bool = False, consolidate: bool = False, reflect: bool = False, user: str | None = None
@@ -517,6 +521,7 @@ class Memories:
             EmbeddingError, EngineError, StorageError: As what it does.
         """
         records = self._records
+        pages = clean_pages(self._file.path.parent) if self._file is not None else 0
         made = records.reembed() if reembed else 0
         done = records.maintain()
         ended = united = drawn = 0
@@ -525,7 +530,8 @@ class Memories:
             ended += self._draw_from_silent(one)
             united += len(self.consolidate(user=one)) if consolidate else 0
             drawn += sum(len(self.reflect(user=one, project=p)) for p in self._projects(one)) if reflect else 0
-        return {**done, "reembedded": made, "conversations": ended, "consolidated": united, "insights": drawn}
+        drawn_too: Any = {"conversations": ended, "consolidated": united, "insights": drawn, "pages": pages}
+        return {**done, "reembedded": made, **drawn_too}
 
     # --- agents ----------------------------------------------------------------------------------------------------
 

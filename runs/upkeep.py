@@ -1,17 +1,24 @@
 """Housekeeping of runs on disk: what `memory-bank gc` removes."""
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import TypedDict
 
 from agentic_memory_bank.runs.export import files_of, named_files, part_of, read_state
 from agentic_memory_bank.runs.home import Home, erase_folder
 from agentic_memory_bank.runs.lease import lease, locked
 from agentic_memory_bank.runs.ledger import Ledger, Run
-from agentic_memory_bank.state.errors import StorageDamagedError, ThreadBusyError, UnknownThreadError
+from agentic_memory_bank.state.errors import (
+    StorageDamagedError,
+    ThreadBusyError,
+    UnknownMemoryError,
+    UnknownThreadError,
+)
+from agentic_memory_bank.tools.page_store import PageStores, checked_name, clean_pages, page_stores
 
 
 def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None) -> list[str]:
-    """Erase what no run needs: leftovers of killed runs that were finished, and folders no run knows.
+    """Erase what nobody needs: leftovers of killed runs, folders no run knows, locks, and pages whose time is over.
 
     Args:
         unfinished: Also erase runs that were never finished; they can then no longer be resumed.
@@ -36,7 +43,74 @@ def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None)
             if folder in place.strays(ledger.threads()):  # nobody took the thread up before it was locked
                 erase_folder(folder)
                 erased.append(folder.name)
-    return erased
+    for file in place.locks():
+        with suppress(ThreadBusyError), locked(file, "This lock"):
+            """Whoever held it was killed: letting it go removes it."""
+    pages = clean_pages(place.path)
+    return [*erased, f"{pages} pages whose time was over"] if pages else erased
+
+
+class PageMemory(TypedDict):
+    """A memory of pages that is kept on disk."""
+
+    memory: str
+    user: str
+    """Whose; empty for whoever works on the command line, or without accounts."""
+    pages: int
+    ttl_seconds: float | None
+    """How long a new page stays; None for ever."""
+    bytes: int
+
+
+def list_pages(home: str | Path | None = None) -> list[PageMemory]:
+    """The memories of pages of all users, by user and name.
+
+    Args:
+        home: Folder of all memories. Default: `MEMORY_BANK_HOME`, or the user's state folder.
+
+    Raises:
+        StorageError: One of them cannot be read.
+    """
+    found: list[PageMemory] = []
+    for store in page_stores(Home(Path(home) if home else None).path):
+        with closing(store):
+            (user, name), stats = store.owner, store.stats()
+            found.append(
+                {
+                    "memory": name,
+                    "user": user,
+                    "pages": stats["valid"],
+                    "ttl_seconds": stats["ttl_seconds"],
+                    "bytes": sum(file.stat().st_size for file in store.files() if file.is_file()),
+                }
+            )
+    return sorted(found, key=lambda one: (one["user"], one["memory"]))
+
+
+def forget_pages(memory: str, *, user: str = "", home: str | Path | None = None) -> int:
+    """Erase a memory of pages for good: pages, vectors, answers of models and its name; how many pages it had.
+
+    Args:
+        memory: Its name.
+        user: Whose.
+        home: Folder of all memories. Default: `MEMORY_BANK_HOME`, or the user's state folder.
+
+    Raises:
+        UnknownMemoryError: There is none.
+        ThreadBusyError: Somebody is memorizing for it.
+        StorageError: It cannot be erased.
+    """
+    place = Home(Path(home) if home else None)
+    place.prepare()
+    with closing(PageStores(place.path)) as stores:
+        store = stores.of(checked_name(memory), user)
+        path = store.path
+        if path is None or not any(file.exists() for file in store.files()):
+            raise UnknownMemoryError(f"There is no memory of pages {memory!r}. `memory-bank pages` lists them.")
+        with locked(place.lock(f"memory {path.stem}"), f"The memory '{memory}'"):
+            for suffix in (".answers", ".research"):
+                erase_folder(path.with_suffix(suffix))
+            return store.erase()
 
 
 def _tidy(place: Home, thread: str, *, is_finished: bool) -> None:

@@ -13,7 +13,7 @@ import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
@@ -153,6 +153,8 @@ class PageStore:
         self._opened: tuple[int, int, int] | None = None
         """The process and the file (device, inode) that the connection belongs to."""
         self._inherited: list[sqlite3.Connection] = []
+        self._over = 0
+        """How many pages were erased when it was opened last, since their time was over."""
 
     @property
     def path(self) -> Path | None:
@@ -173,11 +175,13 @@ class PageStore:
         if not pages:
             return Stored([], [])
         with self._writing() as database:
-            self._clean(database)
+            gone = self._clean(database)
             ttl, now = self._ttl(database), _stamp(self._clock())
             added, repeated = list[str](), list[str]()
             for page in pages:
                 (added if _insert(database, page, now, ttl) else repeated).append(page["id"])
+        if gone:
+            self._leave_nothing()
         return Stored(added, repeated)
 
     def remove(self, ids: Iterable[str]) -> list[str]:
@@ -186,7 +190,11 @@ class PageStore:
         if not self._is_there() or not wanted:
             return []
         with self._writing() as database:
-            return _remove(database, [i for (i,) in _rows(database, "SELECT id FROM pages WHERE id IN ({})", wanted)])
+            found = [i for (i,) in _rows(database, "SELECT id FROM pages WHERE id IN ({})", wanted)]
+            gone = _remove(database, found)
+        if gone:
+            self._leave_nothing()
+        return gone
 
     def clear(self) -> list[str]:
         """Erase all pages, and the vectors beside them; indexes that follow hear of it."""
@@ -194,23 +202,43 @@ class PageStore:
             return []
         with self._writing() as database:
             gone = _remove(database, [row[0] for row in database.execute("SELECT id FROM pages")])
-        with self._reading() as database:
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # so that erased text does not stay in the log
-            self._erase_vectors()
+        self._leave_nothing()
         return gone
+
+    def erase(self) -> int:
+        """Erase the store itself, with all that stands beside it and its name; how many pages it had."""
+        with self._lock, storage_errors(self._place, REMEDY):
+            count = len(self.clear())
+            self.close()
+            for file in self.files():
+                file.unlink(missing_ok=True)
+        return count
+
+    def files(self) -> list[Path]:
+        """All files of the store, those too that need not be there."""
+        return [*_databases(self.vectors), *_databases(self._path)]
+
+    def _leave_nothing(self) -> None:
+        """Erase what of pages that are gone is left beside them: erased text in the log, and vectors."""
+        with self._reading() as database:
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            self._erase_vectors()
 
     def _erase_vectors(self) -> None:
         """Whoever has the file open goes on with it unnamed, and makes vectors again when it looks next."""
-        if (file := self.vectors) is not None:
-            for suffix in ("", "-wal", "-shm", ".damaged"):
-                file.with_name(file.name + suffix).unlink(missing_ok=True)
+        for file in _databases(self.vectors):
+            file.unlink(missing_ok=True)
 
     def cleanup(self) -> int:
         """Erase the pages whose time is over, and return how many they were."""
         if not self._is_there():
             return 0
+        self._over = 0
         with self._writing() as database:
-            return self._clean(database)
+            count = self._clean(database)
+        if count:
+            self._leave_nothing()
+        return count + self._over
 
     def get(self, ids: Iterable[str]) -> list[Page]:
         """The pages of these ids, in this order; ids that are not there are left out."""
@@ -304,6 +332,14 @@ class PageStore:
             (found,) = database.execute("SELECT value FROM about WHERE name = 'identity'").fetchone()
         return found
 
+    @property
+    def owner(self) -> tuple[str, str]:
+        """Whose memory it is, and what that calls it; the user is empty where there are no accounts."""
+        with self._looking() as database:
+            (label,) = database.execute("SELECT value FROM about WHERE name = 'label'").fetchone()
+        user, name = json.loads(label) if label else ("", "")
+        return user, name
+
     def close(self) -> None:
         """Close the file; the next call opens it again. Pages that are in memory alone are gone."""
         with self._lock:
@@ -385,7 +421,7 @@ class PageStore:
         database = cast(sqlite3.Connection, self._connection)
         if database.execute("SELECT 1 FROM pages WHERE expires_at <= ? LIMIT 1", (_stamp(self._clock()),)).fetchone():
             try:
-                self.cleanup()
+                self._over = self.cleanup()
             except StorageError as error:
                 _LOG.warning("Pages whose time is over could not be erased: %s", error)
 
@@ -457,6 +493,39 @@ class PageStores:
 
 
 # --- files -------------------------------------------------------------------------------------------------------
+
+
+def page_stores(folder: Path) -> list[PageStore]:
+    """All stores of a home that are on disk, whoever they belong to; to be closed one by one.
+
+    Args:
+        folder: The home of all that is kept.
+    """
+    files = sorted((folder / _FOLDER).glob("*.sqlite"))
+    return [PageStore(file) for file in files if file.suffixes == [".sqlite"]]
+
+
+def clean_pages(home: Path) -> int:
+    """Erase the pages of all memories whose time is over, from disk too; how many they were.
+
+    A memory that cannot be read is left as it is, and the log says so.
+
+    Args:
+        home: Folder of all memories.
+    """
+    count = 0
+    for store in page_stores(home):
+        try:
+            with closing(store):
+                count += store.cleanup()
+        except StorageError as error:
+            _LOG.warning("Pages whose time is over could not be erased: %s", error)
+    return count
+
+
+def _databases(file: Path | None) -> list[Path]:
+    """A database with the files that SQLite and the cache put beside it, itself last."""
+    return [file.with_name(file.name + suffix) for suffix in ("-wal", "-shm", ".damaged", "")] if file else []
 
 
 def _create(path: Path, label: str) -> None:

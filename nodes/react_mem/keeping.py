@@ -19,7 +19,7 @@ from agentic_memory_bank.nodes.react_mem.kit import Scope, TierKit
 from agentic_memory_bank.nodes.react_mem.lessons import written
 from agentic_memory_bank.nodes.react_mem.working import listed
 from agentic_memory_bank.nodes.remember.keeping import Said, note
-from agentic_memory_bank.nodes.remember.views import end_of
+from agentic_memory_bank.nodes.remember.views import days_of, end_of
 from agentic_memory_bank.nodes.spoken import said, turns_of
 from agentic_memory_bank.state.conversations import MemoryContext, RememberOutput
 from agentic_memory_bank.state.react_mem import Episode, Invocation, KeptStep, Talk
@@ -94,7 +94,7 @@ def _written(kit: TierKit, scope: Scope, done: Done) -> Talk | None:
         return None
     episode = _episode(scope, done)
     summary = _summary(done, episode)
-    before = records.agents.add(*scope.place, summary, _texts(done), scope.context.conversation_days)
+    before = records.agents.add(*scope.place, summary, _texts(done), days_of(scope.context))
     if scope.context.auto_facts:
         note(records, Said(scope.owner, scope.conversation, _told(done), _drawing(scope), kit.clock(), done.at))
     if episode and not scope.context.condense_with_model:
@@ -124,7 +124,7 @@ def keep(kit: TierKit, scope: Scope, done: Done, *, was_silent: bool = False) ->
     if episode and scope.context.condense_with_model:
         episode = written(kit, scope, episode, done.id)
     summary = _summary(done, episode)
-    records.agents.add(*scope.place, summary, _texts(done), scope.context.conversation_days)
+    records.agents.add(*scope.place, summary, _texts(done), days_of(scope.context))
     if episode:
         _store(records, scope, episode, summary["turns"], kit.clock())
     records.make_up(user)

@@ -16,7 +16,7 @@ from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.nodes.memories import Owner
-from agentic_memory_bank.nodes.remember.views import AROUND, SEEN, end_of, mark, raw, saying, turn_of
+from agentic_memory_bank.nodes.remember.views import AROUND, SEEN, days_of, end_of, mark, raw, saying, turn_of
 from agentic_memory_bank.nodes.spoken import repeated_in, turns_of
 from agentic_memory_bank.state.conversations import ConversationState, MemoryContext, Saying, Trigger
 from agentic_memory_bank.state.errors import InputError
@@ -174,7 +174,7 @@ def _grown(state: ConversationState, turns: Sequence[Turn], handed: Said) -> tup
         "recent": [*state["recent"], *said][-AROUND:],
         "count": state["count"] + len(fresh),
         "at": stamp(handed.now),
-        "expires_at": stamp(handed.now + timedelta(days=handed.context.conversation_days)),
+        "expires_at": stamp(handed.now + timedelta(days=days_of(handed.context))),
     }
     return grown, len(fresh)
 

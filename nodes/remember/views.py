@@ -69,6 +69,11 @@ def end_of(now: datetime, context: MemoryContext) -> datetime | None:
     return now + timedelta(days=context.memory_ttl_days) if context.memory_ttl_days else None
 
 
+def days_of(context: MemoryContext) -> float:
+    """Days that what is kept of a conversation stays: no longer than the memories that come from it."""
+    return min(context.conversation_days, context.memory_ttl_days or context.conversation_days)
+
+
 def mark(turn: Turn) -> str:
     """What is kept of a turn that was handed over, so that it is known again: a hash."""
     return hashlib.sha256(f"seen {turn.id}".encode()).hexdigest()[:16]

@@ -1198,3 +1198,17 @@ def test_context_of_the_deployment_leaves_the_parts_of_the_instructions_as_they_
     shop.say("Hello there", additional_context="It is winter.")
 
     assert shop.log.heard[0][0].content == [part, {"type": "text", "text": "It is winter."}]
+
+
+def test_episodes_and_what_is_kept_of_a_conversation_end_when_memories_do() -> None:
+    shop = Workshop()
+    shop.say(CONVERT, memory_ttl_days=3)
+    (episode,) = shop.records.list("ann", types=["episodic"]).records
+    assert episode["expires_at"] is not None
+    shop.clock.moment += timedelta(days=4)
+
+    assert not shop.records.list("ann").records
+    assert shop.records.agents.load("ann", "", "a").talk is None
+    shop.records.maintain()
+    items = shop.stores.of()._port.store.search((), limit=1_000)
+    assert "417 rows" not in json.dumps([item.value for item in items])

@@ -1,6 +1,7 @@
 """Housekeeping of runs on disk: what `memory-bank gc` removes."""
 
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict
 
@@ -10,6 +11,7 @@ from agentic_memory_bank.runs.lease import lease, locked
 from agentic_memory_bank.runs.ledger import Ledger, Run
 from agentic_memory_bank.state.errors import (
     StorageDamagedError,
+    StorageError,
     ThreadBusyError,
     UnknownMemoryError,
     UnknownThreadError,
@@ -124,9 +126,11 @@ def _tidy(place: Home, thread: str, *, is_finished: bool) -> None:
 
 
 def forget(place: Home, ledger: Ledger, thread: str) -> None:
-    """Erase all of a thread, and last its row: killed in between, the row tells that something is left."""
-    with suppress(StorageDamagedError, OSError):
+    """Erase all of a thread, and last its row: killed in between, the row tells that it is to be erased."""
+    with suppress(StorageError, OSError):  # a disk that is full, or a damaged row, keeps nothing from being erased
         found = ledger.find(thread)
+        if found and (found.keep or found.is_unfinished):
+            ledger.write(replace(found, keep=False, state="finished"))
         if found and found.export:
             part_of(Path(found.export), thread).unlink(missing_ok=True)
     place.erase(thread)

@@ -822,3 +822,22 @@ def test_a_further_question_does_not_erase_what_was_kept() -> None:
     runs.run("And how deep is the lake?", **given)
 
     assert runs.read_state("k")["interaction_tree"]["entries"]
+
+
+def test_a_thread_whose_erasure_was_killed_is_gone_for_who_reads_it_and_with_gc(
+    go: Go, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go(thread="t")
+
+    def killed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Ledger, "remove", killed)
+    with pytest.raises(KeyboardInterrupt):
+        runs.clear("t", home=home)
+    monkeypatch.undo()
+
+    with pytest.raises(UnknownThreadError, match="erased"):
+        runs.read_state("t", home=home)
+    assert runs.collect_garbage(home=home) == ["t"]
+    assert not Ledger(Home(home).ledger).knows("t")

@@ -530,8 +530,14 @@ class Memories:
             ended += self._draw_from_silent(one)
             united += len(self.consolidate(user=one)) if consolidate else 0
             drawn += sum(len(self.reflect(user=one, project=p)) for p in self._projects(one)) if reflect else 0
-        drawn_too: Any = {"conversations": ended, "consolidated": united, "insights": drawn, "pages": pages}
-        return {**done, "reembedded": made, **drawn_too}
+        return {
+            **done,
+            "reembedded": made,
+            "conversations": ended,
+            "consolidated": united,
+            "insights": drawn,
+            "pages": pages,
+        }
 
     # --- agents ----------------------------------------------------------------------------------------------------
 

@@ -104,11 +104,10 @@ def note(records: RecordStore, handed: Said) -> Noted | None:
         if (handed.at or stamp(handed.now)) < forgotten_at:
             return None
         after, new = _grown(before or new_state(project, handed.conversation), turns, handed)
-        due = _due(before, after, handed)
-        if new or due != after["due"]:
-            after = {**after, "due": due}
-            states.put(user, after)
-    return Noted(after, new, after["count"] <= len(turns) and not after["drawn"])
+        due: ConversationState = {**after, "due": _due(before, after, handed)}
+        if new or due["due"] != after["due"]:
+            states.put(user, due)
+    return Noted(due, new, due["count"] <= len(turns) and not due["drawn"])
 
 
 def write_out(records: RecordStore, handed: Said, state: ConversationState) -> None:

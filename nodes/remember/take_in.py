@@ -139,5 +139,10 @@ def _others(
         for state in states.of(owner.user)
         if state["pending"] and project_of(state) == owner.project and conversation_of(state) != conversation
     ]
-    wanted = [(state, state["due"] or ("idle" if is_silent(state, context, now) else None)) for state in others]
-    return [_draw(state, why) for state, why in wanted if why][:MOST_OTHERS]
+    return [_draw(state, why) for state in others if (why := _why(state, context, now)) is not None][:MOST_OTHERS]
+
+
+def _why(state: ConversationState, context: MemoryContext, now: datetime) -> Trigger | None:
+    if state["due"]:
+        return state["due"]
+    return "idle" if is_silent(state, context, now) else None

@@ -23,7 +23,13 @@ import typer
 from agentic_memory_bank import cli_chat, cli_memories
 from agentic_memory_bank import cli_view as view
 from agentic_memory_bank.cli_progress import Emit, Event, Interrupted, attend, leave, progress
-from agentic_memory_bank.state.errors import InputError, MemoryBankError, RunError, UnknownThreadError
+from agentic_memory_bank.state.errors import (
+    InputError,
+    MemoryBankError,
+    RunError,
+    UnknownMemoryError,
+    UnknownThreadError,
+)
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -285,7 +291,8 @@ def ask(
     kept = keep if keep is not None else thread is not None
     chosen: dict[str, Any] = {**({"model": model} if model is not None else {}), **_budgets(budget)}
     doer = "outside" if outside else None
-    work = partial(_ask, question, context or [], attach or [], name, kept, export, doer, settings or [], chosen)
+    whose = (name, thread is not None, kept)
+    work = partial(_ask, question, context or [], attach or [], whose, export, doer, settings or [], chosen)
     _show_outcome(_accompanied(work, name, as_json=as_json), kept=kept, begun=begun, as_json=as_json)
 
 
@@ -293,8 +300,7 @@ def _ask(
     question: str,
     context: list[str],
     attach: list[Path],
-    thread: str,
-    keep: bool,
+    whose: tuple[str, bool, bool],
     export: Path | None,
     execute: Literal["outside"] | None,
     assignments: list[str],
@@ -303,15 +309,16 @@ def _ask(
     attempt: "_Attempt",
 ) -> "RunOutput":
     """Check all that can be checked before documents are read, read them, and run."""
-    from agentic_memory_bank.runs.home import checked_thread
+    from agentic_memory_bank.runs.home import MadeUp, checked_thread
     from agentic_memory_bank.tools.asked import checked_text
 
-    question, thread = checked_text(question, "question"), checked_thread(thread)
+    name, is_named, keep = whose
+    question, thread = checked_text(question, "question"), checked_thread(name) if is_named else MadeUp(name)
     _check_export(export)
     _check_is_free(thread)
     settings = _settings(assignments, chosen)
     parts = _parts(settings)
-    if settings.names_a_model:
+    if settings.names_models:
         from agentic_memory_bank.runs.arguments import check_models
 
         check_models(settings, parts.get("engine"), parts.get("models"))
@@ -669,6 +676,35 @@ def _done_over_again(
         raise
 
 
+@_command()
+def pages(
+    *,
+    memory: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only the memory of this name.")] = None,
+    erase: Annotated[bool, typer.Option("--erase", help="Erase it for good; asks first.")] = False,
+    user: Annotated[str, typer.Option("--user", "-u", help="Whose, of a memory that a server keeps.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask: for scripts.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the memories that `memorize` made, with their pages and how long these stay; or erase one."""
+    from agentic_memory_bank.runs.upkeep import forget_pages, list_pages
+
+    if erase and memory is None:
+        raise typer.BadParameter("--erase needs the NAME of a memory.")
+    found = [one for one in list_pages() if memory is None or (one["memory"], one["user"]) == (memory, user)]
+    if memory is not None and not found:
+        raise UnknownMemoryError(f"There is no memory of pages {memory!r}. `memory-bank pages` lists them.")
+    if not erase:
+        typer.echo(view.to_json({"pages": found})) if as_json else _print(view.page_memory_lines(found))
+        return
+    if not yes and not cli_memories.is_at_terminal():
+        raise typer.BadParameter("Nothing was erased. Give --yes to erase it.")
+    if not yes and not typer.confirm(f"Erase the {found[0]['pages']} pages of '{memory}' for good?"):
+        typer.echo("Nothing was erased.")
+        return
+    count = forget_pages(cast(str, memory), user=user)
+    typer.echo(view.to_json({"erased": count})) if as_json else typer.echo(f"Erased {view.counted(count, 'page')}.")
+
+
 # --- input -------------------------------------------------------------------------------------------------------
 
 
@@ -913,7 +949,7 @@ def gc(
         bool, typer.Option("--unfinished", help="Also erase unfinished runs; they can then not be resumed.")
     ] = False,
 ) -> None:
-    """Erase what no run needs: leftovers of runs that were killed while they ended."""
+    """Erase what nobody needs: leftovers of runs that were killed while they ended, and pages whose time is over."""
     from agentic_memory_bank.runs import collect_garbage
 
     erased = collect_garbage(unfinished=unfinished)

@@ -548,6 +548,23 @@ def deep_lines(found: Mapping[str, Any]) -> Lines:
 # --- runs --------------------------------------------------------------------------------------------------------
 
 
+def page_memory_lines(memories: Sequence[Mapping[str, Any]]) -> Lines:
+    """Memories of pages as a table."""
+    if not memories:
+        yield "There are no memories of pages."
+        return
+    rows = [("MEMORY", "PAGES", "STAY", "BYTES", "USER"), *(_page_memory(one) for one in memories)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _page_memory(one: Mapping[str, Any]) -> tuple[str, ...]:
+    stay = "for ever" if one["ttl_seconds"] is None else f"{one['ttl_seconds'] / 86_400:,.3g} days"
+    sizes = (f"{one['pages']:,}", stay, f"{one['bytes']:,}")
+    return shortened(one["memory"], _QUESTION_CHARACTERS), *sizes, on_one_line(one["user"])
+
+
 def run_lines(runs: Sequence[Mapping[str, Any]]) -> Lines:
     """All runs as a table, and how to go on with those that are not finished."""
     if not runs:

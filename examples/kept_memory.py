@@ -13,8 +13,8 @@ DOCUMENTS = Path(__file__).with_name("meridian_array")
 
 def main() -> None:
     """Ask with documents, then ask again without them."""
-    first = run("What is the diameter of the mirror?", documents=[DOCUMENTS], thread="meridian", keep=True)
-    second = run("When did the Meridian Array open?", thread="meridian", keep=True)
+    first = run("What is the diameter of the mirror?", documents=[DOCUMENTS], thread="meridian")
+    second = run("When did the Meridian Array open?", thread="meridian")
     clear("meridian")
     sys.stdout.write(f"{first['answer']}\n\n{second['answer']}\n")
 

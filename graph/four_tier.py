@@ -2,7 +2,7 @@
 
 before     facts, episodes and the conversation are recalled, once an invocation, in parallel and within a time limit
 during     they stand in one message before the question; steps over the threshold are shown in few words
-after      a summary, the results of tools, facts and an episode are kept, in the background
+after      a summary, the results of tools, what was said and an episode are kept; facts follow in the background
 """
 
 import asyncio
@@ -183,6 +183,9 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
             return None
         scope = self._scope_of(runtime, mark["conversation"])
         update: dict[str, Any] = {}
+        asked = _as_it_stands(mark.get("question"), state["messages"])
+        if asked is not None and asked.content != cast(HumanMessage, mark.get("question")).content:
+            update["invocation"] = {**mark, "question": asked}  # masked by another middleware in front
         known = _found(state)
         if known is None or known["invocation"] != mark["id"]:
             found = self._recollected(scope, state["messages"], mark["id"])
@@ -225,12 +228,12 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
             return self._refused(request) or self._corrected(request, await handler(request))
 
     def after_agent(self, state: FourTierState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Hand over what was done, to be kept later: nobody waits for it."""
+        """Write down what was done, and hand it over: facts and lessons follow, and nobody waits for them."""
         mark = self._mark(state, runtime)
         if mark is not None:
             scope = self._scope_of(runtime, mark["conversation"])
             messages = steps.answered(state["messages"], is_structured="structured_response" in state)
-            self._keep_later(scope, mark["id"], messages, "", mark.get("question"))
+            self._keep_later(scope, mark["id"], messages, "", _as_it_stands(mark.get("question"), state["messages"]))
             if mark["end"]:
                 self._end_later(scope)
         return None
@@ -415,7 +418,8 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         told = question or asked.question
         if told is not None:
             done = keeping.Done(id, self.kit.now(), told, asked.exchanges, failure)
-            self._later(scope, partial(keeping.keep, self.kit, scope, done))
+            was_silent = keeping.keep_now(self.kit, scope, done)
+            self._later(scope, partial(keeping.keep, self.kit, scope, done, was_silent=was_silent))
 
     def _end_later(self, scope: Scope) -> None:
         self._later(scope, partial(keeping.end, self.kit, scope, self.kit.now()))
@@ -482,6 +486,15 @@ class _Noting:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, Exception) and not isinstance(error, GraphBubbleUp):
             self._note(error)
+
+
+def _as_it_stands(question: HumanMessage | None, messages: Sequence[AnyMessage]) -> HumanMessage | None:
+    """A question as it is among the messages by now, or else as it was: what was masked since is kept masked."""
+    if question is None or question.id is None:
+        return question
+    there = (message for message in messages if isinstance(message, HumanMessage) and message.id == question.id)
+    now = next(there, None)
+    return question if now is None else HumanMessage(said(now), id=question.id)
 
 
 def _found(state: FourTierState) -> Recollection | None:

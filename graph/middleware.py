@@ -29,6 +29,7 @@ from pydantic import TypeAdapter
 from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
 from agentic_memory_bank.engines.judges import AnswerPool, Judges
+from agentic_memory_bank.graph.ordering import Order
 from agentic_memory_bank.graph.remembering import remember
 from agentic_memory_bank.nodes import dialogue
 from agentic_memory_bank.nodes.dialogue import Limits
@@ -140,6 +141,7 @@ class MemoryBankMiddleware(AgentMiddleware[RememberingState, Any, Any]):
         self._memory = min(self._settings.memory_tokens, int(budget * MEMORY_SHARE))
         self._limits = Limits(int(budget * MESSAGE_SHARE), int(budget * RESULT_SHARE), keep_last)
         self._fixed = int(budget * FIXED_SHARE)
+        self._order = Order()
         self.tools = [_reader(self._limits.message)]
 
     def before_model(self, state: RememberingState, runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -148,6 +150,7 @@ class MemoryBankMiddleware(AgentMiddleware[RememberingState, Any, Any]):
         Raises:
             SettingsError: A model that the settings name cannot be asked.
         """
+        self._order.taken_in(state["messages"])
         tree = state.get("interaction_tree", {})
         now = timestamp(self._kit.clock(), _last_time(tree))
         messages = _shown(state, state["messages"])
@@ -171,12 +174,14 @@ class MemoryBankMiddleware(AgentMiddleware[RememberingState, Any, Any]):
         Raises:
             SettingsError: Instructions, tools and the shortest form of the last exchange are over the budget.
         """
+        self._order.shown(request.messages)
         return handler(self._fitted(request))
 
     async def awrap_model_call(
         self, request: _Request, handler: Callable[[_Request], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """The same; memory is searched in a thread, so that nothing blocks."""
+        self._order.shown(request.messages)
         return await handler(await asyncio.to_thread(self._fitted, request))
 
     def _leaving(self, messages: Sequence[BaseMessage]) -> list[str]:

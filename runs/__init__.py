@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agentic_memory_bank.runs.export import export_thread, import_thread, memory_digest, read_state
     from agentic_memory_bank.runs.running import RunOutput, arun, clear, resume, run
-    from agentic_memory_bank.runs.upkeep import collect_garbage
+    from agentic_memory_bank.runs.upkeep import collect_garbage, forget_pages, list_pages
 
 __all__ = [
     "RunOutput",
@@ -14,7 +14,9 @@ __all__ = [
     "clear",
     "collect_garbage",
     "export_thread",
+    "forget_pages",
     "import_thread",
+    "list_pages",
     "memory_digest",
     "read_state",
     "resume",
@@ -27,7 +29,9 @@ _HOMES = {
     "clear": "running",
     "collect_garbage": "upkeep",
     "export_thread": "export",
+    "forget_pages": "upkeep",
     "import_thread": "export",
+    "list_pages": "upkeep",
     "memory_digest": "export",
     "read_state": "export",
     "resume": "running",

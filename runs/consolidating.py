@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import groupby
 from typing import Final
 
@@ -160,7 +161,12 @@ def _unite(reading: Reading, weighing: Weighing, groups: dict[str, Group], least
 
 
 def insights(
-    records: RecordStore, user: str, project: str, those: Iterable[Record], engine: ConversationEngine
+    records: RecordStore,
+    user: str,
+    project: str,
+    those: Iterable[Record],
+    engine: ConversationEngine,
+    end: datetime | None = None,
 ) -> Sequence[Record]:
     """Write down what several memories show together, as memories of the type `reflective`.
 
@@ -173,6 +179,7 @@ def insights(
         project: To which the insights belong.
         those: The current memories of the user in that project.
         engine: Draws the insights.
+        end: When their time is over; None for never.
 
     Raises:
         EngineError, EmbeddingError, StorageError: What they are drawn with failed.
@@ -180,14 +187,18 @@ def insights(
     everything = list(those)
     before = {record["subject"]: record for record in everything if record["type"] == "reflective"}
     basis = [Known.of(record, 1.0) for record in everything if record["type"] not in ("reflective", "verbatim")]
-    made = (_kept(records, user, project, insight, before.get(insight.subject)) for insight in engine.reflect(basis))
+    made = (
+        _kept(records, user, project, insight, before.get(insight.subject), end) for insight in engine.reflect(basis)
+    )
     return [record for record in made if record is not None]
 
 
-def _kept(records: RecordStore, user: str, project: str, insight: Insight, before: Record | None) -> Record | None:
+def _kept(
+    records: RecordStore, user: str, project: str, insight: Insight, before: Record | None, end: datetime | None
+) -> Record | None:
     """The insight as a memory; None where it is known already."""
     if before is not None and before["text"] != insight.text:
-        return records.supersede(user, before["id"], insight.text, evidence=insight.evidence)
+        return records.supersede(user, before["id"], insight.text, evidence=insight.evidence, expires_at=end)
     stored = records.store(
         user,
         insight.text,
@@ -197,5 +208,6 @@ def _kept(records: RecordStore, user: str, project: str, insight: Insight, befor
         trust=INSIGHT_TRUST,
         importance=INSIGHT_IMPORTANCE,
         evidence=insight.evidence,
+        expires_at=end,
     )
     return stored.record if stored.is_new else None

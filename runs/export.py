@@ -23,7 +23,7 @@ from agentic_memory_bank.runs.export_file import FORMAT, checked_export
 from agentic_memory_bank.runs.home import Home, checked_thread
 from agentic_memory_bank.runs.lease import lease
 from agentic_memory_bank.runs.ledger import Ledger, Run
-from agentic_memory_bank.state.errors import ExportError, InputError, RunError, StorageDamagedError
+from agentic_memory_bank.state.errors import ExportError, InputError, RunError, StorageDamagedError, UnknownThreadError
 from agentic_memory_bank.state.insight_doc import InsightDoc
 from agentic_memory_bank.state.interaction_tree import InteractionTree
 from agentic_memory_bank.state.memory_bank import MemoryBankState, RunStatus, Source
@@ -225,6 +225,8 @@ def read_state(thread: str, *, home: str | Path | None = None) -> MemoryBankStat
     place = Home(Path(home) if home else None)
     place.prepare()
     found = Ledger(place.ledger).get(checked_thread(thread))
+    if not found.keep and not found.is_unfinished and not place.folder(thread).exists():
+        raise UnknownThreadError(f"The thread '{thread}' is erased; `memory-bank gc` removes what is left of its row.")
     place.make_folder(thread)
     checkpoints = place.checkpoints(thread)
     with storage_errors(checkpoints), open_saver(checkpoints) as saver:

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
 from agentic_memory_bank.state.errors import InputError, StorageError
 from agentic_memory_bank.tools.storage import FULL, default_home, storage_errors
@@ -103,9 +104,24 @@ class Home:
         with storage_errors(self.folder(thread)):
             (self.folder(thread) / _IMPORTING).unlink(missing_ok=True)
 
+    def locks(self) -> list[Path]:
+        """The files of all locks: those that are held, and those of processes that were killed."""
+        return sorted((self.path / "locks").glob("*.lock"))
+
     def lock_of(self, folder: Path) -> Path:
         """The lock of the thread whose folder this is, or was."""
         return self.path / "locks" / f"{folder.stem}.lock"
+
+
+class MadeUp(str):
+    """The name of a run that nobody has named."""
+
+    __slots__ = ()
+
+    @classmethod
+    def new(cls) -> "MadeUp":
+        """One that no other run has."""
+        return cls(uuid4().hex[:12])
 
 
 def checked_thread(thread: object) -> str:

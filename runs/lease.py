@@ -1,7 +1,11 @@
-"""A lease per thread: whatever runs a thread holds its lock, in this process or another, and a dead holder loses it."""
+"""A lease per thread: whatever runs a thread holds its lock, in this process or another, and a dead holder loses it.
+
+The file of a lock is removed while it is still held; a lock that somebody gets on a file without a name counts for
+none (`filelock` looks), so that two never hold one lock.
+"""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -38,4 +42,6 @@ def locked(file: Path, what: str) -> Iterator[None]:
     try:
         yield
     finally:
+        with suppress(OSError):  # not everywhere can a file go that is open; then `gc` removes it
+            file.unlink()
         lock.release()

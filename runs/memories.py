@@ -19,8 +19,11 @@ from agentic_memory_bank.engines.extractive.concerning import Subject, parts_mea
 from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.judges import AnswerPool, Judges, RunOf
 from agentic_memory_bank.nodes.kit import Clock, utc_now
+from agentic_memory_bank.nodes.memories import Owner
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
-from agentic_memory_bank.nodes.spoken import checked_messages
+from agentic_memory_bank.nodes.remember.keeping import Said, checked_conversation, conversation_named, keep_now
+from agentic_memory_bank.nodes.remember.views import handed_over, receipt
+from agentic_memory_bank.nodes.spoken import checked_messages, turns_of
 from agentic_memory_bank.runs.consolidating import consolidated, insights
 from agentic_memory_bank.runs.talking import talk
 from agentic_memory_bank.state.conversations import ConversationOutput, MemoryContext, RecallOutput, RememberOutput
@@ -31,6 +34,7 @@ from agentic_memory_bank.state.settings import Settings, checked_settings
 from agentic_memory_bank.tools.conversation_states import conversation_of, project_of
 from agentic_memory_bank.tools.embeddings import Encoder
 from agentic_memory_bank.tools.guard import guard_of
+from agentic_memory_bank.tools.page_store import clean_pages
 from agentic_memory_bank.tools.record_cuts import Cut, Reach
 from agentic_memory_bank.tools.record_drafts import MAX_LIMIT, About, owner_of, stamp
 from agentic_memory_bank.tools.record_index import Found, Threshold
@@ -85,6 +89,8 @@ class Upkeep(TypedDict):
     """From how many memories were drawn, since they have ended in silence."""
     consolidated: int
     insights: int
+    pages: int
+    """How many pages of memories of pages in the same home were erased, since their time was over."""
 
 
 class Memories:
@@ -210,30 +216,26 @@ class Memories:
         end: bool = False,
         enable_memory: bool = True,
     ) -> RememberOutput:
-        """Remember what was said in the background, in the order in which it is handed over. Returns at once.
+        """Write down what was said, and draw memories from it in the background, in the order in which it comes.
 
-        Args and errors as `remember`; what fails later is logged.
+        Args and errors as `remember`; what fails later is logged. It is on disk when this returns, unless the store
+        does not answer within `recall_timeout`.
 
         Returns:
-            A receipt: `queued`, or `dropped` where more waits than the settings allow.
+            A receipt: `queued`; `waiting` where more waits than the settings allow, so that memories are drawn with a
+            later call; `dropped` where the store could not be reached besides. `degraded` says why it is not on disk.
         """
-        owner = owner_of(user)
-        said: dict[str, Any] = {"messages": checked_messages(messages), "end": end, "handed_at": stamp(self._clock())}
-        said |= {} if conversation_id is None else {"conversation_id": conversation_id}
-        job = partial(self._remembered, said, self._context(user, project, enable_memory=enable_memory))
-        is_queued = self._background().submit(owner, job)
-        return {
-            "stored": [],
-            "updated": [],
-            "superseded": [],
-            "receipt": {
-                "outcome": "queued" if is_queued else "dropped",
-                "trigger": None,
-                "turns": 0,
-                "contradictions": [],
-                "degraded": [],
-            },
-        }
+        owner, given = owner_of(user), checked_messages(messages)
+        context, now, turns = self._context(user, project, enable_memory=enable_memory), self._clock(), turns_of(given)
+        if not enable_memory:
+            return {"stored": [], "updated": [], "superseded": [], "receipt": receipt("disabled")}
+        conversation = checked_conversation(conversation_id) or conversation_named(turns)
+        handed = Said(Owner(user, project), conversation, given, context, now, end=end)
+        fault = keep_now(self._stores, None, handed, self.settings.recall_timeout)
+        said = {"messages": given, "end": end, "handed_at": stamp(now), "conversation_id": conversation}
+        is_queued = self._background().submit(owner, partial(self._remembered, said, context))
+        told = handed_over(len(turns), fault, is_queued=is_queued)
+        return {"stored": [], "updated": [], "superseded": [], "receipt": told}
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until all that was to be remembered later is; whether that was so in time.
@@ -253,7 +255,11 @@ class Memories:
         enable_memory: bool = True,
         heard: Callable[[str], None] | None = None,
     ) -> ConversationOutput:
-        """Answer the last message with what is remembered, and remember it in the background (`flush` waits for that).
+        """Answer the last message with what is remembered.
+
+        The message is on disk before the first word of its answer, and the answer before this returns, unless the store
+        does not answer within `recall_timeout` (`remembered` says so). Memories are drawn in the background, which
+        `flush` waits for, or, where this process ends before, by whoever comes next.
 
         Args:
             messages: What is new of the conversation, or all of it; the last message is answered.
@@ -492,7 +498,8 @@ class Memories:
             EngineError: A model could not judge the memories.
             NoUserError, EmbeddingError, StorageError: As `retrieve`.
         """
-        return insights(self._records, user, project, self._all(user, project), self._engine("reflect"))
+        end = self._end().get("expires_at")
+        return insights(self._records, user, project, self._all(user, project), self._engine("reflect"), end)
 
     def maintain(
         self, *, reembed: bool = False, consolidate: bool = False, reflect: bool = False, user: str | None = None
@@ -511,14 +518,23 @@ class Memories:
             EmbeddingError, EngineError, StorageError: As what it does.
         """
         records = self._records
+        pages = clean_pages(self._file.path.parent) if self._file is not None else 0
         made = records.reembed() if reembed else 0
         done = records.maintain()
         ended = united = drawn = 0
         for one in records.users() if user is None else [user]:
+            made += records.make_up(one)
             ended += self._draw_from_silent(one)
             united += len(self.consolidate(user=one)) if consolidate else 0
             drawn += sum(len(self.reflect(user=one, project=p)) for p in self._projects(one)) if reflect else 0
-        return {**done, "reembedded": made, "conversations": ended, "consolidated": united, "insights": drawn}
+        return {
+            **done,
+            "reembedded": made,
+            "conversations": ended,
+            "consolidated": united,
+            "insights": drawn,
+            "pages": pages,
+        }
 
     # --- agents ----------------------------------------------------------------------------------------------------
 
@@ -642,9 +658,10 @@ class Memories:
                 return found
 
     def _draw_from_silent(self, user: str) -> int:
-        """Draw memories from the conversations of a user that have ended in silence; from how many that was done."""
+        """Draw memories from conversations that ended in silence, or whose time had come; from how many that was."""
         ended = stamp(self._clock() - timedelta(minutes=self.settings.remember_idle_minutes))
-        states = [state for state in self._records.conversations.of(user) if state["pending"] and state["at"] <= ended]
+        all_states = (state for state in self._records.conversations.of(user) if state["pending"])
+        states = [state for state in all_states if state["due"] or state["at"] <= ended]
         for state in states:
             named = {"messages": [], "conversation_id": conversation_of(state)}
             self._remembered(named, self._context(user, project_of(state)))

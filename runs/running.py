@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
-from uuid import uuid4
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -34,7 +33,7 @@ from agentic_memory_bank.runs.arguments import (
 from agentic_memory_bank.runs.checkpoints import open_saver
 from agentic_memory_bank.runs.export import check_is_kept, files_of, lost, write_export
 from agentic_memory_bank.runs.export_file import checked_export
-from agentic_memory_bank.runs.home import Home, checked_thread
+from agentic_memory_bank.runs.home import Home, MadeUp, checked_thread
 from agentic_memory_bank.runs.lease import lease
 from agentic_memory_bank.runs.ledger import Ledger, Run
 from agentic_memory_bank.runs.upkeep import check_is_no_stray, forget
@@ -46,11 +45,13 @@ from agentic_memory_bank.state.errors import (
     UnknownThreadError,
 )
 from agentic_memory_bank.state.memory_bank import MemoryBankOutput, Usage
+from agentic_memory_bank.state.model_table import BANK_ROLES
 from agentic_memory_bank.state.settings import Settings, checked_settings
 from agentic_memory_bank.tools.asked import checked_text
 from agentic_memory_bank.tools.embeddings import Encoder, default_embeddings
 from agentic_memory_bank.tools.loaders import as_documents, load_all
 from agentic_memory_bank.tools.storage import database_errors
+from agentic_memory_bank.tools.web import web_tools
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
@@ -158,9 +159,10 @@ def run(
             line that names something on disk or ends like a file name. `None` is none.
         attachments: Pictures and files that are recognised, kept and can be looked at again: paths of files, or
             mappings with `name` and base64 `data`. `None` is none.
-        thread: Names the run, to resume it or to ask again. Default: a name of its own.
+        thread: Names the run, to resume it or to ask again: its memory is kept until it is cleared, or until a run on
+            it with `keep` false has ended. Default: a name of its own.
         keep: Keep the memory for further questions. Otherwise every byte of it is erased when the run ends. Default:
-            kept if it was kept before, so that a further question does not erase it.
+            kept if the thread is named.
         export: A JSON file the memory is written to before anything is erased.
         settings: `Settings`, or a mapping of their values. Default, for each: that of the environment.
         engine: Who judges, in place of chat models and of the offline engine. A resume needs the same one.
@@ -183,6 +185,7 @@ def run(
         SettingsError: A setting is not allowed, or a model cannot be asked: its name is not known, its key is not
             set, its price is needed and not given. Nothing was written.
         LoadError: A file cannot be read. Nothing was written.
+        UnknownThreadError: The thread holds no memory, and there is nothing else to answer from.
         ThreadBusyError: The thread is being run right now.
         RunError: The thread has an unfinished run.
         StorageError: The disk failed. What was saved can be resumed.
@@ -194,7 +197,10 @@ def run(
     question = checked_text(question, "question")
     loaded = checked_documents(_loaded(documents), settings)
     attached = attached_files(attachments, settings)
-    thread = checked_thread(thread) if thread is not None else uuid4().hex
+    is_named = thread is not None and not isinstance(thread, MadeUp)
+    kept = keep if keep is not None else is_named
+    can_begin = not is_named or bool(loaded or attached) or _can_find(parts, settings)
+    thread = checked_thread(thread) if thread is not None else MadeUp.new()
     place = checked_export(export)
     parts.home.prepare()
     with lease(parts.home, thread):
@@ -205,9 +211,13 @@ def run(
             check_is_no_stray(parts.home, thread)
         if before is None or not before.keep:
             parts.home.erase(thread)  # what a run that was killed while it ended left behind
+            if not can_begin:
+                raise UnknownThreadError(
+                    f"The thread '{thread}' holds no memory to answer from. Give documents with the question, or name "
+                    "a thread that is kept; `memory-bank runs` lists them."
+                )
         else:
             check_is_kept(thread, parts.home)
-        kept = keep if keep is not None else before is not None and before.keep
         begun = _begin(parts, thread, question, loaded, attached, settings, before, keep=kept, export=place)
         return _drive(parts, begun, settings)
 
@@ -333,6 +343,14 @@ def _parts(
 ) -> _Parts:
     check_parts(engine, embeddings, execute, clock, home, on_event, control)
     return _Parts(engine, models, embeddings, execute, clock, on_event, Home(Path(home) if home else None), control)
+
+
+def _can_find(parts: _Parts, settings: Settings) -> bool:
+    """Whether somebody may bring what is answered from: an executor, or a model that searches."""
+    if parts.execute is not None:
+        return True
+    has_models = parts.engine is None and (parts.models is not None or settings.has_models(BANK_ROLES))
+    return has_models and any(tool.name == "search" for tool in web_tools(settings)[0])
 
 
 def _loaded(documents: object) -> list[Document]:

@@ -1,8 +1,10 @@
 """Housekeeping of runs on disk: what `memory-bank gc` removes."""
 
 import logging
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import TypedDict
 
 from agentic_memory_bank.runs.checkpoints import open_saver
 from agentic_memory_bank.runs.export import files_of, named_files, part_of, read_state
@@ -13,16 +15,17 @@ from agentic_memory_bank.state.errors import (
     DamagedRowError,
     StorageDamagedError,
     StorageError,
-    StorageFullError,
     ThreadBusyError,
+    UnknownMemoryError,
     UnknownThreadError,
 )
+from agentic_memory_bank.tools.page_store import PageStores, checked_name, clean_pages, page_stores
 
 _LOG = logging.getLogger(__name__)
 
 
 def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None) -> list[str]:
-    """Erase what no run needs: leftovers of killed runs that were finished, and folders that hold no memory.
+    """Erase what nobody needs: leftovers of killed runs, folders without memory, locks, and pages whose time is over.
 
     What the ledger does not know and holds memory stays, and so does what it does not know for sure: a warning in the
     log names it.
@@ -60,7 +63,74 @@ def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None)
             else:
                 erase_folder(folder)
                 erased.append(folder.name)
-    return erased
+    for file in place.locks():
+        with suppress(ThreadBusyError), locked(file, "This lock"):
+            """Whoever held it was killed: letting it go removes it."""
+    pages = clean_pages(place.path)
+    return [*erased, f"{pages} pages whose time was over"] if pages else erased
+
+
+class PageMemory(TypedDict):
+    """A memory of pages that is kept on disk."""
+
+    memory: str
+    user: str
+    """Whose; empty for whoever works on the command line, or without accounts."""
+    pages: int
+    ttl_seconds: float | None
+    """How long a new page stays; None for ever."""
+    bytes: int
+
+
+def list_pages(home: str | Path | None = None) -> list[PageMemory]:
+    """The memories of pages of all users, by user and name.
+
+    Args:
+        home: Folder of all memories. Default: `MEMORY_BANK_HOME`, or the user's state folder.
+
+    Raises:
+        StorageError: One of them cannot be read.
+    """
+    found: list[PageMemory] = []
+    for store in page_stores(Home(Path(home) if home else None).path):
+        with closing(store):
+            (user, name), stats = store.owner, store.stats()
+            found.append(
+                {
+                    "memory": name,
+                    "user": user,
+                    "pages": stats["valid"],
+                    "ttl_seconds": stats["ttl_seconds"],
+                    "bytes": sum(file.stat().st_size for file in store.files() if file.is_file()),
+                }
+            )
+    return sorted(found, key=lambda one: (one["user"], one["memory"]))
+
+
+def forget_pages(memory: str, *, user: str = "", home: str | Path | None = None) -> int:
+    """Erase a memory of pages for good: pages, vectors, answers of models and its name; how many pages it had.
+
+    Args:
+        memory: Its name.
+        user: Whose.
+        home: Folder of all memories. Default: `MEMORY_BANK_HOME`, or the user's state folder.
+
+    Raises:
+        UnknownMemoryError: There is none.
+        ThreadBusyError: Somebody is memorizing for it.
+        StorageError: It cannot be erased.
+    """
+    place = Home(Path(home) if home else None)
+    place.prepare()
+    with closing(PageStores(place.path)) as stores:
+        store = stores.of(checked_name(memory), user)
+        path = store.path
+        if path is None or not any(file.exists() for file in store.files()):
+            raise UnknownMemoryError(f"There is no memory of pages {memory!r}. `memory-bank pages` lists them.")
+        with locked(place.lock(f"memory {path.stem}"), f"The memory '{memory}'"):
+            for suffix in (".answers", ".research"):
+                erase_folder(path.with_suffix(suffix))
+            return store.erase()
 
 
 def memory_in(place: Home, folder: Path) -> str | None:
@@ -107,9 +177,11 @@ def _tidy(place: Home, thread: str, *, is_finished: bool) -> None:
 
 
 def forget(place: Home, ledger: Ledger, thread: str) -> None:
-    """Erase all of a thread, and last its row: killed in between, the row tells that something is left."""
-    with suppress(StorageDamagedError, StorageFullError, OSError):
+    """Erase all of a thread, and last its row: killed in between, the row tells that it is to be erased."""
+    with suppress(StorageError, OSError):  # a disk that is full, or a damaged row, keeps nothing from being erased
         found = ledger.find(thread)
+        if found and (found.keep or found.is_unfinished):
+            ledger.write(replace(found, keep=False, state="finished"))
         if found and found.export:
             part_of(Path(found.export), thread).unlink(missing_ok=True)
     place.erase(thread)

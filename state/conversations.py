@@ -164,7 +164,8 @@ class RememberReceipt(TypedDict):
     """What remembering did, without a word of what anybody said."""
 
     outcome: Literal["remembered", "waiting", "nothing", "disabled", "unavailable", "queued", "dropped"]
-    """Memories were drawn; turns wait for a trigger; nothing was new; memory is off; it failed; later; never."""
+    """Memories were drawn; turns are kept, and wait for a trigger; nothing was new; memory is off; it failed; memories
+    are drawn later, from turns that are kept unless `degraded` says so; nothing of it is kept."""
     trigger: Trigger | None
     turns: int
     """How many turns were new."""
@@ -217,6 +218,10 @@ class ConversationState(TypedDict):
     """Which turns were handed over, the latest last: hashes, which say nothing of what was said."""
     pending: list[Saying]
     """Turns that no memories have been drawn from yet."""
+    due: Trigger | None
+    """Why memories are to be drawn from them as soon as somebody can; None as long as they wait."""
+    raw: list[str]
+    """Ids of those that are memories of their own, word for word, or are to become some."""
     recent: list[Saying]
     """The last turns, word for word."""
     drawn: list[Saying]

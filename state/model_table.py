@@ -178,11 +178,6 @@ class ModelTable(BaseSettings):
     summarise_output: int = _output("summarise", 500)
     summarise_timeout: float = _timeout("summarise", 30.0)
 
-    @property
-    def names_a_model(self) -> bool:
-        """Whether any role has a chat model."""
-        return any(self.role(role).model for role in ROLES)
-
     def role(self, role: Role) -> RoleSettings:
         """One row of the table; the model is that of all roles where the role names none.
 

@@ -107,7 +107,7 @@ class Background:
         if not self._is_full:
             self._is_full = True
             why = "the end came first" if self._is_closed else f"{self._size:,} wait already"
-            _LOG.warning("What was to be remembered is dropped, since %s.", why)
+            _LOG.warning("Jobs of memory are dropped, since %s: what was said is kept, and made up for later.", why)
 
     def _start(self) -> None:
         thread = threading.Thread(target=self._work, name="memory-background", daemon=True)
@@ -153,7 +153,7 @@ def _do(job: Job) -> None:
     try:
         job()
     except BaseException as error:
-        _LOG.error("What was to be remembered is lost (%s).", type(error).__name__)
+        _LOG.error("A job of memory failed (%s): what was said is kept, and tried again later.", type(error).__name__)
         _LOG.debug("Why:", exc_info=error)
 
 

@@ -95,8 +95,11 @@ class ConversationMemory:
         done: Invocation,
         steps: Sequence[KeptStep],
         days: float,
-    ) -> None:
+    ) -> Talk | None:
         """Append an invocation; done twice, it is done once. A conversation that had ended goes on.
+
+        Returns:
+            Where the conversation stood before; None where nothing was done in it.
 
         Args:
             user: Whose.
@@ -128,6 +131,7 @@ class ConversationMemory:
         puts.append(PutOp(_talks(owner), key, cast(Any, talk), index=False))
         puts += [PutOp(_space(owner, "invocations", key), one["id"], None) for one in over]
         self._port.batch(puts)
+        return before.talk
 
     def step(self, user: str, project: str, conversation: str, id: str) -> KeptStep | None:
         """A text of this conversation by its id; None where there is none. Raises as `load`."""
@@ -149,12 +153,21 @@ class ConversationMemory:
         found = (_talk(value) for value in self._port.everything(_talks(owner_of(user))).values())
         return sorted((t for t in found if t and t["expires_at"] > now), key=lambda t: (t["at"], t["conversation"]))
 
-    def end(self, user: str, project: str, conversation: str, episode: str = "") -> None:
-        """Note that a conversation has ended, and which memory was made of it. Raises as `load`."""
+    def end(self, user: str, project: str, conversation: str, episode: str = "", *, goes_on: bool = False) -> None:
+        """Note that a conversation has ended, and which memory was made of it. Raises as `load`.
+
+        Args:
+            user: Whose.
+            project: Which project.
+            conversation: Which conversation.
+            episode: The memory.
+            goes_on: Whether something was done in it since.
+        """
         talk = self.load(user, project, conversation).talk
         if talk is None:
             return
-        ended: Talk = {**talk, "ended": talk["ended"] or self._now(), "episode": episode or talk["episode"]}
+        at = talk["ended"] if goes_on else talk["ended"] or self._now()
+        ended: Talk = {**talk, "ended": at, "episode": episode or talk["episode"]}
         owner = owner_of(user)
         self._port.batch([PutOp(_talks(owner), _key(project, conversation), cast(Any, ended), index=False)])
 

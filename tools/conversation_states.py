@@ -11,11 +11,11 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, cast
+from typing import Any, Final, cast, get_args
 
 from langgraph.store.base import PutOp
 
-from agentic_memory_bank.state.conversations import ConversationState, Saying
+from agentic_memory_bank.state.conversations import ConversationState, Saying, Trigger
 from agentic_memory_bank.tools.record_cuts import places_of, without
 from agentic_memory_bank.tools.record_drafts import owner_of, stamp
 from agentic_memory_bank.tools.record_log import ROOT, Port
@@ -60,12 +60,18 @@ class ConversationStates:
             NoUserError: Nobody is named.
             StorageError: The store failed.
         """
-        (value,) = self._port.get(_space(owner_of(user)), [_key(project, conversation)])
+        return self.look(user, project, conversation)[0]
+
+    def look(self, user: str, project: str, conversation: str) -> tuple[ConversationState | None, str]:
+        """What `get` and `forgotten_at` give, in one look at the store. Raises as `get`."""
+        keys = [_key(project, conversation), _mark(None), _mark(project)]
+        value, *marks = self._port.get(_space(owner_of(user)), keys)
+        forgotten = max((str(mark.get("at", "")) for mark in marks if mark), default="")
         state = None if value is None else _read(value)
         if state is None or state["expires_at"] <= self._now():
-            return None
+            return None, forgotten
         names = new_state(project, conversation)  # those of what was forgotten are empty
-        return {**state, "project": names["project"], "conversation": names["conversation"]}
+        return {**state, "project": names["project"], "conversation": names["conversation"]}, forgotten
 
     def put(self, user: str, state: ConversationState) -> None:
         """Keep where a conversation stands. Raises as `get`."""
@@ -158,6 +164,8 @@ def new_state(project: str, conversation: str) -> ConversationState:
         "conversation": json.dumps(conversation),
         "seen": [],
         "pending": [],
+        "due": None,
+        "raw": [],
         "recent": [],
         "drawn": [],
         "digest": {},
@@ -196,7 +204,9 @@ def _digest(value: object) -> str:
 
 def _without(state: ConversationState, words: Mapping[str, Sequence[str]]) -> ConversationState:
     kept = {name: [left for said in cast(Any, state)[name] if (left := _left(said, words))] for name in _TURNS}
-    return cast(ConversationState, {**state, **kept, "digest": {}})
+    waiting = {said["id"] for said in kept["pending"]}
+    raw = [id for id in state["raw"] if id in waiting]
+    return cast(ConversationState, {**state, **kept, "raw": raw, "digest": {}})
 
 
 def _left(said: Saying, words: Mapping[str, Sequence[str]]) -> Saying | None:
@@ -221,7 +231,8 @@ def _is_over(key: str, value: Mapping[str, Any], now: str) -> bool:
 def _read(value: Mapping[str, Any]) -> ConversationState | None:
     """A state as it was kept; None, with a warning, for what is none."""
     if value.get("v") == FORM and all(is_right(value.get(name)) for name, is_right in _FORMS.items()):
-        return cast(ConversationState, {**new_state("", ""), **value})
+        said = {name: one for name, one in value.items() if one is not None}
+        return cast(ConversationState, {**new_state("", ""), **said})
     _LOG.warning("The state of a conversation cannot be read: it counts as new.")
     return None
 
@@ -269,6 +280,8 @@ _FORMS: Final[Mapping[str, Callable[[object], bool]]] = {
     "conversation": _is_name,
     "seen": _are_texts,
     "pending": _are_sayings,
+    "due": lambda value: value is None or value in get_args(Trigger),
+    "raw": lambda value: value is None or _are_texts(value),
     "recent": _are_sayings,
     "drawn": _are_sayings,
     "digest": _is_digest,

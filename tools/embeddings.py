@@ -312,6 +312,7 @@ class Encoder:
         self._window = window
         self._batch = batch
         self._lock = threading.Lock()
+        self._asked = 0
         self._dimension: int | None = None
         self._model: str | None = None
 
@@ -331,6 +332,11 @@ class Encoder:
     def is_loaded(self) -> bool:
         """Whether a text can be embedded at once; the local model has to be loaded first."""
         return not isinstance(self._embeddings, LocalEmbeddings) or self._embeddings.is_loaded
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the model is at work just now."""
+        return self._asked > 0
 
     def load(self) -> None:
         """Load the local model, which takes seconds; of others nothing is asked. Raises as `vectors`."""
@@ -406,7 +412,13 @@ class Encoder:
         return vector if len(vector) == self._dimension else None
 
     def _make(self, pairs: list[tuple[str, str]]) -> dict[str, Vectors]:
-        made = dict(zip([key for key, _ in pairs], self._ask([text for _, text in pairs]), strict=True))
+        with self._lock:
+            self._asked += 1
+        try:
+            made = dict(zip([key for key, _ in pairs], self._ask([text for _, text in pairs]), strict=True))
+        finally:
+            with self._lock:
+                self._asked -= 1
         if self._disk is not None:
             self._disk.put((key, vector.astype("<f4").tobytes()) for key, vector in made.items())
         self._remember(made)

@@ -23,7 +23,7 @@ from typing_extensions import TypedDict
 from agentic_memory_bank.state.errors import InputError, StorageDamagedError, StorageError
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.tools.database import DatabaseFile, DatabaseForm, rows_of, seal_over, sealed, transaction
-from agentic_memory_bank.tools.storage import default_home
+from agentic_memory_bank.tools.storage import default_home, storage_errors
 
 MAX_NAME: Final = 1_000
 """Longest name of a memory, in characters."""
@@ -173,8 +173,9 @@ class PageStore:
         """
         if not pages:
             return Stored([], [])
+        with self._file.using() as database:
+            self._clean_up(database)
         with self._file.writing() as database:
-            self._clean(database)
             ttl, now = self._ttl(database), _stamp(self._clock())
             added, repeated = list[str](), list[str]()
             for page in pages:
@@ -190,7 +191,7 @@ class PageStore:
         def removed(database: sqlite3.Connection) -> list[str]:
             return _remove(database, [i for (i,) in _rows(database, "SELECT id FROM pages WHERE id IN ({})", wanted)])
 
-        return self._file.erase(removed)
+        return self._erased(removed)
 
     def clear(self) -> list[str]:
         """Erase all pages, and the vectors beside them; indexes that follow hear of it."""
@@ -200,22 +201,39 @@ class PageStore:
         def removed(database: sqlite3.Connection) -> list[str]:
             return _remove(database, [row[0] for row in database.execute("SELECT id FROM pages")])
 
-        gone = self._file.erase(removed)
-        with self._file.using():
+        gone = self._erased(removed)
+        self._erase_vectors()
+        return gone
+
+    def erase(self) -> int:
+        """Erase the store itself, with all that stands beside it and its name; how many pages it had."""
+        count = len(self.clear())
+        self.close()
+        with storage_errors(self._file.place, REMEDY):
+            for file in self.files():
+                file.unlink(missing_ok=True)
+        return count
+
+    def files(self) -> list[Path]:
+        """All files of the store, those too that need not be there."""
+        return [*_databases(self.vectors), *_databases(self._path)]
+
+    def _erased(self, work: Callable[[sqlite3.Connection], list[str]]) -> list[str]:
+        """Erase pages, and the vectors beside them."""
+        if gone := self._file.erase(work):
             self._erase_vectors()
         return gone
 
     def _erase_vectors(self) -> None:
         """Whoever has the file open goes on with it unnamed, and makes vectors again when it looks next."""
-        if (file := self.vectors) is not None:
-            for suffix in ("", "-wal", "-shm", ".damaged"):
-                file.with_name(file.name + suffix).unlink(missing_ok=True)
+        for file in _databases(self.vectors):
+            file.unlink(missing_ok=True)
 
     def cleanup(self) -> int:
         """Erase the pages whose time is over, and return how many they were."""
         if not self._file.is_there():
             return 0
-        return self._file.erase(self._clean)
+        return len(self._erased(self._clean))
 
     def get(self, ids: Iterable[str]) -> list[Page]:
         """The pages of these ids, in this order; ids that are not there are left out."""
@@ -310,6 +328,14 @@ class PageStore:
         with self._using() as database:
             return self._about(database, "identity")
 
+    @property
+    def owner(self) -> tuple[str, str]:
+        """Whose memory it is, and what that calls it; the user is empty where there are no accounts."""
+        with self._looking() as database:
+            label = self._about(database, "label")
+        user, name = json.loads(label) if label else ("", "")
+        return user, name
+
     def close(self) -> None:
         """Close the file; the next call opens it again. Pages that are in memory alone are gone."""
         self._file.close()
@@ -325,7 +351,7 @@ class PageStore:
         is_new = not self._file.is_open()
         with self._file.using() as database:
             if is_new:
-                self._clean_up_after_a_while(database)
+                self._clean_up(database)
             yield database
 
     @contextmanager
@@ -338,7 +364,7 @@ class PageStore:
             with closing(_FORM.in_memory(self._begin)) as database:
                 yield database
 
-    def _clean_up_after_a_while(self, database: sqlite3.Connection) -> None:
+    def _clean_up(self, database: sqlite3.Connection) -> None:
         """What is over is erased when a store is opened; where that cannot be, it is just not shown."""
         if database.execute("SELECT 1 FROM pages WHERE expires_at <= ? LIMIT 1", (_stamp(self._clock()),)).fetchone():
             try:
@@ -346,9 +372,9 @@ class PageStore:
             except StorageError as error:
                 _LOG.warning("Pages whose time is over could not be erased: %s", error)
 
-    def _clean(self, database: sqlite3.Connection) -> int:
+    def _clean(self, database: sqlite3.Connection) -> list[str]:
         rows = database.execute("SELECT id FROM pages WHERE expires_at <= ?", (_stamp(self._clock()),)).fetchall()
-        return len(_remove(database, [i for (i,) in rows]))
+        return _remove(database, [i for (i,) in rows])
 
     def _ttl(self, database: sqlite3.Connection) -> timedelta | None:
         seconds = self._about(database, "ttl")
@@ -443,6 +469,42 @@ class PageStores:
     def _path(self, label: str) -> Path:
         named = hashlib.sha256(label.encode()).hexdigest()[:32]
         return (self._folder or default_home()) / _FOLDER / f"{named}.sqlite"
+
+
+# --- files -------------------------------------------------------------------------------------------------------
+
+
+def page_stores(folder: Path) -> list[PageStore]:
+    """All stores of a home that are on disk, whoever they belong to; to be closed one by one.
+
+    Args:
+        folder: The home of all that is kept.
+    """
+    files = sorted((folder / _FOLDER).glob("*.sqlite"))
+    return [PageStore(file) for file in files if file.suffixes == [".sqlite"]]
+
+
+def clean_pages(home: Path) -> int:
+    """Erase the pages of all memories whose time is over, from disk too; how many they were.
+
+    A memory that cannot be read is left as it is, and the log says so.
+
+    Args:
+        home: Folder of all memories.
+    """
+    count = 0
+    for store in page_stores(home):
+        try:
+            with closing(store):
+                count += store.cleanup()
+        except StorageError as error:
+            _LOG.warning("Pages whose time is over could not be erased: %s", error)
+    return count
+
+
+def _databases(file: Path | None) -> list[Path]:
+    """A database with the files that SQLite and the cache put beside it, itself last."""
+    return [file.with_name(file.name + suffix) for suffix in ("-wal", "-shm", ".damaged", "")] if file else []
 
 
 # --- rows --------------------------------------------------------------------------------------------------------

@@ -31,6 +31,9 @@ RARE: Final = 3
 RARE_SHARE: Final = 0.05
 """The share."""
 
+HELD: Final = 0.5
+"""Share of the words of a query from which a memory fits that has no vector yet."""
+
 _NEVER: Final = "9999"
 
 
@@ -304,15 +307,18 @@ class RecordIndex:
         over = {id for id in self._ending if is_over(self.records[id], now)}
         hidden = over if replaced else over | self._idle
         parts = set[str]() if replaced else self._parts - over
-        asked = Query(tokenize(query), vector, alpha, exclude=hidden - parts, within=self._within(wanted))
+        words = tokenize(query)
+        asked = Query(words, vector, alpha, exclude=hidden - parts, within=self._within(wanted))
         scoring, holders = self._index.scoring(asked), self._rare(names_and_numbers(query))
-        spared = set[str]().union(*holders.values())
+        spared = set[str]().union(*holders.values(), self.bare)
         least = threshold.least if isinstance(threshold, ByKind) else threshold
         looked_at = max(limit, DEPTH)
         while True:
             hits = scoring.best(looked_at, least, spared)
             ranked = self._ranked(hits, scoring, hidden, wanted)
-            fitting = (f for hit, near in ranked if _passes(f := self._found(hit, holders), near, threshold))
+            fitting = (
+                f for hit, near in ranked if self._passes(f := self._found(hit, holders), near, threshold, words)
+            )
             found = list(islice(fitting, limit))
             if len(found) == limit or len(hits) < looked_at:
                 return found
@@ -366,6 +372,13 @@ class RecordIndex:
         most = max(RARE, int(RARE_SHARE * len(self.records)))
         return {mark: ids for mark in marks if 0 < len(ids := self._holders.get(mark, set[str]())) <= most}
 
+    def _passes(self, found: Found, cosine: float, threshold: Threshold, words: Sequence[str]) -> bool:
+        if threshold is None or found.marks:
+            return True
+        if found.record["id"] in self.bare and _holds(found.record["text"], words):
+            return True
+        return cosine >= (threshold.of(found.record) if isinstance(threshold, ByKind) else threshold)
+
     def _found(self, hit: Hit, holders: Mapping[str, Collection[str]]) -> Found:
         shared = tuple(sorted(mark for mark, ids in holders.items() if hit.id in ids))
         return Found(self.records[hit.id], hit.score, hit.cosine, hit.keyword, shared)
@@ -375,6 +388,12 @@ def _marks(event: RecordEvent, text: str) -> frozenset[str]:
     """The names and numbers of a text, which its event names unless it is older than that."""
     named = event.get("marks")
     return frozenset(named if isinstance(named, list) else names_and_numbers(text))
+
+
+def _holds(text: str, words: Sequence[str]) -> bool:
+    """Whether a text holds enough of the words of a query, where nothing else can tell that it fits."""
+    wanted = set(words)
+    return bool(wanted) and len(wanted.intersection(tokenize(text))) >= HELD * len(wanted)
 
 
 def encoded(vector: NDArray[np.float32]) -> str:
@@ -392,12 +411,6 @@ def _decoded(vector: str) -> NDArray[np.float32] | None:
 
 def _content(record: Record) -> tuple[str, str, str]:
     return record["project"], record["type"], said(record["text"])
-
-
-def _passes(found: Found, cosine: float, threshold: Threshold) -> bool:
-    if threshold is None or found.marks:
-        return True
-    return cosine >= (threshold.of(found.record) if isinstance(threshold, ByKind) else threshold)
 
 
 def _is_in(project: str, type: str, wanted: Wanted) -> bool:

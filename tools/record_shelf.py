@@ -28,7 +28,7 @@ IDLE: Final = timedelta(days=1)
 """After which time a writer that has not written is taken for gone."""
 
 MADE_UP: Final = 32
-"""How many memories without a vector get one with each writing."""
+"""How many memories without a vector get one at a time."""
 
 
 class Shelf:
@@ -261,23 +261,35 @@ class Shelf:
         self._pending.update(keyed)
         return len(keyed)
 
-    def make_up(self, encoder: Encoder) -> None:
-        """Give some of the memories a vector that have none, since there was no model when they were stored.
+    def make_up(self, vectors: Sequence[tuple[str, NDArray[np.float32]]], model: str) -> int:
+        """Give memories their vectors that have none yet; how many got one.
 
-        Raises:
-            EmbeddingError: There is none now.
+        Args:
+            vectors: Each with the id of its memory, at least one. What is gone, or has one by now, is no error; beside
+                vectors of another model none is given.
+            model: That made them.
         """
-        if self.index.bare:
-            self._commit(self._embedded(sorted(self.index.bare)[:MADE_UP], encoder))
+        if self.index.foreign or {len(vector) for _, vector in vectors} - {self.index.dimension or len(vectors[0][1])}:
+            return 0
+        there = [(self.index.records[id], vector) for id, vector in vectors if id in self.index.bare]
+        keyed = self._with_vectors(there, model)
+        self._commit(keyed)
+        return len(keyed)
 
     def _embedded(self, ids: Sequence[str], encoder: Encoder) -> dict[str, RecordEvent | None]:
         """The events of memories, with vectors of this model."""
         wanted = [self.index.records[id] for id in ids]
+        vectors = encoder.vectors([record["text"] for record in wanted])
+        return self._with_vectors(list(zip(wanted, vectors, strict=True)), encoder.model)
+
+    def _with_vectors(
+        self, records: Sequence[tuple[Record, NDArray[np.float32]]], model: str
+    ) -> dict[str, RecordEvent | None]:
         keyed: dict[str, RecordEvent | None] = {}
-        for record, vector in zip(wanted, encoder.vectors([record["text"] for record in wanted]), strict=True):
+        for record, vector in records:
             event = self.index.event(record["version"])
             if event is not None:
-                keyed[record["version"]] = cast(RecordEvent, {**event, **vector_fields(vector, encoder.model)})
+                keyed[record["version"]] = cast(RecordEvent, {**event, **vector_fields(vector, model)})
         return keyed
 
 

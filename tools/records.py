@@ -53,6 +53,7 @@ from agentic_memory_bank.tools.record_drafts import (
 from agentic_memory_bank.tools.record_index import ByKind, Found, Threshold
 from agentic_memory_bank.tools.record_log import Port
 from agentic_memory_bank.tools.record_shelf import (
+    MADE_UP,
     REEMBED,
     Shelf,
     vector_fields,
@@ -162,19 +163,58 @@ class RecordStore:
         """
         return self.store_many(user, [{"text": text, **about}])[0]
 
-    def store_many(self, user: str, drafts: Sequence[Draft]) -> Sequence[Stored]:
-        """Keep several memories, embedded together. Raises as `store`; nothing is kept where one cannot be."""
+    def store_many(self, user: str, drafts: Sequence[Draft], *, bare: bool = False) -> Sequence[Stored]:
+        """Keep several memories, embedded together. Raises as `store`; nothing is kept where one cannot be.
+
+        Args:
+            user: Whose.
+            drafts: The memories.
+            bare: Ask no model: they are found by their words until `make_up` gives them their vectors.
+        """
         owner = owner_of(user)
         wanted = [checked(draft) for draft in drafts]
-        vectors = self._embed([fields["text"] for fields in wanted])
+        vectors = [None] * len(wanted) if bare else self._embed([fields["text"] for fields in wanted])
         with self._shelf(owner) as shelf:
-            shelf.refuse_foreign(vectors)
+            if not bare:
+                shelf.refuse_foreign(vectors)
             stored = [self._keep(shelf, fields, vector) for fields, vector in zip(wanted, vectors, strict=True)]
             self._make_room(shelf, {one.record["id"] for one in stored})
-            if all(vector is not None for vector in vectors):
-                with suppress(EmbeddingError):
-                    shelf.make_up(self._encoder)
+            has_bare = bool(shelf.index.bare)
+        if has_bare and not bare and all(vector is not None for vector in vectors):
+            self.make_up(user)
         return stored
+
+    def make_up(self, user: str) -> int:
+        """Give the memories of a user a vector that have none yet; how many got one.
+
+        Where that cannot be, they are found by their words alone, and it is tried again with the next call.
+
+        Raises:
+            NoUserError, StorageError: As `store`.
+        """
+        owner, made = owner_of(user), 0
+        with self._shelf(owner) as shelf:
+            bare = {id: shelf.index.records[id]["text"] for id in sorted(shelf.index.bare)}
+        for start in range(0, len(bare), MADE_UP):
+            some = list(bare)[start : start + MADE_UP]
+            vectors = self._embed([bare[id] for id in some])
+            found = [(id, vector) for id, vector in zip(some, vectors, strict=True) if vector is not None]
+            if not found:
+                break
+            with self._shelf(owner) as shelf:
+                made += shelf.make_up(found, self._encoder.model)
+        return made
+
+    def lacks_vectors(self, user: str) -> bool:
+        """Whether memories of a user are known to have none, as far as this process has looked."""
+        with self._lock:
+            shelf = self._shelves.get(owner_of(user))
+        return shelf is not None and bool(shelf.index.bare)
+
+    def prepare(self, texts: Sequence[str]) -> None:
+        """Have vectors made ahead, so that no lock is held for a model; where that cannot be, nothing happens."""
+        with suppress(EmbeddingError):
+            self._encoder.vectors([clean(text) for text in texts])
 
     def revise(self, user: str, id: str, text: str, **about: Unpack[About]) -> Record:
         """Change what a memory says: its vector follows, the earlier wording goes to its history.
@@ -539,11 +579,10 @@ class RecordStore:
         """
         owner, meant = owner_of(user), [_checked_search(one) for one in searches]
         queries = list(dict.fromkeys(one.query for one in searches if one.query.strip()))
+        if not queries or not self._has_any(owner):
+            return [[] for _ in searches]
+        vectors = dict(zip(queries, self._encoder.vectors(queries), strict=True))
         with self._shelf(owner) as shelf:
-            shelf.refuse_foreign([])
-            if not queries or not shelf.index.records:
-                return [[] for _ in searches]
-            vectors = dict(zip(queries, self._encoder.vectors(queries), strict=True))
             shelf.refuse_foreign(list(vectors.values()))
             now = shelf.now()
             return [
@@ -598,8 +637,8 @@ class RecordStore:
 
     # --- inside ----------------------------------------------------------------------------------------------------
 
-    def is_indexing(self, user: str) -> bool:
-        """Whether the memories of a user have been read from the store and are being brought into the index.
+    def is_busy(self, user: str) -> bool:
+        """Whether it is not the store that takes its time: the index is being made, or a model embeds.
 
         Raises:
             NoUserError: Nobody is named.
@@ -607,7 +646,17 @@ class RecordStore:
         owner = owner_of(user)
         with self._lock:
             shelf = self._shelves.get(owner)
-        return shelf is not None and shelf.is_indexing
+        return self._encoder.is_busy or (shelf is not None and shelf.is_indexing)
+
+    def _has_any(self, owner: str) -> bool:
+        """Whether a user has memories. It is asked outside of what follows: a model may take its time, or for ever."""
+        with self._lock:
+            known = self._shelves.get(owner)
+        if known is not None and known.index.records and not known.index.foreign and self._process == os.getpid():
+            return True
+        with self._shelf(owner) as shelf:
+            shelf.refuse_foreign([])
+            return bool(shelf.index.records)
 
     @contextmanager
     def _shelf(self, owner: str) -> "Iterator[Shelf]":

@@ -42,6 +42,13 @@ def standing_of(kept: ConversationState | None, waiting: Iterable[Sequence[Turn]
     }
 
 
+def without(standing: Standing, turns: Sequence[Turn]) -> Standing:
+    """Where a conversation stood before some turns were kept."""
+    gone = {turn.id for turn in turns}
+    left = [said for said in standing["turns"] if said["id"] not in gone]
+    return {**standing, "turns": left, "count": standing["count"] - (len(standing["turns"]) - len(left))}
+
+
 def turns_in(standing: Standing) -> list[Turn]:
     """The last turns of a conversation, oldest first."""
     return [Turn(said["id"], said["role"], said["text"], said["speaker"], said["date"]) for said in standing["turns"]]

@@ -17,9 +17,18 @@ from langgraph.store.base import BaseStore
 from agentic_memory_bank.engines.conversation import ConversationEngine, Turn
 from agentic_memory_bank.engines.judges import Judge, Judges, RunOf
 from agentic_memory_bank.engines.responding import Responder
-from agentic_memory_bank.nodes.conversation.history import as_messages, asked, earlier, standing_of, turns_in
+from agentic_memory_bank.nodes.conversation.history import (
+    as_messages,
+    asked,
+    earlier,
+    standing_of,
+    turns_in,
+    unheard,
+    without,
+)
 from agentic_memory_bank.nodes.kit import Clock, utc_now
 from agentic_memory_bank.nodes.memories import Owner, context_of, owner_of
+from agentic_memory_bank.nodes.remember.keeping import Said, keep_now
 from agentic_memory_bank.nodes.spoken import turns_of
 from agentic_memory_bank.state.conversations import ConversationState, MemoryContext, RecallOutput, Standing, Talk
 from agentic_memory_bank.tools.guard import Unanswered, guard_of
@@ -49,7 +58,7 @@ class Queue(Protocol):
 
 @dataclass(eq=False, slots=True, weakref_slot=True)
 class HandedOver:
-    """Turns that wait to be remembered. It lives as long as the job that holds it: nothing outlasts the queue."""
+    """Turns that memories are drawn from. It lives as long as the job that holds it: nothing outlasts the queue."""
 
     owner: Owner
     conversation: str
@@ -72,7 +81,7 @@ class TalkKit:
     judges: Judges[Responder]
     clock: Clock = utc_now
     waiting: "WeakSet[HandedOver]" = field(default_factory=WeakSet)
-    """What was handed over and is not yet remembered, by this process."""
+    """What was handed over to this process and could not be written down yet."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def judge(self, runtime: Runtime[MemoryContext], conversation: str) -> Judge[Responder]:
@@ -133,28 +142,61 @@ class TalkKit:
         return cast(RecallOutput, self.recall.invoke(wanted, config, context=context))
 
     def at_hand(self, state: Talk, conversation: str, runtime: Runtime[MemoryContext]) -> tuple[Standing, RecallOutput]:
-        """Where a conversation stands, and what is recalled for its message, both within the time for recalling."""
-        limit, begun = context_of(runtime).recall_timeout, time.monotonic()
-        standing = self.standing(conversation, runtime)
-        left = max(LEAST_SHARE * limit, limit - (time.monotonic() - begun))
-        return standing, self.recalled(state, standing, runtime, left)
+        """Where a conversation stands, and what is recalled for its message, both within the time for recalling.
 
-    def hand_over(self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[MemoryContext]) -> bool:
-        """Have messages remembered later; False where too many conversations wait.
+        What is new is on disk before it is answered: recalled first, since nobody is told what they say themselves.
+        """
+        limit, begun = context_of(runtime).recall_timeout, time.monotonic()
+
+        def left() -> float:
+            return max(LEAST_SHARE * limit, limit - (time.monotonic() - begun))
+
+        standing = self.standing(conversation, runtime)
+        standing = without(standing, turns_of([asked(state["messages"])]))  # kept already where a run goes on
+        found = self.recalled(state, standing, runtime, left())
+        if new := unheard(state["messages"], turns_in(standing)):
+            self.keep(new, conversation, runtime, left())
+        return standing, found
+
+    def keep(
+        self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[MemoryContext], seconds: float
+    ) -> str:
+        """Write messages down; what went wrong, empty where they are on disk.
 
         Args:
             messages: What is new.
             conversation: Its id.
             runtime: Of the run.
+            seconds: How long it may take.
+        """
+        owner, context = owner_of(runtime), context_of(runtime)
+        said = Said(owner, conversation, messages, context, self.clock())
+        return keep_now(self.stores, runtime.store, said, seconds)
+
+    def hand_over(
+        self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[MemoryContext]
+    ) -> tuple[bool, str]:
+        """Write messages down now, and have memories drawn from them later.
+
+        Args:
+            messages: What is new.
+            conversation: Its id.
+            runtime: Of the run.
+
+        Returns:
+            Whether memories are drawn later, which they are not where too many conversations wait, and why the messages
+            are not on disk; empty where they are.
         """
         owner = owner_of(runtime)
         context = context_of(runtime).model_copy(update={"user": owner.user, "project": owner.project})
-        at = stamp(self.clock())
+        fault, at = self.keep(messages, conversation, runtime, context.recall_timeout), stamp(self.clock())
         with self.lock:
             number = max((one.number for one in self.waiting), default=0) + 1
             handed = HandedOver(owner, conversation, messages, turns_of(messages), at, number)
-            self.waiting.add(handed)
-        return self.queue.submit(hashed(owner.user), partial(_remember, self.remember, runtime.store, handed, context))
+            if fault:
+                self.waiting.add(handed)
+        job = partial(_remember, self.remember, runtime.store, handed, context)
+        return self.queue.submit(hashed(owner.user), job), fault
 
 
 def _remember(graph: Graph, store: BaseStore | None, handed: HandedOver, context: MemoryContext) -> Mapping[str, Any]:

@@ -1,16 +1,19 @@
-"""Stage 3: what was said is handed over to be remembered, later and by somebody else; nobody waits for it."""
+"""Stage 3: what was said is written down, and handed over: memories are drawn from it later, by somebody else."""
 
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.nodes.conversation.history import turns_in, unheard
 from agentic_memory_bank.nodes.conversation.kit import TalkKit
 from agentic_memory_bank.nodes.memories import context_of
+from agentic_memory_bank.nodes.remember.views import handed_over, receipt
 from agentic_memory_bank.nodes.spoken import turns_of
 from agentic_memory_bank.state.conversations import MemoryContext, RememberReceipt, Talk, TalkUpdate
 
 
 def remember(state: Talk, runtime: Runtime[MemoryContext], kit: TalkKit) -> TalkUpdate:
-    """Hand over what is new, unless memory is switched off. Where too much waits it is dropped; the receipt says so.
+    """Write down and hand over what is new, unless memory is switched off. Nothing that fails here fails the message.
+
+    Where too much waits already, memories are drawn with a later message.
 
     Raises:
         NoUserError: Nobody is named whose memories are meant.
@@ -22,9 +25,9 @@ def remember(state: Talk, runtime: Runtime[MemoryContext], kit: TalkKit) -> Talk
     new = unheard(state["messages"], turns_in(standing))
     if not new:
         return {"remembered": _receipt("nothing", 0)}
-    is_queued = kit.hand_over(new, conversation, runtime)
-    return {"remembered": _receipt("queued" if is_queued else "dropped", len(turns_of(new)))}
+    is_queued, fault = kit.hand_over(new, conversation, runtime)
+    return {"remembered": handed_over(len(turns_of(new)), fault, is_queued=is_queued)}
 
 
 def _receipt(outcome: str, turns: int) -> RememberReceipt:
-    return {"outcome": outcome, "trigger": None, "turns": turns, "contradictions": [], "degraded": []}  # pyright: ignore[reportReturnType]
+    return receipt(outcome, turns=turns)

@@ -1,12 +1,12 @@
-"""Keeps what an agent did, after its answer and in the background: a summary, its results, facts, an episode."""
+"""Keeps what an agent did: a summary, its results and what was said at once; facts and lessons in the background."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, cast
 
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from agentic_memory_bank.engines.conversation import unattributed
 from agentic_memory_bank.engines.extractive.selecting import is_order
@@ -18,11 +18,14 @@ from agentic_memory_bank.nodes.react_mem.episodes import masked
 from agentic_memory_bank.nodes.react_mem.kit import Scope, TierKit
 from agentic_memory_bank.nodes.react_mem.lessons import written
 from agentic_memory_bank.nodes.react_mem.working import listed
+from agentic_memory_bank.nodes.remember.keeping import Said, note
+from agentic_memory_bank.nodes.remember.views import days_of, end_of
 from agentic_memory_bank.nodes.spoken import said, turns_of
-from agentic_memory_bank.state.conversations import RememberOutput
+from agentic_memory_bank.state.conversations import MemoryContext, RememberOutput
 from agentic_memory_bank.state.react_mem import Episode, Invocation, KeptStep, Talk
 from agentic_memory_bank.state.records import Record, Source
 from agentic_memory_bank.tools.conversation_memory import FORM, conversation_of, project_of
+from agentic_memory_bank.tools.guard import Unanswered, guard_of
 from agentic_memory_bank.tools.record_drafts import stamp
 from agentic_memory_bank.tools.records import RecordStore
 from agentic_memory_bank.tools.text import clean, tokenize
@@ -65,8 +68,48 @@ def invocation_id(question: HumanMessage, number: int) -> str:
     return "i" + digest("invocation", question.id or said(question), number)[:12]
 
 
-def keep(kit: TierKit, scope: Scope, done: Done) -> None:
-    """Keep what one invocation did; done twice, it is done once.
+def keep_now(kit: TierKit, scope: Scope, done: Done) -> bool:
+    """Write down what one invocation did, before its answer is handed out; no model is asked here.
+
+    Where the store does not answer within `recall_timeout`, `keep` makes up for it.
+
+    Returns:
+        Whether the conversation had been silent for so long that it had ended before: `keep` has to know.
+    """
+    try:
+        before = guard_of(kit.stores).call(
+            lambda: _written(kit, scope, done),
+            scope.context.recall_timeout,
+            is_busy=lambda: kit.records(scope).is_busy(scope.owner.user),
+        )
+    except Unanswered:
+        return False
+    return before is not None and not before["ended"] and before["at"] <= _silent_since(kit, scope)
+
+
+def _written(kit: TierKit, scope: Scope, done: Done) -> Talk | None:
+    """Keep the summary, the results, what was said, and the episode by rule. Returns where the conversation stood."""
+    records, (user, project) = kit.records(scope), scope.owner
+    if done.at < records.conversations.forgotten_at(user, project):
+        return None
+    episode = _episode(scope, done)
+    summary = _summary(done, episode)
+    before = records.agents.add(*scope.place, summary, _texts(done), days_of(scope.context))
+    if scope.context.auto_facts:
+        note(records, Said(scope.owner, scope.conversation, _told(done), _drawing(scope), kit.clock(), done.at))
+    if episode and not scope.context.condense_with_model:
+        _store(records, scope, episode, summary["turns"], kit.clock(), bare=True)
+    return before
+
+
+def keep(kit: TierKit, scope: Scope, done: Done, *, was_silent: bool = False) -> None:
+    """Keep what one invocation did, with what models say of it; done twice, it is done once.
+
+    Args:
+        kit: What is worked with.
+        scope: On whose behalf.
+        done: What was done.
+        was_silent: Whether the conversation had ended in silence before.
 
     Raises:
         MemoryBankError: Something of it could not be kept.
@@ -74,28 +117,39 @@ def keep(kit: TierKit, scope: Scope, done: Done) -> None:
     records, user = kit.records(scope), scope.owner.user
     if done.at < records.conversations.forgotten_at(user, scope.owner.project):
         return  # it was to be forgotten while it waited
+    if was_silent:
+        end(kit, scope, but=done.id)
     end_idle(kit, scope)
-    calls = steps.actions(done.exchanges)
-    is_task = episodes.is_task(calls, bool(done.failure)) and not is_order(said(done.question))
-    episode = _episode(kit, scope, done) if is_task and scope.context.record_episodes else None
-    summary = _summary(done, episode.get("lesson", "") if episode else "", is_task)
-    records.agents.add(*scope.place, summary, _texts(done), scope.context.conversation_days)
+    episode = _episode(scope, done)
+    if episode and scope.context.condense_with_model:
+        episode = written(kit, scope, episode, done.id)
+    summary = _summary(done, episode)
+    records.agents.add(*scope.place, summary, _texts(done), days_of(scope.context))
     if episode:
-        draft = episodes.draft(episode, scope.conversation, summary["turns"], scope.owner.project)
-        known = records.said_by(user, draft)
-        if known is None:
-            records.store(user, **draft)
+        _store(records, scope, episode, summary["turns"], kit.clock())
+    records.make_up(user)
     if scope.context.auto_facts:
         _facts(kit, scope, done)
 
 
-def end(kit: TierKit, scope: Scope, at: str = "") -> None:
+def _store(
+    records: RecordStore, scope: Scope, episode: Episode, turns: Sequence[str], now: datetime, *, bare: bool = False
+) -> Record:
+    """Keep an episode for as long as the settings say, unless it is kept."""
+    user, project = scope.owner
+    draft = episodes.draft(episode, scope.conversation, turns, project)
+    known = records.said_by(user, draft)
+    return known or records.store_many(user, [{**draft, "expires_at": end_of(now, scope.context)}], bare=bare)[0].record
+
+
+def end(kit: TierKit, scope: Scope, at: str = "", *, but: str = "") -> None:
     """End a conversation: its facts are drawn, and several tasks become an episode. Done twice, it is done once.
 
     Args:
         kit: What is worked with.
         scope: Which conversation.
         at: When it was asked for; nothing is done where all was forgotten since.
+        but: The invocation with which it went on since.
 
     Raises:
         MemoryBankError: Something of it could not be kept.
@@ -108,16 +162,15 @@ def end(kit: TierKit, scope: Scope, at: str = "") -> None:
     talked = records.agents.load(*scope.place)
     if talked.talk is None or talked.talk["ended"]:
         return
-    tasks = [one for one in talked.invocations if one["is_task"]]
+    tasks = [one for one in talked.invocations if one["is_task"] and one["id"] != but]
     kept = talked.talk["episode"]
     if len(tasks) >= LEAST_TASKS and scope.context.record_episodes:
         turns = [turn for task in tasks for turn in task["turns"]]
-        draft = episodes.draft(episodes.of_conversation(tasks), scope.conversation, turns, project)
-        known = records.said_by(user, draft) or records.store(user, **draft).record
+        known = _store(records, scope, episodes.of_conversation(tasks), turns, kit.clock())
         if kept and kept != known["id"] and records.get(user, kept):
             records.replace(user, kept, known["id"])
         kept = known["id"]
-    records.agents.end(*scope.place, kept)
+    records.agents.end(*scope.place, kept, goes_on=bool(but))
 
 
 def end_idle(kit: TierKit, scope: Scope) -> int:
@@ -126,12 +179,16 @@ def end_idle(kit: TierKit, scope: Scope) -> int:
     Raises:
         MemoryBankError: Something could not be kept.
     """
-    silent_since = stamp(kit.clock() - timedelta(minutes=scope.context.remember_idle_minutes))
+    silent_since = _silent_since(kit, scope)
     talks = kit.records(scope).agents.talks(scope.owner.user)
     silent = [talk for talk in talks if not talk["ended"] and talk["at"] <= silent_since][: MOST_IDLE + 1]
     for talk in silent:
         end(kit, _scope_of(scope, talk))
     return len(silent)
+
+
+def _silent_since(kit: TierKit, scope: Scope) -> str:
+    return stamp(kit.clock() - timedelta(minutes=scope.context.remember_idle_minutes))
 
 
 def _scope_of(scope: Scope, talk: Talk) -> Scope:
@@ -140,7 +197,7 @@ def _scope_of(scope: Scope, talk: Talk) -> Scope:
     return Scope(owner, conversation_of(talk), context, scope.store)
 
 
-def _summary(done: Done, lesson: str, is_task: bool) -> Invocation:
+def _summary(done: Done, episode: Episode | None) -> Invocation:
     """Asked, did, result: by rule, so that it says nothing that was not said or done."""
     calls = steps.actions(done.exchanges)
     failed = sum(call.failed for call in calls)
@@ -155,9 +212,9 @@ def _summary(done: Done, lesson: str, is_task: bool) -> Invocation:
         "query": masked(steps.gist(said(done.question), QUERY)),
         "summary": masked(steps.gist(f"called {did}{note}", SUMMARY)) if calls else "",
         "result": masked(steps.gist(result, RESULT)),
-        "is_task": is_task,
+        "is_task": _is_task(done),
         "failed": bool(done.failure),
-        "lesson": lesson,
+        "lesson": episode["lesson"] if episode else "",
         "asked": steps.asked_hash(done.question),
         "turns": [turn.id for turn in turns_of([done.question, *answer])],
     }
@@ -178,10 +235,18 @@ def _text(done: Done, id: str, source: str, text: str) -> KeptStep:
     return {"v": FORM, "id": id, "of": done.id, "at": done.at, "source": clean(source), "text": clean(text)}
 
 
-def _episode(kit: TierKit, scope: Scope, done: Done) -> Episode:
+def _is_task(done: Done) -> bool:
+    """Whether it is worth an episode; an order to the memory is not."""
+    return episodes.is_task(steps.actions(done.exchanges), bool(done.failure)) and not is_order(said(done.question))
+
+
+def _episode(scope: Scope, done: Done) -> Episode | None:
+    """What was done as an episode, by rule; None where it was no task, or none is wanted."""
+    if not (scope.context.record_episodes and _is_task(done)):
+        return None
     calls = steps.actions(done.exchanges)
     result = f"{episodes.NOT_DONE}: {done.failure}" if done.failure else steps.final(done.exchanges)
-    by_rule: Episode = {
+    return {
         "id": "",
         "goal": steps.gist(said(done.question), episodes.GOAL),
         "outcome": masked(steps.gist(result, episodes.OUTCOME)),
@@ -189,15 +254,19 @@ def _episode(kit: TierKit, scope: Scope, done: Done) -> Episode:
         "steps": episodes.lines(calls),
         "at": done.at,
     }
-    return written(kit, scope, by_rule, done.id) if scope.context.condense_with_model else by_rule
+
+
+def _told(done: Done) -> list[AnyMessage]:
+    """What the user said and the agent answered; nothing of what was recalled or called."""
+    final = steps.final(done.exchanges)
+    answer = done.exchanges[-1][0] if final and not done.failure else None
+    return [done.question, *([answer] if isinstance(answer, AIMessage) else [])]
 
 
 def _facts(kit: TierKit, scope: Scope, done: Done) -> None:
-    """Draw facts from what the user said and the agent answered; nothing of what was recalled or called."""
-    final = steps.final(done.exchanges)
-    answer = done.exchanges[-1][0] if final and not done.failure else None
-    told = [done.question, *([answer] if isinstance(answer, AIMessage) else [])]
-    found = _remember(kit, scope, {"messages": told, "conversation_id": scope.conversation, "handed_at": done.at})
+    """Draw facts from what was said."""
+    told = {"messages": _told(done), "conversation_id": scope.conversation, "handed_at": done.at}
+    found = _remember(kit, scope, told)
     if steps.STORE_FACT in {call["name"] for one in done.exchanges for call in calls_of(one).values()}:
         _unite(kit.records(scope), scope, found.get("stored", []))
 
@@ -223,12 +292,17 @@ def _says(record: Record) -> tuple[frozenset[str], bool]:
     return frozenset(tokenize(words)) - _PERSONS, _DENIES.search(words) is not None
 
 
-def _remember(kit: TierKit, scope: Scope, given: dict[str, Any]) -> RememberOutput:
+def _drawing(scope: Scope) -> MemoryContext:
+    """How facts are drawn from what was said: at once, and no turn is a memory of its own."""
     update = {
         "user": scope.owner.user,
         "project": scope.owner.project,
         "remember_every": 1,
         "remember_turns": False,
     }
+    return scope.context.model_copy(update=update)
+
+
+def _remember(kit: TierKit, scope: Scope, given: dict[str, Any]) -> RememberOutput:
     graph = kit.remember if scope.store is None else kit.remember.copy({"store": scope.store})
-    return cast(RememberOutput, graph.invoke(given, context=scope.context.model_copy(update=update)))
+    return cast(RememberOutput, graph.invoke(given, context=_drawing(scope)))

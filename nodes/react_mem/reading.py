@@ -15,6 +15,7 @@ from agentic_memory_bank.nodes.react_mem import steps
 from agentic_memory_bank.nodes.react_mem.kit import Scope, TierKit
 from agentic_memory_bank.nodes.react_mem.recalling import look
 from agentic_memory_bank.nodes.react_mem.working import listed, threshold
+from agentic_memory_bank.nodes.remember.views import end_of
 from agentic_memory_bank.prompts import four_tiers, recalled
 from agentic_memory_bank.prompts.fence import fence
 from agentic_memory_bank.state.errors import MemoryBankError
@@ -111,6 +112,7 @@ class Reader:
         user, project = scope.owner
         source = {"conversation": scope.conversation, "turns": [], "quotes": [text.strip()]}
         draft: Any = {"text": text.strip(), "project": project, "source": source, "trust": TRUST}
+        draft["expires_at"] = end_of(self._kit.clock(), scope.context)
         job = partial(self._kit.records(scope).store, user, **draft)
         try:
             guard_of(self._kit.stores).call(job, scope.context.recall_timeout)

@@ -12,6 +12,7 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.nodes.memories import MemoryKit, Owner, context_of, owner_of
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
+from agentic_memory_bank.nodes.spoken import checked_messages, turns_of
 from agentic_memory_bank.state.conversations import Asked, MemoryContext, RecalledMemory, RecallState
 from agentic_memory_bank.state.records import RecordType
 from agentic_memory_bank.tools.embeddings import Encoder
@@ -58,7 +59,10 @@ def look(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) ->
     context, owner, asked = context_of(runtime), owner_of(runtime), state["asked"]
     records, encoder = partial(kit.records, runtime), kit.stores.encoder
     search = _Search(records, encoder, owner, asked, guard_of(kit.stores), context.recall_timeout)
-    found = search.of(_queries(state)) if state["query"].strip() else []
+    own = _own_turns(state)
+    found = [one for one in search.of(_queries(state)) if not is_said_by(one, own)] if state["query"].strip() else []
+    if records().lacks_vectors(owner.user):  # whoever kept them was killed before they had any
+        guard_of(kit.stores).later(lambda: records().make_up(owner.user))
     if context.recall_elbow:
         found = above_elbow(found, -1.0)
     if not is_cjk(state["query"]):
@@ -67,6 +71,17 @@ def look(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) ->
         found = _preferring(preferred(state["query"]), found)
     say("found", len(found)) if found else say("nothing")
     return [_memory(one) for one in found]
+
+
+def _own_turns(state: RecallState) -> set[str]:
+    """The message itself, where its id tells which turn it is: it is kept before it is answered."""
+    return {turn.id for turn in turns_of(one for one in checked_messages(state["messages"])[-1:] if one.id)}
+
+
+def is_said_by(found: Found, turns: set[str]) -> bool:
+    """Whether a memory was said in these turns and nowhere else."""
+    said = {turn for source in found.record["sources"] for turn in source["turns"]}
+    return bool(said) and said <= turns
 
 
 def _queries(state: RecallState) -> list[str]:
@@ -97,10 +112,10 @@ class _Search:
         return self._call(partial(self._found, queries), until)
 
     def _call(self, job: Callable[[], _Result], until: float) -> _Result:
-        return self.guard.call(job, until - time.monotonic(), self.limit, self._is_indexing)
+        return self.guard.call(job, until - time.monotonic(), self.limit, self._is_busy)
 
-    def _is_indexing(self) -> bool:
-        return self.records().is_indexing(self.owner.user)
+    def _is_busy(self) -> bool:
+        return self.records().is_busy(self.owner.user)
 
     def _is_anything_there(self) -> bool:
         user, project = self.owner

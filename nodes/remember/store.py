@@ -75,6 +75,7 @@ def store(state: RememberState, runtime: Runtime[MemoryContext], kit: MemoryKit,
     owner, records = owner_of(runtime), kit.records(runtime)
     states = records.conversations
     digests, degraded = _digests(judge.engine, weighed.drawn.batches, states, owner)
+    records.prepare([fact.text for _, fact in weighed.facts])
     with states.editing(owner.user):
         if states.forgotten_at(owner.user, owner.project) > state["now"]:
             return {"receipt": receipt("dropped", _trigger(state)), **spent(judge)}
@@ -261,6 +262,8 @@ def _move_on(batch: Batch, digest: dict[str, list[str]] | None, states: Conversa
     moved: ConversationState = {
         **kept,
         "pending": [] if given_up else pending,
+        "due": None,
+        "raw": [id for id in kept["raw"] if id in still - judged and not given_up],
         "drawn": [*kept["drawn"], *(said for said in batch.turns if said["id"] in still)][-AROUND:],
         "digest": kept["digest"] if digest is None or not judged <= still else digest,
         "failures": 0 if given_up else failures,

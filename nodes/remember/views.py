@@ -73,6 +73,11 @@ def end_of(now: datetime, context: MemoryContext) -> datetime | None:
     return now + timedelta(days=context.memory_ttl_days) if context.memory_ttl_days else None
 
 
+def days_of(context: MemoryContext) -> float:
+    """Days that what is kept of a conversation stays: no longer than the memories that come from it."""
+    return min(context.conversation_days, context.memory_ttl_days or context.conversation_days)
+
+
 def mark(turn: Turn) -> str:
     """What is kept of a turn that was handed over, so that it is known again: a hash."""
     return hashlib.sha256(f"seen {turn.id}".encode()).hexdigest()[:16]
@@ -88,6 +93,18 @@ def kept_digest(digest: Digest) -> dict[str, list[str]]:
     """Where a conversation stands, as its state keeps it."""
     parts = {"topic": digest.topic, "facts": digest.facts, "decisions": digest.decisions, "open": digest.open}
     return {name: [clean(one) for one in said] for name, said in parts.items() if said}
+
+
+def handed_over(turns: int, fault: str, *, is_queued: bool) -> RememberReceipt:
+    """What became of turns that memories are drawn from later.
+
+    Args:
+        turns: How many they were.
+        fault: Why they are not on disk; empty where they are.
+        is_queued: Whether somebody sees to them.
+    """
+    degraded = [f"keep: {fault}"] if fault else []
+    return receipt("queued" if is_queued else "dropped" if fault else "waiting", turns=turns, degraded=degraded)
 
 
 def receipt(

@@ -267,3 +267,10 @@ def test_every_command_explains_itself(memory_bank: Command) -> None:
         assert name in overview.stdout
         assert memory_bank(name, "--help").exit_code == 0
     assert memory_bank("--version").stdout.startswith("memory-bank ")
+
+
+def test_asking_a_named_thread_that_holds_nothing_is_an_error(memory_bank: Command) -> None:
+    result = memory_bank("ask", "How many qubits?", "--thread", "tpyo")
+
+    assert result.exit_code == 1
+    assert "'tpyo' holds no memory" in result.stderr

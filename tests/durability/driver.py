@@ -325,7 +325,7 @@ def hold(order: dict[str, Any], home: Path) -> Any:
         threading.Event().wait()
 
     given = parts("scripted", home) | {"engine": ScriptedEngine(structure=forever)}
-    return runs.run(QUESTION, documents=TEXTS, thread=THREAD, **given)
+    return runs.run(QUESTION, documents=TEXTS, thread=THREAD, keep=False, **given)
 
 
 # --- orders ------------------------------------------------------------------------------------------------------

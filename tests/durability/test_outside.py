@@ -283,7 +283,7 @@ async def test_a_run_of_asynchronous_code_hands_its_steps_out_too(home: Path, re
 
 
 def test_a_run_that_is_not_kept_is_erased_when_its_last_result_is_in(go: Go, resume: Go, home: Path) -> None:
-    go(keep=None)
+    go(keep=False)
 
     assert resume(result="2031.")["answer"] == "2031."
     assert not Home(home).folder("t").exists()

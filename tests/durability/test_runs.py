@@ -141,12 +141,45 @@ def test_resuming_a_finished_kept_run_gives_its_outcome_and_asks_nobody(go: Go, 
     assert not engine.calls
 
 
-def test_a_question_on_a_kept_thread_finds_what_was_remembered_before(go: Go) -> None:
-    go(thread="t", keep=True)
+def test_a_named_thread_is_kept_and_a_further_question_finds_its_memory(go: Go, home: Path) -> None:
+    go(thread="t")
 
-    again = go(question="How many barrels are in the cellar?", documents=[], thread="t", keep=True)
+    again = go(question="How many barrels are in the cellar?", documents=[], thread="t")
 
     assert again["sources"]
+    assert Ledger(Home(home).ledger).get("t").keep
+
+
+def test_a_named_thread_is_erased_where_a_run_says_that_it_is_not_to_be_kept(go: Go, home: Path) -> None:
+    go(thread="t")
+
+    assert go(question="How many barrels are in the cellar?", documents=[], thread="t", keep=False)["sources"]
+
+    assert not Home(home).folder("t").exists()
+    assert not Ledger(Home(home).ledger).knows("t")
+
+
+def test_a_nameless_thread_is_erased_unless_it_is_to_be_kept(go: Go, home: Path) -> None:
+    passing, kept = go()["thread"], go(keep=True)["thread"]
+
+    assert not Home(home).folder(passing).exists()
+    assert Home(home).folder(kept).exists()
+
+
+def test_asking_a_named_thread_that_holds_nothing_is_an_error_and_writes_nothing(go: Go, home: Path) -> None:
+    for _ in range(2):
+        with pytest.raises(UnknownThreadError, match="holds no memory"):
+            go(thread="t", documents=[])
+    go(thread="t", keep=False)
+    with pytest.raises(UnknownThreadError, match="holds no memory"):
+        go(thread="t", documents=None)
+
+    assert not Ledger(Home(home).ledger).knows("t")
+    assert not Home(home).folder("t").exists()
+
+
+def test_a_named_thread_that_holds_nothing_may_begin_with_what_an_executor_brings(go: Go) -> None:
+    assert go(thread="t", documents=[], execute="outside")["pause"]["reason"] == "execute"
 
 
 def test_another_engine_or_other_embeddings_cannot_go_on(go: Go, resume: Go) -> None:
@@ -329,9 +362,9 @@ async def test_a_cancelled_arun_leaves_a_run_that_can_be_resumed(resume: Go, hom
 
 
 async def test_arun_gives_what_run_gives(go: Go, home: Path) -> None:
-    whole = await asyncio.to_thread(go, thread="t")
+    whole = await asyncio.to_thread(go, thread="t", keep=False)
 
-    assert await runs.arun(QUESTION, documents=TEXTS, thread="t", home=home, **parts()) == whole
+    assert await runs.arun(QUESTION, documents=TEXTS, thread="t", keep=False, home=home, **parts()) == whole
 
 
 # --- erasing ------------------------------------------------------------------------------------------------------
@@ -351,7 +384,7 @@ def failing(*given: Any) -> Any:
     ids=["success", "not found", "failure"],
 )
 def test_no_byte_of_a_task_is_left_when_it_ended(go: Go, home: Path, engine: ScriptedEngine, status: str) -> None:
-    outcome = go(engine=engine, thread=f"about {CANARY}")
+    outcome = go(engine=engine, thread=f"about {CANARY}", keep=False)
 
     assert outcome["status"] == status
     left = everything_on_disk(home)
@@ -367,7 +400,7 @@ def test_a_run_whose_planner_failed_is_kept_and_goes_on_and_then_leaves_no_byte(
         return failing() if is_broken[0] else ScriptedEngine().plan(situation)
 
     engine = ScriptedEngine(plan=plan)
-    failed = go(engine=engine, thread="t")
+    failed = go(engine=engine, thread="t", keep=False)
     is_broken[0] = False
     outcome = runs.resume("t", home=home, **parts() | {"engine": engine})
 
@@ -590,7 +623,7 @@ def test_an_export_to_a_full_disk_leaves_no_part_and_can_be_made_later(
     with monkeypatch.context() as disk:
         disk.setattr(export.os, "fsync", full)
         with pytest.raises(StorageFullError, match="Free some space"):
-            go(thread="t", export=file)
+            go(thread="t", export=file, keep=False)
     assert not list(tmp_path.iterdir())
     assert resume("t")["status"] == "completed"
     assert export.read_export(file)["answer"]
@@ -603,7 +636,7 @@ def test_an_export_to_a_full_disk_leaves_no_part_and_can_be_made_later(
 @pytest.fixture
 def exported(go: Go, tmp_path: Path) -> Path:
     file = tmp_path / "memory.json"
-    go(thread="source", export=file)
+    go(thread="source", export=file, keep=False)
     return file
 
 
@@ -618,7 +651,7 @@ def test_the_export_is_written_before_anything_is_erased(
         erase(place, thread)
 
     monkeypatch.setattr(Home, "erase", watch)
-    go(thread="t", export=file)
+    go(thread="t", export=file, keep=False)
 
     assert seen == [False, True]  # before the run, of what an earlier one left; and at its end
     assert not list((home / "threads").iterdir())
@@ -796,3 +829,22 @@ def test_a_further_question_does_not_erase_what_was_kept() -> None:
     runs.run("And how deep is the lake?", **given)
 
     assert runs.read_state("k")["interaction_tree"]["entries"]
+
+
+def test_a_thread_whose_erasure_was_killed_is_gone_for_who_reads_it_and_with_gc(
+    go: Go, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go(thread="t")
+
+    def killed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Ledger, "remove", killed)
+    with pytest.raises(KeyboardInterrupt):
+        runs.clear("t", home=home)
+    monkeypatch.undo()
+
+    with pytest.raises(UnknownThreadError, match="erased"):
+        runs.read_state("t", home=home)
+    assert runs.collect_garbage(home=home) == ["t"]
+    assert not Ledger(Home(home).ledger).knows("t")

@@ -387,10 +387,21 @@ def every_record(stores: RecordStores) -> list[Record]:
             return found
 
 
-def test_what_is_too_much_for_the_queue_is_dropped_and_the_receipt_says_so() -> None:
-    output = Talker(InMemoryStore(), background=Full()).say("I drive a Tesla.")
+def test_what_is_too_much_for_the_queue_is_kept_and_drawn_from_with_a_later_message() -> None:
+    store = InMemoryStore()
+    full = Talker(store, background=Full())
+
+    output = full.say("I drive a Tesla.")
+
+    assert output["remembered"]["outcome"] == "waiting"
+    assert "Tesla" in Talker(store).say("Which car do I drive?", "b")["messages"][-1].text
+
+
+def test_what_neither_the_store_nor_the_queue_takes_is_dropped_and_the_receipt_says_so() -> None:
+    output = Talker(Down(), background=Full()).say("I drive a Tesla.")
 
     assert output["remembered"]["outcome"] == "dropped"
+    assert output["remembered"]["degraded"] == ["keep: resting"]
 
 
 # --- going on ----------------------------------------------------------------------------------------------------
@@ -420,7 +431,7 @@ def test_what_waits_to_be_remembered_is_at_hand_already() -> None:
             return True
 
     listener, slow = Listener(), Slow()
-    talk = Talker(InMemoryStore(), background=slow, responder=listener)
+    talk = Talker(Down(), background=slow, responder=listener)
     talk.say("I am going to Rome in May.")
     talk.say("How much will it cost?")
     assert "I am going to Rome in May." in listener.shown

@@ -349,17 +349,22 @@ def test_closing_waits_for_what_is_still_to_be_remembered(make: Make) -> None:
     assert any("Rex" in text for text in texts(make(store=store)))
 
 
-def test_more_than_may_wait_is_dropped_and_said(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_than_may_wait_is_kept_and_drawn_from_later_and_that_is_said(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     memories, begun, go = make(settings={"remember_queue": 2}), threading.Event(), threading.Event()
     monkeypatch.setattr(memories, "_remembered", lambda *_: (begun.set(), go.wait(30)))
 
     outcomes = [memories.remember_later("Hm.", user="ana")["receipt"]["outcome"]]
     assert begun.wait(30)  # else the place that it leaves might come free for the last one
-    outcomes += [memories.remember_later("Hm.", user="ana")["receipt"]["outcome"] for _ in range(5)]
+    for number in range(5):
+        later = memories.remember_later(f"My dog number {number} is called Rex.", user="ana", conversation_id="c")
+        outcomes.append(later["receipt"]["outcome"])
     go.set()
 
     assert outcomes[:2] == ["queued", "queued"]
-    assert outcomes[-1] == "dropped"
+    assert outcomes[-1] == "waiting"
+    assert sum("Rex" in text for text in texts(memories)) == 5
 
 
 # --- forgetting ------------------------------------------------------------------------------------------------------

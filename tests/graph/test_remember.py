@@ -318,7 +318,7 @@ def test_a_fact_that_is_only_in_the_turns_before_is_not_drawn_again() -> None:
 def test_seen_turns_are_bounded_and_still_nothing_is_stored_twice(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agentic_memory_bank.nodes.remember.take_in.SEEN", 3)
+    monkeypatch.setattr("agentic_memory_bank.nodes.remember.keeping.SEEN", 3)
     history = [BERLIN, "It is cold there.", "My budget is $10,000.", "It is noted here.", "I work as a nurse."]
     bench.say(*history, end=True)
     before = bench.dump()

@@ -27,8 +27,8 @@ BORN: Final = re.compile(r"\bborn\b|\bolde[rs]|\byounge[rs]|\belder\b|\bbirth", 
 DIED: Final = re.compile(r"\b(?:died?|dead|death)\b", re.IGNORECASE)
 """What asks for its end."""
 _LIVED: Final = re.compile(r"\blived (?:a )?(?:the )?long", re.IGNORECASE)
-_SAME: Final = re.compile(r"\bsame (?:nationality|country|nation)\b|\bshare .*nationality", re.IGNORECASE)
-_IN_BRACKETS: Final = re.compile(r"\s*\([^()]*\)\s*$")
+_SAME: Final = re.compile(r"\bsame (?:nationality|country|nation)\b|\bshare .{0,200}nationality", re.IGNORECASE)
+_IN_BRACKETS: Final = re.compile(r"(?<!\s)\s*+\([^()]*+\)\s*+$")
 _BRACKETS: Final = re.compile(r"\([^()]*\)")
 _LEADING: Final = re.compile(
     r"(?:The |A |An )?([A-Z][\w.'’-]*(?: (?:(?:of|the|and|de|van|von|la|&) )?[A-Z0-9][\w.'’-]*)*)"

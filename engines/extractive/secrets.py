@@ -45,7 +45,7 @@ _BESIDE: Final = re.compile(
 """A credential and its name side by side, without a verb: the value has a digit."""
 _AS_SECRET: Final = re.compile(
     rf"[^\s]{{3,60}}\s+(?:is|as|for)\s+(?:my|our|the)\s+(?:[\w-]+\s+){{0,3}}?(?:{_WORD})(?![A-Za-z])"
-    rf"|(?:[^.!?\n]{{0,80}}[.!,;][ \t]*)?\b(?:it|that|this|which)(?:'s| is| was) (?:my|our|the|his|her|their)"
+    rf"|(?:[^.!?\n]{{0,80}}[.!,;][ \t]*+)?\b(?:it|that|this|which)(?:'s| is| was) (?:my|our|the|his|her|their)"
     rf" (?:[\w-]+ ){{0,3}}?(?:{_WORD})(?![A-Za-z])"
     rf"|(?:{_TYPED}\s*|[^\s，。！？]{{2,20}}(?=就?是我))(?:就?是|当作?|作为?|做)[^，。！？\n]{{0,12}}?(?:{_CHINESE_WORD})",
     re.IGNORECASE,
@@ -57,23 +57,23 @@ _TO_GET_IN: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _ASKED: Final = re.compile(
-    r"[?？]|\b(?:please|enter|type|tell|give|provide|send|share|need)\b|[吗呢]\W*$|输入|填写|提供|告诉|给我|发[给来]"
-    rf"|(?:(?<![A-Za-z])(?:{_WORD})|{_CHINESE_WORD})\s*(?:is|are|was|是|为)?\W*$",
+    r"[?？]|\b(?:please|enter|type|tell|give|provide|send|share|need)\b|[吗呢]\W*+$|输入|填写|提供|告诉|给我|发[给来]"
+    rf"|(?:(?<![A-Za-z])(?:{_WORD})|{_CHINESE_WORD})\s*+(?:is|are|was|是|为)?\W*+$",
     re.IGNORECASE,
 )
 _FORMS: Final = re.compile(
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)"
-    r"|\b(?:sk|pk|rk)[-_](?:[a-z]+[-_])*[A-Za-z0-9_-]{16,}"
+    r"|\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}"
     r"|\b(?:gh[pousr]_|github_pat_|glpat-|hf_|npm_|pypi-|dop_v1_|shpat_|xox[abeprs]-|ya29\.|SG\.|AIza|EAAC)[\w.-]{10,}"
     r"|\b(?:AKIA|ASIA|AGPA|AROA)[A-Z0-9]{12,}\b"
-    r"|\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"
+    r"|\beyJ[\w-]{8,2000}\.[\w-]{8,}(?:\.[\w-]*)?"
     r"|\b(?i:secret)\s*[:=]\s*\S{4,}"
     r"|\b(?i:pass)\s*[:=]\s*(?=\S*[A-Za-z])\S{4,}"
-    r"|\b(?i:log-?in|creds)\s*[:=]\s*[^\s/]+\s*/\s*\S+"
+    r"|\b(?i:log-?in|creds)\s*[:=]\s*[^\s/]{1,200}\s*/\s*\S+"
     r"|\b(?i:authorization)\s*[:=]\s*\S+(?:[ \t]+\S+)?"
     r"|\b\d{6,12}:[\w-]{30,}"
     r"|\b[Bb]earer\s+[\w.~+/-]{12,}=*"
-    r"|\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]+@\S+"
+    r"|\b[a-z][a-z0-9+.-]{0,40}://[^\s/:@]+:[^\s/@]+@\S+"
     r"|\bssh-(?:rsa|ed25519)\s+[A-Za-z0-9+/=]{40,}"
 )
 _LONG_TOKEN: Final = re.compile(r"(?<![\w/.:@-])[A-Za-z0-9_+/=-]{20,}(?![\w@])")

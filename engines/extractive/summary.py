@@ -48,7 +48,7 @@ _NAME: Final = 1.6
 _PHRASE: Final = 1.3
 """How much more phrases weigh among keywords."""
 
-_HEADING: Final = re.compile(r"\s*#{1,6}[ \t]+(?P<title>\S[^\n]*?)[ \t#]*(?:\n|\Z)")
+_HEADING: Final = re.compile(r"\s*#{1,6}[ \t]+(?P<title>\S(?:[^\n]*[^\n \t#])?)[ \t#]*(?:\n|\Z)")
 _QUESTION: Final = re.compile(r"[?？][\"'”’)\]）」』\s]*\Z")
 
 
@@ -84,7 +84,9 @@ def summarize(
     return sorted(row.span for row in _chosen(stated, _weights(stated, background), budget))
 
 
-_FACTS: Final = re.compile(r"(?<=[^\W\d_][ ,;:])[A-Z][\w-]+|\d[\d.,:%]*|《[^》\n]*》|[A-Za-z]+\d\w*")
+_FACTS: Final = re.compile(
+    r"(?<=[^\W\d_][ ,;:])[A-Z][\w-]+|\d[\d.,:%]*|《[^》\n]{0,200}》|(?<![A-Za-z])[A-Za-z]++\d\w*"
+)
 """What looks like a name inside a sentence, a number, a title or an identifier."""
 
 

@@ -112,9 +112,9 @@ _DATE_PATTERNS: Final = tuple(
         rf"(?P<year>(?<![0-9])[0-9]{{4}}|[{_HAN}]{{4}})\s?年\s?(?P<month>[0-9]{{1,2}}|[{_HAN}]{{1,2}})\s?月\s?(?:(?P<day>[0-9]{{1,2}}|[{_HAN}]{{1,3}})\s?[日号])?",
         rf"(?P<year>(?<![0-9])[0-9]{{4}}|[{_HAN}]{{4}})\s?年(?!代)(?![0-9])",
         rf"(?<![0-9])(?P<month>[0-9]{{1,2}}|[{_HAN}]{{1,2}})\s?月\s?(?P<day>[0-9]{{1,2}}|[{_HAN}]{{1,3}})\s?[日号]",
-        rf"\b{_DAY.format('day')}\s+(?:of\s+)?{_MONTH.format('month')}(?:\s*,?\s*(?:of\s+)?{_YEAR.format('year')}\b)?",
-        rf"\b{_MONTH.format('month')}\s*{_DAY.format('day')}\b(?!\s*:)(?:\s*,?\s*{_YEAR.format('year')}\b)?",
-        rf"\b{_MONTH.format('month')}\s*,?\s*(?:of\s+)?{_YEAR.format('year')}\b",
+        rf"\b{_DAY.format('day')}\s+(?:of\s+)?{_MONTH.format('month')}(?:\s*+(?:,\s*+)?(?:of\s+)?{_YEAR.format('year')}\b)?",
+        rf"\b{_MONTH.format('month')}\s*{_DAY.format('day')}\b(?!\s*:)(?:\s*+(?:,\s*+)?{_YEAR.format('year')}\b)?",
+        rf"\b{_MONTH.format('month')}\s*+(?:,\s*+)?(?:of\s+)?{_YEAR.format('year')}\b",
         rf"(?:\b(?:in|on|since|until|till|during|of|by|late|early|mid)[\s-]+)(?P<named>{_MONTH.format('month')})(?!\w)",
         rf"(?<![A-Za-z0-9_.,$€£¥#/])(?<![A-Za-z]-){_YEAR.format('year')}(?P<decade>s)?(?![A-Za-z0-9_%]|[.,][0-9]|-[a-z])",
     )
@@ -154,15 +154,15 @@ _PEOPLE: Final = frozenset(
     }
 )
 _BOUND_BELOW: Final = re.compile(
-    r"(?:more than|over|at least|above|exceed\w*|greater than|minimum of|超过|至少|不少于|多于)\s*[$€£¥]?\s*$",
+    r"(?:more than|over|at least|above|exceed\w{0,9}|greater than|minimum of|超过|至少|不少于|多于)\s*+(?:[$€£¥]\s*+)?$",
     re.IGNORECASE,
 )
 _BOUND_ABOVE: Final = re.compile(
-    r"(?:less than|under|at most|below|up to|fewer than|maximum of|少于|不足|至多|不超过|低于)\s*[$€£¥]?\s*$",
+    r"(?:less than|under|at most|below|up to|fewer than|maximum of|少于|不足|至多|不超过|低于)\s*+(?:[$€£¥]\s*+)?$",
     re.IGNORECASE,
 )
 _ROUGH_BEFORE: Final = re.compile(
-    r"(?:\b(?:about|around|approximately|roughly|nearly|almost|circa|some|c\.|ca\.?|estimated)|大约|约|近|将近)\s*[$€£¥]?\s*$",
+    r"(?:\b(?:about|around|approximately|roughly|nearly|almost|circa|some|c\.|ca\.?|estimated)|大约|约|近|将近)\s*+(?:[$€£¥]\s*+)?$",
     re.IGNORECASE,
 )
 

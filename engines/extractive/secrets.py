@@ -27,6 +27,7 @@ _WORD: Final = rf"{_NAMED}|tokens?(?! (?:limit|budget|count|window|size|usage|co
 _CHINESE_WORD: Final = (
     r"密码|密碼|口令|验证码|驗證碼|密钥|私钥|令牌|助记词|安全码|支付码|卡号|登录码|暗号|门禁码|解锁码|激活码|授权码"
 )
+_CHINESE_FIRST: Final = "".join(sorted({word[0] for word in _CHINESE_WORD.split("|")}))
 _TYPED: Final = r"(?<![A-Za-z0-9])[A-Za-z0-9][\w@#$%&!.+-]{1,60}"
 """What is typed: a value among Chinese words."""
 _MENTION: Final = re.compile(rf"(?<![A-Za-z])(?:{_WORD})(?![A-Za-z])|{_CHINESE_WORD}", re.IGNORECASE)
@@ -44,10 +45,10 @@ _BESIDE: Final = re.compile(
 )
 """A credential and its name side by side, without a verb: the value has a digit."""
 _AS_SECRET: Final = re.compile(
-    rf"[^\s]{{3,60}}\s+(?:is|as|for)\s+(?:my|our|the)\s+(?:[\w-]+\s+){{0,3}}?(?:{_WORD})(?![A-Za-z])"
+    rf"[^\s]{{3,60}}+\s+(?:is|as|for)\s+(?:my|our|the)\s+(?:[\w-]+\s+){{0,3}}?(?:{_WORD})(?![A-Za-z])"
     rf"|(?:[^.!?\n]{{0,80}}[.!,;][ \t]*+)?\b(?:it|that|this|which)(?:'s| is| was) (?:my|our|the|his|her|their)"
     rf" (?:[\w-]+ ){{0,3}}?(?:{_WORD})(?![A-Za-z])"
-    rf"|(?:{_TYPED}\s*|[^\s，。！？]{{2,20}}(?=就?是我))(?:就?是|当作?|作为?|做)[^，。！？\n]{{0,12}}?(?:{_CHINESE_WORD})",
+    rf"|(?:{_TYPED}\s*|[^\s，。！？]{{2,20}}(?=就?是我))(?:就?是|当作?|作为?|做)[^，。！？\n]{{0,12}}?(?=[{_CHINESE_FIRST}])(?:{_CHINESE_WORD})",
     re.IGNORECASE,
 )
 _TO_GET_IN: Final = re.compile(

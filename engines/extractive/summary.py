@@ -276,6 +276,7 @@ def _terms(surface: str) -> tuple[str, ...]:
     return tuple(tokenize(surface))
 
 
+_JOINTS: Final = re.compile(r"[-.&_’]+")
 _STARTS_HAN: Final = re.compile(f"[{_HAN}]")
 
 
@@ -295,7 +296,7 @@ def _is_name(word: str, names: set[str]) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def _bare(word: str) -> str:
-    return re.sub(r"[-.&_’]+", "", word).casefold()
+    return _JOINTS.sub("", word).casefold()
 
 
 def _names_of_words(text: str, words: Sequence[tuple[str, int]], names: set[str]) -> Iterator[tuple[str, int, float]]:

@@ -153,8 +153,11 @@ _PEOPLE: Final = frozenset(
         "inhabitants",
     }
 )
+_DIGIT_BEFORE: Final = re.compile(r"[0-9][\s-]?$")
+_NO_RANK: Final = re.compile(r"\s*(?:s\b|later|before|after|per)")
 _BOUND_BELOW: Final = re.compile(
-    r"(?:more than|over|at least|above|exceed\w{0,9}|greater than|minimum of|超过|至少|不少于|多于)\s*+(?:[$€£¥]\s*+)?$",
+    r"(?:more than|over|at least|above|exceed\w{0,9}|greater than|minimum of|超过|至少|不少于|多于)"
+    r"\s*+(?:[$€£¥]\s*+)?$",
     re.IGNORECASE,
 )
 _BOUND_ABOVE: Final = re.compile(
@@ -375,7 +378,7 @@ def _word_numbers(text: str) -> list[Value]:
 
 
 def _preceded_by_digit(text: str, start: int) -> bool:
-    return bool(re.search(r"[0-9][\s-]?$", text[max(0, start - 2) : start]))
+    return bool(_DIGIT_BEFORE.search(text[max(0, start - 2) : start]))
 
 
 def _is_number_word(word: str) -> bool:
@@ -390,7 +393,7 @@ def _joins(text: str, last: re.Match[str], following: re.Match[str]) -> bool:
 
 def _spelled(text: str, run: list[re.Match[str]]) -> list[Value]:
     words = [part for match in run for part in match.group().lower().split("-")]
-    if words == ["second"] and re.match(r"[\s]*(?:s\b|later|before|after|per)", text[run[-1].end() :]):
+    if words == ["second"] and _NO_RANK.match(text, run[-1].end()):
         return []
     total, current = 0.0, 0.0
     for word in words:

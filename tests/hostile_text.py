@@ -1,10 +1,11 @@
-"""Text made to be slow to read: from a pattern's own atoms, and what has stopped a server before; and how long it takes.
+"""Text made to be slow to read, from a pattern's own atoms and from what has stopped a server; how long it takes.
 
 Loaded by path from the tests of several folders (`tests` is no package).
 """
 
 import ast
 import dataclasses
+import gc
 import importlib
 import inspect
 import pkgutil
@@ -60,13 +61,100 @@ KNOWN: Final = tuple(
     for start, units in {
         "pin": (" ",),
         "": (
-            *("a.", "-eyJaaaaaaaa", "I live in ", "“", "中", "1 ", "is ", "first ", "a,", " ", "?", "? ", "先", "刚", "。"),
-            *("pin ", "password is ", "my ", "my budget is 5. ", "I raise my budget to 5, ", "我住在北京。", "我的预算是5,"),
-            *("<think>", "</think>", "<task", "```", '"', "“a”", "「", "《", "(", "[", "{", "|", "`", "'", "&amp;", "$"),
-            *("# ", "- ", "> ", "User: ", "login:", "http://a:b@c ", "sk-aaaaaaaaaaaaaaaaaaa1 ", "4111 1111 1111 1111 "),
-            *("0", "1,", "1.", "1-", "a-", "a_", "A.", "A ", "é", "e\u0301", "中a", "中 ", "三", "한", "\n", "a\n", "\t"),
-            *("and ", "but ", "not ", "two ", "twenty-one ", "yesterday ", "ignore ", "translate ", "share ", "what do "),
-            *("Berlin is the capital of Germany. ", "John said no. ", "If so, then not. ", "不是。", "🙂", "\u200b", "x" * 70),
+            *(
+                "a.",
+                "-eyJaaaaaaaa",
+                "I live in ",
+                "“",
+                "中",
+                "1 ",
+                "is ",
+                "first ",
+                "a,",
+                " ",
+                "?",
+                "? ",
+                "先",
+                "刚",
+                "。",
+            ),
+            *(
+                "pin ",
+                "password is ",
+                "my ",
+                "my budget is 5. ",
+                "I raise my budget to 5, ",
+                "我住在北京。",
+                "我的预算是5,",
+            ),
+            *(
+                "<think>",
+                "</think>",
+                "<task",
+                "```",
+                '"',
+                "“a”",
+                "「",
+                "《",
+                "(",
+                "[",
+                "{",
+                "|",
+                "`",
+                "'",
+                "&amp;",
+                "$",
+            ),
+            *(
+                "# ",
+                "- ",
+                "> ",
+                "User: ",
+                "login:",
+                "http://a:b@c ",
+                "sk-aaaaaaaaaaaaaaaaaaa1 ",
+                "4111 1111 1111 1111 ",
+            ),
+            *(
+                "0",
+                "1,",
+                "1.",
+                "1-",
+                "a-",
+                "a_",
+                "A.",
+                "A ",
+                "é",
+                "e\u0301",
+                "中a",
+                "中 ",
+                "三",
+                "한",
+                "\n",
+                "a\n",
+                "\t",
+            ),
+            *(
+                "and ",
+                "but ",
+                "not ",
+                "two ",
+                "twenty-one ",
+                "yesterday ",
+                "ignore ",
+                "translate ",
+                "share ",
+                "what do ",
+            ),
+            *(
+                "Berlin is the capital of Germany. ",
+                "John said no. ",
+                "If so, then not. ",
+                "不是。",
+                "🙂",
+                "\u200b",
+                "x" * 70,
+            ),
         ),
     }.items()
     for unit in units
@@ -161,7 +249,11 @@ def _holds(items: Iterable[Any], character: str) -> bool:
 
 
 def _is_of(category: str, character: str) -> bool:
-    kinds = {"DIGIT": character.isdigit(), "SPACE": character.isspace(), "WORD": character.isalnum() or character == "_"}
+    kinds = {
+        "DIGIT": character.isdigit(),
+        "SPACE": character.isspace(),
+        "WORD": character.isalnum() or character == "_",
+    }
     return next(is_one for kind, is_one in kinds.items() if kind in category) != ("NOT" in category)
 
 
@@ -291,11 +383,14 @@ def cpu_seconds(read: Callable[[str], object], text: str, *, tries: int = 1, pat
 def _once(read: Callable[[str], object], text: str, patience: float) -> float:
     try:
         with _interrupted_after(patience):
+            gc.disable()  # collecting looks at all that is alive, however little this text has to do with it
             begun = time.thread_time()
             read(text)
             return time.thread_time() - begun
     except _TooLong:
         return float("inf")
+    finally:
+        gc.enable()
 
 
 def fault(read: Callable[[str], object], text: Text) -> str | None:
@@ -325,7 +420,7 @@ def _settled(read: Callable[[str], object], text: str, before: float | None) -> 
 
 _LITTLE: Final = (64, 512, 2_048)
 _PER_LITTLE: Final = 7.0
-"""How many times as long four times the text may take before it is looked at more closely: linear is 4, quadratic 16."""
+"""How many times as long four times the text may take unsuspected: linear is 4, quadratic 16."""
 _LOOKED_AT: Final = 0.0003
 
 

@@ -20,7 +20,7 @@ FOREIGN: Final = re.compile(
     rf"<(?P<tag>{'|'.join((*TAGS, 'thinking', 'memories', 'recalled', 'excerpt', 'system'))})\b[^>]{{0,300}}>.*?(?:</"
     rf"(?P=tag)\s*>|\Z)"
     r"|(?P<fence>`{3,}|~{3,}).*?(?:(?P=fence)|\Z)|^[ \t]*>[^\n]*$|`[^`\n]*`"
-    r"|\"[^\"\n]{12,}\"|“[^”]{6,2000}”|「[^」]{4,2000}」|『[^』]{4,2000}』",
+    r"|\"[^\"\n]{12,}\"|“[^”]{6,1000}”|「[^」]{4,1000}」|『[^』]{4,1000}』",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
 """What somebody else has said: tags of ours, code, quoted lines, longer quotations."""

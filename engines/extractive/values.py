@@ -100,6 +100,7 @@ def _units() -> dict[str, tuple[str, float]]:
 _UNITS: Final = _units()
 _CURRENCY: Final = {"$": "dollar", "€": "euro", "£": "sterling", "¥": "yuan", "￥": "yuan"}
 _CHINESE_UNITS: Final = sorted((name for name in _UNITS if not name.isascii()), key=lambda name: (-len(name), name))
+_CHINESE_UNIT_STARTS: Final = frozenset(name[0] for name in _CHINESE_UNITS)
 
 _MONTH: Final = r"(?P<{0}>(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r"))\b\.?"
 _YEAR: Final = r"(?P<{0}>1[0-9]{{3}}|20[0-9]{{2}})"
@@ -323,26 +324,27 @@ def _glued_unit(text: str, position: int) -> bool:
 def _number(
     text: str, start: int, end: int, amount: float, *, ordinal: bool = False, currency: str | None = None
 ) -> Value:
-    before = text[max(0, start - 24) : start]
-    bound = (
-        "at least"
-        if _BOUND_BELOW.search(before)
-        else "at most"
-        if _BOUND_ABOVE.search(before)
-        else "about"
-        if _ROUGH_BEFORE.search(before)
-        else ""
-    )
+    bound = _bound(text[max(0, start - 24) : start])
     if currency:
         return Value("number", start, end, amount, currency, False, bound=bound, measured=True)
     unit, factor, unit_end, measured = _unit(text, end) if not ordinal else ("", 1.0, end, False)
     return Value("number", start, unit_end, amount * factor, unit, ordinal, bound=bound, measured=measured)
 
 
+@lru_cache(maxsize=1024)
+def _bound(before: str) -> str:
+    """What the words just before a number say of it: "at least", "at most", "about" or nothing."""
+    if _BOUND_BELOW.search(before):
+        return "at least"
+    if _BOUND_ABOVE.search(before):
+        return "at most"
+    return "about" if _ROUGH_BEFORE.search(before) else ""
+
+
 def _unit(text: str, end: int) -> tuple[str, float, int, bool]:
     rest = text[end : end + 8].lstrip()
     gap = len(text[end : end + 8]) - len(rest)
-    for name in _CHINESE_UNITS:
+    for name in _CHINESE_UNITS if rest[:1] in _CHINESE_UNIT_STARTS else ():
         if rest.startswith(name):
             return *_UNITS[name], end + gap + len(name), True
     after = _AFTER.match(text, end)

@@ -36,7 +36,8 @@ from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.tools import text as text_tools
 
 _SPEC = util.spec_from_file_location("hostile_text", Path(__file__).parents[1] / "hostile_text.py")
-assert _SPEC and _SPEC.loader
+assert _SPEC
+assert _SPEC.loader
 hostile: Any = util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(hostile)
 
@@ -99,7 +100,9 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.dialogue.rewrite": lambda text: dialogue.rewrite(text[:15], [turn(text)]),
     "engines.extractive.moments.moments": lambda text: list(moments.moments(text, date(2024, 5, 1))),
     "engines.extractive.quoting.quotes": lambda text: quoting.quotes(text, None, [quoted(text)]),
-    "engines.extractive.reflecting.recurring": lambda text: reflecting.recurring([known(text, n) for n in range(4)]),
+    "engines.extractive.reflecting.recurring": lambda text: reflecting.recurring(
+        [known(text[: len(text) // 4], n) for n in range(4)]
+    ),
     "engines.extractive.selecting.safe_words": lambda text: selecting.safe_words(turn(text), turn(text, "assistant")),
     "engines.extractive.selecting.select": lambda text: selecting.select([turn(text, "assistant"), turn(text)]),
     "engines.extractive.summary.context": lambda text: summary.context(text, text_tools.sentences(text), ["tea"]),
@@ -143,7 +146,7 @@ def fresh(function: Any) -> Callable[[str], object]:
         for cached in (function, facts.claims_of, claims.sentences_of, values._values_of, research.abstract_of):
             if _is_cached(cached):
                 cached.cache_clear()
-        with suppress(MemoryBankError):
+        with suppress(MemoryBankError, ValueError):  # some take hexadecimal digits, or an address
             return function(text)
 
     return read

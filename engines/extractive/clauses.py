@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final
 
 import numpy as np
@@ -75,6 +75,8 @@ _RELEVANT: Final = 0.15
 """Share of what the question says that a sentence, its passage and its title must hold to answer it."""
 _LONGEST: Final = {False: 16, True: 40}
 """Longest stretch that is not a whole sentence: words of English, characters of Chinese."""
+_MOST_UNITS: Final = 300
+"""Words of a sentence, or characters, that are read: what is longer is no sentence, and has too many stretches."""
 _DECAY: Final = {False: 0.3, True: 0.15}
 """By how much each word, or character, between a stretch and a word of the question makes that word count less."""
 _FIRST: Final = 3
@@ -224,7 +226,7 @@ class _Units:
     """
 
     def __init__(self, text: str, terms: _Terms, question: Question) -> None:
-        self.spans = [found.span() for found in _UNIT.finditer(text)]
+        self.spans = [found.span() for found in islice(_UNIT.finditer(text), _MOST_UNITS)]
         self.written = [text[start:end] for start, end in self.spans]
         self.words = [word.lower() for word in self.written]
         chinese = question.chinese

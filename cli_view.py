@@ -52,6 +52,7 @@ _REASONS = {
     "EmbeddingError": "vectors could not be made",
     "SettingsError": "a setting or a key is missing",
 }
+_BREAK = re.compile(r"(?<!\s)[^\S\n]*+\n\s*+")
 _SETBACK = re.compile(r"(\w+): (\w+(?:, \w+)*)(?: \((\d+) of its questions\))?(?:: (.*))?", re.DOTALL)
 """As the stages note it: the stage, the kinds of error, of how many questions, and what the engine said."""
 _QUESTION_CHARACTERS = 60
@@ -70,7 +71,7 @@ def shown(text: str) -> str:
 
 def on_one_line(text: str) -> str:
     """A text as it may be printed in a line."""
-    return shown(re.sub(r"\s*\n\s*", " ", text.strip()))
+    return shown(_BREAK.sub(" ", text.strip()))
 
 
 def shortened(text: str, characters: int) -> str:

@@ -24,6 +24,7 @@ TRUST: Final = {"user": 0.9, "assistant": 0.6}
 _HEADER: Final = re.compile(
     r"(?P<speaker>[^:：()\n]{1,60}?)(?: \((?P<date>[^()\n]{4,40})\))?: (?P<words>\S.*)", re.DOTALL
 )
+_NAME_MARK: Final = re.compile(r"[:：()\n]")
 _NOTE: Final = re.compile(r" \[[^\[\]\n]{1,60} = [^\[\]\n]{1,40}\]")
 
 
@@ -256,7 +257,7 @@ def attributed(speaker: str, date: str, words: str) -> str:
         date: When, in words; may be empty.
         words: What was said.
     """
-    named = " ".join(re.sub(r"[:：()\n]", " ", speaker).split())[:60] or USER
+    named = " ".join(_NAME_MARK.sub(" ", speaker).split())[:60] or USER
     return f"{named} ({date}): {words}" if date else f"{named}: {words}"
 
 

@@ -17,6 +17,11 @@ RECALLED: Final = "agentic_memory_bank_recalled"
 REPEATS: Final = "agentic_memory_bank_repeats"
 """In `additional_kwargs` of an answer that only says again what was recalled: it is no memory of its own."""
 
+LONGEST_TURN: Final = 12_000
+"""Characters that are read of a turn; what is longer was pasted."""
+_LONGEST_WORD: Final = 200
+"""Characters of a word that is left out where a turn is cut within it: half a password would look like none."""
+
 _THOUGHT: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _TEXT_PARTS: Final = frozenset(("text", "input_text", "output_text"))
 
@@ -43,6 +48,8 @@ def checked_messages(given: object) -> list[BaseMessage]:
 def turns_of(messages: Iterable[AnyMessage | BaseMessage]) -> list[Turn]:
     """What user and assistant said, oldest first; a turn has the same id whenever it is handed over.
 
+    A turn is cut to `LONGEST_TURN` characters here, before any rule reads it.
+
     Args:
         messages: As `checked_messages` gives them. Those of tools and of the application are no turns.
     """
@@ -55,7 +62,7 @@ def turns_of(messages: Iterable[AnyMessage | BaseMessage]) -> list[Turn]:
             same = digest(role, text)
             met[same] += 1
             id = "t" + digest(message.id or f"{same} {met[same]}")[:12]
-            turns.append(Turn(id, role, text, clean(message.name or ""), _date(message)))
+            turns.append(Turn(id, role, beginning(text), clean(message.name or ""), _date(message)))
     return turns
 
 
@@ -66,7 +73,7 @@ def repeated_in(messages: Iterable[AnyMessage | BaseMessage]) -> set[str]:
         messages: As `turns_of` takes them.
     """
     messages = list(messages)
-    words = {said(message) for message in messages if message.additional_kwargs.get(REPEATS)}
+    words = {beginning(said(message)) for message in messages if message.additional_kwargs.get(REPEATS)}
     return {turn.id for turn in turns_of(messages) if turn.role == "assistant" and turn.text in words}
 
 
@@ -86,6 +93,14 @@ def request_in(given: object) -> str:
     if not text:
         raise InputError("There is no message of the user with words. Hand it over in `messages`.")
     return text
+
+
+def beginning(text: str) -> str:
+    """As much of what was said as is read, up to the end of a word."""
+    if len(text) <= LONGEST_TURN:
+        return text
+    last = max(text.rfind(space, LONGEST_TURN - _LONGEST_WORD, LONGEST_TURN) for space in (" ", "\n"))
+    return text[: last if last > 0 else LONGEST_TURN]
 
 
 def said(message: BaseMessage) -> str:

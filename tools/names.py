@@ -17,7 +17,7 @@ COMMON: Final = 40
 
 _IDEOGRAPHS = "\u3040-\u30ff\u3400-\u9fff"
 _WORD = re.compile(f"[{_IDEOGRAPHS}]|[^\\W_{_IDEOGRAPHS}]+")
-_IN_BRACKETS = re.compile(r"[ \t]*[(（][^()（）]*[)）]\s*$")
+_IN_BRACKETS = re.compile(r"(?<![ \t])[ \t]*+[(（][^()（）]*+[)）]\s*+$")
 _LEADING_NAME = re.compile(
     r"(?:(?:The|A|An) )?([A-Z][\w.'’-]*(?: (?:(?:of|the|and|for|in|de|von|van|la|&) ){0,2}[A-Z0-9][\w.'’-]*)+)"
 )
@@ -25,7 +25,7 @@ _LEADING_NAME = re.compile(
 _SMALL = frozenset(("of", "the", "de", "von", "van", "la", "le", "du", "der"))
 _JOINTS = frozenset((" ", "-", "–", "'", "’", ".", " & "))
 _RUN = re.compile("[BC](?:s{0,2}B)*")
-_SENTENCE_END = re.compile(r"(?:^|[.!?:\n])\W*\Z")
+_SENTENCE_END = re.compile(r"(?:^|[.!?:\n])\W{0,4}\Z")
 
 
 def normal(name: str) -> str:

@@ -5,7 +5,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, NotRequired, TypedDict, cast
 from urllib.parse import unquote, urlsplit
@@ -268,10 +268,8 @@ def _picture(answer: Answer) -> tuple[str, Found]:
 
 # --- Jina Reader ---------------------------------------------------------------------------------------------------
 
-_SECRET = re.compile(
-    r"(?:^|[&;?])[^=&;]*(?:key|token|secret|passw|pwd|auth|sig|session|credential|code|jwt|ticket)[^=&;]*=",
-    re.IGNORECASE,
-)
+_SECRET = re.compile(r"key|token|secret|passw|pwd|auth|sig|session|credential|code|jwt|ticket", re.IGNORECASE)
+_PARAMETER_END = re.compile("[&;]")
 
 
 def _may_be_told(url: str, web: PublicWeb) -> bool:
@@ -281,7 +279,15 @@ def _may_be_told(url: str, web: PublicWeb) -> bool:
     except WebError:
         return False  # fetching it directly says what is wrong, or is allowed to
     parts = urlsplit(url)
-    return not any(_SECRET.search(unquote(part)) for part in (parts.query, parts.fragment))
+    names = (name for part in (parts.query, parts.fragment) for name in _names(unquote(part)))
+    return not any(_SECRET.search(name) for name in names)
+
+
+def _names(query: str) -> Iterator[str]:
+    """The names of the parameters of a query; a value may hold an address with parameters of its own."""
+    for parameter in _PARAMETER_END.split(query):
+        name, *values = parameter.split("=")
+        yield from (name, *(value.partition("?")[2] for value in values))[: len(values)]
 
 
 def _through_jina(web: PublicWeb, service: str, url: str, seconds: float) -> _Page:

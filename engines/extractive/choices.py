@@ -27,8 +27,11 @@ BORN: Final = re.compile(r"\bborn\b|\bolde[rs]|\byounge[rs]|\belder\b|\bbirth", 
 DIED: Final = re.compile(r"\b(?:died?|dead|death)\b", re.IGNORECASE)
 """What asks for its end."""
 _LIVED: Final = re.compile(r"\blived (?:a )?(?:the )?long", re.IGNORECASE)
-_SAME: Final = re.compile(r"\bsame (?:nationality|country|nation)\b|\bshare .*nationality", re.IGNORECASE)
-_IN_BRACKETS: Final = re.compile(r"\s*\([^()]*\)\s*$")
+_SAME: Final = re.compile(r"\bsame (?:nationality|country|nation)\b|\bshare .{0,200}nationality", re.IGNORECASE)
+_IN_BRACKETS: Final = re.compile(r"(?<!\s)\s*+\([^()]*+\)\s*+$")
+_WORD: Final = re.compile(r"\w+")
+_BEFORE_SIDE: Final = re.compile(r",|\b(?:is|was|were|are)\b")
+_AFTER_SIDE: Final = re.compile(r"(?<!\s)\s+(?:born|released|published)\b.*")
 _BRACKETS: Final = re.compile(r"\([^()]*\)")
 _LEADING: Final = re.compile(
     r"(?:The |A |An )?([A-Z][\w.'’-]*(?: (?:(?:of|the|and|de|van|von|la|&) )?[A-Z0-9][\w.'’-]*)*)"
@@ -147,10 +150,10 @@ def _sides(question: str, options: Sequence[tuple[_Option, Span]], alternative: 
     left = [option for option, span in options if span[1] <= alternative[0]]
     right = [option for option, span in options if span[0] >= alternative[1]]
     if not left:
-        words = re.split(r",|\b(?:is|was|were|are)\b", question[: alternative[0]])[-1].strip(" :")
+        words = _BEFORE_SIDE.split(question[: alternative[0]])[-1].strip(" :")
         left = [_Option(words, None)]
     if not right:
-        words = re.sub(r"\s+(?:born|released|published)\b.*", "", question[alternative[1] :]).strip(" ?.")
+        words = _AFTER_SIDE.sub("", question[alternative[1] :]).strip(" ?.")
         right = [_Option(words, None)]
     return [left[-1], right[0]] if left[-1].name and right[0].name else []
 
@@ -221,7 +224,7 @@ def _years(question: str, texts: Sequence[Told], place: int) -> _Known | None:
 
 def _amount(question: str, texts: Sequence[Told], place: int) -> _Known | None:
     """The greatest number of what the question counts."""
-    counted = {stem(word) for word in re.findall(r"\w+", question)}
+    counted = {stem(word) for word in _WORD.findall(question)}
     numbers = [v for v in values_of(texts[place].text) if v.kind == "number" and not v.ordinal and v.unit in counted]
     greatest = max(numbers, key=lambda value: value.amount, default=None)
     return _Known((greatest.amount,), place, greatest.start) if greatest else None

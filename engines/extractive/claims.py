@@ -18,12 +18,12 @@ _TOKEN: Final = re.compile(
     r"[A-Za-zÀ-ɏ][A-Za-zÀ-ɏ0-9_]*(?:['’.-][A-Za-zÀ-ɏ0-9_]+)*|[0-9][A-Za-z0-9_.,:/-]*|[\u3400-\u9fff]+|[^\W\s]+"
 )
 _HAN: Final = re.compile(r"[\u3400-\u9fff]")
-_QUESTION: Final = re.compile(r"(?:[?？]|[吗呢嘛么]\W*)\s*[\"”’』」）)]*\s*$")
+_QUESTION: Final = re.compile(r"(?:[?？]\s*+[\"”’』」）)]*+\s*+|[吗呢嘛么]\W*+)$")
 _CHOICE: Final = re.compile(r"([\u3400-\u9fff])[不没]\1")
 _CLAUSE_MARKS: Final = frozenset(",;:()[]，；：、（）—–")
 _CITATION: Final = re.compile(r"\[\s?[0-9]{1,3}\s?\]")
 _QUALIFIED: Final = re.compile(
-    r"[A-Z0-9][^()\n]{0,60}?\s?\(\s?(?!\W*(?:born|b\.|died|d\.|[0-9\s]+[-–—]|[^()]*[–—−]|[^()]*--))([^()]{2,40}?)\s?\)"
+    r"[A-Z0-9][^()\n]{0,60}?\s?\(\s?(?!\W{0,42}(?:born|b\.|died|d\.|[0-9\s]{1,42}[-–—]|[^()]{0,42}[–—−]|[^()]{0,42}--))([^()]{2,40}?)\s?\)"
 )
 _UNDENIED: Final = lexicon.UNDENIED_VERBS | {"only"}
 _MAX_UNITS: Final = 160

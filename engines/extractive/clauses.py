@@ -12,11 +12,12 @@ their squares. Weights learnt on every other question did as well on the rest of
 
 import math
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final
 
 import numpy as np
@@ -74,6 +75,8 @@ _RELEVANT: Final = 0.15
 """Share of what the question says that a sentence, its passage and its title must hold to answer it."""
 _LONGEST: Final = {False: 16, True: 40}
 """Longest stretch that is not a whole sentence: words of English, characters of Chinese."""
+_MOST_UNITS: Final = 300
+"""Words of a sentence, or characters, that are read: what is longer is no sentence, and has too many stretches."""
 _DECAY: Final = {False: 0.3, True: 0.15}
 """By how much each word, or character, between a stretch and a word of the question makes that word count less."""
 _FIRST: Final = 3
@@ -223,7 +226,7 @@ class _Units:
     """
 
     def __init__(self, text: str, terms: _Terms, question: Question) -> None:
-        self.spans = [found.span() for found in _UNIT.finditer(text)]
+        self.spans = [found.span() for found in islice(_UNIT.finditer(text), _MOST_UNITS)]
         self.written = [text[start:end] for start, end in self.spans]
         self.words = [word.lower() for word in self.written]
         chinese = question.chinese
@@ -257,15 +260,21 @@ class _Units:
 
     def pairs(self, longest: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The first units of all stretches, and the units past their last."""
-        whole = len(self.spans)
         found = [
             (first, past)
             for place, first in enumerate(self.joints)
-            for past in self.joints[place + 1 :]
-            if (past - first <= longest or past - first == whole) and not all(self.plain[first:past])
+            for past in self._pasts(place, first, longest)
+            if not all(self.plain[first:past])
         ]
         both = np.array(found, np.intp).reshape(-1, 2)
         return both[:, 0], both[:, 1]
+
+    def _pasts(self, place: int, first: int, longest: int) -> Iterator[int]:
+        """The joints at which a stretch may end that begins at one of them: near enough, or it is the whole."""
+        whole = len(self.spans)
+        yield from self.joints[place + 1 : bisect_right(self.joints, first + longest)]
+        if not first and whole > longest:
+            yield whole
 
 
 def _covered_pairs(text: str, spans: Sequence[Span], terms: _Terms) -> list[float]:
@@ -311,12 +320,11 @@ class _Reader:
         self._weights = _WEIGHTS_CHINESE if question.chinese else _WEIGHTS
 
     def stretches(self) -> Iterator[_Stretch]:
-        """Every candidate with its score."""
+        """The best candidates of each sentence, with their scores."""
         for row, traits, texts in self.candidates():
             scores = sum((self._weights.get(name, 0.0) * values for name, values in traits.items()), np.zeros(1))
-            quote = Evidence(row.passage, *row.span)
-            for text, score in zip(texts, scores, strict=True):
-                yield _Stretch(text, quote, float(score))
+            best = int(np.argmax(scores))
+            yield _Stretch(texts[best], Evidence(row.passage, *row.span), float(scores[best]))
 
     def candidates(self) -> Iterator[tuple[_Row, Traits, list[str]]]:
         """For each of the likeliest sentences its candidates: their texts, and what counts for and against each."""
@@ -386,7 +394,7 @@ class _Reader:
         traits = self._shape(units, first, past)
         traits.update(self._surroundings(units, first, past))
         if self._question.chinese:
-            traits.update(self._in_place_of_the_question_word(row.text, spans, units, first))
+            traits.update(self._in_place_of_the_question_word(row.text, spans, units, first, past))
         traits.update(self._kind(row, spans, texts))
         if self._question.group == "place" and not self._question.chinese:
             previous = ["" if i == 0 else units.words[i - 1] for i in first]
@@ -435,21 +443,24 @@ class _Reader:
         return {"near before": np.array(before)[first], "near behind": np.array(behind[::-1])[past]}
 
     def _in_place_of_the_question_word(
-        self, text: str, spans: Sequence[Span], units: _Units, first: NDArray[np.intp]
+        self, text: str, spans: Sequence[Span], units: _Units, first: NDArray[np.intp], past: NDArray[np.intp]
     ) -> Traits:
         """Whether a Chinese stretch stands where the question has its question word, with the same beside it."""
         before, after = self._question.before, self._question.after
         head = after[:_CONTEXT]
-        previous = ["" if i == 0 else units.words[i - 1] for i in first]
+        starts = [start for start, _ in units.spans]
+        previous = ["", *units.words[:-1]]
+        ends = {(end, min(end - start, _CONTEXT)) for start, end in spans}
+        same_behind = {(end, size): _same_behind(after, text, (end - size, end)) for end, size in ends}
         return {
-            "same before": np.array([_shared_end(before, text[:start]) for start, _ in spans]),
-            "same behind": np.array([_same_behind(after, text, span) for span in spans]),
-            "ends as asked": np.array([float(text[end - 1] in head) for _, end in spans]),
+            "same before": np.array([_shared_end(before, text[max(0, a - _CONTEXT) : a]) for a in starts])[first],
+            "same behind": np.array([same_behind[end, min(end - start, _CONTEXT)] for start, end in spans]),
+            "ends as asked": np.array([float(text[end - 1] in head) for _, end in units.spans])[past - 1],
             "holds what is asked": np.array([float(bool(head) and head[:_NOUN] in text[a:b]) for a, b in spans]),
-            "quoted": np.array([float(text[max(0, a - 1)] in _QUOTING or text[a] in _QUOTING) for a, _ in spans]),
-            "after is": np.array([float(word in _CHINESE_COPULAS) for word in previous]),
-            "after in": np.array([float(word in _CHINESE_PREPOSITIONS) for word in previous]),
-            "after of": np.array([float(word == "的") for word in previous]),
+            "quoted": np.array([float(text[max(0, a - 1)] in _QUOTING or text[a] in _QUOTING) for a in starts])[first],
+            "after is": np.array([float(word in _CHINESE_COPULAS) for word in previous])[first],
+            "after in": np.array([float(word in _CHINESE_PREPOSITIONS) for word in previous])[first],
+            "after of": np.array([float(word == "的") for word in previous])[first],
         }
 
     def _kind(self, row: _Row, spans: Sequence[Span], texts: Sequence[str]) -> Traits:
@@ -522,7 +533,8 @@ def _same_behind(after: str, text: str, span: Span) -> float:
     """
     start, end = span
     nouns = [size for size in range(_CONTEXT + 1) if text[start:end].endswith(after[:size])]
-    return max(_shared_end(after[size:][::-1], text[: end - 1 : -1]) for size in nouns)
+    behind = text[end : end + _CONTEXT][::-1]
+    return max(_shared_end(after[size : size + _CONTEXT][::-1], behind) for size in nouns)
 
 
 def _shared_end(a: str, b: str) -> float:

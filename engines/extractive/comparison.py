@@ -23,6 +23,7 @@ from agentic_memory_bank.engines.extractive.edits import (
 )
 from agentic_memory_bank.engines.extractive.slots import denial_clash, same_names, slot_clash, subject_names
 from agentic_memory_bank.engines.extractive.values import comparable
+from agentic_memory_bank.tools.text import MAX_TERM
 
 Relation = Literal["conflict", "merge", "none"]
 
@@ -233,7 +234,7 @@ def _renames(edit: Edit) -> bool:
 
 def _alike(first: str, second: str) -> bool:
     """Whether two names may be spellings of one ("Hizbullah", "Hezbollah")."""
-    return SequenceMatcher(None, first, second, autojunk=False).ratio() > _SPELLING
+    return SequenceMatcher(None, first[:MAX_TERM], second[:MAX_TERM], autojunk=False).ratio() > _SPELLING
 
 
 def _contrast(first: Sequence[Sentence], second: Sequence[Sentence]) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 from agentic_memory_bank.engines.conversation import Digest, Fact, Gate, Hints, Insight, Known, Query, Turn, Weighing
 from agentic_memory_bank.engines.extractive.dialogue import gate, is_greeting, key_terms, rewrite
 from agentic_memory_bank.engines.extractive.facts import claims_of, same_attribute
+from agentic_memory_bank.engines.extractive.phrases import ENDS_ASKING
 from agentic_memory_bank.engines.extractive.reflecting import recurring
 from agentic_memory_bank.engines.extractive.secrets import secrets_in
 from agentic_memory_bank.engines.extractive.selecting import own_words, select
@@ -30,7 +31,7 @@ _TO_DO: Final = re.compile(
     r"|还要|待办|下一步|还没",
     re.IGNORECASE,
 )
-_ASKED: Final = re.compile(r"[?？]\W*$|[吗呢]\W*$")
+_ASKED: Final = re.compile(rf"{ENDS_ASKING}|[吗呢]\W*+$")
 
 
 class ExtractiveConversationEngine:

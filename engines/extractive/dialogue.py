@@ -56,7 +56,7 @@ _FACT: Final = re.compile(
     r"|melting point|speed of (?:light|sound)|square root|definition|meaning|plural|past tense|synonym|antonym|opposite"
     r"|distance|difference between|inventor|author|etymology)\b"
     r"|(?:what|which)(?:'s| is) the (?:largest|smallest|highest|longest|tallest|deepest)\b"
-    r"|what (?:does|do) .+ (?:mean|stand for)\b|(?:define|translate|spell)\b"
+    r"|what (?:does|do) .{1,200} (?:mean|stand for)\b|(?:define|translate|spell)\b"
     r"|who (?:invented|discovered|wrote|painted|composed|founded|directed)\b"
     r"|how (?:do|does) (?:an? |the )?[a-z-]+(?: [a-z-]+)? (?:work|function)\b"
     r"|how (?:far|big|tall|old|deep|heavy|large) is (?:the )?(?:moon|sun|earth|universe|mount \w+)\b"
@@ -64,7 +64,7 @@ _FACT: Final = re.compile(
     r"|(?:when|what year|in (?:which|what) year) (?:did|was|were) (?:the )?(?:(?:first|second) )?(?:\w+ )?"
     r"(?:war|revolution|empire|treaty|moon landing|berlin wall|titanic|constitution)\b"
     r"|explain (?:how|what|why|the (?:theory|concept|principle|law|idea|difference))\b"
-    r"|what (?:is|are) (?:an? )?[a-z][a-z-]*(?: [a-z-]+)?\s*\?*$)"
+    r"|what (?:is|are) (?:an? )?[a-z][a-z-]*(?: [a-z-]+)?\s*+\?*+$)"
     r"|什么是|是什么意思|的(?:首都|人口|面积|货币|总统|定义|化学式|平方根|沸点|熔点|近义词|反义词)|谁(?:发明|发现|创立|创作|写)了?"
     r"|(?:怎么翻译|的英文(?:是|怎么说))|原理是什么|的区别是什么",
     re.IGNORECASE,

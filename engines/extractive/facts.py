@@ -1,7 +1,7 @@
 """Reads what a sentence says of somebody: whom it is about, which attribute, and its value (Ana, home, Lisbon)."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -123,7 +123,7 @@ _NO_NAME: Final = (
     r"|Not|No|Yes|"
     r"Also|Actually|Now|Just|Please|Remember|Still|Currently|Today|Well|Oh|Hey|Hi|Yeah|Ok|Okay)\b"
 )
-_NAME: Final = rf"(?-i:(?!{_NO_NAME})[A-ZÀ-Þ][\w'-]+(?: [A-ZÀ-Þ][\w'-]+){{0,2}})"
+_NAME: Final = rf"(?-i:(?!{_NO_NAME})[A-ZÀ-Þ][\w'-]{{1,40}}(?: [A-ZÀ-Þ][\w'-]{{1,40}}){{0,2}})"
 _SELF: Final = r"(?:I|we)(?![\w.])"
 _WHO: Final = (
     rf"(?P<who>(?<![\w'])(?:{_SELF}|the user\b|(?:my|our) (?:{'|'.join(sorted(_KIN, key=len, reverse=True))})\b"
@@ -136,9 +136,9 @@ _ADV: Final = (
 _BE: Final = r"(?:'m|'s|'re| am| is| are)"
 _HAVE: Final = r"(?:'ve|'s| have| has)?"
 _NOT: Final = r"(?P<not> no longer| don't| doesn't| do not| does not| never| not|n't| am not| can't| cannot)?"
-_REST: Final = r"(?P<value>[^,;.!?\n，。！？；]*?(?:(?<=\d)[.,]\d[^,;.!?\n，。！？；]*?)*)"
+_REST: Final = r"(?P<value>(?:\d++(?:[.,]\d++)*+|[^\d,;.!?\n，。！？；]){0,120}?)"
 _END: Final = (
-    r"(?=\s*(?:[,;!?\n，。！？；]|\.(?!\d)|$)|\s+(?:and|but|with|since|because|for|where|when|while|which|who|so|though"
+    r"(?=\s{0,20}(?:[,;!?\n，。！？；]|\.(?!\d)|$)|\s{1,20}(?:and|but|with|since|because|for|where|when|while|which|who|so|though"
     r"|although|"
     r"after|before|until|these days|right now|at the moment|any ?more|now|instead|last|this|next|as well|too"
     r"|from now on|"
@@ -161,6 +161,8 @@ _PROFESSION: Final = (
 )
 
 
+_NAMED: Final = re.compile(_NAME)
+_CHINESE_NOUN: Final = re.compile(f"(?:{_CHINESE_FUNCTIONAL})$")
 _MY_KIN: Final = re.compile(rf"(?:my|our) (?P<kin>{'|'.join(sorted(_KIN, key=len, reverse=True))})\b")
 
 
@@ -246,7 +248,7 @@ _CHINESE_WHO: Final = (
     rf"(?P<who>我们?的?(?:{'|'.join(_CHINESE_KIN)})|我们?|本人|用户|(?<=[，,])(?=今年|现在|目前|在|住|来自|是))"
 )
 _CHINESE_NOW: Final = (
-    r"(?:现在|目前|今年|已经|如今|其实|刚刚?|最近|一直|还|就|也|都|是|真的|非常|特别|最近刚|上个?月|上周|今天|昨天)*"
+    r"(?:现在|目前|今年|已经|如今|其实|刚|最近|一直|还|就|也|都|是|真的|非常|特别|上个?月|上周|今天|昨天)*"
 )
 _CHINESE_VALUE: Final = r"(?P<value>[^，。！？；,.!?;\s]{1,20}?)(?:了|吧|呢|啦|啊)?(?=[，。！？；,.!?;\s]|$)"
 _CHINESE_PLACE: Final = (
@@ -301,6 +303,7 @@ _REVISES: Final = re.compile(
 _IDLE: Final = frozenset(
     tokenize("currently now still new current total overall final actually just really")
 ) | frozenset(("的", "了"))
+_ANY_MORE: Final = re.compile(r"\s+any ?more\b")
 _DISLIKES: Final = re.compile(r"hate|dislike|detest|讨厌", re.IGNORECASE)
 _MODIFIED: Final = re.compile(r"\b(?:for|of)\b")
 _VAGUE_VALUE: Final = re.compile(
@@ -328,15 +331,21 @@ def claims_of(words: str, owner: str = USER) -> tuple[Claim, ...]:
     if not plain or _PAST.search(plain):
         return ()
     found: list[Claim] = []
+    read = bytearray(len(plain))  # which characters a claim has taken: with many claims, comparing each pair is slow
+    by_speaker = plain.lstrip().startswith("我")
     for attribute, pattern in (*_ENGLISH, *(_CHINESE if _HAN.search(plain) else ())):
         for match in pattern.finditer(plain):
-            claim = _claim(plain, attribute, match, owner)
-            if claim and not any(claim.span[0] < c.span[1] and c.span[0] < claim.span[1] for c in found):
+            claim = _claim(plain, attribute, match, owner, by_speaker)
+            if claim and not any(read[slice(*claim.span)]):
                 found.append(claim)
+                read[slice(*claim.span)] = bytes([1]) * (claim.span[1] - claim.span[0])
+    if found and _REVISES.search(plain):
+        found = [replace(claim, revises=True) for claim in found]
     return tuple(sorted(found, key=lambda claim: claim.span))
 
 
-def _claim(text: str, attribute: str, match: re.Match[str], owner: str) -> Claim | None:
+def _claim(text: str, attribute: str, match: re.Match[str], owner: str, by_speaker: bool) -> Claim | None:
+    """What a match states; whether its text is by its speaker decides where the match itself names nobody."""
     groups = match.groupdict()
     value = (groups.get("value") or "").strip(" '\"“”.")
     named = _attribute(attribute, groups, value)
@@ -346,13 +355,13 @@ def _claim(text: str, attribute: str, match: re.Match[str], owner: str) -> Claim
     if attribute == "liking":
         denied, value = denied != bool(_DISLIKES.search(value)), value
     tail = text[match.end() : match.end() + 10]
-    denied = denied or bool(re.match(r"\s+any ?more\b", tail) and groups.get("not"))
-    if groups.get("who") == "" and not text.lstrip().startswith("我"):
+    denied = denied or bool(_ANY_MORE.match(tail) and groups.get("not"))
+    if groups.get("who") == "" and not by_speaker:
         return None
     subject = _subject(groups.get("who") or "", owner)
     if subject is None or not _agrees(groups):
         return None
-    return Claim(subject, named, value, denied, match.span(), _REVISES.search(text) is not None)
+    return Claim(subject, named, value, denied, match.span())
 
 
 def _agrees(groups: dict[str, str | None]) -> bool:
@@ -368,7 +377,7 @@ def _subject(who: str, owner: str) -> str | None:
     chinese = [kin for word, kin in _CHINESE_KIN.items() if folded.startswith("我") and folded.endswith(word)]
     found = _MY_KIN.match(folded)
     if not chinese and found is None:
-        return who if re.fullmatch(_NAME, who) and folded not in _OWN else owner
+        return who if _NAMED.fullmatch(who) and folded not in _OWN else owner
     kin = chinese[0] if chinese else _KIN[found["kin"]] if found else ""
     named = who[found.end() :].strip() if found else ""
     return named or (None if kin in _SEVERAL else f"{owner}'s {kin}")
@@ -387,7 +396,7 @@ def _attribute(attribute: str, groups: dict[str, str | None], value: str) -> str
 
 def _functional(about: str, value: str) -> str | None:
     """What is owned, as its noun and what modifies it: "Hawaii budget" and "budget for Hawaii" are the same."""
-    chinese = re.search(f"(?:{_CHINESE_FUNCTIONAL})$", about)
+    chinese = _CHINESE_NOUN.search(about)
     if chinese:
         return " ".join((chinese[0], *sorted(tokenize(about[: chinese.start()].removesuffix("的")))))
     head, *rest = _MODIFIED.split(about.casefold(), maxsplit=1)

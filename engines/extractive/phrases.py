@@ -5,11 +5,22 @@ from typing import Final
 
 from agentic_memory_bank.prompts.fence import TAGS
 
+# All of these take time linear in the text (tests/unit/test_linear_time.py). Where a run may be long, it is tried from
+# its beginning alone, or never given back, or has a longest.
+ENDS_ASKING: Final = r"(?<!\W)[^\w?？]*+[?？]\W*+$"
+"""The end of a text that is nothing but marks, with a question mark among them."""
+
+
+def _first_of(opening: str, start: str) -> str:
+    """A pattern up to where an opening stands first: what follows it follows any later one, which need not be tried."""
+    return rf"{start}(?:(?!{opening}).)*+{opening}"
+
+
 FOREIGN: Final = re.compile(
-    rf"<(?P<tag>{'|'.join((*TAGS, 'thinking', 'memories', 'recalled', 'excerpt', 'system'))})\b[^>]*>.*?(?:</"
+    rf"<(?P<tag>{'|'.join((*TAGS, 'thinking', 'memories', 'recalled', 'excerpt', 'system'))})\b[^>]{{0,300}}>.*?(?:</"
     rf"(?P=tag)\s*>|\Z)"
     r"|(?P<fence>`{3,}|~{3,}).*?(?:(?P=fence)|\Z)|^[ \t]*>[^\n]*$|`[^`\n]*`"
-    r"|\"[^\"\n]{12,}\"|“[^”]{6,}”|「[^」]{4,}」|『[^』]{4,}』",
+    r"|\"[^\"\n]{12,}\"|“[^”]{6,1000}”|「[^」]{4,1000}」|『[^』]{4,1000}』",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
 """What somebody else has said: tags of ours, code, quoted lines, longer quotations."""
@@ -43,10 +54,10 @@ ORDERS: Final = re.compile(
     re.IGNORECASE,
 )
 """What tells a model to set its instructions aside, or plays its system."""
-QUESTION: Final = re.compile(r"[?？]\W*$|[吗呢么]\W*$|(?:[\u3400-\u9fff])[不没](?=[\u3400-\u9fff])(?:能|可以)")
+QUESTION: Final = re.compile(rf"{ENDS_ASKING}|[吗呢么]\W*+$|(?:[\u3400-\u9fff])[不没](?=[\u3400-\u9fff])(?:能|可以)")
 """How a question ends."""
 ASKS: Final = re.compile(
-    r"\W*(?:(?:so|and|but|ok|okay|well|also|hey|please|then)\W+)*(?:(?:what|who|whom|whose|which|where|when|why"
+    r"(?<!\W)\W*+(?:(?:so|and|but|ok|okay|well|also|hey|please|then)\W++){0,6}(?:(?:what|who|whom|whose|which|where|when|why"
     r"|how)(?:'s|'re)?"
     r"(?: (?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|much|many|about|come|long|often"
     r"|old))?\b(?!ever)"
@@ -134,8 +145,10 @@ REMEMBER: Final = re.compile(
 )
 """The wish that what follows is remembered."""
 HOW: Final = re.compile(
-    r"\b(?:(?<!at )first|firstly|step (?:1|one))\b.{3,}?\b(?:then|next|second(?:ly)?|after that|finally|step (?:2|two)"
-    r"|lastly)\b|(?:首先|第一步|先).{2,}?(?:然后|接着|再|最后|第二步|之后)",
+    _first_of(r"\b(?:(?<!at )first|firstly|step (?:1|one))\b", r"\A")
+    + r".{3,}?\b(?:then|next|second(?:ly)?|after that|finally|step (?:2|two)|lastly)\b|"
+    + _first_of(r"(?:首先|第一步|先)", r"\A")
+    + r".{2,}?(?:然后|接着|再|最后|第二步|之后)",
     re.IGNORECASE | re.DOTALL,
 )
 """Steps in order, in one sentence."""
@@ -154,9 +167,11 @@ HOW_GOES_ON: Final = re.compile(
 )
 """A further step."""
 ALWAYS: Final = re.compile(
-    r"\b(?:i|we) (?:always|usually|never|normally|typically|generally)\b.{3,}\b(?:before|after|when(?:ever)?"
-    r"|using|first)\b|我们?(?:总是|通常|一般|每次).{2,}(?:先|再|然后|之前|之后|时)",
-    re.IGNORECASE,
+    _first_of(r"\b(?:i|we) (?:always|usually|never|normally|typically|generally)\b", "^")
+    + r".{3,}\b(?:before|after|when(?:ever)?|using|first)\b|"
+    + _first_of("我们?(?:总是|通常|一般|每次)", "^")
+    + r".{2,}(?:先|再|然后|之前|之后|时)",
+    re.IGNORECASE | re.MULTILINE,
 )
 """A habit with its order."""
 OUTCOME: Final = re.compile(
@@ -202,7 +217,7 @@ GOES_ON: Final = re.compile(
     r"(?:[,;]|\band\b|\bbut\b)\s+(?:and |but )?(?=(?:I|my|we|our)\b)|[，；](?=我)", re.IGNORECASE
 )
 """Where a sentence goes on about its speaker."""
-TRAILING: Final = re.compile(r"(?:[\s,;，；、]|\b(?:and|but)\b)+$")
+TRAILING: Final = re.compile(r"(?<![\s,;，；、])(?:[\s,;，；、]|\b(?:and|but)\b)++$")
 """What is left over at the end where a sentence is cut."""
 PROMISES: Final = re.compile(r"\b(?:i|we)(?:'ll| will)\b|我们?会", re.IGNORECASE)
 """What will be done."""

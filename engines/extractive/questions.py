@@ -65,7 +65,7 @@ _GROUPS: Final[tuple[tuple[Group, re.Pattern[str]], ...]] = (
     ),
     (
         "reason",
-        _asking(r"\bwhy\b|\bhow\b|\bwhat (?:made|did .* (?:say|think|feel))\b|为什么|为何|怎么|怎样|如何|原因"),
+        _asking(r"\bwhy\b|\bhow\b|\bwhat (?:made|did .{0,200} (?:say|think|feel))\b|为什么|为何|怎么|怎样|如何|原因"),
     ),
 )
 _CHINESE_ASKING: Final = re.compile(

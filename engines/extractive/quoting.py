@@ -420,7 +420,7 @@ _DATE: Final = re.compile(
     r"\b(?:1\d|20)\d\d\b|\b(?:jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b|\bmay\b(?= \d)|"
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|"
     r"\b(?:yesterday|today|tomorrow|tonight|ago|last|next|weekend|century|decade|recently|morning|evening)\b|"
-    r"[0-9〇零一二三四五六七八九十]+ ?[年月日号]|[昨今明前后去]天|[去今明前]年|世纪|年代|时期|[上下]个?[周月]",
+    r"[0-9〇零一二三四五六七八九十] ?[年月日号]|[昨今明前后去]天|[去今明前]年|世纪|年代|时期|[上下]个?[周月]",
     re.I,
 )
 _NUMBER: Final = re.compile(

@@ -13,6 +13,7 @@ from agentic_memory_bank.engines.extractive.clauses import Passage, short_answer
 from agentic_memory_bank.engines.extractive.dialogue import is_greeting
 from agentic_memory_bank.engines.extractive.facts import Claim, claims_of, same_attribute, same_value
 from agentic_memory_bank.engines.extractive.moments import day_of
+from agentic_memory_bank.engines.extractive.phrases import ENDS_ASKING
 from agentic_memory_bank.engines.responding import QUOTES_ONLY, Situation
 from agentic_memory_bank.state.conversations import RecalledMemory
 from agentic_memory_bank.tools.text import is_cjk, sentences
@@ -22,7 +23,7 @@ QUOTES: Final = 2
 ASSISTANT: Final = "assistant"
 
 _ASKS: Final = re.compile(
-    r"[?？]\W*$|[吗呢]\W*$|什么|多少|几[个岁号点]|哪|谁|怎么|如何|是否"
+    rf"{ENDS_ASKING}|[吗呢]\W*+$|什么|多少|几[个岁号点]|哪|谁|怎么|如何|是否"
     r"|^\W*(?:please |and |so )?(?:what|who|whom|whose|which|when|where|why|how|do|does|did|is|are|was|were|am|can"
     r"|could|will|would|should|have|has|had)\b.*(?<![.!])$"
     r"|\b(?:tell me|remind me|do you (?:know|remember)|what do you know)\b",

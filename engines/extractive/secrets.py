@@ -28,11 +28,12 @@ _WORD: Final = rf"{_NAMED}|tokens?(?! (?:limit|budget|count|window|size|usage|co
 _CHINESE_WORD: Final = (
     r"密码|密碼|口令|验证码|驗證碼|密钥|私钥|令牌|助记词|安全码|支付码|卡号|登录码|暗号|门禁码|解锁码|激活码|授权码"
 )
+_CHINESE_FIRST: Final = "".join(sorted({word[0] for word in _CHINESE_WORD.split("|")}))
 _TYPED: Final = r"(?<![A-Za-z0-9])[A-Za-z0-9][\w@#$%&!.+-]{1,60}"
 """What is typed: a value among Chinese words."""
 _MENTION: Final = re.compile(rf"(?<![A-Za-z])(?:{_WORD})(?![A-Za-z])|{_CHINESE_WORD}", re.IGNORECASE)
 _STATED: Final = re.compile(
-    rf"(?<![A-Za-z])(?:{_WORD})(?![A-Za-z])(?:[^.!?\n:=]{{0,40}}?)(?:\s*[:=]+\s*|\s+(?:is|are|was|to|be)\b[\s:]*|'s\s+)"
+    rf"(?<![A-Za-z])(?:{_WORD})(?![A-Za-z])(?:[^.!?\n:=]{{0,40}}?)(?:(?<!\s)\s*+[:=]+\s*|(?<!\s)\s++(?:is|are|was|to|be)\b[\s:]*|'s\s+)"
     rf"\S+(?:(?<![.!?,;])[ \t]+(?!and\b|but\b)\S+){{0,24}}"
     rf"|(?:{_CHINESE_WORD})[^。！？\n:：=]{{0,12}}?(?:是|为|叫|[改换设][成为]|设置[成为]|[:：=])\s*[^\s。！？]{{2,80}}",
     re.IGNORECASE,
@@ -45,10 +46,10 @@ _BESIDE: Final = re.compile(
 )
 """A credential and its name side by side, without a verb: the value has a digit."""
 _AS_SECRET: Final = re.compile(
-    rf"[^\s]{{3,60}}\s+(?:is|as|for)\s+(?:my|our|the)\s+(?:[\w-]+\s+){{0,3}}?(?:{_WORD})(?![A-Za-z])"
-    rf"|(?:[^.!?\n]{{0,80}}[.!,;][ \t]*)?\b(?:it|that|this|which)(?:'s| is| was) (?:my|our|the|his|her|their)"
+    rf"[^\s]{{3,60}}+\s+(?:is|as|for)\s+(?:my|our|the)\s+(?:[\w-]+\s+){{0,3}}?(?:{_WORD})(?![A-Za-z])"
+    rf"|(?:[^.!?\n]{{0,80}}[.!,;][ \t]*+)?\b(?:it|that|this|which)(?:'s| is| was) (?:my|our|the|his|her|their)"
     rf" (?:[\w-]+ ){{0,3}}?(?:{_WORD})(?![A-Za-z])"
-    rf"|(?:{_TYPED}\s*|[^\s，。！？]{{2,20}}(?=就?是我))(?:就?是|当作?|作为?|做)[^，。！？\n]{{0,12}}?(?:{_CHINESE_WORD})",
+    rf"|(?:{_TYPED}\s*|[^\s，。！？]{{2,20}}(?=就?是我))(?:就?是|当作?|作为?|做)[^，。！？\n]{{0,12}}?(?=[{_CHINESE_FIRST}])(?:{_CHINESE_WORD})",
     re.IGNORECASE,
 )
 _TO_GET_IN: Final = re.compile(
@@ -58,23 +59,23 @@ _TO_GET_IN: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _ASKED: Final = re.compile(
-    r"[?？]|\b(?:please|enter|type|tell|give|provide|send|share|need)\b|[吗呢]\W*$|输入|填写|提供|告诉|给我|发[给来]"
-    rf"|(?:(?<![A-Za-z])(?:{_WORD})|{_CHINESE_WORD})\s*(?:is|are|was|是|为)?\W*$",
+    r"[?？]|\b(?:please|enter|type|tell|give|provide|send|share|need)\b|[吗呢]\W*+$|输入|填写|提供|告诉|给我|发[给来]"
+    rf"|(?:(?<![A-Za-z])(?:{_WORD})|{_CHINESE_WORD})\s*+(?:is|are|was|是|为)?\W*+$",
     re.IGNORECASE,
 )
 _FORMS: Final = re.compile(
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)"
-    r"|\b(?:sk|pk|rk)[-_](?:[a-z]+[-_])*[A-Za-z0-9_-]{16,}"
+    r"|\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}"
     r"|\b(?:gh[pousr]_|github_pat_|glpat-|hf_|npm_|pypi-|dop_v1_|shpat_|xox[abeprs]-|ya29\.|SG\.|AIza|EAAC)[\w.-]{10,}"
     r"|\b(?:AKIA|ASIA|AGPA|AROA)[A-Z0-9]{12,}\b"
-    r"|\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"
+    r"|\beyJ[\w-]{8,2000}\.[\w-]{8,}(?:\.[\w-]*)?"
     r"|\b(?i:secret)\s*[:=]\s*\S{4,}"
     r"|\b(?i:pass)\s*[:=]\s*(?=\S*[A-Za-z])\S{4,}"
-    r"|\b(?i:log-?in|creds)\s*[:=]\s*[^\s/]+\s*/\s*\S+"
+    r"|\b(?i:log-?in|creds)\s*[:=]\s*[^\s/]{1,200}\s*/\s*\S+"
     r"|\b(?i:authorization)\s*[:=]\s*\S+(?:[ \t]+\S+)?"
     r"|\b\d{6,12}:[\w-]{30,}"
     r"|\b[Bb]earer\s+[\w.~+/-]{12,}=*"
-    r"|\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]+@\S+"
+    r"|\b[a-z][a-z0-9+.-]{0,40}://[^\s/:@]+:[^\s/@]+@\S+"
     r"|\bssh-(?:rsa|ed25519)\s+[A-Za-z0-9+/=]{40,}"
 )
 _LONG_TOKEN: Final = re.compile(r"(?<![\w/.:@-])[A-Za-z0-9_+/=-]{20,}(?![\w@])")

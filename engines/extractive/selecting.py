@@ -29,6 +29,9 @@ SHORT_ANSWER: Final = 4
 LONGEST_QUOTE: Final = 600
 """Characters; a longer sentence is a text that somebody pasted."""
 
+MOST_FACTS: Final = 60
+"""Facts that are drawn from a turn; who states more has pasted a list, which is kept word for word as it is."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
@@ -50,9 +53,9 @@ def select(turns: Sequence[Turn]) -> list[Fact]:
         before = turns[place - 1] if place else None
         after = turns[place + 1] if place + 1 < len(turns) else None
         if turn.role == "user":
-            found += _of_user(turn, before)
+            found += islice(_of_user(turn, before), MOST_FACTS)
         elif turn.role == "assistant":
-            found += _of_assistant(turn, before, after)
+            found += islice(_of_assistant(turn, before, after), MOST_FACTS)
     return [fact for fact in dict.fromkeys(found) if not secrets_in(f"{fact.text}\n{fact.words}")]
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from heapq import heapify, heappop, heapreplace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -48,7 +49,10 @@ _NAME: Final = 1.6
 _PHRASE: Final = 1.3
 """How much more phrases weigh among keywords."""
 
-_HEADING: Final = re.compile(r"\s*#{1,6}[ \t]+(?P<title>\S[^\n]*?)[ \t#]*(?:\n|\Z)")
+_MOST_SENTENCES: Final = 500
+"""From how many sentences a summary is chosen: of a longer text it says how that begins."""
+
+_HEADING: Final = re.compile(r"\s*#{1,6}[ \t]+(?P<title>\S(?:[^\n]*[^\n \t#])?)[ \t#]*(?:\n|\Z)")
 _QUESTION: Final = re.compile(r"[?？][\"'”’)\]）」』\s]*\Z")
 
 
@@ -79,12 +83,15 @@ def summarize(
     stated = [row for row in rows if not row.is_heading] or rows
     if len(stated) <= 2:
         return [row.span for row in stated]
+    stated = stated[:_MOST_SENTENCES]
     total = sum(row.tokens for row in stated)
     budget = _Budget(*(min(share * total, max_tokens) for share in (_LEAST, ratio, _MOST)))
     return sorted(row.span for row in _chosen(stated, _weights(stated, background), budget))
 
 
-_FACTS: Final = re.compile(r"(?<=[^\W\d_][ ,;:])[A-Z][\w-]+|\d[\d.,:%]*|《[^》\n]*》|[A-Za-z]+\d\w*")
+_FACTS: Final = re.compile(
+    r"(?<=[^\W\d_][ ,;:])[A-Z][\w-]+|\d[\d.,:%]*|《[^》\n]{0,200}》|(?<![A-Za-z])[A-Za-z]++\d\w*"
+)
 """What looks like a name inside a sentence, a number, a title or an identifier."""
 
 
@@ -143,22 +150,35 @@ class _Rarity:
 
 def _chosen(rows: Sequence[_Row], weights: dict[str, float], budget: _Budget) -> list[_Row]:
     """Take the weightiest sentence that fits, lower the weight of what it says, and go on until there is enough."""
-    standing = {row.span: row.standing(position == 0) for position, row in enumerate(rows)}
-    left, chosen, used = list(rows), list[_Row](), 0
+    standing = [row.standing(position == 0) for position, row in enumerate(rows)]
+    chosen, used = list[int](), 0
 
-    def weightiest(some: Sequence[_Row]) -> _Row:
-        return max(some, key=lambda row: (standing[row.span] * _substance(row, weights), -row.span[0]))
+    def lightness(place: int) -> tuple[float, int, int]:
+        return -standing[place] * _substance(rows[place], weights), rows[place].span[0], place
 
-    while used < budget.aim and (fitting := [row for row in left if used + row.tokens <= budget.most]):
-        best = weightiest(fitting)
-        left.remove(best)
-        chosen.append(best)
-        used += best.tokens
-        weights.update((term, weights[term] * _TOLD) for term in best.terms)
-    large = [row for row in left if budget.least <= row.tokens <= budget.most]
-    if used < budget.least and large:  # what was taken left no room for any of those that would be enough alone
-        return [weightiest(large)]
-    return chosen or [min(rows, key=lambda row: row.tokens)]
+    # Weights only ever fall: a sentence that is still first once it is weighed again is the weightiest of all.
+    left = [lightness(place) for place in range(len(rows))]
+    heapify(left)
+    while used < budget.aim and left:
+        known, place = left[0], left[0][-1]
+        best, now = rows[place], lightness(place)
+        if used + best.tokens > budget.most:
+            heappop(left)
+        elif now > known:
+            heapreplace(left, now)
+        else:
+            heappop(left)
+            chosen.append(place)
+            used += best.tokens
+            weights.update((term, weights[term] * _TOLD) for term in best.terms)
+    large = [
+        lightness(place)
+        for place, row in enumerate(rows)
+        if used < budget.least <= row.tokens <= budget.most and place not in chosen
+    ]
+    if large:  # what was taken left no room for any of those that would be enough alone
+        return [rows[min(large)[-1]]]
+    return [rows[place] for place in chosen] or [min(rows, key=lambda row: row.tokens)]
 
 
 def _substance(row: _Row, weights: Mapping[str, float]) -> float:
@@ -274,6 +294,7 @@ def _terms(surface: str) -> tuple[str, ...]:
     return tuple(tokenize(surface))
 
 
+_JOINTS: Final = re.compile(r"[-.&_’]+")
 _STARTS_HAN: Final = re.compile(f"[{_HAN}]")
 
 
@@ -293,7 +314,7 @@ def _is_name(word: str, names: set[str]) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def _bare(word: str) -> str:
-    return re.sub(r"[-.&_’]+", "", word).casefold()
+    return _JOINTS.sub("", word).casefold()
 
 
 def _names_of_words(text: str, words: Sequence[tuple[str, int]], names: set[str]) -> Iterator[tuple[str, int, float]]:

@@ -100,6 +100,7 @@ def _units() -> dict[str, tuple[str, float]]:
 _UNITS: Final = _units()
 _CURRENCY: Final = {"$": "dollar", "€": "euro", "£": "sterling", "¥": "yuan", "￥": "yuan"}
 _CHINESE_UNITS: Final = sorted((name for name in _UNITS if not name.isascii()), key=lambda name: (-len(name), name))
+_CHINESE_UNIT_STARTS: Final = frozenset(name[0] for name in _CHINESE_UNITS)
 
 _MONTH: Final = r"(?P<{0}>(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r"))\b\.?"
 _YEAR: Final = r"(?P<{0}>1[0-9]{{3}}|20[0-9]{{2}})"
@@ -112,9 +113,9 @@ _DATE_PATTERNS: Final = tuple(
         rf"(?P<year>(?<![0-9])[0-9]{{4}}|[{_HAN}]{{4}})\s?年\s?(?P<month>[0-9]{{1,2}}|[{_HAN}]{{1,2}})\s?月\s?(?:(?P<day>[0-9]{{1,2}}|[{_HAN}]{{1,3}})\s?[日号])?",
         rf"(?P<year>(?<![0-9])[0-9]{{4}}|[{_HAN}]{{4}})\s?年(?!代)(?![0-9])",
         rf"(?<![0-9])(?P<month>[0-9]{{1,2}}|[{_HAN}]{{1,2}})\s?月\s?(?P<day>[0-9]{{1,2}}|[{_HAN}]{{1,3}})\s?[日号]",
-        rf"\b{_DAY.format('day')}\s+(?:of\s+)?{_MONTH.format('month')}(?:\s*,?\s*(?:of\s+)?{_YEAR.format('year')}\b)?",
-        rf"\b{_MONTH.format('month')}\s*{_DAY.format('day')}\b(?!\s*:)(?:\s*,?\s*{_YEAR.format('year')}\b)?",
-        rf"\b{_MONTH.format('month')}\s*,?\s*(?:of\s+)?{_YEAR.format('year')}\b",
+        rf"\b{_DAY.format('day')}\s+(?:of\s+)?{_MONTH.format('month')}(?:\s*+(?:,\s*+)?(?:of\s+)?{_YEAR.format('year')}\b)?",
+        rf"\b{_MONTH.format('month')}\s*{_DAY.format('day')}\b(?!\s*:)(?:\s*+(?:,\s*+)?{_YEAR.format('year')}\b)?",
+        rf"\b{_MONTH.format('month')}\s*+(?:,\s*+)?(?:of\s+)?{_YEAR.format('year')}\b",
         rf"(?:\b(?:in|on|since|until|till|during|of|by|late|early|mid)[\s-]+)(?P<named>{_MONTH.format('month')})(?!\w)",
         rf"(?<![A-Za-z0-9_.,$€£¥#/])(?<![A-Za-z]-){_YEAR.format('year')}(?P<decade>s)?(?![A-Za-z0-9_%]|[.,][0-9]|-[a-z])",
     )
@@ -153,16 +154,19 @@ _PEOPLE: Final = frozenset(
         "inhabitants",
     }
 )
+_DIGIT_BEFORE: Final = re.compile(r"[0-9][\s-]?$")
+_NO_RANK: Final = re.compile(r"\s*(?:s\b|later|before|after|per)")
 _BOUND_BELOW: Final = re.compile(
-    r"(?:more than|over|at least|above|exceed\w*|greater than|minimum of|超过|至少|不少于|多于)\s*[$€£¥]?\s*$",
+    r"(?:more than|over|at least|above|exceed\w{0,9}|greater than|minimum of|超过|至少|不少于|多于)"
+    r"\s*+(?:[$€£¥]\s*+)?$",
     re.IGNORECASE,
 )
 _BOUND_ABOVE: Final = re.compile(
-    r"(?:less than|under|at most|below|up to|fewer than|maximum of|少于|不足|至多|不超过|低于)\s*[$€£¥]?\s*$",
+    r"(?:less than|under|at most|below|up to|fewer than|maximum of|少于|不足|至多|不超过|低于)\s*+(?:[$€£¥]\s*+)?$",
     re.IGNORECASE,
 )
 _ROUGH_BEFORE: Final = re.compile(
-    r"(?:\b(?:about|around|approximately|roughly|nearly|almost|circa|some|c\.|ca\.?|estimated)|大约|约|近|将近)\s*[$€£¥]?\s*$",
+    r"(?:\b(?:about|around|approximately|roughly|nearly|almost|circa|some|c\.|ca\.?|estimated)|大约|约|近|将近)\s*+(?:[$€£¥]\s*+)?$",
     re.IGNORECASE,
 )
 
@@ -320,26 +324,27 @@ def _glued_unit(text: str, position: int) -> bool:
 def _number(
     text: str, start: int, end: int, amount: float, *, ordinal: bool = False, currency: str | None = None
 ) -> Value:
-    before = text[max(0, start - 24) : start]
-    bound = (
-        "at least"
-        if _BOUND_BELOW.search(before)
-        else "at most"
-        if _BOUND_ABOVE.search(before)
-        else "about"
-        if _ROUGH_BEFORE.search(before)
-        else ""
-    )
+    bound = _bound(text[max(0, start - 24) : start])
     if currency:
         return Value("number", start, end, amount, currency, False, bound=bound, measured=True)
     unit, factor, unit_end, measured = _unit(text, end) if not ordinal else ("", 1.0, end, False)
     return Value("number", start, unit_end, amount * factor, unit, ordinal, bound=bound, measured=measured)
 
 
+@lru_cache(maxsize=1024)
+def _bound(before: str) -> str:
+    """What the words just before a number say of it: "at least", "at most", "about" or nothing."""
+    if _BOUND_BELOW.search(before):
+        return "at least"
+    if _BOUND_ABOVE.search(before):
+        return "at most"
+    return "about" if _ROUGH_BEFORE.search(before) else ""
+
+
 def _unit(text: str, end: int) -> tuple[str, float, int, bool]:
     rest = text[end : end + 8].lstrip()
     gap = len(text[end : end + 8]) - len(rest)
-    for name in _CHINESE_UNITS:
+    for name in _CHINESE_UNITS if rest[:1] in _CHINESE_UNIT_STARTS else ():
         if rest.startswith(name):
             return *_UNITS[name], end + gap + len(name), True
     after = _AFTER.match(text, end)
@@ -375,7 +380,7 @@ def _word_numbers(text: str) -> list[Value]:
 
 
 def _preceded_by_digit(text: str, start: int) -> bool:
-    return bool(re.search(r"[0-9][\s-]?$", text[max(0, start - 2) : start]))
+    return bool(_DIGIT_BEFORE.search(text[max(0, start - 2) : start]))
 
 
 def _is_number_word(word: str) -> bool:
@@ -390,7 +395,7 @@ def _joins(text: str, last: re.Match[str], following: re.Match[str]) -> bool:
 
 def _spelled(text: str, run: list[re.Match[str]]) -> list[Value]:
     words = [part for match in run for part in match.group().lower().split("-")]
-    if words == ["second"] and re.match(r"[\s]*(?:s\b|later|before|after|per)", text[run[-1].end() :]):
+    if words == ["second"] and _NO_RANK.match(text, run[-1].end()):
         return []
     total, current = 0.0, 0.0
     for word in words:

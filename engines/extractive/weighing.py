@@ -24,6 +24,9 @@ CLASH_COSINE: Final = 0.6
 """Cosine from which texts that state no attribute in common are compared for a contradiction: in dialogues, what is
 less alike only seems to clash."""
 
+MOST_CLAIMS: Final = 40
+"""How many claims of a memory are compared, each with each of the other's; nobody states more in one."""
+
 _ORDER: Final[tuple[Verdict, ...]] = ("same", "revise", "supersede", "contradicts")
 _LASTING: Final = frozenset(("semantic", "procedural"))
 """Types of memories that can change; what happened has happened."""
@@ -106,7 +109,7 @@ def _claims(one: Fact | Known, other: Fact | Known) -> list[Claim]:
         value = one.value.removeprefix("not ")
         return [Claim(one.subject or "", one.attribute, value, value != one.value, (0, 0))]
     owner = one.speaker or other.speaker
-    claims = list(claims_of(one.words, owner) if owner else claims_of(one.words))
+    claims = list(claims_of(one.words, owner) if owner else claims_of(one.words))[:MOST_CLAIMS]
     return claims or _of_attribute(one, other, owner)
 
 

@@ -115,7 +115,7 @@ def query_of(kit: TierKit, messages: Sequence[AnyMessage]) -> str:
     text = said(asked.question) if asked.question else ""
     if not text.strip() or kit.offline.gate(Turn("", "user", text), []).why in ("greeting", "empty"):
         return ""
-    return shortened(kit.offline.rewrite(text, turns_of(asked.before)).text)
+    return shortened(kit.offline.rewrite(shortened(text), turns_of(asked.before)).text)
 
 
 def look(

@@ -1,12 +1,13 @@
 """Reads which message memories are recalled for, and what was said before it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 
 from agentic_memory_bank.engines.conversation import Turn
-from agentic_memory_bank.nodes.spoken import RECALLED, turns_of
+from agentic_memory_bank.nodes.spoken import LONGEST_TURN, RECALLED, said, turns_of
 
 BEGINNING: Final = 1_500
 """Characters that are read of how a long message begins."""
@@ -28,13 +29,18 @@ def asked_in(messages: Sequence[AnyMessage | BaseMessage]) -> Message:
     places = [place for place, message in enumerate(messages) if _is_of_user(message)]
     if not places:
         return Message(None, [])
-    before, own = turns_of(messages[: places[-1]]), turns_of([messages[places[-1]]])
-    return Message(own[0] if own else None, before)
+    asked = messages[places[-1]]
+    before, own = turns_of(messages[: places[-1]]), turns_of([asked])
+    return Message(replace(own[0], text=_both_ends(said(asked), LONGEST_TURN - END)) if own else None, before)
 
 
 def shortened(text: str) -> str:
     """As much of a message as is searched for."""
-    return text if len(text) <= BEGINNING + END else f"{text[:BEGINNING]}\n{text[-END:]}"
+    return _both_ends(text, BEGINNING)
+
+
+def _both_ends(text: str, beginning: int) -> str:
+    return text if len(text) <= beginning + END else f"{text[:beginning]}\n{text[-END:]}"
 
 
 def _is_of_user(message: BaseMessage) -> bool:

@@ -18,8 +18,6 @@ from agentic_memory_bank.tools.text import clean, is_cjk
 AROUND: Final = 5
 """How many turns before a batch come with it, and how many last turns a conversation keeps."""
 RAW_IMPORTANCE: Final = 0.3
-LONGEST_TURN: Final = 12_000
-"""Characters that are kept of a turn; what is longer was pasted."""
 SEEN: Final = 2_000
 """How many turns of a conversation are known again."""
 
@@ -33,7 +31,7 @@ def saying(turn: Turn, before: Turn | None, now: datetime, left_out: Collection[
         now: When it was, where the turn does not say.
         left_out: What nothing is kept of.
     """
-    words = clean(without(safe_words(turn, before), left_out)).strip()[:LONGEST_TURN].strip()
+    words = clean(without(safe_words(turn, before), left_out)).strip()
     if not words.replace(HIDDEN, "").strip(" .,，。") or turn.role not in ("user", "assistant"):
         return None
     day = day_of(turn.date) or now.astimezone(UTC).date()

@@ -90,10 +90,11 @@ def _similar(
     found: list[list[Known]] = []
     for number, fact in enumerate(facts):
         near, earlier = (
-            [replace(one, cosine=cosine(fact.words, one.words)) for one in some if may_be_one(fact, one)]
+            [(cosine(fact.words, one.words), one) for one in some if may_be_one(fact, one)]
             for some in (there[number], new[:number])
         )
-        found.append([*near, *sorted(earlier, key=lambda known: -known.cosine)[:SIMILAR]])
+        alike = [*near, *sorted(earlier, key=lambda pair: -pair[0])[:SIMILAR]]
+        found.append([replace(one, cosine=value) for value, one in alike])
     return found
 
 

@@ -1,0 +1,226 @@
+"""No rule takes longer than in proportion to its text, whatever is sent: all patterns and all functions that read."""
+
+import inspect
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import date
+from importlib import util
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langgraph.store.memory import InMemoryStore
+
+from agentic_memory_bank.engines.conversation import Fact, Hints, Known, Saying, Turn, attributed
+from agentic_memory_bank.engines.extractive import (
+    choices,
+    claims,
+    clauses,
+    comparison,
+    concerning,
+    dialogue,
+    facts,
+    moments,
+    quoting,
+    reflecting,
+    research,
+    selecting,
+    summary,
+    values,
+    weighing,
+)
+from agentic_memory_bank.graph.recall import build_recall
+from agentic_memory_bank.graph.remember import build_remember
+from agentic_memory_bank.nodes import spoken
+from agentic_memory_bank.nodes.react_mem import steps
+from agentic_memory_bank.nodes.recall import excerpts
+from agentic_memory_bank.state.conversations import MemoryContext
+from agentic_memory_bank.state.errors import MemoryBankError
+from agentic_memory_bank.tools import text as text_tools
+from agentic_memory_bank.tools.embeddings import HashEmbeddings
+from agentic_memory_bank.tools.record_drafts import MAX_TEXT
+
+_SPEC = util.spec_from_file_location("hostile_text", Path(__file__).parents[1] / "hostile_text.py")
+assert _SPEC
+assert _SPEC.loader
+hostile: Any = util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(hostile)
+
+RULES = hostile.rules()
+
+
+def faults(read: Callable[[str], object], texts: list[Any]) -> list[str]:
+    found = ((text, hostile.fault(read, text)) for text in hostile.suspects(read, texts))
+    return [f"{text.start!r} + {text.unit!r} * n + {text.tail!r}: {fault}" for text, fault in found if fault]
+
+
+@pytest.mark.parametrize("module", sorted({rule.name.rpartition(".")[0] for rule in RULES}))
+def test_every_pattern_of_a_module_takes_linear_time(module: str) -> None:
+    read = [rule for rule in RULES if rule.name.rpartition(".")[0] == module]
+
+    assert {
+        rule.name: found
+        for rule in read
+        if (found := faults(rule.read, hostile.a_few(hostile.texts_of(rule.pattern), 75)))
+    } == {}
+
+
+def test_no_pattern_is_written_where_no_test_finds_it() -> None:
+    assert hostile.inline_patterns() == []
+
+
+# --- functions -----------------------------------------------------------------------------------------------------
+
+TEXT_NAMES = {"text", "words", "description", "subject", "query", "question", "name", "said", "word", "content"}
+"""What the package calls a parameter that is a text of somebody else's."""
+LAYERS = ("engines.", "nodes.", "prompts.", "tools.")
+
+
+def turn(text: str, role: Any = "user") -> Turn:
+    return Turn("t1", role, spoken.beginning(text))
+
+
+def fact(text: str) -> Fact:
+    text = text[:MAX_TEXT]
+    return Fact(text, "semantic", (Saying("t1", text, (0, len(text))),), speaker="user", date="2024-05-01", trust=0.9)
+
+
+def known(text: str, place: int = 0) -> Known:
+    return Known(f"m{place}", text[:MAX_TEXT], "semantic", 0.7, None, None, speaker="user", date="2024-05-01")
+
+
+def passage(text: str) -> clauses.Passage:
+    return clauses.Passage(text, 1.0, "", "")
+
+
+def quoted(text: str) -> quoting.Passage:
+    return quoting.Passage("p", text, 1.0, text_tools.sentences(text))
+
+
+OTHERS: dict[str, Callable[[str], object]] = {
+    "engines.conversation.attributed": lambda text: attributed(text, "", text),
+    "engines.extractive.choices.choose": lambda text: choices.choose(
+        f"Is {text} older than Ana or Bob?", [passage(text), passage("Ana was born in 1950.")]
+    ),
+    "engines.extractive.choices.subject": lambda text: choices.subject(passage(text)),
+    "engines.extractive.clauses.short_answer": lambda text: clauses.short_answer(text, [passage(text)]),
+    "engines.extractive.comparison.compare": lambda text: comparison.compare(
+        text[: len(text) // 2], f"{text[: len(text) // 2]} not", 0.9
+    ),
+    "engines.extractive.concerning.concerns": lambda text: concerning.concerns({"tea"}, {"ana"}, text),
+    "engines.extractive.dialogue.gate": lambda text: dialogue.gate(turn(text), Hints(tools=("search",)), [turn(text)]),
+    "engines.extractive.dialogue.rewrite": lambda text: dialogue.rewrite(text[:15], [turn(text)]),
+    "engines.extractive.moments.moments": lambda text: list(moments.moments(text, date(2024, 5, 1))),
+    "engines.extractive.quoting.quotes": lambda text: quoting.quotes(text, None, [quoted(text)]),
+    "engines.extractive.reflecting.recurring": lambda text: reflecting.recurring([known(text, n) for n in range(4)]),
+    "engines.extractive.selecting.safe_words": lambda text: selecting.safe_words(turn(text), turn(text, "assistant")),
+    "engines.extractive.selecting.select": lambda text: selecting.select([turn(text, "assistant"), turn(text)]),
+    "engines.extractive.summary.context": lambda text: summary.context(text, text_tools.sentences(text), ["tea"]),
+    "engines.extractive.summary.summarize": lambda text: summary.summarize(text, text_tools.sentences(text)),
+    "engines.extractive.weighing.weigh": lambda text: weighing.weigh(fact(text), [known(f"{text} not")]),
+    "nodes.recall.excerpts.excerpt": lambda text: excerpts.excerpt(text, {"tea"}, 40),
+    "nodes.react_mem.steps.gist": lambda text: steps.gist(text, 100),
+    "nodes.spoken.turns_of": lambda text: spoken.turns_of([HumanMessage(text)]),
+    "tools.text.passages": lambda text: text_tools.passages(text, 100),
+}
+"""What takes a text beside other things, with other things; turns and memories are as long as they can be."""
+
+
+def readers() -> dict[str, Callable[[str], object]]:
+    """Every public function whose one argument without a default is a text, and those of `OTHERS`."""
+    found = dict(OTHERS)
+    for module in hostile.modules():
+        short = module.__name__.removeprefix("agentic_memory_bank.")
+        for name, function in vars(module).items():
+            if short.startswith(LAYERS) and _reads_a_text(function, module.__name__) and not name.startswith("_"):
+                found[f"{short}.{name}"] = function
+    return found
+
+
+def _reads_a_text(function: Any, module: str) -> bool:
+    if getattr(function, "__module__", "") != module or not (inspect.isfunction(function) or _is_cached(function)):
+        return False
+    first, *others = [*inspect.signature(function).parameters.values(), None]
+    needed = [one for one in others if one is not None and one.default is inspect.Parameter.empty]
+    return first is not None and first.name in TEXT_NAMES and first.annotation in (str, "str") and not needed
+
+
+def _is_cached(function: Any) -> bool:
+    return hasattr(function, "cache_clear")
+
+
+def fresh(function: Any) -> Callable[[str], object]:
+    """The function, which has not read this text before."""
+
+    def read(text: str) -> object:
+        for cached in (function, facts.claims_of, claims.sentences_of, values._values_of, research.abstract_of):
+            if _is_cached(cached):
+                cached.cache_clear()
+        with suppress(MemoryBankError, ValueError):  # some take hexadecimal digits, or an address
+            return function(text)
+
+    return read
+
+
+READERS = readers()
+
+
+@pytest.mark.parametrize("name", sorted(READERS))
+def test_every_function_that_reads_a_text_takes_linear_time(name: str) -> None:
+    assert faults(fresh(READERS[name]), [*hostile.REPORTED, *hostile.a_few(hostile.KNOWN, 60)]) == []
+
+
+def test_no_function_that_reads_a_text_is_left_out() -> None:
+    """Public functions of the rules with a text or a turn among their arguments are all read above."""
+    left_out = []
+    for module in hostile.modules():
+        short = module.__name__.removeprefix("agentic_memory_bank.")
+        for name, function in vars(module).items():
+            is_own = inspect.isfunction(function) and function.__module__ == module.__name__
+            if short.startswith(("engines.extractive.", "tools.text")) and is_own and not name.startswith("_"):
+                takes = {one.name for one in inspect.signature(function).parameters.values()}
+                if takes & (TEXT_NAMES | {"turn", "turns", "a", "passages"}) and f"{short}.{name}" not in READERS:
+                    left_out.append(f"{short}.{name}")
+
+    assert left_out == []
+
+
+# --- graphs --------------------------------------------------------------------------------------------------------
+
+MOST: float = 1.0
+"""CPU seconds that a graph may take for a message of 64,000 characters, its own work and its embedding included."""
+
+
+def messages(text: str) -> list[BaseMessage]:
+    return [AIMessage(text), HumanMessage("1234"), HumanMessage(text)]
+
+
+def slow(read: Callable[[str], object]) -> dict[str, float]:
+    """What takes longer than it may, of all that has stopped a server before."""
+    read("warm up")
+    taken = {repr(text.unit): hostile.process_seconds(read, text.of(64_000), at_most=MOST) for text in hostile.REPORTED}
+    return {unit: seconds for unit, seconds in taken.items() if seconds > MOST}
+
+
+def test_remembering_takes_no_longer_for_hostile_text() -> None:
+    graph = build_remember(store=InMemoryStore(), embeddings=HashEmbeddings())
+    names = count()
+
+    def remember(text: str) -> object:
+        name = f"c{next(names)}"
+        given: Any = {"messages": messages(text), "conversation_id": name, "end": True}
+        return graph.invoke(given, context=MemoryContext(user=name))
+
+    assert slow(remember) == {}
+
+
+def test_recalling_takes_no_longer_for_hostile_text() -> None:
+    store, context = InMemoryStore(), MemoryContext(user="ann")
+    build_remember(store=store, embeddings=HashEmbeddings()).invoke(
+        {"messages": [HumanMessage("I live in Lisbon and my budget is 500 euros.")], "end": True}, context=context
+    )
+    graph = build_recall(store=store, embeddings=HashEmbeddings())
+
+    assert slow(lambda text: graph.invoke({"messages": messages(text)}, context=context)) == {}

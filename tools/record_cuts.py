@@ -23,10 +23,10 @@ _JOINT: Final = (
     r"|(?:而且|但是|但|所以|因为|然后|还有|和))"
 )
 _FIRST_JOINTS: Final = re.compile(rf"[.!?。！？]*(?:{_JOINT})*", re.IGNORECASE)
-_LAST_JOINTS: Final = re.compile(rf"(?:{_JOINT})+\Z", re.IGNORECASE)
+_LAST_JOINTS: Final = re.compile(rf"(?:{_JOINT}){{1,40}}+\Z", re.IGNORECASE)
 _LONGEST_JOINTS: Final = 40
 """Characters before a seam that are looked at for what joined."""
-_OPENS: Final = re.compile(r"(?:\A|[.!?。！？\n]|: |\()\s*\Z")
+_OPENS: Final = re.compile(r"(?:\A|[.!?。！？\n]|: |\()\s{0,40}+\Z")
 _CLOSES: Final = re.compile(r"\s*(?:\Z|[\n.!?。！？)]| \[)")
 _MARKS: Final = frozenset(".!?。！？")
 

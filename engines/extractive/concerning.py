@@ -37,12 +37,12 @@ _FILLERS: Final = re.compile(
     re.IGNORECASE,
 )
 _ENDS: Final = re.compile(
-    r"\W*\b(?:please|now|for good|from (?:your )?memory|and all(?: that)?|any ?more)\W*\Z", re.IGNORECASE
+    r"\W{0,20}\b(?:please|now|for good|from (?:your )?memory|and all(?: that)?|any ?more)\W{0,20}\Z", re.IGNORECASE
 )
 _ASKED_CHINESE: Final = re.compile(
     r"\A\W*(?:请)?(?:你)?(?:把|将)?(?:忘记|忘掉|忘了|删除|删掉|抹掉)?(?:所有|一切)?(?:关于|有关)?(?:我们?的|我家的?)?"
     r"(?P<subject>.+?)"
-    r"(?:的(?:一切|所有(?:事情?|内容|记忆)?|事情?|内容|记忆)|(?:都|给)?(?:忘掉|忘记|忘了|删掉|删除|删了)|吧)*\W*\Z"
+    r"(?:的(?:一切|所有(?:事情?|内容|记忆)?|事情?|内容|记忆)|(?:都|给)?(?:忘掉|忘记|忘了|删掉|删除|删了)|吧){0,4}(?:(?<!\W)\W*+)?\Z"
 )
 _MATTER: Final = re.compile(r"(?P<subject>.{1,30}?)的?(?:事情?|私事|毛病|问题|情况|消息)(?!业|实|故|务)")
 _GENERIC: Final = frozenset(
@@ -51,7 +51,9 @@ _GENERIC: Final = frozenset(
         " information memory memories fact facts part bit question anything everything something nothing"
     )
 )
-_AND: Final = re.compile(r"\s+(?:and|or)\s+|[、]|(?<=[\u4e00-\u9fff])[和跟与](?=[\u4e00-\u9fff])", re.IGNORECASE)
+_AND: Final = re.compile(
+    r"\s{1,5}(?:and|or)\s{1,5}|[、]|(?<=[\u4e00-\u9fff])[和跟与](?=[\u4e00-\u9fff])", re.IGNORECASE
+)
 _THEIRS: Final = re.compile(r"\s*(?:his|her|their|its)\b", re.IGNORECASE)
 _CALLED: Final = re.compile(r"\b(?:my|our|the)\s+(?P<role>[a-z]{2,30})\s+(?P<name>[A-Z][\w-]{1,40})")
 _LATIN: Final = re.compile(r"[^\u3400-\u9fff]+")
@@ -72,6 +74,7 @@ _GOES_ON: Final = re.compile(
     re.IGNORECASE,
 )
 """A piece that goes on about whom the one before it names."""
+_WORD: Final = re.compile(r"\w+(?:'\w+)?")
 _NOTE: Final = re.compile(r" \[(?P<phrase>[^\[\]\n]{1,60}) = [^\[\]\n]{1,40}\]")
 
 
@@ -360,7 +363,7 @@ def _is_short(text: str) -> bool:
     chinese = sum(map(len, _CHINESE.findall(text)))
     if chinese or _NO_SUBJECT.match(text):
         return 0 < chinese <= _SHORT_CHINESE
-    return len(re.findall(r"\w+(?:'\w+)?", _JOINED.sub("", text))) <= _SHORT
+    return len(_WORD.findall(_JOINED.sub("", text))) <= _SHORT
 
 
 def _roots(text: str) -> frozenset[str]:

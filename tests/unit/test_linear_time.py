@@ -27,6 +27,7 @@ from agentic_memory_bank.engines.extractive import (
     reflecting,
     research,
     selecting,
+    sensitive,
     summary,
     values,
     weighing,
@@ -91,6 +92,10 @@ def known(text: str, place: int = 0) -> Known:
     return Known(f"m{place}", text[:MAX_TEXT], "semantic", 0.7, None, None, speaker="user", date="2024-05-01")
 
 
+def record(text: str) -> Any:
+    return {"text": text, "subject": None, "attribute": None, "sources": [], "history": []}
+
+
 def passage(text: str) -> clauses.Passage:
     return clauses.Passage(text, 1.0, "", "")
 
@@ -109,7 +114,11 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.comparison.compare": lambda text: comparison.compare(
         text[: len(text) // 2], f"{text[: len(text) // 2]} not", 0.9
     ),
-    "engines.extractive.concerning.concerns": lambda text: concerning.concerns({"tea"}, {"ana"}, text),
+    "engines.extractive.concerning.parts_meant": lambda text: concerning.parts_meant(
+        record(text), concerning.subjects_of("my tea")
+    ),
+    "engines.extractive.sensitive.speaks_of": lambda text: sensitive.speaks_of(text, ["health"]),
+    "engines.extractive.sensitive.without": lambda text: sensitive.without(text, ["health"]),
     "engines.extractive.dialogue.gate": lambda text: dialogue.gate(turn(text), Hints(tools=("search",)), [turn(text)]),
     "engines.extractive.dialogue.rewrite": lambda text: dialogue.rewrite(text[:15], [turn(text)]),
     "engines.extractive.moments.moments": lambda text: list(moments.moments(text, date(2024, 5, 1))),

@@ -416,30 +416,27 @@ def process_seconds(read: Callable[[str], object], text: str, *, at_most: float)
 
 
 def fault(read: Callable[[str], object], text: Text) -> str | None:
-    """What is wrong with the time that a text takes at the four sizes; None where it grows no faster than the text."""
-    before = None
-    for size in SIZES:
-        taken = _settled(read, text.of(size), before)
-        if taken > LONGEST:
-            return f"{size:,} characters take {taken:.2f} s"
-        if _grows(taken, before):
-            return f"{size:,} characters take {taken:.3f} s, half of them {before:.3f} s"
-        before = taken
-    return None
+    """What is wrong with the time that a text takes at the four sizes; None where it grows no faster than the text.
 
-
-def _grows(taken: float, before: float | None) -> bool:
-    return before is not None and taken > NOTICEABLE and taken > PER_DOUBLING * before
-
-
-def _settled(read: Callable[[str], object], text: str, before: float | None) -> float:
-    """The time of one try; the least of several where that one would be a fault, as it may be on a busy machine."""
-    taken = cpu_seconds(read, text)
-    for _ in range(TRIES):
-        if taken == float("inf") or (taken <= LONGEST and not _grows(taken, before)):
+    The growth is that of all three doublings: a single one may be slowed down by what else the machine does.
+    """
+    texts = [text.of(size) for size in SIZES]
+    times = [cpu_seconds(read, texts[0])]
+    for part in texts[1:]:
+        times.append(cpu_seconds(read, part))
+        if times[-1] > TRIES * LONGEST:
             break
-        taken = min(taken, cpu_seconds(read, text))
-    return taken
+    for _ in range(TRIES):
+        if not _is_slow(times) or times[-1] > TRIES * LONGEST:
+            break
+        times[-1] = min(times[-1], cpu_seconds(read, texts[-1]))
+    told = ", ".join(f"{size:,}: {taken:.3f} s" for size, taken in zip(SIZES, times, strict=False))
+    return told if _is_slow(times) else None
+
+
+def _is_slow(times: Sequence[float]) -> bool:
+    growth = PER_DOUBLING ** (len(times) - 1)
+    return times[-1] > LONGEST or (times[-1] > NOTICEABLE and times[-1] > growth * times[0])
 
 
 _LITTLE: Final = (64, 512, 2_048)

@@ -136,13 +136,13 @@ _ADV: Final = (
 _BE: Final = r"(?:'m|'s|'re| am| is| are)"
 _HAVE: Final = r"(?:'ve|'s| have| has)?"
 _NOT: Final = r"(?P<not> no longer| don't| doesn't| do not| does not| never| not|n't| am not| can't| cannot)?"
-_REST: Final = r"(?P<value>(?:\d++(?:[.,]\d++)*+|[^\d,;.!?\n，。！？；]){0,120}?)"
+_REST: Final = r"(?P<value>(?:\d++(?:[.,]\d++)*+|[^\d,;.!?\n，。！？；]){0,100}?)"
 _END: Final = (
-    r"(?=\s{0,20}(?:[,;!?\n，。！？；]|\.(?!\d)|$)|\s{1,20}(?:and|but|with|since|because|for|where|when|while|which|who|so|though"
+    r"(?=[,;!?\n，。！？；]|\.(?!\d)|$|\s{1,20}(?:[,;!?\n，。！？；]|\.(?!\d)|$|(?:and|but|with|since|because|for|where|when|while|which|who|so|though"
     r"|although|"
     r"after|before|until|these days|right now|at the moment|any ?more|now|instead|last|this|next|as well|too"
     r"|from now on|"
-    r"in (?:19|20)\d\d|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|every)\b)"
+    r"in (?:19|20)\d\d|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|every)\b))"
 )
 _PLACE: Final = (
     r"(?P<value>(?!(?:an?|the (?!hague|netherlands|uk|us|usa|bronx)|my|our|his|her|their|this|that|these|those|it|"

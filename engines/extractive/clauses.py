@@ -75,7 +75,7 @@ _RELEVANT: Final = 0.15
 """Share of what the question says that a sentence, its passage and its title must hold to answer it."""
 _LONGEST: Final = {False: 16, True: 40}
 """Longest stretch that is not a whole sentence: words of English, characters of Chinese."""
-_MOST_UNITS: Final = 200
+_MOST_UNITS: Final = 160
 """Words of a sentence, or characters, that are read: what is longer is no sentence, and has too many stretches."""
 _DECAY: Final = {False: 0.3, True: 0.15}
 """By how much each word, or character, between a stretch and a word of the question makes that word count less."""

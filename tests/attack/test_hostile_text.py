@@ -18,6 +18,8 @@ TESTS = Path(__file__).parents[1]
 WITHIN = 1.0
 """Seconds in which `/ok` is answered, whatever is being read."""
 SIZE = 64_000
+DOCUMENT = 16_000
+"""Characters of a document: all of it is embedded, which takes as long for any text."""
 USER = "mallory"
 HEADERS = {"x-authz-user-id": USER}
 
@@ -95,7 +97,11 @@ DOORS: dict[str, Callable[[str, str], None]] = {
     "recall": run("recall", lambda text: {"messages": talk(text)}, user=USER),
     "conversation": run("conversation", lambda text: {"messages": talk(text)}, user=USER),
     "memory_bank": run(
-        "memory_bank", lambda text: {"question": text[:2_000], "documents": [{"name": "a.txt", "text": text}]}
+        "memory_bank",
+        lambda text: {
+            "question": f"What of {text[:2_000]}?",
+            "documents": [{"name": "a.txt", "text": f"A. {text[:DOCUMENT]}"}],
+        },
     ),
     "POST /v1/memory": post("/v1/memory", lambda text: {"content": text[:16_000], "type": "semantic"}),
     "POST /v1/memory/search": post("/v1/memory/search", lambda text: {"query": text}),

@@ -32,11 +32,12 @@ from agentic_memory_bank.engines.extractive import (
     values,
     weighing,
 )
+from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.graph.recall import build_recall
 from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.nodes import spoken
 from agentic_memory_bank.nodes.react_mem import steps
-from agentic_memory_bank.nodes.recall import excerpts
+from agentic_memory_bank.nodes.recall import asking, excerpts
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.tools import text as text_tools
@@ -110,7 +111,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
         f"Is {text} older than Ana or Bob?", [passage(text), passage("Ana was born in 1950.")]
     ),
     "engines.extractive.choices.subject": lambda text: choices.subject(passage(text)),
-    "engines.extractive.clauses.short_answer": lambda text: clauses.short_answer(text, [passage(text)]),
+    "engines.extractive.clauses.short_answer": lambda text: clauses.short_answer(text[::2], [passage(text[1::2])]),
     "engines.extractive.comparison.compare": lambda text: comparison.compare(
         text[: len(text) // 2], f"{text[: len(text) // 2]} not", 0.9
     ),
@@ -199,17 +200,17 @@ def test_no_function_that_reads_a_text_is_left_out() -> None:
 # --- graphs --------------------------------------------------------------------------------------------------------
 
 MOST: float = 1.0
-"""CPU seconds that a graph may take for a message of 64,000 characters, its own work and its embedding included."""
+"""CPU seconds that a graph may take for a message of 64,000 characters, all its work included."""
 
 
 def messages(text: str) -> list[BaseMessage]:
     return [AIMessage(text), HumanMessage("1234"), HumanMessage(text)]
 
 
-def slow(read: Callable[[str], object]) -> dict[str, float]:
+def slow(read: Callable[[str], object], size: int = 64_000) -> dict[str, float]:
     """What takes longer than it may, of all that has stopped a server before."""
     read("warm up")
-    taken = {repr(text.unit): hostile.process_seconds(read, text.of(64_000), at_most=MOST) for text in hostile.REPORTED}
+    taken = {repr(text.unit): hostile.process_seconds(read, text.of(size), at_most=MOST) for text in hostile.REPORTED}
     return {unit: seconds for unit, seconds in taken.items() if seconds > MOST}
 
 
@@ -233,3 +234,32 @@ def test_recalling_takes_no_longer_for_hostile_text() -> None:
     graph = build_recall(store=store, embeddings=HashEmbeddings())
 
     assert slow(lambda text: graph.invoke({"messages": messages(text)}, context=context)) == {}
+
+
+def test_a_memory_bank_takes_no_longer_for_hostile_text() -> None:
+    bank = build_memory_bank(embeddings=HashEmbeddings())
+
+    def remember(text: str) -> object:
+        given: Any = {"question": f"What of {text[:2_000]}?", "documents": [{"name": "a.txt", "text": f"A. {text}"}]}
+        return bank.invoke(given)
+
+    assert slow(remember, 32_000) == {}
+
+
+# --- the door ------------------------------------------------------------------------------------------------------
+
+
+def test_a_turn_is_cut_at_a_word_before_any_rule_reads_it() -> None:
+    (cut,) = spoken.turns_of([HumanMessage(f"{'word ' * 2_397}my key is ABCDEFGHIJ")])
+
+    assert cut.text.endswith("word my key is")
+    assert len(cut.text) <= spoken.LONGEST_TURN
+
+
+def test_of_a_long_message_memories_are_recalled_for_its_beginning_and_its_end() -> None:
+    asked = asking.asked_in([HumanMessage(f"Hello. {'pasted ' * 10_000}Where do I live?")]).turn
+
+    assert asked is not None
+    assert asked.text.startswith("Hello. pasted")
+    assert asked.text.endswith("Where do I live?")
+    assert len(asked.text) <= spoken.LONGEST_TURN + 1

@@ -53,7 +53,7 @@ def model_table() -> str:
 def environment() -> str:
     """`.env.example`: every variable with its default, commented out."""
     parts = [
-        "# Every variable this package reads, with its default. Export them: `set -a; . ./.env; set +a` reads a copy of this.",
+        "# Every variable this package reads, with its default. Export them, or: `set -a; . ./.env; set +a`",
         "# Settings of a run; an argument in code beats the variable.",
     ]
     for name, field in Settings.model_fields.items():

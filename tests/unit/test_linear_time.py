@@ -65,7 +65,7 @@ def test_every_pattern_of_a_module_takes_linear_time(module: str) -> None:
     assert {
         rule.name: found
         for rule in read
-        if (found := faults(rule.read, hostile.a_few(hostile.texts_of(rule.pattern), 75)))
+        if (found := faults(rule.read, hostile.a_few(hostile.texts_of(rule.pattern), 24)))
     } == {}
 
 

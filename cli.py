@@ -9,7 +9,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import redirect_stdout, suppress
+from contextlib import closing, redirect_stdout, suppress
 from dataclasses import asdict
 from functools import partial, wraps
 from itertools import groupby
@@ -652,10 +652,13 @@ def _research(
     question: str, memory: str, assignments: list[str], chosen: Mapping[str, Any], attempt: "_Attempt", emit: Emit
 ) -> "ResearcherOutput":
     from agentic_memory_bank.tools.asked import checked_text
-    from agentic_memory_bank.tools.page_store import checked_name
+    from agentic_memory_bank.tools.page_store import PageStores, checked_name
 
     question, memory, settings = checked_text(question, "request"), checked_name(memory), _settings(assignments, chosen)
     parts = {key: part for key, part in _parts(settings).items() if key in ("models", "embeddings")}
+    with closing(PageStores()) as stores:
+        if not cast(Path, stores.of(memory).path).exists():
+            return {"answer": "", "status": "not_found", "sources": [], "findings": [], "rounds": [], "degraded": []}
     from agentic_memory_bank.runs.driving import Given  # what takes a second to load comes after what may be refused
     from agentic_memory_bank.runs.researching import research
 

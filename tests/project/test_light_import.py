@@ -57,6 +57,7 @@ def test_the_command_line_shows_its_help_without_a_model() -> None:
         ["resume", "nobody"],
         ["memorize", "/no/such/file", "--memory", "notes"],
         ["research", " ", "--memory", "notes"],
+        ["research", "Why?", "--memory", "nothing"],
         ["recall", "Why?", "--user", " "],
     ],
 )

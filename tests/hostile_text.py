@@ -29,9 +29,11 @@ LONGEST: Final = 0.5
 """CPU seconds that 64,000 characters may take."""
 NOTICEABLE: Final = 0.03
 """CPU seconds below which the growth of a time says nothing: a machine that is busy has such hiccups."""
-PATIENCE: Final = 3.0
+PATIENCE: Final = 2.0
 """CPU seconds after which a reading is interrupted: what is exponential never ends."""
 TRIES: Final = 6
+_HOPELESS: Final = 1.5
+"""CPU seconds that no further try brings below `LONGEST`."""
 
 TAILS: Final = ("", "x", "\x00")
 """What ends a hostile text: it matches, or a letter or another character keeps it from matching."""
@@ -423,11 +425,11 @@ def fault(read: Callable[[str], object], text: Text) -> str | None:
     texts = [text.of(size) for size in SIZES]
     times = [cpu_seconds(read, texts[0])]
     for part in texts[1:]:
-        times.append(cpu_seconds(read, part))
-        if times[-1] > TRIES * LONGEST:
+        if times[-1] > _HOPELESS:
             break
+        times.append(cpu_seconds(read, part))
     for _ in range(TRIES):
-        if not _is_slow(times) or times[-1] > TRIES * LONGEST:
+        if not _is_slow(times) or times[-1] > _HOPELESS:
             break
         times[-1] = min(times[-1], cpu_seconds(read, texts[-1]))
     told = ", ".join(f"{size:,}: {taken:.3f} s" for size, taken in zip(SIZES, times, strict=False))
@@ -455,7 +457,7 @@ def suspects(read: Callable[[str], object], texts: Iterable[Text]) -> list[Text]
             found.append(text)
         elif times[-1] > longest:
             slowest, longest = text, times[-1]
-        if len(found) > 3:
+        if len(found) > 1:
             break
     return [*found, *([slowest] if slowest and longest > 0.00125 else [])]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import date
 from importlib import util
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +54,10 @@ RULES = hostile.rules()
 
 
 def faults(read: Callable[[str], object], texts: list[Any]) -> list[str]:
+    """The first text that takes too long, with its times; others would only take longer to tell the same."""
     found = ((text, hostile.fault(read, text)) for text in hostile.suspects(read, texts))
-    return [f"{text.start!r} + {text.unit!r} * n + {text.tail!r}: {fault}" for text, fault in found if fault]
+    told = (f"{text.start!r} + {text.unit!r} * n + {text.tail!r}: {fault}" for text, fault in found if fault)
+    return list(islice(told, 1))
 
 
 @pytest.mark.parametrize("module", sorted({rule.name.rpartition(".")[0] for rule in RULES}))

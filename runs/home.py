@@ -23,15 +23,17 @@ class Home:
         self.path = path or default_home()
 
     def prepare(self) -> None:
-        """Make the folders, 0700.
+        """Make the folders that are not there, 0700; a folder of somebody else's making keeps its rights.
 
         Raises:
             StorageError: The place cannot be written.
         """
         try:
+            is_new = not self.path.exists()
             for folder in (self.path, self.path / "threads", self.path / "locks"):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.chmod(self.path, 0o700)
+            if is_new:
+                os.chmod(self.path, 0o700)
         except OSError as error:
             raise StorageError(
                 f"The folder {self.path} cannot be used ({error.strerror}). Set MEMORY_BANK_HOME to one you can write."

@@ -16,7 +16,6 @@ from agentic_memory_bank.nodes.memory_bank.pausing import DECISIONS
 from agentic_memory_bank.runs.home import Home
 from agentic_memory_bank.runs.ledger import Ledger
 from agentic_memory_bank.state.errors import ExportError, InputError, SettingsError, StorageDamagedError
-from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ScriptedEngine
 from agentic_memory_bank.tools.database import sealed
 from agentic_memory_bank.tools.embeddings import HashEmbeddings
@@ -90,10 +89,7 @@ def test_settings_may_be_a_dict_which_goes_before_the_environment(monkeypatch: p
 
 
 def test_a_variable_that_cannot_be_read_is_a_settings_error(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    def unreadable(runtime: object) -> Settings:
-        raise ValueError('error parsing value for field "prices"')  # what pydantic-settings says of a broken JSON
-
-    monkeypatch.setattr(Settings, "of", unreadable)
+    monkeypatch.setenv("MEMORY_BANK_PRICES", "{")  # broken JSON
 
     with pytest.raises(SettingsError, match=r"prices.*MEMORY_BANK_"):
         go()
@@ -294,3 +290,13 @@ def test_an_export_to_no_regular_file_is_refused_before_anything_is_written(tmp_
         with pytest.raises(InputError, match="cannot be written"):
             go(export=file)
     assert not home.exists()
+
+
+def test_a_home_that_was_there_keeps_its_rights(tmp_path: Path) -> None:
+    place = tmp_path / "there"
+    place.mkdir(mode=0o755)
+
+    go(home=place, keep=True)
+
+    assert oct(place.stat().st_mode & 0o777) == "0o755"
+    assert {oct(folder.stat().st_mode & 0o777) for folder in (place / "threads", place / "locks")} == {"0o700"}

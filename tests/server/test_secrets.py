@@ -269,7 +269,9 @@ def test_settings_take_no_secret(home: Path, tmp_path: Path, watched: Callable[[
     assert named == ["allow_private_addresses"]  # yes or no
 
     given: Any = {"openai_api_key": KEY, "api_key": KEY, "local_api_key": KEY, "local_base_url": PASSWORD}
-    assert_clean(repr(Settings(**given)).encode() + Settings(**given).model_dump_json().encode(), "the settings")
+    with pytest.raises(SettingsError, match="no setting openai_api_key") as refused:
+        Settings(**given)
+    assert_clean("".join(traceback.format_exception(refused.value)).encode(), "the error of the settings")
     with ModelServer(scenario.judge) as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv(ADDRESS, server.url)
         try:

@@ -14,6 +14,7 @@ OF_THE_OPERATOR = {
     *("allow_private_addresses", "search_provider", "visit_reader", "embedding_path", "prices"),
     *("budget_calls", "budget_tokens", "budget_money", "budget_seconds", "memory_quota", "memory_prune_facts"),
     *("max_input_characters", "max_attachment_bytes", "window_ratio", "page_batch", "remember_queue"),
+    *("embedding_threads", "embedding_backend"),
     *("retries", "longest_wait", "max_concurrency", "react_calls", "react_context", "react_result_tokens"),
 }
 

@@ -96,7 +96,7 @@ def known(text: str, place: int = 0) -> Known:
 
 
 def record(text: str) -> Any:
-    return {"text": text, "subject": None, "attribute": None, "sources": [], "history": []}
+    return {"text": text[:MAX_TEXT], "subject": None, "attribute": None, "sources": [], "history": []}
 
 
 def passage(text: str) -> clauses.Passage:

@@ -112,6 +112,8 @@ def _command(name: str | None = None) -> Callable[[Callable[..., None]], Callabl
         @wraps(function)
         def called(*, debug: bool = False, **options: Any) -> None:
             try:
+                if function is not doctor:  # which tells of them among all else
+                    _check_variables()
                 function(**options)
             except MemoryBankError as error:
                 if debug:
@@ -126,6 +128,16 @@ def _command(name: str | None = None) -> Callable[[Callable[..., None]], Callabl
         return function
 
     return make
+
+
+def _check_variables() -> None:
+    """Refuse a variable that means nothing, whatever the command reads of the environment itself."""
+    given = {name for name, value in os.environ.items() if value and name.upper().startswith("MEMORY_BANK_")}
+    if given:
+        from agentic_memory_bank.state.settings import Settings
+        from agentic_memory_bank.state.variables import check_variables
+
+        check_variables(given, Settings.model_fields)
 
 
 def _tell(error: MemoryBankError, *, as_json: bool) -> None:
@@ -657,7 +669,7 @@ def _research(
     question, memory, settings = checked_text(question, "request"), checked_name(memory), _settings(assignments, chosen)
     parts = {key: part for key, part in _parts(settings).items() if key in ("models", "embeddings")}
     with closing(PageStores()) as stores:
-        if not cast(Path, stores.of(memory).path).exists():
+        if not (settings.names_models or cast(Path, stores.of(memory).path).exists()):
             return {"answer": "", "status": "not_found", "sources": [], "findings": [], "rounds": [], "degraded": []}
     from agentic_memory_bank.runs.driving import Given  # what takes a second to load comes after what may be refused
     from agentic_memory_bank.runs.researching import research

@@ -163,8 +163,11 @@ def is_loopback(host: str) -> bool:
 
 
 def _host(url: str) -> str:
+    """The host of an address; empty where it is written as no program writes one."""
     try:
-        return urlsplit(url).hostname or ""
+        found = urlsplit(url)
+        is_plain_address = not (found.username or found.password or found.path or "@" in url or "\\" in url)
+        return (found.hostname or "") if is_plain_address else ""
     except ValueError:
         return ""
 
@@ -182,7 +185,7 @@ def _header(scope: Scope, name: str) -> str:
     said = [value for key, value in scope.get("headers", ()) if key.lower() == wanted]
     if len(said) > 1:
         _refuse(403, f"The header {name} is given more than once.")
-    return said[0].decode("latin-1").strip() if said else ""
+    return said[0].decode("latin-1").strip(" \t") if said else ""
 
 
 def _refuse(status: int, message: str) -> NoReturn:

@@ -77,8 +77,16 @@ class Environment(PydanticBaseSettingsSource):
         return dict(last[1])
 
     def _check(self, names: Iterable[str]) -> None:
-        fields = set(self.settings_cls.model_fields) - self._without
-        known = {*OTHERS, *(f"{PREFIX}{field.upper()}" for field in fields)}
-        for name in sorted(names):
-            if name.upper() not in known:
-                raise SettingsError(f"No setting has the variable {name}. {nearest(name, known)} Mend or unset it.")
+        check_variables(names, set(self.settings_cls.model_fields) - self._without)
+
+
+def check_variables(names: Iterable[str], fields: Iterable[str]) -> None:
+    """See that each of some variables is a setting, or another one of this package.
+
+    Raises:
+        SettingsError: One is not; the message names the nearest.
+    """
+    known = {*OTHERS, *(f"{PREFIX}{field.upper()}" for field in fields)}
+    for name in sorted(names):
+        if name.upper() not in known:
+            raise SettingsError(f"No setting has the variable {name}. {nearest(name, known)} Mend or unset it.")

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.records import Record, Source
-from agentic_memory_bank.tools.text import Span, tokenize
+from agentic_memory_bank.tools.text import Span, is_cjk, tokenize
 
 Place = tuple[str, str]
 """A conversation, and one of its turns."""
@@ -170,14 +170,21 @@ def _joined(before: str, gone: str, after: str) -> str:
 
 
 def places_of(text: str, words: Iterable[str]) -> list[Span]:
-    """Where some words stand in a text."""
+    """Where some words stand in a text as words of their own: "Ann" is not in "Annapolis"."""
     found: list[Span] = []
     for said in dict.fromkeys(filter(None, words)):
         start = text.find(said)
         while start >= 0:
-            found.append((start, start + len(said)))
-            start = text.find(said, start + len(said))
+            end = start + len(said)
+            if not (_is_inside_a_word(text, start) or _is_inside_a_word(text, end)):
+                found.append((start, end))
+            start = text.find(said, end)
     return found
+
+
+def _is_inside_a_word(text: str, place: int) -> bool:
+    around = text[max(0, place - 1) : place + 1]
+    return 0 < place < len(text) and around.isalnum() and not is_cjk(around)
 
 
 # --- inside ----------------------------------------------------------------------------------------------------------

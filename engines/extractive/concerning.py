@@ -32,8 +32,8 @@ _VERB: Final = re.compile(
 )
 _FILLERS: Final = re.compile(
     r"\A\W*(?:(?:please|kindly|just|you|can|could|would|should|forget|delete|erase|remove|wipe|drop|everything|anything"
-    r"|all|whatever|what|that|this|it|the (?:thing|part|bit|stuff)|stuff|about|of|know|remember|i|i've|have|said|told"
-    r"|now|out)\b\W*)*",
+    r"|all|whatever|what|that|this|it|the (?:thing|part|bit|stuff)|stuff|about|of|know|remember|i'(?:m|ve|d|ll)|i|have"
+    r"|said|told|now|out)\b(?!')\W*)*",
     re.IGNORECASE,
 )
 _ENDS: Final = re.compile(

@@ -79,7 +79,7 @@ _FORMS: Final = re.compile(
     r"|\bssh-(?:rsa|ed25519)\s+[A-Za-z0-9+/=]{40,}"
 )
 _LONG_TOKEN: Final = re.compile(r"(?<![\w/.:@-])[A-Za-z0-9_+/=-]{20,}(?![\w@])")
-_DIGITS: Final = re.compile(r"(?<![\d.,])\d(?:[ -]{0,2}\d){12,18}(?![\d])")
+_DIGITS: Final = re.compile(r"(?<![\d.,+])\d(?:[ -]{0,2}\d){12,18}(?![\d])")
 
 
 def secrets_in(text: str) -> list[Span]:

@@ -93,10 +93,17 @@ def safe_words(turn: Turn, before: Turn | None) -> str:
     return words.strip()
 
 
-def is_idle_talk(text: str) -> bool:
-    """Whether a text greets, acknowledges, refuses, or orders a memory about, and says nothing else."""
+def is_idle_talk(text: str, *, refuses: bool) -> bool:
+    """Whether a text greets, acknowledges, refuses, or orders a memory about, and says nothing else.
+
+    Args:
+        text: What was said.
+        refuses: Whether it may be a refusal: an assistant's "I can't" is one, a user's is a fact.
+    """
     said = [text[start:end].strip() for start, end in sentences(text)]
-    return is_order(text) or all(is_greeting(one) or phrases.REFUSAL.search(one) is not None for one in said if one)
+    return is_order(text) or all(
+        is_greeting(one) or (refuses and phrases.REFUSAL.search(one) is not None) for one in said if one
+    )
 
 
 def _blank(match: re.Match[str]) -> str:

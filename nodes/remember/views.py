@@ -51,7 +51,7 @@ def raw(said: Saying, conversation: str, project: str) -> Draft | None:
         conversation: Id of the conversation.
         project: It belongs to.
     """
-    if is_idle_talk(said["text"]):
+    if is_idle_talk(said["text"], refuses=said["role"] != "user"):
         return None
     day = day_of(said["date"])
     speaker = said["speaker"] or (USER if said["role"] == "user" else said["role"])

@@ -217,3 +217,33 @@ def test_an_agent_is_shown_parts_with_their_ids_and_erases_just_these(memories: 
     assert erased.startswith("Erased 2")
     assert any("nurse" in text for text in texts(memories))
     assert not any("peanut" in text for text in texts(memories))
+
+
+def test_a_word_is_not_cut_out_of_a_longer_one(memories: Memories, say: Say) -> None:
+    say("I hate Ann, and I hate Annapolis.")
+
+    assert any("Annapolis" in text for text in forgotten(memories, "forget Ann"))
+
+
+@pytest.mark.parametrize(
+    ("said", "about"),
+    [
+        ("I'm pregnant.", "forget that I'm pregnant"),
+        ("I've quit smoking.", "please forget that I've quit smoking"),
+        ("I can't eat nuts.", "forget that I can't eat nuts"),
+    ],
+)
+def test_what_somebody_says_of_themselves_is_found_in_the_words_in_which_it_was_said(
+    memories: Memories, say: Say, said: str, about: str
+) -> None:
+    say(said)
+
+    assert texts(memories)
+    assert forgotten(memories, about) == []
+
+
+@pytest.mark.parametrize("said", ["I can't eat nuts.", "I'm unable to walk since 2019.", "我不能吃花生。"])
+def test_what_a_user_cannot_do_is_kept(memories: Memories, say: Say, said: str) -> None:
+    say(said)
+
+    assert any(said in text for text in texts(memories))

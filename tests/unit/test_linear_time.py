@@ -120,6 +120,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.concerning.parts_meant": lambda text: concerning.parts_meant(
         record(text), concerning.subjects_of("my tea")
     ),
+    "engines.extractive.selecting.is_idle_talk": lambda text: selecting.is_idle_talk(text, refuses=True),
     "engines.extractive.sensitive.speaks_of": lambda text: sensitive.speaks_of(text, ["health"]),
     "engines.extractive.sensitive.without": lambda text: sensitive.without(text, ["health"]),
     "engines.extractive.dialogue.gate": lambda text: dialogue.gate(turn(text), Hints(tools=("search",)), [turn(text)]),

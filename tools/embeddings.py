@@ -153,7 +153,7 @@ class LocalEmbeddings(Embeddings):
 
     def _model_in(self, folder: Path) -> LocalModel:
         if self._backend == "onnx" and (folder / minilm.TOKENIZER).is_file() and _name_of(folder) == MODEL:
-            return minilm.MiniLM(folder, WEIGHTS_SHA256, self._threads)
+            return minilm.MiniLM(folder, self._threads)
         from agentic_memory_bank.tools.pytorch_model import PyTorchModel
 
         return PyTorchModel(folder, self._threads)

@@ -4,7 +4,6 @@ The graph, `minilm.onnx`, holds no weights; tests/project/minilm_graph.py writes
 model's `model.safetensors` when a session begins, so nothing is made, cached or left behind on disk.
 """
 
-import hashlib
 import json
 import os
 from bisect import bisect_left
@@ -71,16 +70,14 @@ class MiniLM:
     """The model, ready to encode. Encoding is safe across threads, not across a fork.
 
     Args:
-        folder: Holds `model.safetensors` and `tokenizer.json`.
-        sha256: That the weights must have, in hexadecimal.
+        folder: Holds `tokenizer.json` and `model.safetensors`, whose sha256 the caller has looked at.
         threads: How many cores are used at most. Default: all this process may use.
 
     Raises:
-        ValueError: The weights are others.
         OSError: A file cannot be read.
     """
 
-    def __init__(self, folder: Path, sha256: str, threads: int | None = None) -> None:
+    def __init__(self, folder: Path, threads: int | None = None) -> None:
         from tokenizers import Tokenizer
 
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else it complains whenever the process forks
@@ -89,18 +86,13 @@ class MiniLM:
         self._tokenizer.no_padding()
         self._first, self._last = self._tokenizer.encode("").ids
         self._window = _window(folder) - 2
-        self._weights = _weights((folder / WEIGHTS).read_bytes(), sha256)
+        self._weights = _weights(folder / WEIGHTS)
         self._session = _session(self._weights, threads)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """One unit vector for each text, (texts x 384); a text longer than the window is encoded in parts."""
         read = dict(zip(texts, self._tokenizer.encode_batch(list(texts), add_special_tokens=False), strict=True))
         return in_parts(texts, lambda text: self._pieces(text, read[text]), self._encoded, lambda piece: piece.length)
-
-    def parts(self, text: str) -> list[str]:
-        """The parts in which a text is encoded."""
-        read = self._tokenizer.encode(text, add_special_tokens=False)
-        return [text[start:end] for start, end in by_pieces(text, read, self._window)]
 
     def _pieces(self, text: str, read: "Encoding") -> list[Piece]:
         """What of a text is encoded together; its word pieces are counted once, and shared out among the parts."""
@@ -160,13 +152,11 @@ def _session(weights: Mapping[str, NDArray[np.float32]], threads: int | None) ->
     return onnxruntime.InferenceSession(_GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
 
 
-def _weights(file: bytes, sha256: str) -> dict[str, NDArray[np.float32]]:
+def _weights(file: Path) -> dict[str, NDArray[np.float32]]:
     """The weights under the names that the graph has for them, turned as it multiplies with them."""
-    from safetensors.numpy import load
+    from safetensors.numpy import load_file
 
-    if hashlib.sha256(file).hexdigest() != sha256:
-        raise ValueError("the sha256 of its weights differs")
-    read = load(file)
+    read = load_file(file)
     named = {name: read[f"embeddings.{key}"] for name, key in EMBEDDINGS.items()}
     for layer in range(LAYERS):
         of = f"encoder.layer.{layer}."

@@ -560,3 +560,18 @@ def _writing(word: str, first: bool, shouted: bool) -> str:
     if not word[:1].isupper() or shouted:
         return "plain"
     return "first" if first else "capital"
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """Stretches in order, those that overlap as one.
+
+    Args:
+        spans: In the order of their starts.
+    """
+    apart: list[Span] = []
+    for start, end in spans:
+        if apart and start < apart[-1][1]:
+            apart[-1] = (apart[-1][0], max(end, apart[-1][1]))
+        else:
+            apart.append((start, end))
+    return apart

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Final
 
-from agentic_memory_bank.tools.text import Span
+from agentic_memory_bank.tools.text import Span, merged
 
 HIDDEN: Final = "***"
 """Stands where a number stood."""
@@ -102,7 +102,7 @@ _WEIGHTS: Final = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 def numbers_in(text: str) -> list[Span]:
     """The stretches of a text that are personal numbers, in order, none within another."""
     plain = text.translate(_FULL_WIDTH)
-    return _apart(sorted({*_formed(plain), *_checked(plain), *_named(plain)}))
+    return merged(sorted({*_formed(plain), *_checked(plain), *_named(plain)}))
 
 
 def masked(text: str, before: str = "") -> str:
@@ -136,10 +136,7 @@ def _checked(text: str) -> Iterator[Span]:
         end = _end_of_account(found[0])
         if end:
             yield found.start(), found.start() + end
-    for found in _CARD.finditer(text):
-        digits = [int(char) for char in found[0] if char.isdigit()]
-        if _passes_luhn(digits) and len(set(digits)) > 1:
-            yield found.span()
+    yield from (found.span() for found in _CARD.finditer(text) if is_card(found[0]))
 
 
 def _named(text: str) -> Iterator[Span]:
@@ -178,17 +175,8 @@ def _end_of_account(written: str) -> int | None:
     return places[length - 1] + 1 if value % 97 == 1 else None
 
 
-def _passes_luhn(digits: list[int]) -> bool:
+def is_card(number: str) -> bool:
+    """Whether a number has the check digit of a card (Luhn), whatever parts its digits, and not one digit alone."""
+    digits = [int(char) for char in number if char.isdigit()]
     doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
-    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
-
-
-def _apart(spans: list[Span]) -> list[Span]:
-    """Stretches that overlap, as one."""
-    apart: list[Span] = []
-    for start, end in spans:
-        if apart and start < apart[-1][1]:
-            apart[-1] = (apart[-1][0], max(end, apart[-1][1]))
-        else:
-            apart.append((start, end))
-    return apart
+    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0 and len(set(digits)) > 1

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.personal_numbers import numbers_in
+from agentic_memory_bank.engines.extractive.personal_numbers import is_card, numbers_in
 from agentic_memory_bank.tools.text import Span
 
 _LEAST_ENTROPY: Final = 3.5
@@ -137,12 +137,4 @@ def _entropy(token: str) -> float:
 
 
 def _cards(text: str) -> Iterator[Span]:
-    for found in _DIGITS.finditer(text):
-        digits = [int(char) for char in found[0] if char.isdigit()]
-        if _passes_luhn(digits) and len(set(digits)) > 1:
-            yield found.span()
-
-
-def _passes_luhn(digits: list[int]) -> bool:
-    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
-    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+    return (found.span() for found in _DIGITS.finditer(text) if is_card(found[0]))

@@ -7,7 +7,7 @@ from agentic_memory_bank.nodes.conversation.kit import TalkKit
 from agentic_memory_bank.nodes.memories import context_of
 from agentic_memory_bank.nodes.remember.views import handed_over, receipt
 from agentic_memory_bank.nodes.spoken import turns_of
-from agentic_memory_bank.state.conversations import MemoryContext, RememberReceipt, Talk, TalkUpdate
+from agentic_memory_bank.state.conversations import MemoryContext, Talk, TalkUpdate
 
 
 def remember(state: Talk, runtime: Runtime[MemoryContext], kit: TalkKit) -> TalkUpdate:
@@ -19,15 +19,11 @@ def remember(state: Talk, runtime: Runtime[MemoryContext], kit: TalkKit) -> Talk
         NoUserError: Nobody is named whose memories are meant.
     """
     if not context_of(runtime).enable_memory:
-        return {"remembered": _receipt("disabled", 0)}
+        return {"remembered": receipt("disabled")}
     conversation = state["conversation_id"]
     standing = state["standing"] if "standing" in state else kit.standing(conversation, runtime)
     new = unheard(state["messages"], turns_in(standing))
     if not new:
-        return {"remembered": _receipt("nothing", 0)}
+        return {"remembered": receipt("nothing")}
     is_queued, fault = kit.hand_over(new, conversation, runtime)
     return {"remembered": handed_over(len(turns_of(new)), fault, is_queued=is_queued)}
-
-
-def _receipt(outcome: str, turns: int) -> RememberReceipt:
-    return receipt(outcome, turns=turns)

@@ -8,6 +8,7 @@ from agentic_memory_bank.nodes.react_mem.steps import Called, gist
 from agentic_memory_bank.state.react_mem import Episode, Invocation
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.record_drafts import Draft
+from agentic_memory_bank.tools.text import merged
 
 TASK: Final = "task"
 """The attribute of memories that are episodes of an agent: what else happened is no task."""
@@ -125,20 +126,9 @@ def of_conversation(tasks: Sequence[Invocation]) -> Episode:
 
 def masked(text: str) -> str:
     """A text without credentials."""
-    for start, end in reversed(_apart(secrets_in(text))):
+    for start, end in reversed(merged(secrets_in(text))):
         text = f"{text[:start]}{HIDDEN}{text[end:]}"
     return text
-
-
-def _apart(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Stretches that overlap as one."""
-    apart: list[tuple[int, int]] = []
-    for start, end in spans:
-        if apart and start < apart[-1][1]:
-            apart[-1] = (apart[-1][0], max(end, apart[-1][1]))
-        else:
-            apart.append((start, end))
-    return apart
 
 
 def _instead(call: Called, later: Sequence[Called]) -> str:

@@ -182,13 +182,10 @@ def _sayings(state: ConversationState, turns: Sequence[Turn], seen: set[str], ha
     """What is kept of each new turn; what was said just before tells whether it answers for a credential."""
     before = turn_of(state["recent"][-1]) if state["recent"] else None
     for turn in turns:
-        if mark(turn) not in seen and (said := _saying(turn, before, handed)):
+        is_new = mark(turn) not in seen
+        if is_new and (said := saying(turn, before, handed.now, handed.context.remember_without)):
             yield said
         before = turn
-
-
-def _saying(turn: Turn, before: Turn | None, handed: Said) -> Saying | None:
-    return saying(turn, before, handed.now, handed.context.remember_without)
 
 
 def _due(before: ConversationState | None, after: ConversationState, handed: Said) -> Trigger | None:

@@ -98,7 +98,7 @@ def _parts(settings: "Settings") -> dict[str, Any]:
     """
     if settings.embedding_path is None:
         return {}
-    from agentic_memory_bank.tools.embeddings import default_embeddings
+    from agentic_memory_bank.tools.embeddings.models import default_embeddings
 
     embeddings = default_embeddings(settings)
     _ = embeddings.model  # looks for the folder now, and loads nothing
@@ -322,7 +322,7 @@ def _ask(
 ) -> "RunOutput":
     """Check all that can be checked before documents are read, read them, and run."""
     from agentic_memory_bank.runs.home import MadeUp, checked_thread
-    from agentic_memory_bank.tools.asked import checked_text
+    from agentic_memory_bank.tools.text.questions import checked_text
 
     name, is_named, keep = whose
     question, thread = checked_text(question, "question"), checked_thread(name) if is_named else MadeUp(name)
@@ -614,7 +614,7 @@ def _memorize(
     files: list[str], memory: str, assignments: list[str], chosen: Mapping[str, Any], attempt: "_Attempt", emit: Emit
 ) -> "MemorizerOutput":
     """Check all that can be checked before files are read, read them, and memorize."""
-    from agentic_memory_bank.tools.page_store import checked_name
+    from agentic_memory_bank.tools.pages.store import checked_name
 
     name, settings = checked_name(memory), _settings(assignments, chosen)
     parts = {key: part for key, part in _parts(settings).items() if key in ("models", "embeddings")}
@@ -663,8 +663,8 @@ def research(
 def _research(
     question: str, memory: str, assignments: list[str], chosen: Mapping[str, Any], attempt: "_Attempt", emit: Emit
 ) -> "ResearcherOutput":
-    from agentic_memory_bank.tools.asked import checked_text
-    from agentic_memory_bank.tools.page_store import PageStores, checked_name
+    from agentic_memory_bank.tools.pages.store import PageStores, checked_name
+    from agentic_memory_bank.tools.text.questions import checked_text
 
     question, memory, settings = checked_text(question, "request"), checked_name(memory), _settings(assignments, chosen)
     parts = {key: part for key, part in _parts(settings).items() if key in ("models", "embeddings")}
@@ -772,7 +772,7 @@ def _check_is_free(thread: str) -> None:
 
 def _check_paths(context: list[str]) -> None:
     """Refuse paths that lead nowhere before anything is loaded that reads documents."""
-    from agentic_memory_bank.tools.files import check_readable
+    from agentic_memory_bank.tools.documents.files import check_readable
 
     if context.count("-") > 1:
         raise InputError("Standard input (`-`) can be read once. Give --context - a single time.")
@@ -783,7 +783,7 @@ def _check_paths(context: list[str]) -> None:
 
 def _documents(context: list[str], emit: Emit) -> "list[Document]":
     """Read files, folders and standard input in the order in which they were given."""
-    from agentic_memory_bank.tools.loaders import Skipped, load_all
+    from agentic_memory_bank.tools.documents.loaders import Skipped, load_all
 
     if not context:
         return []
@@ -812,8 +812,8 @@ def _standard_input() -> "list[Document]":
 def _decoded(stream: IO[bytes], name: str) -> str:
     """The text of a stream that is not too long."""
     from agentic_memory_bank.state.errors import InputTooLarge
-    from agentic_memory_bank.tools.decoding import decode
-    from agentic_memory_bank.tools.files import MAX_BYTES
+    from agentic_memory_bank.tools.documents.decoding import decode
+    from agentic_memory_bank.tools.documents.files import MAX_BYTES
     from agentic_memory_bank.tools.text import clean
 
     data = stream.read(MAX_BYTES + 1)
@@ -851,7 +851,7 @@ def _runs() -> "list[Run]":
     """All runs, the latest first; a home that is not there yet is not made."""
     from agentic_memory_bank.runs.home import Home
     from agentic_memory_bank.runs.ledger import Ledger
-    from agentic_memory_bank.tools.storage import storage_errors
+    from agentic_memory_bank.tools.storage.disk import storage_errors
 
     place = Home()
     with storage_errors(place.ledger):
@@ -1024,7 +1024,7 @@ def _with_memories(function: Callable[..., None], **asked: Any) -> Callable[...,
 
     @wraps(function)
     def called(*, settings: list[str] | None = None, **options: Any) -> None:
-        from agentic_memory_bank.tools.record_drafts import owner_of
+        from agentic_memory_bank.tools.memories.fields import owner_of
 
         if options.get("user") is not None:
             owner_of(options["user"])

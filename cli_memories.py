@@ -16,7 +16,7 @@ from agentic_memory_bank.state.records import TYPES, Record
 if TYPE_CHECKING:
     from agentic_memory_bank.runs.memories import Concerned, Memories
     from agentic_memory_bank.state.conversations import RecallOutput, RememberOutput
-    from agentic_memory_bank.tools.record_cuts import Cut
+    from agentic_memory_bank.tools.memories.cascade import Cut
 
 USAGE, NOT_FOUND = 2, 3
 """Exit codes: what would be erased was only shown; no memory fits."""
@@ -291,8 +291,8 @@ def is_at_terminal() -> bool:
 def _conversation(file: Path) -> str | Sequence[Any]:
     """A conversation, or a text, from a file."""
     from agentic_memory_bank.state.errors import InputTooLarge, LoadError
-    from agentic_memory_bank.tools.decoding import decode
-    from agentic_memory_bank.tools.files import MAX_BYTES
+    from agentic_memory_bank.tools.documents.decoding import decode
+    from agentic_memory_bank.tools.documents.files import MAX_BYTES
 
     name = "standard input" if str(file) == "-" else str(file)
     try:

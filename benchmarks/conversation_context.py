@@ -34,7 +34,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from research_calls import machine  # a benchmark, too
 
 from agentic_memory_bank.engines.conversation import unattributed
-from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 from agentic_memory_bank.engines.responding import Situation
 from agentic_memory_bank.graph.conversation import build_conversation
 from agentic_memory_bank.graph.remember import build_remember
@@ -42,9 +42,9 @@ from agentic_memory_bank.nodes.dialogue import total
 from agentic_memory_bank.nodes.recall.excerpts import LEFT_OUT
 from agentic_memory_bank.nodes.spoken import RECALLED, turns_of
 from agentic_memory_bank.prompts.fence import parse
-from agentic_memory_bank.tools.embeddings import Encoder
-from agentic_memory_bank.tools.record_stores import RecordStores
-from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore
+from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.memories.stores import RecordStores
+from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 from agentic_memory_bank.tools.text import estimate_tokens, tokenize
 
 Row = dict[str, Any]

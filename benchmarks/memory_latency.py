@@ -24,9 +24,9 @@ from agentic_memory_bank.nodes.react_mem import episodes
 from agentic_memory_bank.nodes.react_mem.kit import Scope
 from agentic_memory_bank.nodes.react_mem.recalling import query_of, recollect
 from agentic_memory_bank.state.conversations import MemoryContext
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.guard import guard_of
-from agentic_memory_bank.tools.record_stores import RecordStores
+from agentic_memory_bank.tools.concurrency.circuit_breaker import guard_of
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.memories.stores import RecordStores
 
 FACTS, EPISODES, QUERIES = 5_000, 1_000, 200
 MOST, MOST_ASLEEP = 0.050, 0.150

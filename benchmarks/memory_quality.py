@@ -38,14 +38,14 @@ from research_calls import machine  # benchmarks, too
 from retrieval_quality import TARGETS, answers
 
 from agentic_memory_bank.engines.conversation import Fact, Known, Saying, unattributed
-from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.nodes.spoken import turns_of
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.tools.embeddings import Encoder
-from agentic_memory_bank.tools.record_stores import RecordStores
-from agentic_memory_bank.tools.records import RecordStore
-from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore
+from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.stores import RecordStores
+from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 from agentic_memory_bank.tools.text import names_and_numbers
 
 Row = dict[str, Any]

@@ -79,9 +79,9 @@ class Records:
     """This package's store of memories."""
 
     def __init__(self, data: Data, folder: Path, *, is_filled: bool = False) -> None:
-        from agentic_memory_bank.tools.embeddings import Encoder
-        from agentic_memory_bank.tools.records import RecordStore
-        from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore
+        from agentic_memory_bank.tools.embeddings.models import Encoder
+        from agentic_memory_bank.tools.memories.record_store import RecordStore
+        from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
         self._data, self._folder = data, folder
         self._file = SqliteRecordStore(folder / "memories.sqlite")
@@ -279,9 +279,9 @@ def _timed(calls: Sequence[Callable[[], Any]]) -> Times:
 def recalling(cache: Path | None) -> bool:
     """Time the whole graph that recalls, for a user with many memories. Returns whether it is fast enough."""
     from agentic_memory_bank.graph.recall import build_recall
-    from agentic_memory_bank.tools.embeddings import Encoder, local_embeddings
-    from agentic_memory_bank.tools.record_stores import RecordStores
-    from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore
+    from agentic_memory_bank.tools.embeddings.models import Encoder, local_embeddings
+    from agentic_memory_bank.tools.memories.stores import RecordStores
+    from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
     memories, questions = _purchases(RECALLED_FROM, OPERATIONS)
     with tempfile.TemporaryDirectory() as folder:

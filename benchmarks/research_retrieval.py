@@ -23,8 +23,8 @@ from typing import Any, Literal
 
 from agentic_memory_bank.state.pages import Page, Search
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings import Encoder
-from agentic_memory_bank.tools.page_index import PageIndex
+from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.pages.index import PageIndex
 
 Row = dict[str, Any]
 Table = dict[str, dict[str, float]]

@@ -90,7 +90,7 @@ class OurIndex:
     """`HybridIndex`, with the product's tokenizer inside the time."""
 
     def __init__(self, data: Data) -> None:
-        from agentic_memory_bank.tools.retrieval import HybridIndex
+        from agentic_memory_bank.tools.search.hybrid_index import HybridIndex
         from agentic_memory_bank.tools.text import tokenize
 
         self._index, self._tokenize, self._data = HybridIndex(), tokenize, data

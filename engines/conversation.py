@@ -7,7 +7,7 @@ from typing import Final, Literal, Protocol, runtime_checkable
 
 from agentic_memory_bank.engines.base import Span
 from agentic_memory_bank.state.records import Record, RecordType
-from agentic_memory_bank.tools.record_drafts import Draft
+from agentic_memory_bank.tools.memories.fields import Draft
 
 Role = Literal["user", "assistant", "system", "tool"]
 Why = Literal["search", "empty", "greeting", "fact", "tool"]

@@ -20,7 +20,7 @@ from langgraph.types import Command
 from openai import AsyncOpenAI
 
 from agentic_memory_bank import build_memory_bank
-from agentic_memory_bank.tools.deep_retrieval import deep_retrieval
+from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieval
 
 QUESTION = "How good was the seeing on the night on which the Meridian Array opened?"
 REPORT = Path(__file__).with_name("meridian_array") / "annual_report.md"

@@ -21,7 +21,7 @@ from smolagents.agents import ToolOutput
 from smolagents.memory import FinalAnswerStep, ToolCall
 
 from agentic_memory_bank import build_memory_bank
-from agentic_memory_bank.tools.deep_retrieval import deep_retrieval as reader_of
+from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieval as reader_of
 
 QUESTION = "How good was the seeing on the night on which the Meridian Array opened?"
 REPORT = Path(__file__).with_name("meridian_array") / "annual_report.md"

@@ -15,21 +15,21 @@ from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from agentic_memory_bank.engines.extractive.research import ExtractiveResearchEngine
-from agentic_memory_bank.engines.judges import Judges
+from agentic_memory_bank.engines.extractive.answering.research import ExtractiveResearchEngine
+from agentic_memory_bank.engines.factory import Judges
 from agentic_memory_bank.engines.research import ResearchEngine
 from agentic_memory_bank.nodes.kit import Clock, SearchedBank, utc_now
-from agentic_memory_bank.nodes.memory_bank import setbacks
+from agentic_memory_bank.nodes.memory_bank import fallbacks
 from agentic_memory_bank.nodes.pages import PageKit
 from agentic_memory_bank.state.errors import BudgetReachedError, ModelRefused, ToolError
 from agentic_memory_bank.state.interaction_tree import text_of
 from agentic_memory_bank.state.model_table import RESEARCHER_ROLES
 from agentic_memory_bank.state.research import Finding, PageSource, ResearcherOutput, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.bank_pages import BankLibraries, BankPages
-from agentic_memory_bank.tools.deep_research import deep_research
-from agentic_memory_bank.tools.embeddings import Encoder
-from agentic_memory_bank.tools.page_store import PageStores
+from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.pages.bank_pages import BankLibraries, BankPages
+from agentic_memory_bank.tools.pages.store import PageStores
+from agentic_memory_bank.tools.search.deep_research import deep_research
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
@@ -133,7 +133,7 @@ def _unless_it_is_the_runs(state: ResearcherState, error: NodeError) -> Command[
     """Go on without a stage that failed, unless somebody has to decide or to mend something first."""
     from agentic_memory_bank.graph.researcher import go_on
 
-    fault = setbacks.raised(error.error)
+    fault = fallbacks.raised(error.error)
     if isinstance(fault, BudgetReachedError | ModelRefused):
         raise fault
     return go_on(state, error)

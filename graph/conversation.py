@@ -14,9 +14,9 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
-from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
-from agentic_memory_bank.engines.extractive.responding import ExtractiveResponder
-from agentic_memory_bank.engines.judges import AnswerPool, Judges
+from agentic_memory_bank.engines.extractive.answering.responder import ExtractiveResponder
+from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.factory import AnswerPool, Judges
 from agentic_memory_bank.engines.responding import Responder
 from agentic_memory_bank.graph.chaining import ChainableGraph
 from agentic_memory_bank.graph.recall import build_recall
@@ -28,8 +28,8 @@ from agentic_memory_bank.nodes.conversation.respond import respond
 from agentic_memory_bank.nodes.kit import Clock, utc_now
 from agentic_memory_bank.state.conversations import ConversationInput, ConversationOutput, MemoryContext, Talk
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.background import Background
-from agentic_memory_bank.tools.record_stores import RecordStores, stores_for
+from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.memories.stores import RecordStores, stores_for
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.asking import Asker

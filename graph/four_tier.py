@@ -28,8 +28,8 @@ from langgraph.types import Command
 from typing_extensions import TypedDict
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
-from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
-from agentic_memory_bank.engines.judges import AnswerPool, Judges
+from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.factory import AnswerPool, Judges
 from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.nodes.kit import Clock, utc_now
 from agentic_memory_bank.nodes.memories import Owner, context_of, owner_of
@@ -45,10 +45,10 @@ from agentic_memory_bank.nodes.spoken import said
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
 from agentic_memory_bank.state.react_mem import Condensed, Recollection
-from agentic_memory_bank.tools.background import Background
-from agentic_memory_bank.tools.guard import kind_of
-from agentic_memory_bank.tools.record_drafts import owner_of as hashed
-from agentic_memory_bank.tools.record_stores import RecordStores, stores_for
+from agentic_memory_bank.tools.concurrency.circuit_breaker import kind_of
+from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.memories.fields import owner_of as hashed
+from agentic_memory_bank.tools.memories.stores import RecordStores, stores_for
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.asking import Asker

@@ -18,7 +18,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from agentic_memory_bank.engines.llm import models, reading
+from agentic_memory_bank.engines.llm import models, parsing
 from agentic_memory_bank.engines.llm.meter import money_of
 from agentic_memory_bank.nodes.dialogue import total
 from agentic_memory_bank.nodes.kit import Clock, utc_now
@@ -156,7 +156,7 @@ class _Call:
         self.tally.charge(self._cost(message))
         if self.verdict.course == "on" or response.structured_response is not None:
             return self._told(response)
-        words = reading.without_calls(message)
+        words = parsing.without_calls(message)
         return self._told(ModelResponse(result=[words])) if words.text.strip() else self.ended(words)
 
     def failed(self, error: Exception) -> ExtendedModelResponse[Any]:

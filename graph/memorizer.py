@@ -15,8 +15,8 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, RetryPolicy
 
-from agentic_memory_bank.engines.extractive.research import ExtractiveResearchEngine
-from agentic_memory_bank.engines.judges import AnswerPool, Judges
+from agentic_memory_bank.engines.extractive.answering.research import ExtractiveResearchEngine
+from agentic_memory_bank.engines.factory import AnswerPool, Judges
 from agentic_memory_bank.engines.research import ResearchEngine
 from agentic_memory_bank.graph.chaining import ChainableGraph
 from agentic_memory_bank.graph.memory_bank import worth_retrying
@@ -25,14 +25,14 @@ from agentic_memory_bank.nodes.memorizer.abstract import abstract, unjudged
 from agentic_memory_bank.nodes.memorizer.recall import recall
 from agentic_memory_bank.nodes.memorizer.store import store
 from agentic_memory_bank.nodes.memorizer.take_in import take_in
-from agentic_memory_bank.nodes.memory_bank import setbacks
+from agentic_memory_bank.nodes.memory_bank import fallbacks
 from agentic_memory_bank.nodes.memory_bank.judged import judged
 from agentic_memory_bank.nodes.pages import PageKit
 from agentic_memory_bank.state.errors import ModelRefused
 from agentic_memory_bank.state.memorizer import MemorizerInput, MemorizerOutput, MemorizerState
 from agentic_memory_bank.state.model_table import MEMORIZER_ROLES
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.page_store import PageStores
+from agentic_memory_bank.tools.pages.store import PageStores
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.asking import Asker
@@ -48,8 +48,8 @@ def anything_left(state: MemorizerState) -> Literal["recall", "__end__"]:
 
 def without_model(state: MemorizerState, error: NodeError) -> Command[Literal["store"]]:
     """Go on with the central sentences of each page where nobody could judge it; what refuses one, refuses all."""
-    fault = setbacks.raised(error.error)
-    note = setbacks.without(error.node, fault, cast(Any, state))
+    fault = fallbacks.raised(error.error)
+    note = fallbacks.without(error.node, fault, cast(Any, state))
     if isinstance(fault, ModelRefused):
         note["allowance"] = {**state.get("allowance", {}), "ending": "finish"}
     return Command(update={**unjudged(state), **note}, goto="store")

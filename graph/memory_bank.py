@@ -26,12 +26,12 @@ from langgraph.types import Command, RetryPolicy
 
 from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
-from agentic_memory_bank.engines.judges import AnswerPool, Judges
+from agentic_memory_bank.engines.factory import AnswerPool, Judges
 from agentic_memory_bank.graph.bank_research import BankResearch
 from agentic_memory_bank.graph.chaining import ChainableGraph
 from agentic_memory_bank.nodes.executors import Execution, as_executor
 from agentic_memory_bank.nodes.kit import Clock, Kit, utc_now
-from agentic_memory_bank.nodes.memory_bank import setbacks
+from agentic_memory_bank.nodes.memory_bank import fallbacks
 from agentic_memory_bank.nodes.memory_bank.adapter_in import adapter_in
 from agentic_memory_bank.nodes.memory_bank.adapter_out import adapter_out
 from agentic_memory_bank.nodes.memory_bank.analyze_conflict import analyze_conflict
@@ -48,9 +48,9 @@ from agentic_memory_bank.state.errors import InputError, SettingsError
 from agentic_memory_bank.state.memory_bank import MemoryBankInput, MemoryBankOutput, MemoryBankState
 from agentic_memory_bank.state.query_graph import open_conflicts
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.attachments import AttachmentPool
-from agentic_memory_bank.tools.embeddings import Encoder, default_embeddings
-from agentic_memory_bank.tools.memory_index import IndexPool, MemoryIndex
+from agentic_memory_bank.tools.documents.attachments import AttachmentPool
+from agentic_memory_bank.tools.embeddings.models import Encoder, default_embeddings
+from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
@@ -92,28 +92,28 @@ def worth_retrying(error: Exception) -> bool:
     return not isinstance(error, (InputError, SettingsError)) and not getattr(error, "is_final", False)
 
 
-def go_on(state: MemoryBankState, runtime: Runtime[Settings], error: NodeError) -> Command[setbacks.Next]:
+def go_on(state: MemoryBankState, runtime: Runtime[Settings], error: NodeError) -> Command[fallbacks.Next]:
     """Go on without a stage that failed twice."""
-    note = setbacks.without(error.node, setbacks.raised(error.error), state)
+    note = fallbacks.without(error.node, fallbacks.raised(error.error), state)
     match error.node:
         case "classify":
-            return Command(update={**setbacks.unclassified(state, Settings.of(runtime)), **note}, goto="structure")
+            return Command(update={**fallbacks.unclassified(state, Settings.of(runtime)), **note}, goto="structure")
         case "structure":
-            return Command(update={**setbacks.unstructured(state), **note}, goto="embed")
+            return Command(update={**fallbacks.unstructured(state), **note}, goto="embed")
         case "embed":
             return Command(update=note, goto="retrieve")
         case "integrate":
-            return Command(update={**setbacks.unmerged(state), **note}, goto="plan")
+            return Command(update={**fallbacks.unmerged(state), **note}, goto="plan")
         case "execute":
-            return Command(update={**setbacks.undone(state), **note}, goto="adapter_out")
+            return Command(update={**fallbacks.undone(state), **note}, goto="adapter_out")
         case _:
             return Command(update={"candidates": {}, "merging": [], **note}, goto="plan")
 
 
 def give_up(state: MemoryBankState, error: NodeError) -> Command[Literal["adapter_out"]]:
     """End the run when no next step can be planned: everything is kept."""
-    fault = setbacks.raised(error.error)
-    return Command(update={"status": "failed", **setbacks.without("plan", fault, state)}, goto="adapter_out")
+    fault = fallbacks.raised(error.error)
+    return Command(update={"status": "failed", **fallbacks.without("plan", fault, state)}, goto="adapter_out")
 
 
 def wire(kit: Kit) -> StateGraph[MemoryBankState, Settings, MemoryBankInput, MemoryBankOutput]:
@@ -142,7 +142,7 @@ def wire(kit: Kit) -> StateGraph[MemoryBankState, Settings, MemoryBankInput, Mem
         )
     bank.add_node(
         "execute",
-        partial(judged, stage=execute, kit=kit, stopped=setbacks.stopped, first=handed_out),
+        partial(judged, stage=execute, kit=kit, stopped=fallbacks.stopped, first=handed_out),
         error_handler=go_on,  # pyright: ignore[reportArgumentType] - as above
     )
     bank.add_node(

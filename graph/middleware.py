@@ -28,7 +28,7 @@ from pydantic import TypeAdapter
 
 from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
-from agentic_memory_bank.engines.judges import AnswerPool, Judges
+from agentic_memory_bank.engines.factory import AnswerPool, Judges
 from agentic_memory_bank.graph.ordering import Order
 from agentic_memory_bank.graph.remembering import remember
 from agentic_memory_bank.nodes import dialogue
@@ -41,9 +41,9 @@ from agentic_memory_bank.state.layer_channel import LayerChannel, SeldomWrittenL
 from agentic_memory_bank.state.memory_bank import Recalled
 from agentic_memory_bank.state.query_graph import QueryGraph, apply_graph_edits
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.deep_retrieval import deep_retrieve
-from agentic_memory_bank.tools.embeddings import Encoder, default_embeddings
-from agentic_memory_bank.tools.memory_index import IndexPool, MemoryIndex
+from agentic_memory_bank.tools.embeddings.models import Encoder, default_embeddings
+from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex
+from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieve
 from agentic_memory_bank.tools.text import estimate_tokens
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
-from agentic_memory_bank.engines.extractive.responding import ExtractiveResponder
+from agentic_memory_bank.engines.extractive.answering.responder import ExtractiveResponder
 from agentic_memory_bank.graph.chaining import ChainableGraph
 from agentic_memory_bank.graph.four_tier import FourTierMemory
 from agentic_memory_bank.graph.limits import AgentLimits
@@ -36,7 +36,7 @@ from agentic_memory_bank.nodes.react_mem.opening import close, opened
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.react_mem import ReactMemInput, ReactMemOutput, ReactMemState
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.record_stores import RecordStores
+from agentic_memory_bank.tools.memories.stores import RecordStores
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels

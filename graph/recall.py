@@ -3,7 +3,7 @@
 recall     gate > rewrite > search > inject      memories, fenced, for a message of the role user
 closed     gate > END                            a greeting, a fact of the world, what a tool knows, or memory is off
 
-It never pauses, and no request fails of it: what goes wrong is in the receipt, and once in the log (`tools/guard.py`).
+It never pauses, and no request fails of it: what goes wrong is in the receipt, and once in the log.
 What was recalled is in no checkpoint; a run that is resumed searches anew.
 """
 
@@ -18,8 +18,8 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
-from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
-from agentic_memory_bank.engines.judges import AnswerPool, Judges
+from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.factory import AnswerPool, Judges
 from agentic_memory_bank.graph.chaining import ChainableGraph
 from agentic_memory_bank.nodes.kit import Clock, utc_now
 from agentic_memory_bank.nodes.memories import MemoryKit
@@ -29,7 +29,7 @@ from agentic_memory_bank.nodes.recall.rewrite import rewrite
 from agentic_memory_bank.nodes.recall.search import search
 from agentic_memory_bank.state.conversations import MemoryContext, RecallInput, RecallOutput, RecallState
 from agentic_memory_bank.state.model_table import RECALL_ROLES
-from agentic_memory_bank.tools.record_stores import RecordStores, stores_for
+from agentic_memory_bank.tools.memories.stores import RecordStores, stores_for
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.asking import Asker

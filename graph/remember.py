@@ -17,8 +17,8 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
-from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
-from agentic_memory_bank.engines.judges import AnswerPool, Judges
+from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.factory import AnswerPool, Judges
 from agentic_memory_bank.graph.chaining import ChainableGraph
 from agentic_memory_bank.graph.recall import chat_engine
 from agentic_memory_bank.nodes.kit import Clock, utc_now
@@ -38,8 +38,8 @@ from agentic_memory_bank.state.conversations import (
 )
 from agentic_memory_bank.state.errors import EmbeddingError, StorageError
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
-from agentic_memory_bank.tools.guard import guard_of, kind_of
-from agentic_memory_bank.tools.record_stores import RecordStores, stores_for
+from agentic_memory_bank.tools.concurrency.circuit_breaker import guard_of, kind_of
+from agentic_memory_bank.tools.memories.stores import RecordStores, stores_for
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels

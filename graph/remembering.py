@@ -16,11 +16,11 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import Engine
-from agentic_memory_bank.engines.judges import RunOf
+from agentic_memory_bank.engines.factory import RunOf
 from agentic_memory_bank.graph.memory_bank import what_was_found
 from agentic_memory_bank.nodes import turns
 from agentic_memory_bank.nodes.kit import Kit
-from agentic_memory_bank.nodes.memory_bank import setbacks
+from agentic_memory_bank.nodes.memory_bank import fallbacks
 from agentic_memory_bank.nodes.memory_bank.analyze_conflict import analyze_conflict
 from agentic_memory_bank.nodes.memory_bank.analyze_related import analyze_related
 from agentic_memory_bank.nodes.memory_bank.embed import embed
@@ -109,7 +109,7 @@ class _Round:
                 return
             if what_was_found(self._state) != "integrate":
                 break
-            if not self.do(integrate, "integrate", setbacks.unmerged):
+            if not self.do(integrate, "integrate", fallbacks.unmerged):
                 return
         if what_was_found(self._state) == "analyze_related":
             self.do(analyze_related, "analyze_related", _nothing)
@@ -124,7 +124,7 @@ class _Round:
             if isinstance(error, BudgetReachedError) and not self._allowance:
                 self._allowance = {"ending": "finish"}
                 return self.do(stage, name, instead)
-            self._fold({**instead(self._state), **setbacks.without(name, error, self._state)})
+            self._fold({**instead(self._state), **fallbacks.without(name, error, self._state)})
             return False
         return True
 

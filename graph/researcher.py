@@ -21,14 +21,14 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, RetryPolicy
 
-from agentic_memory_bank.engines.extractive.research import ExtractiveResearchEngine
-from agentic_memory_bank.engines.judges import AnswerPool, Judges
+from agentic_memory_bank.engines.extractive.answering.research import ExtractiveResearchEngine
+from agentic_memory_bank.engines.factory import AnswerPool, Judges
 from agentic_memory_bank.engines.research import ResearchEngine
 from agentic_memory_bank.graph.chaining import ChainableGraph
 from agentic_memory_bank.graph.memorizer import chat_engine
 from agentic_memory_bank.graph.memory_bank import worth_retrying
 from agentic_memory_bank.nodes.kit import Clock, Judged, utc_now
-from agentic_memory_bank.nodes.memory_bank import setbacks
+from agentic_memory_bank.nodes.memory_bank import fallbacks
 from agentic_memory_bank.nodes.memory_bank.judged import judged
 from agentic_memory_bank.nodes.pages import PageKit
 from agentic_memory_bank.nodes.researcher.answer import answer
@@ -41,9 +41,9 @@ from agentic_memory_bank.nodes.researcher.views import past_round
 from agentic_memory_bank.state.model_table import RESEARCHER_ROLES
 from agentic_memory_bank.state.research import ResearcherInput, ResearcherOutput, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings import Encoder, default_embeddings
-from agentic_memory_bank.tools.page_library import LibraryPool
-from agentic_memory_bank.tools.page_store import PageStores
+from agentic_memory_bank.tools.embeddings.models import Encoder, default_embeddings
+from agentic_memory_bank.tools.pages.library import LibraryPool
+from agentic_memory_bank.tools.pages.store import PageStores
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
@@ -79,7 +79,7 @@ def _is_stopped(state: ResearcherState) -> bool:
 
 def go_on(state: ResearcherState, error: NodeError) -> Command[_After]:
     """Go on without a stage that failed twice: nothing that was found is lost, and no error becomes a finding."""
-    note = setbacks.without(error.node, setbacks.raised(error.error), cast(Any, state))
+    note = fallbacks.without(error.node, fallbacks.raised(error.error), cast(Any, state))
     match error.node:
         case "plan":  # the requests are searched as they stand
             planned = [as_it_stands(request) for request in state["requests"]]

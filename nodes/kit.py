@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from agentic_memory_bank.engines.base import Engine, Refresh
-from agentic_memory_bank.engines.judges import Judge, Judges, Judging, RunOf
+from agentic_memory_bank.engines.factory import Judge, Judges, Judging, RunOf
 from agentic_memory_bank.state import query_graph
 from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.state.insight_doc import Task
@@ -18,10 +18,10 @@ from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree
 from agentic_memory_bank.state.memory_bank import Allowance, MemoryBankState, Usage
 from agentic_memory_bank.state.query_graph import GraphEdit, MemoryNode, QueryGraph, embedded_text
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.attachments import AttachmentPool, AttachmentStore
-from agentic_memory_bank.tools.embeddings import Encoder
-from agentic_memory_bank.tools.memory_index import IndexPool, MemoryIndex
-from agentic_memory_bank.tools.web import web_tools
+from agentic_memory_bank.tools.documents.attachments import AttachmentPool, AttachmentStore
+from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex
+from agentic_memory_bank.tools.web.toolset import web_tools
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.agent import ReactAgent

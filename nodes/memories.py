@@ -6,14 +6,14 @@ from typing import NamedTuple, cast
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
-from agentic_memory_bank.engines.judges import Judge, Judges
+from agentic_memory_bank.engines.factory import Judge, Judges
 from agentic_memory_bank.nodes.kit import Clock, Judged, judge_of, utc_now
 from agentic_memory_bank.nodes.pages import user_of
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import InputError, NoUserError
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.record_stores import RecordStores
-from agentic_memory_bank.tools.records import RecordStore
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.stores import RecordStores
 
 
 class Owner(NamedTuple):

@@ -7,14 +7,14 @@ from typing import Any, cast
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.engines.judges import Judge, Judges
+from agentic_memory_bank.engines.factory import Judge, Judges
 from agentic_memory_bank.engines.research import ResearchEngine
 from agentic_memory_bank.nodes.kit import Clock, Judged, judge_of, utc_now
 from agentic_memory_bank.state.errors import ToolError
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.abstract_index import AbstractPool
-from agentic_memory_bank.tools.page_library import LibraryPool, PageLibrary
-from agentic_memory_bank.tools.page_store import PageStore, PageStores
+from agentic_memory_bank.tools.pages.abstract_index import AbstractPool
+from agentic_memory_bank.tools.pages.library import LibraryPool, PageLibrary
+from agentic_memory_bank.tools.pages.store import PageStore, PageStores
 
 UNNAMED = "default"
 """The memory that is meant where nobody can name one: a message has no place for it."""

@@ -12,11 +12,11 @@ from langchain_core.runnables import Runnable
 from langgraph.runtime import RunControl
 
 from agentic_memory_bank.engines.base import Engine
-from agentic_memory_bank.engines.judges import Judges
+from agentic_memory_bank.engines.factory import Judges
 from agentic_memory_bank.nodes.executors import report
 from agentic_memory_bank.state.errors import InputError, InputTooLarge, ToolError
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.attachments import MOST, checked_attachments, read_file
+from agentic_memory_bank.tools.documents.attachments import MOST, checked_attachments, read_file
 from agentic_memory_bank.tools.text import clean
 
 if TYPE_CHECKING:

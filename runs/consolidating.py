@@ -8,10 +8,10 @@ from itertools import groupby
 from typing import Final
 
 from agentic_memory_bank.engines.conversation import ConversationEngine, Fact, Insight, Known, Saying, Weighing
-from agentic_memory_bank.engines.extractive.weighing import may_be_one, weigh
+from agentic_memory_bank.engines.extractive.remembering.resolution import may_be_one, weigh
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.tools.embeddings import Encoder
-from agentic_memory_bank.tools.records import RecordStore
+from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.text import tokenize
 
 COMPARED: Final = 10

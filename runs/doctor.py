@@ -24,7 +24,7 @@ from agentic_memory_bank.state.errors import MemoryBankError, SettingsError
 from agentic_memory_bank.state.model_table import ROLES, RoleSettings
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.state.variables import OTHERS, PREFIX
-from agentic_memory_bank.tools.embeddings import MODEL, WEIGHTS_SHA256
+from agentic_memory_bank.tools.embeddings.models import MODEL, WEIGHTS_SHA256
 
 PACKAGES = (
     "agentic-memory-bank",

@@ -28,8 +28,8 @@ from agentic_memory_bank.state.insight_doc import InsightDoc
 from agentic_memory_bank.state.interaction_tree import InteractionTree
 from agentic_memory_bank.state.memory_bank import MemoryBankState, RunStatus, Source
 from agentic_memory_bank.state.query_graph import QueryGraph
-from agentic_memory_bank.tools.attachments import AttachmentPool, AttachmentStore
-from agentic_memory_bank.tools.storage import storage_errors
+from agentic_memory_bank.tools.documents.attachments import AttachmentPool, AttachmentStore
+from agentic_memory_bank.tools.storage.disk import storage_errors
 
 VERSION = 1
 """Of an export without files, which every version of this package reads."""

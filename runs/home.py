@@ -9,7 +9,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from agentic_memory_bank.state.errors import InputError, StorageError
-from agentic_memory_bank.tools.storage import FULL, default_home, storage_errors
+from agentic_memory_bank.tools.storage.disk import FULL, default_home, storage_errors
 
 _CHUNK = 1 << 20
 _ERASED = ".erased"

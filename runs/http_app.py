@@ -35,7 +35,7 @@ from agentic_memory_bank.state.errors import (
     UnknownMemoryError,
 )
 from agentic_memory_bank.state.records import TYPES, Record, RecordType
-from agentic_memory_bank.tools.record_log import underneath
+from agentic_memory_bank.tools.memories.event_log import underneath
 
 LIMIT: Final = 20
 """How many memories a listing has, unless asked for another number."""

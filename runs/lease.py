@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 
 from agentic_memory_bank.runs.home import Home
 from agentic_memory_bank.state.errors import ThreadBusyError
-from agentic_memory_bank.tools.storage import storage_errors
+from agentic_memory_bank.tools.storage.disk import storage_errors
 
 
 @contextmanager

@@ -15,9 +15,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import TRUST, ConversationEngine
-from agentic_memory_bank.engines.extractive.concerning import Subject, parts_meant, subjects_of
-from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
-from agentic_memory_bank.engines.judges import AnswerPool, Judges, RunOf
+from agentic_memory_bank.engines.extractive.remembering.deletion import Subject, parts_meant, subjects_of
+from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.factory import AnswerPool, Judges, RunOf
 from agentic_memory_bank.nodes.kit import Clock, utc_now
 from agentic_memory_bank.nodes.memories import Owner
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
@@ -31,23 +31,23 @@ from agentic_memory_bank.state.errors import InputError, UnknownMemoryError
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
 from agentic_memory_bank.state.records import Record, RecordType
 from agentic_memory_bank.state.settings import Settings, checked_settings
-from agentic_memory_bank.tools.conversation_states import conversation_of, project_of
-from agentic_memory_bank.tools.embeddings import Encoder
-from agentic_memory_bank.tools.guard import guard_of
-from agentic_memory_bank.tools.page_store import clean_pages
-from agentic_memory_bank.tools.record_cuts import Cut, Reach
-from agentic_memory_bank.tools.record_drafts import MAX_LIMIT, About, owner_of, stamp
-from agentic_memory_bank.tools.record_index import Found, Threshold
-from agentic_memory_bank.tools.record_stores import RecordStores
-from agentic_memory_bank.tools.records import Listing, RecordStore
-from agentic_memory_bank.tools.sqlite_store import default_store
+from agentic_memory_bank.tools.concurrency.circuit_breaker import guard_of
+from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.memories.cascade import Cut, Reach
+from agentic_memory_bank.tools.memories.conversation_states import conversation_of, project_of
+from agentic_memory_bank.tools.memories.fields import MAX_LIMIT, About, owner_of, stamp
+from agentic_memory_bank.tools.memories.index import Found, Threshold
+from agentic_memory_bank.tools.memories.record_store import Listing, RecordStore
+from agentic_memory_bank.tools.memories.stores import RecordStores
+from agentic_memory_bank.tools.pages.store import clean_pages
+from agentic_memory_bank.tools.storage.sqlite_store import default_store
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
     from agentic_memory_bank.engines.llm.models import GivenModels
     from agentic_memory_bank.graph.conversation import Conversation
-    from agentic_memory_bank.tools.background import Background
+    from agentic_memory_bank.tools.concurrency.worker_pool import Background
 
 Messages = str | BaseMessage | Sequence[Any]
 """What is said: one message of the user, or a conversation, the last message last."""
@@ -613,7 +613,7 @@ class Memories:
             return self._graphs["conversation"]
 
     def _background(self) -> "Background":
-        from agentic_memory_bank.tools.background import Background
+        from agentic_memory_bank.tools.concurrency.worker_pool import Background
 
         with self._lock:
             self._queue = self._queue or Background(self.settings.remember_queue)

@@ -11,7 +11,7 @@ from agentic_memory_bank.runs.home import Home, erase_folder
 from agentic_memory_bank.runs.lease import locked
 from agentic_memory_bank.state.memorizer import MemorizerOutput
 from agentic_memory_bank.state.settings import Settings, checked_settings
-from agentic_memory_bank.tools.page_store import PageStores
+from agentic_memory_bank.tools.pages.store import PageStores
 
 _STOPPED = "Memorizing was stopped between two steps. Hand the same texts over again: nothing is done twice."
 

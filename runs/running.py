@@ -17,7 +17,7 @@ from langgraph.runtime import RunControl
 from langgraph.types import Command, StateSnapshot
 
 from agentic_memory_bank.engines.base import Engine
-from agentic_memory_bank.engines.judges import engine_name
+from agentic_memory_bank.engines.factory import engine_name
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
 from agentic_memory_bank.nodes.executors import Execution
 from agentic_memory_bank.nodes.kit import Clock, timestamp, utc_now
@@ -47,11 +47,11 @@ from agentic_memory_bank.state.errors import (
 from agentic_memory_bank.state.memory_bank import MemoryBankOutput, Usage
 from agentic_memory_bank.state.model_table import BANK_ROLES
 from agentic_memory_bank.state.settings import Settings, checked_settings
-from agentic_memory_bank.tools.asked import checked_text
-from agentic_memory_bank.tools.embeddings import Encoder, default_embeddings
-from agentic_memory_bank.tools.loaders import as_documents, load_all
-from agentic_memory_bank.tools.storage import database_errors
-from agentic_memory_bank.tools.web import web_tools
+from agentic_memory_bank.tools.documents.loaders import as_documents, load_all
+from agentic_memory_bank.tools.embeddings.models import Encoder, default_embeddings
+from agentic_memory_bank.tools.storage.disk import database_errors
+from agentic_memory_bank.tools.text.questions import checked_text
+from agentic_memory_bank.tools.web.toolset import web_tools
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels

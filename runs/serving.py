@@ -14,7 +14,7 @@ from langgraph.config import get_store
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.state.errors import InputError, NoUserError, SettingsError
-from agentic_memory_bank.tools.sqlite_store import default_store
+from agentic_memory_bank.tools.storage.sqlite_store import default_store
 
 USER_HEADER: Final = "x-authz-user-id"
 """Names the user where the server itself authenticates nobody: a proxy in front of it sets this, or a developer."""

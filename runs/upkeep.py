@@ -19,7 +19,7 @@ from agentic_memory_bank.state.errors import (
     UnknownMemoryError,
     UnknownThreadError,
 )
-from agentic_memory_bank.tools.page_store import PageStores, checked_name, clean_pages, page_stores
+from agentic_memory_bank.tools.pages.store import PageStores, checked_name, clean_pages, page_stores
 
 _LOG = logging.getLogger(__name__)
 

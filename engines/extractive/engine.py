@@ -29,12 +29,14 @@ from agentic_memory_bank.engines.base import (
     TopicSpans,
     TopicText,
 )
-from agentic_memory_bank.engines.extractive import corroboration, quoting, segmentation, summary
-from agentic_memory_bank.engines.extractive.comparison import compare
-from agentic_memory_bank.engines.extractive.values import values_of
+from agentic_memory_bank.engines.extractive.answering import quoting
+from agentic_memory_bank.engines.extractive.comparing import corroboration
+from agentic_memory_bank.engines.extractive.comparing.comparison import compare
+from agentic_memory_bank.engines.extractive.reading.values import values_of
+from agentic_memory_bank.engines.extractive.summarising import segmentation, summary
 from agentic_memory_bank.state.errors import EmbeddingError
-from agentic_memory_bank.tools.embeddings import Encoder
-from agentic_memory_bank.tools.memory_index import PASSAGE_TOKENS
+from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.search.bank_index import PASSAGE_TOKENS
 from agentic_memory_bank.tools.text import passages, sentences, tokenize
 
 RELATED_COSINE = 0.5

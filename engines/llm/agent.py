@@ -23,16 +23,16 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from pydantic import BaseModel, Field
 
-from agentic_memory_bank.engines.llm import reading
+from agentic_memory_bank.engines.llm import parsing
 from agentic_memory_bank.engines.llm.answers import Call
 from agentic_memory_bank.engines.llm.faults import fault_of
 from agentic_memory_bank.engines.llm.meter import Meter
 from agentic_memory_bank.engines.llm.models import RoleModel
-from agentic_memory_bank.engines.llm.patience import Patience
+from agentic_memory_bank.engines.llm.retry import Patience
 from agentic_memory_bank.prompts import react
 from agentic_memory_bank.state.errors import AnswerRejected, BudgetReachedError, MemoryBankError, ToolError
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.attachments import portable
+from agentic_memory_bank.tools.documents.attachments import portable
 from agentic_memory_bank.tools.text import clean, estimate_tokens
 
 _Message = TypeVar("_Message", bound=BaseMessage)
@@ -137,7 +137,7 @@ class _Guard(AgentMiddleware[Any, Any]):
         kept = self._meter.store.find(key)
         said = self._asked(asked, handler, key) if kept is None else AIMessage.model_validate_json(kept)
         # Some models call tools that they are not offered any more; served, they would go on without end.
-        return ModelResponse(result=[reading.without_calls(said) if is_last else said])
+        return ModelResponse(result=[parsing.without_calls(said) if is_last else said])
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
         """Call a tool, once for the same call of the same step; what is too long is kept, and shown in part."""
@@ -190,9 +190,9 @@ class _Guard(AgentMiddleware[Any, Any]):
     def _rejected(self, message: AIMessage) -> AnswerRejected | None:
         """Why an answer cannot be used: it was cut off, held back or refused, or there is none."""
         try:
-            reading.complete(message, needs_finish=self._model.is_openai)
+            parsing.complete(message, needs_finish=self._model.is_openai)
         except AnswerRejected as error:
-            advice = " Raise MEMORY_BANK_REACT_OUTPUT." if str(error) == reading.CUT_OFF else ""
+            advice = " Raise MEMORY_BANK_REACT_OUTPUT." if str(error) == parsing.CUT_OFF else ""
             return AnswerRejected(f"The answer of {self._patience.named} cannot be used. {error}{advice}")
         if message.text.strip() or message.tool_calls or message.invalid_tool_calls:
             return None

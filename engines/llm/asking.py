@@ -15,12 +15,12 @@ from langgraph.constants import TAG_NOSTREAM
 from pydantic import BaseModel, ValidationError
 
 from agentic_memory_bank.engines.base import Picture
-from agentic_memory_bank.engines.llm import reading
+from agentic_memory_bank.engines.llm import parsing
 from agentic_memory_bank.engines.llm.answers import Call
 from agentic_memory_bank.engines.llm.faults import Fault, broken_off, fault_of, sightless
 from agentic_memory_bank.engines.llm.meter import Meter
 from agentic_memory_bank.engines.llm.models import ChatModels, RoleModel, tool_of
-from agentic_memory_bank.engines.llm.patience import Patience
+from agentic_memory_bank.engines.llm.retry import Patience
 from agentic_memory_bank.state.errors import AnswerRejected, EngineError, ModelRefused, ModelUnavailable
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.state.settings import Settings
@@ -176,11 +176,11 @@ class _Exchange:
 
     def _read(self, message: AIMessage) -> BaseModel | _Rejected:
         try:
-            reading.complete(message, needs_finish=self._model.is_openai)
+            parsing.complete(message, needs_finish=self._model.is_openai)
         except AnswerRejected as error:
             return _Rejected(str(error), said(message), is_whole=False)
         try:
-            return _checked(reading.read(message, self._question.answer), self._question)
+            return _checked(parsing.read(message, self._question.answer), self._question)
         except AnswerRejected as error:
             return _Rejected(str(error), said(message))
 
@@ -195,7 +195,7 @@ class _Exchange:
         """Show the model what is wrong, if it may be asked again."""
         if rejected.is_whole and "{" not in rejected.said:
             self._model.ladder.ignored(rung)
-        advice = f" Raise MEMORY_BANK_{self._model.row.role.upper()}_OUTPUT." if rejected.why == reading.CUT_OFF else ""
+        advice = f" Raise MEMORY_BANK_{self._model.row.role.upper()}_OUTPUT." if rejected.why == parsing.CUT_OFF else ""
         self._patience.fail(
             AnswerRejected(f"The answer of {self._patience.named} cannot be used. {rejected.why}{advice}")
         )

@@ -21,16 +21,16 @@ from agentic_memory_bank.engines.conversation import (
     Verdict,
     Weighing,
 )
-from agentic_memory_bank.engines.extractive.secrets import secrets_in
-from agentic_memory_bank.engines.extractive.selecting import is_order, own_words
+from agentic_memory_bank.engines.extractive.remembering.extraction import is_order, own_words
 from agentic_memory_bank.engines.llm.asking import Asker, Question
 from agentic_memory_bank.engines.llm.locating import locate
 from agentic_memory_bank.engines.llm.packing import ITEM_TOKENS, pack, within
 from agentic_memory_bank.prompts import extract_facts, reflect_memories, rewrite_query, summarise_dialogue, weigh_facts
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.model_table import Role
-from agentic_memory_bank.tools.gate import passes
+from agentic_memory_bank.tools.search.gate import passes
 from agentic_memory_bank.tools.text import estimate_tokens, names_and_numbers
+from agentic_memory_bank.tools.text.secrets import secrets_in
 
 _Answer = TypeVar("_Answer", bound=BaseModel)
 

@@ -6,12 +6,12 @@ from typing import Final
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.errors import GraphBubbleUp
 
-from agentic_memory_bank.engines.llm import reading
+from agentic_memory_bank.engines.llm import parsing
 from agentic_memory_bank.engines.llm.answers import Call
 from agentic_memory_bank.engines.llm.asking import MESSAGE_TOKENS, Asker
 from agentic_memory_bank.engines.llm.faults import Fault, fault_of
 from agentic_memory_bank.engines.llm.models import RoleModel
-from agentic_memory_bank.engines.llm.patience import Patience
+from agentic_memory_bank.engines.llm.retry import Patience
 from agentic_memory_bank.engines.responding import Responder, Situation
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.model_table import Role
@@ -87,9 +87,9 @@ def _written(message: AIMessage) -> int:
 def _whole(message: AIMessage, model: RoleModel) -> AIMessage | AnswerRejected:
     """The message, if it says something and came to its end; what was cut off at its limit is an answer, too."""
     try:
-        reading.complete(message, needs_finish=model.is_openai)
+        parsing.complete(message, needs_finish=model.is_openai)
     except AnswerRejected as error:
-        if str(error) != reading.CUT_OFF:
+        if str(error) != parsing.CUT_OFF:
             return error
     if not message.text.strip():
         return AnswerRejected("The model answered with nothing.")

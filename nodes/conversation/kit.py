@@ -15,7 +15,7 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine, Turn
-from agentic_memory_bank.engines.judges import Judge, Judges, RunOf
+from agentic_memory_bank.engines.factory import Judge, Judges, RunOf
 from agentic_memory_bank.engines.responding import Responder
 from agentic_memory_bank.nodes.conversation.history import (
     as_messages,
@@ -31,10 +31,10 @@ from agentic_memory_bank.nodes.memories import Owner, context_of, owner_of
 from agentic_memory_bank.nodes.remember.keeping import Said, keep_now
 from agentic_memory_bank.nodes.spoken import turns_of
 from agentic_memory_bank.state.conversations import ConversationState, MemoryContext, RecallOutput, Standing, Talk
-from agentic_memory_bank.tools.guard import Unanswered, guard_of
-from agentic_memory_bank.tools.record_drafts import owner_of as hashed
-from agentic_memory_bank.tools.record_drafts import stamp
-from agentic_memory_bank.tools.record_stores import RecordStores
+from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
+from agentic_memory_bank.tools.memories.fields import owner_of as hashed
+from agentic_memory_bank.tools.memories.fields import stamp
+from agentic_memory_bank.tools.memories.stores import RecordStores
 
 STATE_SHARE: Final = 0.5
 """Share of the time for recalling in which a conversation's state is read."""

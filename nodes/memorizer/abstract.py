@@ -2,7 +2,7 @@
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.engines.extractive.research import abstract_of
+from agentic_memory_bank.engines.extractive.answering.research import abstract_of
 from agentic_memory_bank.engines.research import Draft, paragraph
 from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.pages import PageKit

@@ -2,7 +2,7 @@
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.engines.extractive.research import abstract_of
+from agentic_memory_bank.engines.extractive.answering.research import abstract_of
 from agentic_memory_bank.nodes.pages import PageKit
 from agentic_memory_bank.state.memorizer import Draft, MemorizerState, MemorizerUpdate
 from agentic_memory_bank.state.settings import Settings

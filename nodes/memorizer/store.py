@@ -12,7 +12,7 @@ from agentic_memory_bank.state import memorizer
 from agentic_memory_bank.state.memorizer import MemorizerOutput, MemorizerState, MemorizerUpdate, Skipped, Waiting, Work
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.page_store import PageStore, time_to_live
+from agentic_memory_bank.tools.pages.store import PageStore, time_to_live
 
 
 def store(state: MemorizerState, runtime: Runtime[Settings], kit: PageKit) -> MemorizerUpdate:

@@ -20,8 +20,8 @@ from agentic_memory_bank.state.errors import InputError, InputTooLarge
 from agentic_memory_bank.state.memorizer import MemorizerState, MemorizerUpdate, Skipped, Waiting
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.loaders import as_documents
-from agentic_memory_bank.tools.page_store import PageStore, page_id
+from agentic_memory_bank.tools.documents.loaders import as_documents
+from agentic_memory_bank.tools.pages.store import PageStore, page_id
 from agentic_memory_bank.tools.text import clean, estimate_tokens, passages
 
 UNITS_PER_PAGE = 2

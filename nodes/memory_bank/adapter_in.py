@@ -14,10 +14,10 @@ from agentic_memory_bank.state.errors import InputTooLarge, StorageError
 from agentic_memory_bank.state.interaction_tree import Entry
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Recalled, Waiting
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.asked import checked_text
-from agentic_memory_bank.tools.attachments import AttachmentStore, File, checked_attachments
-from agentic_memory_bank.tools.loaders import as_documents
+from agentic_memory_bank.tools.documents.attachments import AttachmentStore, File, checked_attachments
+from agentic_memory_bank.tools.documents.loaders import as_documents
 from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.text.questions import checked_text
 
 
 def adapter_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:

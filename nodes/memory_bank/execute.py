@@ -31,9 +31,9 @@ from agentic_memory_bank.state.memory_bank import (
 )
 from agentic_memory_bank.state.query_graph import Claim, Conflict, Contradiction
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.attachments import AttachmentStore, content
-from agentic_memory_bank.tools.deep_retrieval import deep_retrieval
-from agentic_memory_bank.tools.web import web_tools
+from agentic_memory_bank.tools.documents.attachments import AttachmentStore, content
+from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieval
+from agentic_memory_bank.tools.web.toolset import web_tools
 
 EVIDENCE_PER_CLAIM = 12
 """How many passages of raw text are looked at for each side of a contradiction."""

@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol, TypeVar, cast
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.engines.judges import Judge
+from agentic_memory_bank.engines.factory import Judge
 from agentic_memory_bank.nodes.kit import Clock, Judged
 from agentic_memory_bank.nodes.memory_bank.pausing import Halt, decided, is_saved
 from agentic_memory_bank.state.errors import BudgetReachedError, EngineMismatchError, ModelRefused

@@ -15,7 +15,7 @@ from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.state.interaction_tree import Attachment
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Result, Waiting
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.attachments import AttachmentStore, attachment_of, files_in, picture_type
+from agentic_memory_bank.tools.documents.attachments import AttachmentStore, attachment_of, files_in, picture_type
 
 
 class _Told(NamedTuple):

@@ -7,8 +7,8 @@ from agentic_memory_bank.nodes.memory_bank.views import pair_key
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
 from agentic_memory_bank.state.query_graph import QueryGraph, embedded_text, neighbours
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools import gate
-from agentic_memory_bank.tools.retrieval import Hit
+from agentic_memory_bank.tools.search import gate
+from agentic_memory_bank.tools.search.hybrid_index import Hit
 
 _SETTLED = frozenset({"related", "unrelated", "conflict", "merge"})
 

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from agentic_memory_bank.engines.conversation import unattributed
-from agentic_memory_bank.engines.extractive.selecting import is_order
+from agentic_memory_bank.engines.extractive.remembering.extraction import is_order
 from agentic_memory_bank.nodes.dialogue import Exchange, calls_of
 from agentic_memory_bank.nodes.memories import Owner
 from agentic_memory_bank.nodes.memory_bank.views import digest
@@ -24,10 +24,10 @@ from agentic_memory_bank.nodes.spoken import said, turns_of
 from agentic_memory_bank.state.conversations import MemoryContext, RememberOutput
 from agentic_memory_bank.state.react_mem import Episode, Invocation, KeptStep, Talk
 from agentic_memory_bank.state.records import Record, Source
-from agentic_memory_bank.tools.conversation_memory import FORM, conversation_of, project_of
-from agentic_memory_bank.tools.guard import Unanswered, guard_of
-from agentic_memory_bank.tools.record_drafts import stamp
-from agentic_memory_bank.tools.records import RecordStore
+from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
+from agentic_memory_bank.tools.memories.agent_conversations import FORM, conversation_of, project_of
+from agentic_memory_bank.tools.memories.fields import stamp
+from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.text import clean, tokenize
 
 QUERY: Final = 1_000

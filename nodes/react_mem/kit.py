@@ -10,13 +10,13 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
-from agentic_memory_bank.engines.judges import Judge, Judges, RunOf
+from agentic_memory_bank.engines.factory import Judge, Judges, RunOf
 from agentic_memory_bank.nodes.kit import Clock, utc_now
 from agentic_memory_bank.nodes.memories import Owner
 from agentic_memory_bank.state.conversations import MemoryContext
-from agentic_memory_bank.tools.record_drafts import stamp
-from agentic_memory_bank.tools.record_stores import RecordStores
-from agentic_memory_bank.tools.records import RecordStore
+from agentic_memory_bank.tools.memories.fields import stamp
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.stores import RecordStores
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.tools.conversation_states import conversation_of, project_of
-from agentic_memory_bank.tools.record_drafts import MAX_LIMIT
-from agentic_memory_bank.tools.records import RecordStore
+from agentic_memory_bank.tools.memories.conversation_states import conversation_of, project_of
+from agentic_memory_bank.tools.memories.fields import MAX_LIMIT
+from agentic_memory_bank.tools.memories.record_store import RecordStore
 
 
 def purge(records: RecordStore, user: str, project: str | None = None, conversation: str | None = None) -> int:

@@ -8,8 +8,7 @@ from langchain.tools import ToolRuntime
 from langchain_core.messages import AnyMessage
 from langchain_core.tools import BaseTool, StructuredTool
 
-from agentic_memory_bank.engines.extractive.secrets import secrets_in
-from agentic_memory_bank.engines.extractive.selecting import is_order
+from agentic_memory_bank.engines.extractive.remembering.extraction import is_order
 from agentic_memory_bank.nodes import dialogue
 from agentic_memory_bank.nodes.react_mem import steps
 from agentic_memory_bank.nodes.react_mem.kit import Scope, TierKit
@@ -19,7 +18,8 @@ from agentic_memory_bank.nodes.remember.views import end_of
 from agentic_memory_bank.prompts import four_tiers, recalled
 from agentic_memory_bank.prompts.fence import fence
 from agentic_memory_bank.state.errors import MemoryBankError
-from agentic_memory_bank.tools.guard import Unanswered, guard_of
+from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
+from agentic_memory_bank.tools.text.secrets import secrets_in
 
 TRUST = 0.6
 """How far a fact is trusted that an agent keeps: as what an assistant says."""

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from langchain_core.messages import AnyMessage
 
 from agentic_memory_bank.engines.conversation import Turn, unattributed
-from agentic_memory_bank.engines.extractive.selecting import is_order
+from agentic_memory_bank.engines.extractive.remembering.extraction import is_order
 from agentic_memory_bank.nodes.react_mem import episodes, steps
 from agentic_memory_bank.nodes.react_mem.kit import Scope, TierKit
 from agentic_memory_bank.nodes.recall.asking import shortened
@@ -17,11 +17,11 @@ from agentic_memory_bank.nodes.recall.thresholds import by_kind
 from agentic_memory_bank.nodes.spoken import said, turns_of
 from agentic_memory_bank.state.react_mem import FACTS, Episode, KnownFact, Recollection
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.tools.conversation_memory import Talked
-from agentic_memory_bank.tools.embeddings import MODEL
-from agentic_memory_bank.tools.guard import Unanswered, guard_of
-from agentic_memory_bank.tools.record_index import ByKind
-from agentic_memory_bank.tools.records import Search
+from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
+from agentic_memory_bank.tools.embeddings.models import MODEL
+from agentic_memory_bank.tools.memories.agent_conversations import Talked
+from agentic_memory_bank.tools.memories.index import ByKind
+from agentic_memory_bank.tools.memories.record_store import Search
 from agentic_memory_bank.tools.text import is_cjk
 
 ALIKE: Final = 0.58

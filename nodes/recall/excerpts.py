@@ -3,8 +3,8 @@
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.dialogue import is_greeting
-from agentic_memory_bank.engines.extractive.phrases import SMALL_TALK
+from agentic_memory_bank.engines.extractive.reading.phrases import SMALL_TALK
+from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting
 from agentic_memory_bank.tools.text import estimate_tokens, sentences, tokenize
 
 SHORT: Final = 16

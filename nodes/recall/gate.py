@@ -18,7 +18,7 @@ from agentic_memory_bank.state.conversations import (
     RecallUpdate,
 )
 from agentic_memory_bank.state.errors import InputError, MemoryBankError
-from agentic_memory_bank.tools.record_drafts import limited, wanted_of
+from agentic_memory_bank.tools.memories.fields import limited, wanted_of
 
 
 def gate(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) -> RecallUpdate:

@@ -15,7 +15,7 @@ from agentic_memory_bank.state.conversations import (
     RecallState,
     RecallUpdate,
 )
-from agentic_memory_bank.tools.guard import Unanswered, guard_of
+from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
 
 
 def inject(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) -> RecallUpdate:

@@ -5,7 +5,7 @@ from functools import partial
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import Query, Turn
-from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 from agentic_memory_bank.nodes.kit import Judged, timestamp
 from agentic_memory_bank.nodes.memories import MemoryKit, context_of
 from agentic_memory_bank.nodes.memory_bank.views import digest
@@ -13,7 +13,7 @@ from agentic_memory_bank.nodes.recall.asking import Message, asked_in, shortened
 from agentic_memory_bank.nodes.spoken import checked_messages
 from agentic_memory_bank.state.conversations import MemoryContext, RecallReceipt, RecallState, RecallUpdate
 from agentic_memory_bank.state.errors import MemoryBankError
-from agentic_memory_bank.tools.guard import guard_of, say
+from agentic_memory_bank.tools.concurrency.circuit_breaker import guard_of, say
 
 
 def rewrite(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) -> RecallUpdate:

@@ -5,7 +5,7 @@ from langgraph.runtime import Runtime
 from agentic_memory_bank.nodes.memories import MemoryKit
 from agentic_memory_bank.nodes.recall.looking import look
 from agentic_memory_bank.state.conversations import MemoryContext, RecallState, RecallUpdate
-from agentic_memory_bank.tools.guard import Unanswered
+from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered
 
 
 def search(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) -> RecallUpdate:

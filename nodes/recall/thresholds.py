@@ -11,10 +11,10 @@ from functools import partial
 from typing import Final
 
 from agentic_memory_bank.engines.conversation import unattributed
-from agentic_memory_bank.engines.extractive.selecting import attribute_asked_for
+from agentic_memory_bank.engines.extractive.remembering.extraction import attribute_asked_for
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.tools.embeddings import MODEL
-from agentic_memory_bank.tools.record_index import ByKind
+from agentic_memory_bank.tools.embeddings.models import MODEL
+from agentic_memory_bank.tools.memories.index import ByKind
 from agentic_memory_bank.tools.text import is_cjk
 
 SAID: Final = 0.3

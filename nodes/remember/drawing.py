@@ -9,14 +9,14 @@ from typing import Final, cast
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import ConversationEngine, Fact
-from agentic_memory_bank.engines.extractive.secrets import secrets_in
-from agentic_memory_bank.engines.judges import Judge
+from agentic_memory_bank.engines.factory import Judge
 from agentic_memory_bank.nodes.kit import Judged
 from agentic_memory_bank.nodes.memories import MemoryKit, context_of, owner_of
 from agentic_memory_bank.nodes.memory_bank.views import digest
 from agentic_memory_bank.nodes.remember.views import AROUND, turn_of
 from agentic_memory_bank.state.conversations import MemoryContext, RememberState, RememberUpdate, Saying
 from agentic_memory_bank.state.errors import BudgetReachedError, EngineError
+from agentic_memory_bank.tools.text.secrets import secrets_in
 
 LEAST_BATCH: Final = 20
 """Turns that are judged at once, also where memories are drawn more often."""

@@ -20,11 +20,11 @@ from agentic_memory_bank.nodes.remember.views import AROUND, SEEN, days_of, end_
 from agentic_memory_bank.nodes.spoken import repeated_in, turns_of
 from agentic_memory_bank.state.conversations import ConversationState, MemoryContext, Saying, Trigger
 from agentic_memory_bank.state.errors import InputError
-from agentic_memory_bank.tools.conversation_states import conversation_of, new_state
-from agentic_memory_bank.tools.guard import Unanswered, guard_of
-from agentic_memory_bank.tools.record_drafts import Draft, stamp
-from agentic_memory_bank.tools.record_stores import RecordStores
-from agentic_memory_bank.tools.records import RecordStore
+from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
+from agentic_memory_bank.tools.memories.conversation_states import conversation_of, new_state
+from agentic_memory_bank.tools.memories.fields import Draft, stamp
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.text import clean
 
 LONGEST_ID: Final = 1_000

@@ -13,7 +13,7 @@ from typing import Final
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import ConversationEngine, Fact, Weighing
-from agentic_memory_bank.engines.extractive.conversation import DIGEST_TOKENS
+from agentic_memory_bank.engines.extractive.remembering.engine import DIGEST_TOKENS
 from agentic_memory_bank.nodes.memories import MemoryKit, Owner, context_of, owner_of
 from agentic_memory_bank.nodes.remember.drawing import FAULTS, Batch, Outage, judge_of, spent
 from agentic_memory_bank.nodes.remember.views import AROUND, end_of, kept_digest, raw, receipt, standing, turn_of
@@ -28,9 +28,9 @@ from agentic_memory_bank.state.conversations import (
 )
 from agentic_memory_bank.state.errors import UnknownMemoryError
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.tools.conversation_states import ConversationStates
-from agentic_memory_bank.tools.record_drafts import Draft
-from agentic_memory_bank.tools.records import RecordStore
+from agentic_memory_bank.tools.memories.conversation_states import ConversationStates
+from agentic_memory_bank.tools.memories.fields import Draft
+from agentic_memory_bank.tools.memories.record_store import RecordStore
 
 _LOG = logging.getLogger(__name__)
 

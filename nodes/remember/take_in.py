@@ -28,9 +28,9 @@ from agentic_memory_bank.state.conversations import (
     Trigger,
 )
 from agentic_memory_bank.state.errors import EmbeddingError
-from agentic_memory_bank.tools.conversation_states import ConversationStates, conversation_of, project_of
-from agentic_memory_bank.tools.embeddings import Encoder
-from agentic_memory_bank.tools.record_drafts import stamp
+from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.memories.conversation_states import ConversationStates, conversation_of, project_of
+from agentic_memory_bank.tools.memories.fields import stamp
 from agentic_memory_bank.tools.text import clean
 
 MOST_OTHERS: Final = 3

@@ -6,14 +6,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, cast
 
 from agentic_memory_bank.engines.conversation import TRUST, USER, Digest, Turn, attributed
-from agentic_memory_bank.engines.extractive.moments import day_of, written
-from agentic_memory_bank.engines.extractive.personal_numbers import HIDDEN
-from agentic_memory_bank.engines.extractive.selecting import is_idle_talk, safe_words
-from agentic_memory_bank.engines.extractive.sensitive import without
+from agentic_memory_bank.engines.extractive.reading.dates import day_of, written
+from agentic_memory_bank.engines.extractive.remembering.extraction import is_idle_talk, safe_words
+from agentic_memory_bank.engines.extractive.remembering.sensitive import without
 from agentic_memory_bank.state.conversations import MemoryContext, RememberReceipt, Saying, Trigger
 from agentic_memory_bank.state.settings import Sensitive
-from agentic_memory_bank.tools.record_drafts import Draft
+from agentic_memory_bank.tools.memories.fields import Draft
 from agentic_memory_bank.tools.text import clean, is_cjk
+from agentic_memory_bank.tools.text.personal_numbers import HIDDEN
 
 AROUND: Final = 5
 """How many turns before a batch come with it, and how many last turns a conversation keeps."""

@@ -8,15 +8,15 @@ from typing import Final
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import ConversationEngine, Fact, Known, Weighing
-from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
-from agentic_memory_bank.engines.extractive.weighing import may_be_one
-from agentic_memory_bank.engines.judges import Judge
+from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.remembering.resolution import may_be_one
+from agentic_memory_bank.engines.factory import Judge
 from agentic_memory_bank.nodes.memories import MemoryKit, Owner, owner_of
 from agentic_memory_bank.nodes.remember.drawing import FAULTS, Drawn, Outage, draw
 from agentic_memory_bank.state.conversations import MemoryContext, RememberState
 from agentic_memory_bank.state.errors import EmbeddingError
-from agentic_memory_bank.tools.record_drafts import Draft
-from agentic_memory_bank.tools.records import RecordStore, Search
+from agentic_memory_bank.tools.memories.fields import Draft
+from agentic_memory_bank.tools.memories.record_store import RecordStore, Search
 
 SIMILAR: Final = 10
 """How many memories that are there a new one is compared with."""

@@ -11,7 +11,7 @@ from agentic_memory_bank.nodes.researcher.views import past_round
 from agentic_memory_bank.state.pages import Search
 from agentic_memory_bank.state.research import ResearcherState, ResearcherUpdate, Shown
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.page_index import PageHit
+from agentic_memory_bank.tools.pages.index import PageHit
 
 WORDS_ALONE: Final = "search: EmbeddingError"
 """What is noted where the model of embeddings failed, and pages were searched by their words alone."""

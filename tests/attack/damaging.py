@@ -20,10 +20,10 @@ from agentic_memory_bank.runs.ledger import Ledger
 from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.testing import ScriptedEngine
-from agentic_memory_bank.tools.attachments import AttachmentStore
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.page_store import PageStore, page_id
-from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore
+from agentic_memory_bank.tools.documents.attachments import AttachmentStore
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.pages.store import PageStore, page_id
+from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
 THREADS = ("first", "second", "third")
 

@@ -21,8 +21,8 @@ Command = Callable[..., Result]
 SLOW = """
 import sys, time
 from agentic_memory_bank import cli
-from agentic_memory_bank.engines.extractive.responding import ExtractiveResponder
-from agentic_memory_bank.tools.embeddings import HashEmbeddings
+from agentic_memory_bank.engines.extractive.answering.responder import ExtractiveResponder
+from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
 
 answer = ExtractiveResponder.respond
 

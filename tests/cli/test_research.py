@@ -11,7 +11,7 @@ import pytest
 from agentic_memory_bank import cli_view as view
 from agentic_memory_bank.cli_progress import described
 from agentic_memory_bank.testing import ChatRequest, ScriptedJudge, hang, http_error
-from agentic_memory_bank.tools.page_store import PageStores
+from agentic_memory_bank.tools.pages.store import PageStores
 
 from .conftest import Command, Serve, json_lines, start
 from .test_interruption import interrupted, wait_for
@@ -232,7 +232,7 @@ def test_a_model_that_fails_exits_with_1_and_nothing_it_said_is_printed(
     def script(request: ChatRequest) -> Any:
         return broken if judge.kind_of(request) == "respond" else judge(request)
 
-    monkeypatch.setattr("agentic_memory_bank.engines.llm.patience.FIRST_WAIT", 0.0)
+    monkeypatch.setattr("agentic_memory_bank.engines.llm.retry.FIRST_WAIT", 0.0)
     serve(script)
 
     result = memory_bank("research", QUESTION, "-M", memory, *MODEL)

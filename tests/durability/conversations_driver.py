@@ -12,9 +12,9 @@ from langgraph.store.base import BaseStore, Op, Result
 from agentic_memory_bank import Memories
 from agentic_memory_bank.engines.responding import Situation
 from agentic_memory_bank.graph.conversation import build_conversation
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.record_stores import RecordStores
-from agentic_memory_bank.tools.sqlite_store import default_store
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.memories.stores import RecordStores
+from agentic_memory_bank.tools.storage.sqlite_store import default_store
 
 SAID = {
     "ana": [

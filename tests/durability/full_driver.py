@@ -28,8 +28,8 @@ from agentic_memory_bank.engines.openai_client import openai_client
 from agentic_memory_bank.runs import running
 from agentic_memory_bank.runs.export import memory_digest
 from agentic_memory_bank.testing import ModelServer
-from agentic_memory_bank.tools import search
-from agentic_memory_bank.tools.attachments import AttachmentStore
+from agentic_memory_bank.tools.documents.attachments import AttachmentStore
+from agentic_memory_bank.tools.web import search
 
 ASKED = {
     "full": {

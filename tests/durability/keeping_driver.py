@@ -18,9 +18,9 @@ from langchain_core.messages import AIMessage, HumanMessage
 from agentic_memory_bank import FourTierMemory, Memories
 from agentic_memory_bank.engines.responding import Situation
 from agentic_memory_bank.state.conversations import MemoryContext
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.record_stores import RecordStores
-from agentic_memory_bank.tools.sqlite_store import default_store
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.memories.stores import RecordStores
+from agentic_memory_bank.tools.storage.sqlite_store import default_store
 
 FACTS = [f"My {thing} is called {name}." for thing, name in (("dog", "Rex"), ("cat", "Minka"), ("boat", "Halcyon"))]
 

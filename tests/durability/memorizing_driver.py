@@ -29,8 +29,8 @@ from agentic_memory_bank.runs.memorizing import Given, memorize
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ScriptedJudge
 from agentic_memory_bank.testing.replies import ChatRequest
-from agentic_memory_bank.tools import page_store
-from agentic_memory_bank.tools.page_store import PageStore, PageStores
+from agentic_memory_bank.tools.pages import store as page_store
+from agentic_memory_bank.tools.pages.store import PageStore, PageStores
 
 TEXTS = [f"Log entry {number}. " + f"Sensor{number % 9} read {number * 3} units. " * 12 for number in range(200)]
 SETTINGS = {"page_batch": 24, "abstract_window": 4_000, "max_concurrency": 4}

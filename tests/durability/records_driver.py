@@ -12,9 +12,9 @@ from typing import Any
 
 from agentic_memory_bank.state.errors import UnknownMemoryError
 from agentic_memory_bank.state.records import Wanted
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.records import RecordStore
-from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
 SHARED = 12
 """How many memories all processes revise, use and mark."""

@@ -14,9 +14,9 @@ from typing import Any
 from langgraph.store.base import PutOp
 
 from agentic_memory_bank.graph.remember import build_remember
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.record_stores import RecordStores
-from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.memories.stores import RecordStores
+from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
 SAID = ["I live in Berlin.", "Nice.", "My budget is $10,000.", "OK.", "I moved to Lisbon last month.", "Oh."]
 

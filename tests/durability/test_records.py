@@ -18,9 +18,9 @@ from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.state.errors import StorageError
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.records import RecordStore, owner_of
-from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.memories.record_store import RecordStore, owner_of
+from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
 DRIVER = Path(__file__).with_name("records_driver.py")
 Lines = list[dict[str, Any]]

@@ -25,9 +25,9 @@ from agentic_memory_bank.prompts import react
 from agentic_memory_bank.state.errors import ModelUnavailable, SettingsError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ChatRequest, Reply, ToolCall, failing, http_error
-from agentic_memory_bank.tools.background import Background
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.record_stores import RecordStores
+from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.memories.stores import RecordStores
 
 _SPEC = util.spec_from_file_location("talking", Path(__file__).parent / "talking.py")
 assert _SPEC

@@ -22,10 +22,10 @@ from agentic_memory_bank.prompts.recognize import Recognized
 from agentic_memory_bank.runs.export import write_export
 from agentic_memory_bank.state.errors import EngineError, InputError, InputTooLarge, ModelUnavailable, StorageFullError
 from agentic_memory_bank.testing import ChatRequest, ScriptedEngine, ScriptedJudge, TickingClock
-from agentic_memory_bank.tools import attachments
-from agentic_memory_bank.tools.attachments import AttachmentPool, content
-from agentic_memory_bank.tools.deep_retrieval import deep_retrieve
-from agentic_memory_bank.tools.embeddings import HashEmbeddings
+from agentic_memory_bank.tools.documents import attachments
+from agentic_memory_bank.tools.documents.attachments import AttachmentPool, content
+from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieve
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels of a chart"
 QUESTION = "How many visitors did the array have?"

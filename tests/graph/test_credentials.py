@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from agentic_memory_bank.graph.remember import build_remember
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.record_stores import RecordStores
-from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.memories.stores import RecordStores
+from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
 ENGLISH = [
     ("hunter21", ["My password is hunter21."]),

@@ -22,8 +22,8 @@ from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank import Memories
 from agentic_memory_bank.engines.conversation import Insight, Known
-from agentic_memory_bank.engines.extractive.concerning import subject_of
-from agentic_memory_bank.engines.extractive.reflecting import recurring
+from agentic_memory_bank.engines.extractive.remembering.deletion import subject_of
+from agentic_memory_bank.engines.extractive.remembering.insights import recurring
 from agentic_memory_bank.state.errors import (
     EmbeddingError,
     EngineError,
@@ -34,7 +34,7 @@ from agentic_memory_bank.state.errors import (
     UnknownMemoryError,
 )
 from agentic_memory_bank.testing import ChatRequest, ScriptedJudge
-from agentic_memory_bank.tools.embeddings import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
 
 CANARY = "Zanzibarquux"
 DAY = timedelta(days=1)
@@ -843,7 +843,7 @@ class Reflecting:
     """The extractive engine, with insights as the test says."""
 
     def __init__(self, *insights: Insight) -> None:
-        from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
+        from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 
         self._offline, self._insights = ExtractiveConversationEngine(), insights
 
@@ -1009,7 +1009,7 @@ def test_another_process_recalls_what_this_one_has_remembered(make: Make) -> Non
         memories.remember("My dog is called Rex.", user="ana", conversation_id="c", end=True)
     script = (
         "from agentic_memory_bank import Memories\n"
-        "from agentic_memory_bank.tools.embeddings import HashEmbeddings\n"
+        "from agentic_memory_bank.tools.embeddings.models import HashEmbeddings\n"
         "with Memories(embeddings=HashEmbeddings()) as memories:\n"
         "    for user in ('ana', 'ben'):\n"
         "        print(memories.recall('What is my dog called?', user=user)['block'].count('Rex'))\n"

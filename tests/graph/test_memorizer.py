@@ -19,7 +19,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
-from agentic_memory_bank.engines.extractive.research import abstract_of
+from agentic_memory_bank.engines.extractive.answering.research import abstract_of
 from agentic_memory_bank.engines.research import Draft, paragraph
 from agentic_memory_bank.graph.memorizer import build_memorizer
 from agentic_memory_bank.nodes.memorizer.take_in import page_spans, title_of
@@ -38,7 +38,7 @@ from agentic_memory_bank.state.memorizer import apply_work_edits, keep, open_wor
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.testing import ScriptedJudge, TickingClock
 from agentic_memory_bank.testing.replies import ChatRequest
-from agentic_memory_bank.tools.page_store import PageStore, PageStores, page_id
+from agentic_memory_bank.tools.pages.store import PageStore, PageStores, page_id
 from agentic_memory_bank.tools.text import estimate_tokens
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.engines.conversation import Query, Turn
-from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 from agentic_memory_bank.engines.responding import Situation
 from agentic_memory_bank.graph.conversation import build_conversation
 from agentic_memory_bank.graph.recall import build_recall
@@ -25,9 +25,9 @@ from agentic_memory_bank.prompts import recalled
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.testing import Reply, TickingClock, ToolCall
-from agentic_memory_bank.tools.background import Background
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.record_stores import RecordStores
+from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.text import estimate_tokens
 
 FAMILIES = {

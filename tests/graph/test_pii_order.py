@@ -14,9 +14,9 @@ from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank import FourTierMemory, MemoryBankMiddleware
 from agentic_memory_bank.state.conversations import MemoryContext
-from agentic_memory_bank.tools.background import Background
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.record_stores import RecordStores
+from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.memories.stores import RecordStores
 
 ADDRESSES = [f"{name}@example.org" for name in ("ann", "bob", "cleo", "dora", "emil")]
 

@@ -29,10 +29,10 @@ from agentic_memory_bank.nodes.react_mem import episodes
 from agentic_memory_bank.nodes.spoken import RECALLED
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import InputError, NoUserError
-from agentic_memory_bank.tools.background import Background
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.record_stores import RecordStores
-from agentic_memory_bank.tools.records import Search
+from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.memories.record_store import Search
+from agentic_memory_bank.tools.memories.stores import RecordStores
 
 
 def _neighbour(name: str, folder: Path = Path(__file__).parent) -> Any:
@@ -720,7 +720,7 @@ def test_an_extraction_that_fails_changes_no_answer(monkeypatch: pytest.MonkeyPa
     def broken(*given: Any) -> Any:
         raise RuntimeError("extraction is broken")
 
-    monkeypatch.setattr("agentic_memory_bank.engines.extractive.conversation.select", broken)
+    monkeypatch.setattr("agentic_memory_bank.engines.extractive.remembering.engine.select", broken)
     shop = Workshop()
 
     assert shop.say(f"I live in Lisbon. {CONVERT}") == "The report is converted: 12.5 MB."
@@ -938,8 +938,8 @@ import sys
 from langchain_core.messages import AIMessage
 from langchain_core.language_models import GenericFakeChatModel
 from agentic_memory_bank.graph.react_mem import build_react_mem
-from agentic_memory_bank.tools.background import Background
-from agentic_memory_bank.tools.embeddings import HashEmbeddings
+from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
 
 class Heard(GenericFakeChatModel):
     def _generate(self, messages, *given, **options):

@@ -35,7 +35,7 @@ from langgraph.store.base import BaseStore, Op, Result
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.engines.conversation import Gate, Query
-from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 from agentic_memory_bank.graph.recall import Recall, build_recall
 from agentic_memory_bank.nodes.recall.thresholds import UNKNOWN
 from agentic_memory_bank.prompts.fence import parse
@@ -46,11 +46,11 @@ from agentic_memory_bank.state.errors import (
     ModelUnavailable,
     NoUserError,
 )
-from agentic_memory_bank.tools import guard as guards
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings, local_embeddings
-from agentic_memory_bank.tools.guard import guard_of
-from agentic_memory_bank.tools.record_stores import RecordStores
-from agentic_memory_bank.tools.records import RecordStore
+from agentic_memory_bank.tools.concurrency import circuit_breaker as guards
+from agentic_memory_bank.tools.concurrency.circuit_breaker import guard_of
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings, local_embeddings
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.stores import RecordStores
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DOG = "user: My dog is a golden retriever called Biscuit."

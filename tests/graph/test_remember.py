@@ -15,15 +15,15 @@ from langgraph.store.base import BaseStore, PutOp
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.engines.conversation import Digest, Fact, Known, Saying, Turn, Weighing, attributed
-from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
-from agentic_memory_bank.engines.llm import models, patience
+from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.llm import models, retry
 from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.nodes.spoken import RECALLED
 from agentic_memory_bank.state.errors import InputError, ModelUnavailable, NoUserError
 from agentic_memory_bank.testing import ChatRequest, ModelServer, ScriptedJudge, bad_json, http_error
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.record_stores import RecordStores
-from agentic_memory_bank.tools.records import RecordStore
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.stores import RecordStores
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 BERLIN, LISBON = "I live in Berlin.", "I moved to Lisbon last month."
@@ -865,7 +865,7 @@ def test_wherever_the_process_dies_handing_the_history_over_again_keeps_everythi
 @pytest.fixture
 def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], ModelServer]]:
     """Start a model that a script speaks for, and name it in the environment."""
-    monkeypatch.setattr(patience, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
     monkeypatch.setattr(models, "_LADDERS", {})
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)

@@ -15,8 +15,8 @@ from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.nodes.kit import Assignment
 from agentic_memory_bank.state.errors import EngineError, ModelUnavailable
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
-from agentic_memory_bank.tools.attachments import AttachmentPool, id_of
-from agentic_memory_bank.tools.embeddings import HashEmbeddings
+from agentic_memory_bank.tools.documents.attachments import AttachmentPool, id_of
+from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels of a chart"
 OTHER = PNG + b", another"

@@ -14,7 +14,7 @@ from langchain_core.tools import tool
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.engines.conversation import Digest
-from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 from agentic_memory_bank.graph.react_mem import build_react_mem
 from agentic_memory_bank.nodes import dialogue
 from agentic_memory_bank.nodes.react_mem import steps, working
@@ -22,9 +22,9 @@ from agentic_memory_bank.nodes.react_mem.assemble import assembled
 from agentic_memory_bank.nodes.spoken import RECALLED
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.background import Background
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.record_stores import RecordStores
+from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.text import estimate_tokens
 
 

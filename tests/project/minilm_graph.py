@@ -1,4 +1,4 @@
-"""Writes tools/minilm.onnx, the graph of all-MiniLM-L6-v2 without its weights: `python tests/project/minilm_graph.py`.
+"""Writes tools/embeddings/minilm.onnx, the default model without its weights: `python tests/project/minilm_graph.py`.
 
 A BERT of six layers (hidden size 384, 12 heads, 1536 inside a layer), then the mean over the words, normalised. The
 steps are those for which ONNX Runtime has fused operators of its own (`com.microsoft`).
@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from onnx import ModelProto, TensorProto, helper
 
-from agentic_memory_bank.tools.minilm import DIMENSION, LAYERS
+from agentic_memory_bank.tools.embeddings.minilm import DIMENSION, LAYERS
 
-PLACE: Final = Path(__file__).parents[2] / "tools" / "minilm.onnx"
+PLACE: Final = Path(__file__).parents[2] / "tools" / "embeddings" / "minilm.onnx"
 
 _HEADS, _INSIDE, _WORDS, _POSITIONS = 12, 1_536, 30_522, 512
 _EPSILON: Final = 1e-12

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from agentic_memory_bank import Memories
-from agentic_memory_bank.engines.extractive.secrets import secrets_in
-from agentic_memory_bank.tools.database import sealed
-from agentic_memory_bank.tools.embeddings import HashEmbeddings
-from agentic_memory_bank.tools.sqlite_store import FILE
+from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.storage.database import sealed
+from agentic_memory_bank.tools.storage.sqlite_store import FILE
+from agentic_memory_bank.tools.text.secrets import secrets_in
 
 ROOT = Path(__file__).parents[2]
 SENTENCES = re.findall(r"^- (.+)$", (ROOT / "SECURITY.md").read_text(), re.MULTILINE)

@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from agentic_memory_bank.engines.llm import patience
+from agentic_memory_bank.engines.llm import retry
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.state.errors import ToolError
 from agentic_memory_bank.testing import (
@@ -22,7 +22,7 @@ from agentic_memory_bank.testing import (
     failing,
     http_error,
 )
-from agentic_memory_bank.tools.embeddings import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
@@ -54,7 +54,7 @@ def served(turns: Callable[[ChatRequest, int], Reply]) -> Callable[[ChatRequest]
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from agentic_memory_bank.engines.llm import models, patience
+from agentic_memory_bank.engines.llm import models, retry
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.interaction_tree import text_of
@@ -22,7 +22,7 @@ from agentic_memory_bank.testing import (
     ToolCall,
     http_error,
 )
-from agentic_memory_bank.tools.embeddings import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 TOWER, CATS = "The iron tower is 324 m tall.", "Cats purr when they are content."
@@ -97,7 +97,7 @@ class Bank:
 def bank(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bank]:
     for variable in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr(patience, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
     monkeypatch.setattr(models, "_LADDERS", {})
     made = Bank(monkeypatch.setenv)
     yield made

@@ -18,7 +18,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
 
-from agentic_memory_bank.engines.llm import models, patience
+from agentic_memory_bank.engines.llm import models, retry
 from agentic_memory_bank.testing import (
     ChatRequest,
     Fault,
@@ -53,7 +53,7 @@ scenario = _neighbour("scenario")
 @pytest.fixture(autouse=True)
 def _a_process_that_asked_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(models, "_LADDERS", {})
-    monkeypatch.setattr(patience, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
 

@@ -13,12 +13,12 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from agentic_memory_bank.engines.extractive.research import abstract_of
-from agentic_memory_bank.engines.llm import models, patience
+from agentic_memory_bank.engines.extractive.answering.research import abstract_of
+from agentic_memory_bank.engines.llm import models, retry
 from agentic_memory_bank.graph.memorizer import build_memorizer
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.testing import ChatRequest, Fault, ModelServer, Reply, ScriptedJudge, closed_port, refusing
-from agentic_memory_bank.tools.page_store import PageStores
+from agentic_memory_bank.tools.pages.store import PageStores
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 
@@ -50,7 +50,7 @@ judge = ScriptedJudge()
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
     monkeypatch.setattr(models, "_LADDERS", {})
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)

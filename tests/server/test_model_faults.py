@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from agentic_memory_bank.engines.llm import models, patience
+from agentic_memory_bank.engines.llm import models, retry
 from agentic_memory_bank.testing import (
     ChatRequest,
     Fault,
@@ -174,7 +174,7 @@ STATUSES = {"plan": "failed", "validate": "completed_with_failures", "answer": "
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
     monkeypatch.setattr(models, "_LADDERS", {})
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)

@@ -11,7 +11,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from agentic_memory_bank.engines.llm import patience
+from agentic_memory_bank.engines.llm import retry
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.prompts import recognize
 from agentic_memory_bank.testing import (
@@ -24,7 +24,7 @@ from agentic_memory_bank.testing import (
     ToolCall,
     http_error,
 )
-from agentic_memory_bank.tools.embeddings import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 
@@ -72,7 +72,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Asked]]:
     servers: list[ModelServer] = []
     for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(patience, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
 
     def start(script: Script, **options: Any) -> Asked:
         servers.append(ModelServer(script))

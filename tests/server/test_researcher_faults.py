@@ -15,12 +15,12 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from agentic_memory_bank.engines.llm import models, patience
+from agentic_memory_bank.engines.llm import models, retry
 from agentic_memory_bank.graph.researcher import build_researcher
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.testing import ChatRequest, Fault, ModelServer, Reply, ScriptedJudge, closed_port, refusing
-from agentic_memory_bank.tools.embeddings import HashEmbeddings
-from agentic_memory_bank.tools.page_store import PageStores, page_id
+from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.pages.store import PageStores, page_id
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 
@@ -85,7 +85,7 @@ judge = ScriptedJudge(
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
     monkeypatch.setattr(models, "_LADDERS", {})
     monkeypatch.setattr(faults.scenario, "judge", judge)  # what the cases spoil is what this model would have said
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:

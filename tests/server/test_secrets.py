@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from agentic_memory_bank import Settings, resume, run
-from agentic_memory_bank.engines.llm import models, patience
+from agentic_memory_bank.engines.llm import models, retry
 from agentic_memory_bank.engines.llm.models import ChatModels
 from agentic_memory_bank.state.errors import MemoryBankError, SettingsError
 from agentic_memory_bank.testing import (
@@ -33,7 +33,7 @@ from agentic_memory_bank.testing import (
     refusing,
     reset,
 )
-from agentic_memory_bank.tools.embeddings import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 
@@ -96,7 +96,7 @@ FAULTS: dict[str, Callable[[ChatRequest], Reply | Fault]] = {
 @pytest.fixture(autouse=True)
 def _secrets(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(models, "_LADDERS", {})
-    monkeypatch.setattr(patience, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
     for name in ("OPENAI_API_KEY", "DEEPSEEK_API_KEY", "MEMORY_BANK_LOCAL_API_KEY"):

@@ -19,10 +19,10 @@ import pytest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 
-from agentic_memory_bank.tools import public_web
-from agentic_memory_bank.tools.public_web import DOCX, PublicWeb, WebError
 from agentic_memory_bank.tools.text import estimate_tokens
-from agentic_memory_bank.tools.visit import JINA, visit
+from agentic_memory_bank.tools.web import client
+from agentic_memory_bank.tools.web.client import DOCX, PublicWeb, WebError
+from agentic_memory_bank.tools.web.visit import JINA, visit
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 
@@ -100,7 +100,7 @@ def tool(web: PublicWeb) -> BaseTool:
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(public_web, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(client, "_FIRST_PAUSE", 0.01)
 
 
 def message(tool: BaseTool, url: str, goal: str = "How many qubits does Condor have?") -> ToolMessage:

@@ -116,7 +116,7 @@ def on_milvus_lite() -> Callable[[Path], AbstractContextManager[Open]]:
 
 @contextmanager
 def _on_milvus_lite(folder: Path) -> Iterator[Open]:
-    from agentic_memory_bank.tools.milvus_store import MilvusRecordStore
+    from agentic_memory_bank.tools.storage.milvus_store import MilvusRecordStore
 
     opened: list[MilvusRecordStore] = []
 

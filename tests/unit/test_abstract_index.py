@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from agentic_memory_bank.state.pages import Page
-from agentic_memory_bank.tools.abstract_index import AbstractIndex, AbstractPool
-from agentic_memory_bank.tools.page_store import PageStore, page_id
+from agentic_memory_bank.tools.pages.abstract_index import AbstractIndex, AbstractPool
+from agentic_memory_bank.tools.pages.store import PageStore, page_id
 from agentic_memory_bank.tools.text import tokenize
 
 

@@ -23,8 +23,8 @@ from agentic_memory_bank.state.errors import (
     StorageFullError,
 )
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools import attachments
-from agentic_memory_bank.tools.attachments import (
+from agentic_memory_bank.tools.documents import attachments
+from agentic_memory_bank.tools.documents.attachments import (
     AttachmentPool,
     AttachmentStore,
     checked_attachments,
@@ -35,7 +35,7 @@ from agentic_memory_bank.tools.attachments import (
     portable,
     read_file,
 )
-from agentic_memory_bank.tools.deep_retrieval import deep_retrieval, deep_retrieve
+from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieval, deep_retrieve
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(60))
 MOST = 1_000_000

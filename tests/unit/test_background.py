@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from agentic_memory_bank.tools import background
-from agentic_memory_bank.tools.background import Background
+from agentic_memory_bank.tools.concurrency import worker_pool
+from agentic_memory_bank.tools.concurrency.worker_pool import Background
 
 
 @pytest.fixture
@@ -164,7 +164,7 @@ def test_what_cannot_be_done_in_time_is_dropped_and_counted(caplog: pytest.LogCa
 
 
 def test_threads_without_work_end_and_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "IDLE_SECONDS", 0.01)
+    monkeypatch.setattr(worker_pool, "IDLE_SECONDS", 0.01)
     queue, done = Background(10), []
     for n in range(3):
         queue.submit("ann", lambda n=n: done.append(n))
@@ -188,7 +188,7 @@ def test_nothing_grows_with_the_users_there_were(queue: Background) -> None:
 AT_THE_END = """
 import time
 from concurrent.futures import ThreadPoolExecutor
-from agentic_memory_bank.tools.background import Background
+from agentic_memory_bank.tools.concurrency.worker_pool import Background
 
 def job(number):
     time.sleep(0.2)
@@ -202,9 +202,9 @@ for number in range(3):
 
 HANGS = """
 import time
-from agentic_memory_bank.tools import background
-background.EXIT_SECONDS = 0.3
-queue = background.Background(10)
+from agentic_memory_bank.tools.concurrency import worker_pool
+worker_pool.EXIT_SECONDS = 0.3
+queue = worker_pool.Background(10)
 queue.submit("ann", lambda: time.sleep(60))
 time.sleep(0.1)
 """
@@ -231,7 +231,7 @@ def test_a_process_ends_even_if_a_job_does_not() -> None:
 FORKED = """
 import os, sys, threading, warnings
 warnings.simplefilter("ignore", DeprecationWarning)
-from agentic_memory_bank.tools.background import Background
+from agentic_memory_bank.tools.concurrency.worker_pool import Background
 
 gate, begun, done = threading.Event(), threading.Event(), []
 queue = Background(10)

@@ -30,8 +30,8 @@ from agentic_memory_bank.state.query_graph import (
     revise,
 )
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.bank_pages import BankLibraries, BankPages
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.pages.bank_pages import BankLibraries, BankPages
 
 TEXTS = {
     "e1": "Alva Lind built the lighthouse of Norrvik.",

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentic_memory_bank.engines.extractive.choices import choose, life
-from agentic_memory_bank.engines.extractive.clauses import Passage, ShortAnswer, short_answer
-from agentic_memory_bank.engines.extractive.countries import countries
-from agentic_memory_bank.engines.extractive.moments import day_of, moments
-from agentic_memory_bank.engines.extractive.questions import Question
+from agentic_memory_bank.engines.extractive.answering.choices import choose, life
+from agentic_memory_bank.engines.extractive.answering.short_answers import Passage, ShortAnswer, short_answer
+from agentic_memory_bank.engines.extractive.reading.countries import countries
+from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments
+from agentic_memory_bank.engines.extractive.reading.questions import Question
 
 KESTREL = Passage(
     "The Kestrel probe was launched on 14 March 2021 from Kourou. It was built by Maria Okafor and her team. "

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentic_memory_bank.engines.extractive.comparison import Comparison, compare
+from agentic_memory_bank.engines.extractive.comparing.comparison import Comparison, compare
 
 ALIKE = 0.9
 """Cosine of texts about one thing: what must not merge must not merge even then."""

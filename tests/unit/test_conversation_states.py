@@ -14,11 +14,11 @@ from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.state.conversations import ConversationState, Saying
 from agentic_memory_bank.state.errors import NoUserError
-from agentic_memory_bank.tools.conversation_states import ConversationStates, _space, new_state
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.record_drafts import owner_of, stamp
-from agentic_memory_bank.tools.record_log import Port
-from agentic_memory_bank.tools.records import RecordStore
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.memories.conversation_states import ConversationStates, _space, new_state
+from agentic_memory_bank.tools.memories.event_log import Port
+from agentic_memory_bank.tools.memories.fields import owner_of, stamp
+from agentic_memory_bank.tools.memories.record_store import RecordStore
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)

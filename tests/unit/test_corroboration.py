@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentic_memory_bank.engines.extractive.corroboration import Claim, Evidence, Verdict, corroborate
+from agentic_memory_bank.engines.extractive.comparing.corroboration import Claim, Evidence, Verdict, corroborate
 
 DEADLINES = [
     Claim("The submission deadline of ICML is 15 August 2025.", "15 August 2025", "date"),

@@ -19,15 +19,15 @@ from langchain_core.embeddings import Embeddings
 
 from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools import embeddings, windows
-from agentic_memory_bank.tools.embeddings import (
+from agentic_memory_bank.tools.embeddings import models, windows
+from agentic_memory_bank.tools.embeddings.minilm import MiniLM
+from agentic_memory_bank.tools.embeddings.models import (
     Encoder,
     HashEmbeddings,
     LocalEmbeddings,
     default_embeddings,
     local_embeddings,
 )
-from agentic_memory_bank.tools.minilm import MiniLM
 
 
 class Foreign(Embeddings):
@@ -57,7 +57,7 @@ def test_a_hashed_text_gives_the_same_vector_in_every_process() -> None:
     vector = np.asarray(HashEmbeddings().embed_query("The bank remembers 记忆"), dtype=np.float32)
 
     program = (
-        "import hashlib, numpy; from agentic_memory_bank.tools.embeddings import HashEmbeddings;"
+        "import hashlib, numpy; from agentic_memory_bank.tools.embeddings.models import HashEmbeddings;"
         "v = HashEmbeddings().embed_query('The bank remembers \\u8bb0\\u5fc6');"
         "print(hashlib.sha256(numpy.asarray(v, dtype='float32').tobytes()).hexdigest())"
     )
@@ -351,7 +351,7 @@ def test_a_forked_child_uses_the_cache_without_harming_the_parents(tmp_path: Pat
     encoder.vector("parent")
     program = (
         "import os, sys; from pathlib import Path;"
-        "from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings;"
+        "from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings;"
         "e = Encoder(HashEmbeddings(), cache=Path(sys.argv[1]), memory=0); e.vector('one');"
         "before = e._disk._connection; child = os.fork(); e.vector('two' if child else 'three');"
         "assert (e._disk._connection is before) == bool(child);"
@@ -390,7 +390,7 @@ def test_threads_share_an_encoder(tmp_path: Path) -> None:
 
 def test_importing_embeddings_loads_no_model_library() -> None:
     program = (
-        "import sys, agentic_memory_bank.tools.embeddings as e; e.Encoder().model;"
+        "import sys, agentic_memory_bank.tools.embeddings.models as e; e.Encoder().model;"
         "print({'torch', 'transformers', 'faiss', 'sentence_transformers'} & set(sys.modules))"
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -405,7 +405,7 @@ def test_a_model_folder_that_is_not_there_is_a_typed_error(tmp_path: Path) -> No
 
 def test_weights_that_are_not_those_of_the_model_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"other weights")
-    monkeypatch.setattr(embeddings, "_installed", lambda: tmp_path)
+    monkeypatch.setattr(models, "_installed", lambda: tmp_path)
 
     with pytest.raises(EmbeddingError, match="sha256 differs"):
         LocalEmbeddings().embed_query("x")
@@ -417,7 +417,7 @@ def test_without_installed_files_and_network_the_error_says_what_to_install(monk
     def offline(*_: object, **__: object) -> str:
         raise OSError("offline")
 
-    monkeypatch.setattr(embeddings, "_installed", lambda: None)
+    monkeypatch.setattr(models, "_installed", lambda: None)
     monkeypatch.setattr(huggingface_hub, "snapshot_download", offline)
 
     with pytest.raises(EmbeddingError, match=r"agentic-memory-bank\[offline\]"):
@@ -499,7 +499,7 @@ def test_the_default_model_makes_the_vectors_that_sentence_transformers_makes_of
 @pytest.mark.model
 def test_the_default_model_loads_no_pytorch_and_makes_the_same_bits_again_in_another_process() -> None:
     program = (
-        "import hashlib, sys; from agentic_memory_bank.tools.embeddings import LocalEmbeddings;"
+        "import hashlib, sys; from agentic_memory_bank.tools.embeddings.models import LocalEmbeddings;"
         "made = LocalEmbeddings(threads=2).encode([f'text {n} ' * n for n in range(1, 60)]);"
         "heavy = {'torch', 'transformers', 'sentence_transformers'} & set(sys.modules);"
         "print(hashlib.sha256(made.tobytes()).hexdigest(), heavy)"
@@ -533,11 +533,11 @@ def test_a_child_of_a_fork_encodes_with_a_model_of_its_own() -> None:
 
 
 @pytest.mark.model
-@pytest.mark.parametrize("missing", [embeddings.minilm.TOKENIZER, "model.safetensors"])
+@pytest.mark.parametrize("missing", [models.minilm.TOKENIZER, "model.safetensors"])
 def test_a_file_of_the_model_that_is_damaged_is_an_error_that_names_the_folder(tmp_path: Path, missing: str) -> None:
-    folder = embeddings._installed()
+    folder = models._installed()
     assert folder is not None
-    for file in (embeddings.minilm.TOKENIZER, "model.safetensors"):
+    for file in (models.minilm.TOKENIZER, "model.safetensors"):
         (tmp_path / file).symlink_to(folder / file)
     (tmp_path / missing).unlink()
     (tmp_path / missing).write_bytes(b"{")

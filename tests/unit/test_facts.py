@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from agentic_memory_bank.engines.conversation import Fact, Known, Turn, Verdict, Weighing, attributed, unattributed
-from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
-from agentic_memory_bank.engines.extractive.facts import claims_of
-from agentic_memory_bank.engines.extractive.secrets import secrets_in
+from agentic_memory_bank.engines.extractive.reading.attributes import claims_of
+from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 from agentic_memory_bank.engines.llm.conversation import ChatConversationEngine
 from agentic_memory_bank.prompts.extract_facts import Memories, Memory
 from agentic_memory_bank.prompts.rewrite_query import Rewritten
@@ -21,8 +20,9 @@ from agentic_memory_bank.prompts.weigh_facts import Judged, Verdicts
 from agentic_memory_bank.state import records
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.model_table import RoleSettings
-from agentic_memory_bank.tools.record_drafts import checked
+from agentic_memory_bank.tools.memories.fields import checked
 from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.secrets import secrets_in
 
 ENGINE = ExtractiveConversationEngine()
 DAY = "1:56 pm on 8 May, 2026"

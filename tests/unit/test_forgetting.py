@@ -15,12 +15,12 @@ from langgraph.store.sqlite import SqliteStore
 
 from agentic_memory_bank import Memories
 from agentic_memory_bank.graph.conversation import build_conversation
-from agentic_memory_bank.tools.background import Background
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.guard import guard_of
-from agentic_memory_bank.tools.record_drafts import owner_of
-from agentic_memory_bank.tools.record_stores import RecordStores
-from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore
+from agentic_memory_bank.tools.concurrency.circuit_breaker import guard_of
+from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.memories.fields import owner_of
+from agentic_memory_bank.tools.memories.stores import RecordStores
+from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
 CANARY = "Zanzibarquux"
 THREAD = f"about {CANARY}"

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic_memory_bank.tools.gate import CHINESE_COSINE, ENGLISH_COSINE, passes
+from agentic_memory_bank.tools.search.gate import CHINESE_COSINE, ENGLISH_COSINE, passes
 
 
 def test_english_texts_pass_by_their_cosine() -> None:

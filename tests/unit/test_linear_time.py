@@ -14,24 +14,18 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.engines.conversation import Fact, Hints, Known, Saying, Turn, attributed
-from agentic_memory_bank.engines.extractive import (
-    choices,
-    claims,
-    clauses,
-    comparison,
-    concerning,
-    dialogue,
-    facts,
-    moments,
-    quoting,
-    reflecting,
-    research,
-    selecting,
+from agentic_memory_bank.engines.extractive.answering import choices, quoting, research, short_answers
+from agentic_memory_bank.engines.extractive.comparing import comparison
+from agentic_memory_bank.engines.extractive.reading import attributes, dates, sentence, values
+from agentic_memory_bank.engines.extractive.remembering import (
+    deletion,
+    extraction,
+    insights,
+    queries,
+    resolution,
     sensitive,
-    summary,
-    values,
-    weighing,
 )
+from agentic_memory_bank.engines.extractive.summarising import summary
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.graph.recall import build_recall
 from agentic_memory_bank.graph.remember import build_remember
@@ -41,8 +35,9 @@ from agentic_memory_bank.nodes.recall import asking, excerpts
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.tools import text as text_tools
-from agentic_memory_bank.tools.embeddings import HashEmbeddings
-from agentic_memory_bank.tools.record_drafts import MAX_TEXT
+from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.memories.fields import MAX_TEXT
+from agentic_memory_bank.tools.text.questions import MOST_ASKED, checked_text
 
 _SPEC = util.spec_from_file_location("hostile_text", Path(__file__).parents[1] / "hostile_text.py")
 assert _SPEC
@@ -99,8 +94,8 @@ def record(text: str) -> Any:
     return {"text": text[:MAX_TEXT], "subject": None, "attribute": None, "sources": [], "history": []}
 
 
-def passage(text: str) -> clauses.Passage:
-    return clauses.Passage(text, 1.0, "", "")
+def passage(text: str) -> short_answers.Passage:
+    return short_answers.Passage(text, 1.0, "", "")
 
 
 def quoted(text: str) -> quoting.Passage:
@@ -109,33 +104,50 @@ def quoted(text: str) -> quoting.Passage:
 
 OTHERS: dict[str, Callable[[str], object]] = {
     "engines.conversation.attributed": lambda text: attributed(text, "", text),
-    "engines.extractive.choices.choose": lambda text: choices.choose(
+    "engines.extractive.answering.choices.choose": lambda text: choices.choose(
         f"Is {text} older than Ana or Bob?", [passage(text), passage("Ana was born in 1950.")]
     ),
-    "engines.extractive.choices.subject": lambda text: choices.subject(passage(text)),
-    "engines.extractive.clauses.short_answer": lambda text: clauses.short_answer(text[::2], [passage(text[1::2])]),
-    "engines.extractive.comparison.compare": lambda text: comparison.compare(
+    "engines.extractive.answering.choices.subject": lambda text: choices.subject(passage(text)),
+    "engines.extractive.answering.short_answers.short_answer": lambda text: short_answers.short_answer(
+        text[::2], [passage(text[1::2])]
+    ),
+    "engines.extractive.comparing.comparison.compare": lambda text: comparison.compare(
         text[: len(text) // 2], f"{text[: len(text) // 2]} not", 0.9
     ),
-    "engines.extractive.concerning.parts_meant": lambda text: concerning.parts_meant(
-        record(text), concerning.subjects_of("my tea")
+    "engines.extractive.remembering.deletion.parts_meant": lambda text: deletion.parts_meant(
+        record(text), deletion.subjects_of("my tea")
     ),
-    "engines.extractive.selecting.is_idle_talk": lambda text: selecting.is_idle_talk(text, refuses=True),
-    "engines.extractive.sensitive.speaks_of": lambda text: sensitive.speaks_of(text, ["health"]),
-    "engines.extractive.sensitive.without": lambda text: sensitive.without(text, ["health"]),
-    "engines.extractive.dialogue.gate": lambda text: dialogue.gate(turn(text), Hints(tools=("search",)), [turn(text)]),
-    "engines.extractive.dialogue.rewrite": lambda text: dialogue.rewrite(text[:15], [turn(text)]),
-    "engines.extractive.moments.moments": lambda text: list(moments.moments(text, date(2024, 5, 1))),
-    "engines.extractive.quoting.quotes": lambda text: quoting.quotes(text, None, [quoted(text)]),
-    "engines.extractive.reflecting.recurring": lambda text: reflecting.recurring([known(text, n) for n in range(4)]),
-    "engines.extractive.selecting.safe_words": lambda text: selecting.safe_words(turn(text), turn(text, "assistant")),
-    "engines.extractive.selecting.select": lambda text: selecting.select([turn(text, "assistant"), turn(text)]),
-    "engines.extractive.summary.context": lambda text: summary.context(text, text_tools.sentences(text), ["tea"]),
-    "engines.extractive.summary.summarize": lambda text: summary.summarize(text, text_tools.sentences(text)),
-    "engines.extractive.weighing.weigh": lambda text: weighing.weigh(fact(text), [known(f"{text} not")]),
+    "engines.extractive.remembering.extraction.is_idle_talk": lambda text: extraction.is_idle_talk(text, refuses=True),
+    "engines.extractive.remembering.sensitive.speaks_of": lambda text: sensitive.speaks_of(text, ["health"]),
+    "engines.extractive.remembering.sensitive.without": lambda text: sensitive.without(text, ["health"]),
+    "engines.extractive.remembering.queries.gate": lambda text: queries.gate(
+        turn(text), Hints(tools=("search",)), [turn(text)]
+    ),
+    "engines.extractive.remembering.queries.rewrite": lambda text: queries.rewrite(text[:15], [turn(text)]),
+    "engines.extractive.reading.dates.moments": lambda text: list(dates.moments(text, date(2024, 5, 1))),
+    "engines.extractive.answering.quoting.quotes": lambda text: quoting.quotes(text, None, [quoted(text)]),
+    "engines.extractive.remembering.insights.recurring": lambda text: insights.recurring(
+        [known(text, n) for n in range(4)]
+    ),
+    "engines.extractive.remembering.extraction.safe_words": lambda text: extraction.safe_words(
+        turn(text), turn(text, "assistant")
+    ),
+    "engines.extractive.remembering.extraction.select": lambda text: extraction.select(
+        [turn(text, "assistant"), turn(text)]
+    ),
+    "engines.extractive.summarising.summary.context": lambda text: summary.context(
+        text, text_tools.sentences(text), ["tea"]
+    ),
+    "engines.extractive.summarising.summary.summarize": lambda text: summary.summarize(
+        text, text_tools.sentences(text)
+    ),
+    "engines.extractive.remembering.resolution.weigh": lambda text: resolution.weigh(
+        fact(text), [known(f"{text} not")]
+    ),
     "nodes.recall.excerpts.excerpt": lambda text: excerpts.excerpt(text, {"tea"}, 40),
     "nodes.react_mem.steps.gist": lambda text: steps.gist(text, 100),
     "nodes.spoken.turns_of": lambda text: spoken.turns_of([HumanMessage(text)]),
+    "tools.text.questions.checked_text": lambda text: checked_text(text[:MOST_ASKED], "question"),
     "tools.text.passages": lambda text: text_tools.passages(text, 100),
 }
 """What takes a text beside other things, with other things; turns and memories are as long as they can be."""
@@ -168,7 +180,7 @@ def fresh(function: Any) -> Callable[[str], object]:
     """The function, which has not read this text before."""
 
     def read(text: str) -> object:
-        for cached in (function, facts.claims_of, claims.sentences_of, values._values_of, research.abstract_of):
+        for cached in (function, attributes.claims_of, sentence.sentences_of, values._values_of, research.abstract_of):
             if _is_cached(cached):
                 cached.cache_clear()
         with suppress(MemoryBankError, ValueError):  # some take hexadecimal digits, or an address

@@ -18,9 +18,9 @@ from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from agentic_memory_bank.state.errors import InputError, InputTooLarge, LoadError
-from agentic_memory_bank.tools.decoding import decode
-from agentic_memory_bank.tools.loaders import Skipped, as_documents, load, load_all
-from agentic_memory_bank.tools.parsing import Parser
+from agentic_memory_bank.tools.documents.decoding import decode
+from agentic_memory_bank.tools.documents.loaders import Skipped, as_documents, load, load_all
+from agentic_memory_bank.tools.documents.parsing import Parser
 
 CHINESE = "量子计算机在一九八〇年的构想，是由费曼提出来的。我们在这里说明。"
 FRENCH = "Le café de la gare a fermé à minuit; l'été dernier, déjà, il était très animé."
@@ -340,7 +340,7 @@ def test_the_child_sees_no_secret_of_the_environment(monkeypatch: pytest.MonkeyP
 
 def test_importing_loaders_is_light() -> None:
     program = (
-        "import sys, agentic_memory_bank.tools.loaders;"
+        "import sys, agentic_memory_bank.tools.documents.loaders;"
         "print({'torch', 'transformers', 'faiss', 'langchain_community', 'pypdf', 'bs4', 'docx'} & set(sys.modules))"
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

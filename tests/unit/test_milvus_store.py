@@ -28,11 +28,11 @@ from agentic_memory_bank.state.errors import (
     StorageFullError,
     StoreBusyError,
 )
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.milvus_store import MilvusRecordStore
-from agentic_memory_bank.tools.milvus_tables import LiteFolder
-from agentic_memory_bank.tools.record_log import ROOT
-from agentic_memory_bank.tools.records import RecordStore, owner_of
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.memories.event_log import ROOT
+from agentic_memory_bank.tools.memories.record_store import RecordStore, owner_of
+from agentic_memory_bank.tools.storage.milvus_store import MilvusRecordStore
+from agentic_memory_bank.tools.storage.milvus_tables import LiteFolder
 
 milvus_lite = pytest.importorskip("milvus_lite", reason='pip install "agentic-memory-bank[milvus]"')
 CANARY = "canary-4821-Zanzibar"
@@ -195,7 +195,7 @@ def test_looking_makes_no_folder_and_what_is_made_is_private(lite: MilvusRecordS
 
 
 def child(code: str, *arguments: object, **options: Any) -> Any:
-    begin = "import sys\nfrom agentic_memory_bank.tools.milvus_store import MilvusRecordStore\n"
+    begin = "import sys\nfrom agentic_memory_bank.tools.storage.milvus_store import MilvusRecordStore\n"
     command = [sys.executable, "-c", begin + code, *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 

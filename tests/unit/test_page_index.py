@@ -14,9 +14,9 @@ from langchain_core.embeddings import Embeddings
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.pages import Page, Search
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.names import names_in, subject_of
-from agentic_memory_bank.tools.page_index import PageIndex
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.pages.index import PageIndex
+from agentic_memory_bank.tools.search.names import names_in, subject_of
 
 
 class NoEmbeddings(Embeddings):

@@ -24,9 +24,9 @@ from agentic_memory_bank.state.errors import (
     StorageFullError,
 )
 from agentic_memory_bank.state.pages import Page
-from agentic_memory_bank.tools import page_store
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.page_store import PageStore, PageStores, checked_name, page_id, time_to_live
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.pages import store as page_store
+from agentic_memory_bank.tools.pages.store import PageStore, PageStores, checked_name, page_id, time_to_live
 
 DAY = timedelta(days=1)
 
@@ -657,7 +657,7 @@ def test_what_is_over_is_not_shown_though_it_cannot_be_erased(
 WRITER = """
 import sys
 from pathlib import Path
-from agentic_memory_bank.tools.page_store import PageStores, page_id
+from agentic_memory_bank.tools.pages.store import PageStores, page_id
 
 def page(text):
     fields = {"title": "", "abstract": "", "source": "", "metadata": {}, "created_at": "", "expires_at": None}

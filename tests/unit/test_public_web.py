@@ -14,7 +14,7 @@ import httpcore2
 import pytest
 
 from agentic_memory_bank.state.errors import ToolError
-from agentic_memory_bank.tools.public_web import PublicWeb, WebError, is_public, persistently
+from agentic_memory_bank.tools.web.client import PublicWeb, WebError, is_public, persistently
 
 PUBLIC, PUBLIC6 = "93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c"
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentic_memory_bank.engines.extractive.quoting import Passage, quotes
+from agentic_memory_bank.engines.extractive.answering.quoting import Passage, quotes
 from agentic_memory_bank.tools.text import sentences
 
 ARTICLE = (

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage
 from pydantic import BaseModel
 
 from agentic_memory_bank.engines.llm.locating import locate
-from agentic_memory_bank.engines.llm.reading import complete, read
+from agentic_memory_bank.engines.llm.parsing import complete, read
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.tools.text import clean
 

@@ -22,10 +22,19 @@ from agentic_memory_bank.prompts.fence import parse
 from agentic_memory_bank.state.conversations import RecalledMemory
 from agentic_memory_bank.state.errors import EmbeddingError, InputError, StorageError
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.tools import guard as guards
-from agentic_memory_bank.tools.embeddings import MODEL
-from agentic_memory_bank.tools.guard import FAILURES, LINES, PAUSE, QUIET, Guard, Outages, Unanswered, guard_of
-from agentic_memory_bank.tools.record_index import Found
+from agentic_memory_bank.tools.concurrency import circuit_breaker as guards
+from agentic_memory_bank.tools.concurrency.circuit_breaker import (
+    FAILURES,
+    LINES,
+    PAUSE,
+    QUIET,
+    Guard,
+    Outages,
+    Unanswered,
+    guard_of,
+)
+from agentic_memory_bank.tools.embeddings.models import MODEL
+from agentic_memory_bank.tools.memories.index import Found
 from agentic_memory_bank.tools.text import estimate_tokens, tokenize
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -19,9 +19,9 @@ from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.state.errors import InputError, NoUserError
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.records import RecordStore, owner_of
-from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.memories.record_store import RecordStore, owner_of
+from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
 FAST = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 TIMES = int(os.environ.get("RECORD_SEQUENCES", "2000"))

@@ -8,9 +8,9 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.state.records import Source, create, fold_record
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.record_turns import RecordTurns
-from agentic_memory_bank.tools.records import RecordStore
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.turns import RecordTurns
 
 
 @pytest.fixture

@@ -29,12 +29,12 @@ from agentic_memory_bank.state.errors import (
     UnknownMemoryError,
 )
 from agentic_memory_bank.state.records import event_key, fold_record, retention
-from agentic_memory_bank.tools import record_log
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.record_log import ROOT
-from agentic_memory_bank.tools.record_shelf import REEMBED
-from agentic_memory_bank.tools.records import RecordStore, owner_of
-from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore, default_store
+from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.memories import event_log
+from agentic_memory_bank.tools.memories.event_log import ROOT
+from agentic_memory_bank.tools.memories.record_store import RecordStore, owner_of
+from agentic_memory_bank.tools.memories.user_memories import REEMBED
+from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore, default_store
 
 DAY = timedelta(days=1)
 SAID = {"conversation": "c1", "turns": ["t1"], "quotes": ["I moved to Rome in May."]}
@@ -406,7 +406,7 @@ def test_what_two_processes_store_at_one_moment_is_one_memory(opening: Open, clo
     other.list("ann")
     one.store("ann", "The same fact.", source=SAID)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agentic_memory_bank.tools.record_shelf.Shelf.follow", lambda self: None)
+        patch.setattr("agentic_memory_bank.tools.memories.user_memories.Shelf.follow", lambda self: None)
         other.store("ann", "The same fact.", source={**SAID, "conversation": "c2"})
 
     (record,) = RecordStore(opening(), encoder, clock).list("ann").records
@@ -659,7 +659,7 @@ def test_a_query_that_cannot_be_embedded_is_an_error(embedded: Make) -> None:
 
 
 def test_what_another_process_writes_is_found_at_once_and_only_that_is_read(opening: Open, clock: Hand) -> None:
-    class Counting(record_log.Port):
+    class Counting(event_log.Port):
         read = 0
 
         def batch(self, ops: Any) -> Any:
@@ -683,7 +683,7 @@ def test_what_another_process_writes_is_found_at_once_and_only_that_is_read(open
 def test_who_was_away_for_longer_than_the_ring_reads_everything_again(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(record_log, "RING", 4)
+    monkeypatch.setattr(event_log, "RING", 4)
     one, other = make(), make()
     put(one, "first")
     assert texts(other) == ["first"]
@@ -784,7 +784,7 @@ def test_an_event_of_somebody_who_had_not_heard_of_it_is_erased(opening: Open, c
     late.list("ann")
     one.forget("ann", [id])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agentic_memory_bank.tools.record_shelf.Shelf.follow", lambda self: None)
+        patch.setattr("agentic_memory_bank.tools.memories.user_memories.Shelf.follow", lambda self: None)
         late.revise("ann", id, "late canary")
 
     assert texts(one) == texts(late) == texts(RecordStore(opening(), encoder, clock)) == []
@@ -1072,7 +1072,7 @@ def test_events_fold_to_the_same_whatever_they_are_and_in_whatever_order_they_co
 @settings(max_examples=60, deadline=None)
 @given(st.lists(EVENTS, max_size=12), st.data())
 def test_an_index_that_follows_event_by_event_holds_what_one_made_anew_holds(history: Any, data: Any) -> None:
-    from agentic_memory_bank.tools.record_index import RecordIndex
+    from agentic_memory_bank.tools.memories.index import RecordIndex
 
     following, anew = RecordIndex("o", "model", 2), RecordIndex("o", "model", 2)
     keyed = {f"k{number}": event for number, event in enumerate(history)}

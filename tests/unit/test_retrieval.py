@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from agentic_memory_bank.state.errors import EmbeddingError, InputError
-from agentic_memory_bank.tools.retrieval import K1, B, Hit, HybridIndex, Query, alpha_for
+from agentic_memory_bank.tools.search.hybrid_index import K1, B, Hit, HybridIndex, Query, alpha_for
 
 Item = tuple[list[str], list[float] | None]
 
@@ -106,8 +106,8 @@ class AnyHistory(RuleBasedStateMachine):
 @pytest.fixture(autouse=True, scope="module")
 def _small_index():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agentic_memory_bank.tools.retrieval._FIRST_ROWS", 2)
-        patch.setattr("agentic_memory_bank.tools.retrieval._BATCH", 2)
+        patch.setattr("agentic_memory_bank.tools.search.hybrid_index._FIRST_ROWS", 2)
+        patch.setattr("agentic_memory_bank.tools.search.hybrid_index._BATCH", 2)
         yield
 
 

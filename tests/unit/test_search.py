@@ -10,9 +10,9 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, tool
 
 from agentic_memory_bank.state.errors import SettingsError
-from agentic_memory_bank.tools import public_web
-from agentic_memory_bank.tools.public_web import PublicWeb, WebError
-from agentic_memory_bank.tools.search import Disabled, search
+from agentic_memory_bank.tools.web import client
+from agentic_memory_bank.tools.web.client import PublicWeb, WebError
+from agentic_memory_bank.tools.web.search import Disabled, search
 
 SERPER = {
     "organic": [
@@ -58,7 +58,7 @@ class Web(PublicWeb):
 def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SERPER_API_KEY", "canary-serper")
     monkeypatch.setenv("TAVILY_API_KEY", "canary-tavily")
-    monkeypatch.setattr(public_web, "_FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(client, "_FIRST_PAUSE", 0.001)
 
 
 def made(found: BaseTool | Disabled) -> BaseTool:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentic_memory_bank.engines.extractive.segmentation import MAX_TOPIC_TOKENS, segment, topics
+from agentic_memory_bank.engines.extractive.summarising.segmentation import MAX_TOPIC_TOKENS, segment, topics
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.tools.text import estimate_tokens
 
@@ -144,7 +144,7 @@ def test_the_same_input_gives_the_same_topics() -> None:
 
 
 def test_ten_thousand_units_compare_only_near_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    from agentic_memory_bank.engines.extractive import segmentation
+    from agentic_memory_bank.engines.extractive.summarising import segmentation
 
     compared = 0
     between = segmentation._Likeness.between

@@ -10,13 +10,13 @@ from langchain_tests.unit_tests import EmbeddingsUnitTests, ToolsUnitTests
 
 from agentic_memory_bank.graph.as_tool import as_research_tool
 from agentic_memory_bank.graph.researcher import build_researcher
-from agentic_memory_bank.tools.deep_research import deep_research
-from agentic_memory_bank.tools.deep_retrieval import deep_retrieval
-from agentic_memory_bank.tools.embeddings import HashEmbeddings, LocalEmbeddings
-from agentic_memory_bank.tools.page_store import PageStores
-from agentic_memory_bank.tools.public_web import Answer, PublicWeb
-from agentic_memory_bank.tools.search import search
-from agentic_memory_bank.tools.visit import visit
+from agentic_memory_bank.tools.embeddings.models import HashEmbeddings, LocalEmbeddings
+from agentic_memory_bank.tools.pages.store import PageStores
+from agentic_memory_bank.tools.search.deep_research import deep_research
+from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieval
+from agentic_memory_bank.tools.web.client import Answer, PublicWeb
+from agentic_memory_bank.tools.web.search import search
+from agentic_memory_bank.tools.web.visit import visit
 
 
 class Web(PublicWeb):

@@ -1,0 +1,1 @@
+"""Answers from retrieved text, word for word."""

@@ -1,0 +1,119 @@
+"""Judges pages without a model: selects from what is there, and writes nothing."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from agentic_memory_bank.engines.extractive.answering import quoting, short_answers
+from agentic_memory_bank.engines.extractive.answering.short_answers import short_answer
+from agentic_memory_bank.engines.extractive.summarising.summary import summarize
+from agentic_memory_bank.engines.research import (
+    Draft,
+    Excerpt,
+    Found,
+    Gathered,
+    Inquiry,
+    PageQuote,
+    Reflection,
+    Response,
+    paragraph,
+)
+from agentic_memory_bank.state.pages import Search
+from agentic_memory_bank.tools.search.names import names_in
+from agentic_memory_bank.tools.text import estimate_tokens, names_and_numbers, opening, paragraphs, sentences, tokenize
+
+ABSTRACT_SHARE: Final = 0.3
+"""Share of a text that its abstract aims at."""
+ABSTRACT_TOKENS: Final = 120
+"""Longest abstract, in tokens; where single sentences are longer, it is cut."""
+ABSTRACT_CHARACTERS: Final = 800
+LEADS: Final = 2
+"""How many names that were found on the way are followed at a time."""
+
+
+class ExtractiveResearchEngine:
+    """Selects sentences and never writes any: deterministic, offline, and the same for English and Chinese."""
+
+    @property
+    def name(self) -> str:
+        """The name runs are recorded under."""
+        return "extractive"
+
+    def abstract(self, drafts: Sequence[Draft]) -> list[str | None]:
+        """The sentences that say most of each text; what stands before it plays no part."""
+        return [abstract_of(draft.text) for draft in drafts]
+
+    def plan_searches(self, inquiry: Inquiry) -> list[Search]:
+        """Search each request by its own words, with its names and numbers as keywords."""
+        return [Search(request, tuple(sorted(names_and_numbers(request)))) for request in inquiry.open]
+
+    def gather(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
+        """Quote what fits the requests. It is enough when the quoted pages hold every name the request has."""
+        found: dict[str, Found] = {}
+        for request in dict.fromkeys((*inquiry.open, inquiry.request)):
+            for quote in _quotes(request, excerpts):
+                text = _words(quote, excerpts)
+                found.setdefault(text, Found(text, (excerpts[int(quote.passage)].page,)))
+        pages = {page for finding in found.values() for page in finding.pages}
+        held = {term for e in excerpts if e.page in pages for term in tokenize(f"{e.title}\n{e.text}")}
+        return Gathered(tuple(found.values()), is_enough=bool(found) and _named(inquiry.request) <= held)
+
+    def reflect(self, inquiry: Inquiry) -> Reflection:
+        """Look for what the request names and no finding does, beside the names that were found on the way."""
+        said = "\n".join(finding.text for finding in inquiry.findings)
+        missing = _named(inquiry.request) - set(tokenize(said))
+        leads = sorted(names_in(said) - names_in(inquiry.request), key=said.casefold().find)[:LEADS]
+        requests = [f"{lead.title()}: {inquiry.request}" for lead in leads] if missing or not inquiry.findings else []
+        return Reflection(not requests, tuple(requests))
+
+    def respond(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Response:
+        """The few words of the excerpts that answer the request; sure where two readers chose the same sentence.
+
+        Answers that are not sure are wrong more often, and questions without an answer mostly get such a one.
+        """
+        found = short_answer(
+            inquiry.request, [short_answers.Passage(e.text, e.score, e.title, e.date) for e in excerpts]
+        )
+        if found is None:
+            return Response("")
+        quotes = tuple(PageQuote(q.passage, (q.start, q.end)) for q in found.quotes)
+        words = [excerpts[quote.excerpt].text[slice(*quote.span)].strip() for quote in quotes]
+        is_sure = any(said in f.text or f.text in said for said in words for f in inquiry.findings)
+        return Response(found.text, quotes, is_sure)
+
+
+def _quotes(request: str, excerpts: Sequence[Excerpt]) -> list[quoting.Quote]:
+    """What fits a request by its words: meaning was looked at when the pages were searched."""
+    passages = [
+        quoting.Passage(str(n), e.text, e.score, [span for span in sentences(e.text) if e.text[slice(*span)].strip()])
+        for n, e in enumerate(excerpts)
+    ]
+    return quoting.quotes(request, None, passages)
+
+
+def _words(quote: quoting.Quote, excerpts: Sequence[Excerpt]) -> str:
+    return excerpts[int(quote.passage)].text[quote.start : quote.end].strip()
+
+
+def _named(request: str) -> set[str]:
+    """The terms of a request by which a page is known to be about the same."""
+    return {term for name in names_and_numbers(request) for term in tokenize(name)}
+
+
+@lru_cache(maxsize=512)  # it is also the query for what a page may refer to, and stands in where a model fails
+def abstract_of(text: str) -> str:
+    """The abstract of a text in its own words: a short one as it is, of a dialogue whole turns, with who speaks."""
+    if estimate_tokens(text) <= ABSTRACT_TOKENS:
+        return _cut(paragraph(text))
+    units = paragraphs(text) if opening(text) == "turn" else sentences(text)
+    chosen = summarize(text, units, ratio=ABSTRACT_SHARE, max_tokens=ABSTRACT_TOKENS)
+    said = paragraph("\n".join(text[start:end] for start, end in chosen))
+    return _cut(said or " ".join(text.split()))
+
+
+def _cut(said: str) -> str:
+    """Cut at a word, in Chinese anywhere."""
+    if len(said) <= ABSTRACT_CHARACTERS:
+        return said
+    head, space, _ = said[:ABSTRACT_CHARACTERS].rpartition(" ")
+    return head if space and len(head) > ABSTRACT_CHARACTERS // 2 else said[:ABSTRACT_CHARACTERS]

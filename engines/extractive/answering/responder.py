@@ -1,0 +1,222 @@
+"""Answers a message of a conversation without a model: quotes what was said, with who said it and when."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from langchain_core.messages import AIMessage
+
+from agentic_memory_bank.engines.conversation import USER, Turn, unattributed
+from agentic_memory_bank.engines.extractive.answering import quoting
+from agentic_memory_bank.engines.extractive.answering.short_answers import Passage, short_answer
+from agentic_memory_bank.engines.extractive.reading.attributes import Claim, claims_of, same_attribute, same_value
+from agentic_memory_bank.engines.extractive.reading.dates import day_of
+from agentic_memory_bank.engines.extractive.reading.phrases import ENDS_ASKING
+from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting
+from agentic_memory_bank.engines.responding import QUOTES_ONLY, Situation
+from agentic_memory_bank.state.conversations import RecalledMemory
+from agentic_memory_bank.tools.text import is_cjk, sentences
+
+QUOTES: Final = 2
+"""How many sentences answer a question at most."""
+ASSISTANT: Final = "assistant"
+
+_ASKS: Final = re.compile(
+    rf"{ENDS_ASKING}|[吗呢]\W*+$|什么|多少|几[个岁号点]|哪|谁|怎么|如何|是否"
+    r"|^\W*(?:please |and |so )?(?:what|who|whom|whose|which|when|where|why|how|do|does|did|is|are|was|were|am|can"
+    r"|could|will|would|should|have|has|had)\b.*(?<![.!])$"
+    r"|\b(?:tell me|remind me|do you (?:know|remember)|what do you know)\b",
+    re.IGNORECASE,
+)
+_WELCOME: Final = re.compile(
+    r"\W*(?:hi|hello|hey|howdy|hiya|yo|greetings|good (?:morning|afternoon|evening|day)|你好|您好|大家好|嗨|哈[喽啰罗]"
+    r"|早|上午好|中午好|下午好|晚上好)",
+    re.IGNORECASE,
+)
+_WHOSE: Final = re.compile(r"\bwhat(?:'s| is| are| was)\s+my\s+(.{1,60}?)\s*[?.!]*$", re.IGNORECASE)
+_WHERE: Final = re.compile(r"\bwhere\s+(?:do|am|did)\s+i\s+(.{1,40}?)(?:\s+now)?\s*[?.!]*$", re.IGNORECASE)
+_WHICH: Final = re.compile(r"\bwh(?:at|ich)\s+(\w+)\s+do\s+i\s+(\w+)\b", re.IGNORECASE)
+_CHINESE_WHAT: Final = re.compile(r"哪里|哪儿|哪个城市|什么地方|什么|多少|哪[个家]")
+_SOMETHING: Final = "Xyz"
+_SOMETHING_CHINESE: Final = "甲乙"
+
+_WORDS: Final = {
+    "known": ('You said {when}: "{words}"', "你{when}说过：“{words}”"),
+    "answered": ('I said {when}: "{words}"', "我{when}说过：“{words}”"),
+    "other": ('{who} said {when}: "{words}"', "{who}{when}说过：“{words}”"),
+    "kept": ('It was noted {when}: "{words}"', "{when}记录：“{words}”"),
+    "here": ("in this conversation", "在这次对话中"),
+    "on": ("on {day}", "于{day}"),
+    "earlier": ("earlier", "之前"),
+    "unknown": (
+        "I know nothing about that: neither this conversation nor an earlier one says it.",
+        "这一点我不知道：无论这次还是以前的对话里都没有提到。",
+    ),
+    "noted": ("Noted.", "好的，知道了。"),
+    "hello": ("Hello.", "你好。"),
+    "agreed": ("All right.", "好的。"),
+}
+"""What is said, in English and in Chinese."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A text at hand: who said it, and when, as far as that is known."""
+
+    text: str
+    speaker: str
+    """Empty where nobody is named."""
+    day: str
+    """ISO 8601; empty for what was said in this conversation."""
+    place: str
+    """`here` for this conversation, else `on` or `earlier`."""
+    score: float
+
+
+class ExtractiveResponder:
+    """Selects sentences, and writes none but a few fixed ones: deterministic, offline, for English and Chinese."""
+
+    @property
+    def name(self) -> str:
+        """The name runs are recorded under."""
+        return "extractive"
+
+    def respond(self, situation: Situation) -> AIMessage:
+        """Quote what answers a question, or say that nothing is known; acknowledge what is no question."""
+        return AIMessage(_answer(situation), response_metadata={QUOTES_ONLY: True})
+
+
+def _answer(situation: Situation) -> str:
+    message, chinese = situation.message, is_cjk(situation.message)
+    asked = _question(message)
+    if not asked:
+        kind = "noted"
+        if is_greeting(message):
+            kind = "hello" if _WELCOME.match(message) else "agreed"
+        return _say(kind, chinese)
+    at_hand = [*_of_conversation(situation.earlier), *_of_memories(situation.memories)]
+    found = _found(asked, at_hand)
+    return "\n".join(_quoted(said, words, chinese) for said, words in found) or _say("unknown", chinese)
+
+
+def _say(kind: str, chinese: bool, **values: str) -> str:
+    return _WORDS[kind][chinese].format(**values)
+
+
+def _question(message: str) -> str:
+    """The sentences of a message that ask; empty where none does."""
+    said = [message[start:end].strip() for start, end in sentences(message)]
+    return " ".join(sentence for sentence in said if sentence and _ASKS.search(sentence) and not is_greeting(sentence))
+
+
+# --- what is at hand -----------------------------------------------------------------------------------------------
+
+
+def _of_conversation(turns: Sequence[Turn]) -> list[_Said]:
+    """What was said in this conversation, questions aside, oldest first."""
+    return [
+        _Said(turn.text, turn.speaker or turn.role, "", "here", 1.0)
+        for turn in turns
+        if turn.role == USER and turn.text.strip()
+    ]
+
+
+def _of_memories(memories: Sequence[RecalledMemory]) -> list[_Said]:
+    """What was recalled: in the words of who said it, where that is known."""
+    best = max((memory["score"] for memory in memories), default=0.0) or 1.0
+    found: list[_Said] = []
+    for memory in memories:
+        speaker, date, words = unattributed(memory["text"])
+        day = _iso(date) or memory["created_at"][:10]
+        found.append(_Said(words, speaker, day, "on" if day else "earlier", max(0.0, memory["score"]) / best))
+    return found
+
+
+def _iso(date: str) -> str:
+    day = day_of(date) if date else None
+    return day.isoformat() if day else ""
+
+
+# --- what answers --------------------------------------------------------------------------------------------------
+
+
+def _found(asked: str, at_hand: Sequence[_Said]) -> list[tuple[_Said, str]]:
+    """The sentences that answer a question: those that state what it asks for, else those that fit it by their words.
+
+    Of an attribute that was stated more than once, the latest value holds.
+    """
+    units = [(said, words) for said in at_hand for words in _sentences(said.text)]
+    stated = [unit for unit in units if _states(unit, asked)]
+    chosen = stated or _fitting(asked, units)
+    current = [_latest(unit, units) for unit in chosen]
+    return list({words: (said, words) for said, words in reversed(current)}.values())[::-1][:QUOTES]
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for start, end in sentences(text):
+        words = text[start:end].strip()
+        if words and not _ENDS_ASKING.search(words):
+            yield words
+
+
+_ENDS_ASKING: Final = re.compile(r"[?？][\"'”’)\]）」』\s]*\Z")
+
+
+def _fitting(asked: str, units: Sequence[tuple[_Said, str]]) -> list[tuple[_Said, str]]:
+    passages = [
+        quoting.Passage(str(number), words, said.score, [(0, len(words))]) for number, (said, words) in enumerate(units)
+    ]
+    found = [int(quote.passage) for quote in quoting.quotes(asked, None, passages, limit=QUOTES)]
+    if not found and is_cjk(asked):
+        short = short_answer(asked, [Passage(words, said.score) for said, words in units])
+        found = [quote.passage for quote in short.quotes[:1]] if short else []
+    return [units[number] for number in found]
+
+
+def _states(unit: tuple[_Said, str], asked: str) -> bool:
+    said, words = unit
+    return any(same_attribute(ours, asked_for) for ours in _claims(said, words) for asked_for in _asked_for(asked))
+
+
+def _asked_for(asked: str) -> list[Claim]:
+    """What a question asks for, as what it would be to state it."""
+    probes: list[str] = []
+    if found := _WHOSE.search(asked):
+        probes.append(f"My {found[1]} is {_SOMETHING}.")
+    if found := _WHERE.search(asked):
+        probes += [f"I {found[1]} {where} {_SOMETHING}." for where in ("in", "at")]
+    if found := _WHICH.search(asked):
+        probes.append(f"I {found[2]} a {_SOMETHING} {found[1]}.")
+        probes.append(f"My {found[1]} is a {_SOMETHING}.")
+    if is_cjk(asked):
+        probes.append(_CHINESE_WHAT.sub(_SOMETHING_CHINESE, asked.rstrip("？?呢吗 ")))
+    return [claim for probe in probes for claim in claims_of(probe)]
+
+
+def _claims(said: _Said, words: str) -> tuple[Claim, ...]:
+    """What a sentence states; "I" is the user, whatever their name."""
+    return claims_of(words) if said.speaker != ASSISTANT else ()
+
+
+def _latest(unit: tuple[_Said, str], units: Sequence[tuple[_Said, str]]) -> tuple[_Said, str]:
+    """The last thing that was said of the attribute that a sentence states; what was said in here is the latest."""
+    said, words = unit
+    claims = _claims(said, words)
+    others = [
+        (other.place == "here", other.day, place, (other, text))
+        for place, (other, text) in enumerate(units)
+        if other.speaker.casefold() == said.speaker.casefold()
+        and any(
+            same_attribute(a, b) and (text == words or not same_value(a, b))
+            for a in _claims(other, text)
+            for b in claims
+        )
+    ]
+    return max(others, key=lambda one: one[:3])[3] if others else unit
+
+
+def _quoted(said: _Said, words: str, chinese: bool) -> str:
+    when = _say(said.place, chinese, day=said.day) if said.place == "on" else _say(said.place, chinese)
+    kind = {"": "kept", USER: "known", ASSISTANT: "answered"}.get(said.speaker.casefold(), "other")
+    return _say(kind, chinese, when=when, words=words, who=said.speaker)

@@ -1,0 +1,1 @@
+"""Compares statements: what contradicts, what says the same, what settles it."""

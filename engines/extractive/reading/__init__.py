@@ -1,0 +1,1 @@
+"""Reads sentences and questions: values, names, attributes, and how people phrase things."""

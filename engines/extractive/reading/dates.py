@@ -1,0 +1,138 @@
+"""When something was, said from the day on which it was told: "yesterday" on 8 May 2023 is 7 May 2023."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Final
+
+from agentic_memory_bank.engines.extractive.reading.values import values_of
+
+_COUNTING: Final = ("a an one", "two couple", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBERS: Final = {word: number for number, words in enumerate(_COUNTING, start=1) for word in words.split()}
+_DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS: Final = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_DAY: Final = r"mon(?:day)?|tues?(?:day)?|wed(?:nesday)?|thur?s?(?:day)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?"
+_COUNT: Final = r"\d{1,2}|a couple(?: of)?|a few|" + "|".join(_NUMBERS)
+_RELATIVE: Final = re.compile(
+    r"\b(?P<shift>the day before yesterday|yesterday(?: (?:morning|afternoon|evening))?|last night|tomorrow|today|"
+    r"tonight|this (?:morning|afternoon|evening))\b"
+    r"|\b(?P<which>this past|this coming|last|next|this|past|previous|coming) "
+    rf"(?:(?P<unit>week|weekend|month|year)|(?P<day>{_DAY})|(?P<season>spring|summer|autumn|fall|winter))\b"
+    rf"|\b(?P<ago>{_COUNT}) (?P<past>day|week|weekend|month|year)s? (?:ago|back)\b"
+    rf"|\bin (?P<ahead>{_COUNT}) (?P<future>day|week|month|year)s?\b"
+    rf"|\bon (?P<weekday>{_DAY})\b|(?P<now>\bcurrently\b|\bright now\b|\bthese days\b)"
+    r"|(?P<chinese>前天|昨天|昨晚|今天|今晚|今早|明天|后天|上周|上个?星期|本周|这周|下周|上个?月|这个月|本月|下个?月|去年|今年|明年|前年)",
+    re.IGNORECASE,
+)
+_SHIFTS: Final = {"the": -2, "yesterday": -1, "last": -1, "tomorrow": 1}
+_CHINESE_DAYS: Final = {"前天": -2, "昨天": -1, "昨晚": -1, "今天": 0, "今晚": 0, "今早": 0, "明天": 1, "后天": 2}
+_CHINESE_YEARS: Final = {"前年": -2, "去年": -1, "今年": 0, "明年": 1}
+_SIDES: Final = {-1: "before", 0: "of", 1: "after"}
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """An expression of time: `text[start:end]` of what was said, and the same by the calendar."""
+
+    start: int
+    end: int
+    calendar: str
+
+
+def day_of(words: str) -> date | None:
+    """The first full date in some words, such as those of a session; None where there is none."""
+    for value in values_of(words):
+        year, month, day = value.date
+        if year and month and day:
+            try:
+                return date(year, month, day)
+            except ValueError:  # 31 June
+                continue
+    return None
+
+
+def written(day: date, *, chinese: bool = False) -> str:
+    """A day in words: 7 May 2023, or 2023年5月7日."""
+    return f"{day.year}年{day.month}月{day.day}日" if chinese else f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+
+
+def moments(text: str, said: date) -> Iterator[Moment]:
+    """Yield each expression of time in a text that the day on which it was said makes definite.
+
+    Args:
+        text: What was said.
+        said: The day on which it was.
+    """
+    for found in _RELATIVE.finditer(text):
+        try:
+            yield Moment(found.start(), found.end(), _calendar(found, said))
+        except OverflowError:  # before the year 1, or after 9999
+            continue
+
+
+def _calendar(found: re.Match[str], said: date) -> str:
+    if found["shift"]:
+        return written(said + timedelta(_SHIFTS.get(found["shift"].lower().split()[0], 0)))
+    if found["which"]:
+        return _named(found, said)
+    if found["weekday"]:
+        return _weekday(found["weekday"], -1, said)
+    if found["ago"]:
+        return _distant(found["ago"].lower(), found["past"].lower(), -1, said)
+    if found["ahead"]:
+        return _distant(found["ahead"].lower(), found["future"].lower(), 1, said)
+    return _chinese(found["chinese"], said) if found["chinese"] else _month(said, 0)
+
+
+def _named(found: re.Match[str], said: date) -> str:
+    """Last week, next Friday, this summer."""
+    which = found["which"].lower().split()[-1]
+    step = {"last": -1, "past": -1, "previous": -1, "this": 0}.get(which, 1)
+    if found["day"]:
+        return _weekday(found["day"], step or 1, said)
+    if found["season"]:
+        return f"{found['season'].lower()} {said.year + step}"
+    unit = found["unit"].lower()
+    if unit == "month":
+        return _month(said, step)
+    return str(said.year + step) if unit == "year" else f"the {unit} {_SIDES[step]} {written(said)}"
+
+
+def _month(day: date, step: int) -> str:
+    count = day.year * 12 + day.month - 1 + step
+    return f"{_MONTHS[count % 12]} {count // 12}"
+
+
+def _weekday(day: str, step: int, said: date) -> str:
+    name = next(name for name in _DAYS if name.lower().startswith(day.lower()[:3]))
+    return f"the {name} {_SIDES[step]} {written(said)}"
+
+
+def _distant(count: str, unit: str, sign: int, said: date) -> str:
+    """Two weeks ago, in three months; what is not counted ("a few") stays as it was said."""
+    word = count.removesuffix(" of")
+    number = int(word) if word.isdigit() else _NUMBERS.get(word.removeprefix("a "), 0)
+    if number and unit == "day":
+        return written(said + timedelta(sign * number))
+    if number and unit == "month":
+        return _month(said, sign * number)
+    if number and unit == "year":
+        return str(said.year + sign * number)
+    amount = f"the {unit}" if number == 1 else f"{word.removeprefix('a ') if number else word} {unit}s"
+    return f"{amount} {_SIDES[sign]} {written(said)}"
+
+
+def _chinese(word: str, said: date) -> str:
+    if word in _CHINESE_DAYS:
+        return written(said + timedelta(_CHINESE_DAYS[word]), chinese=True)
+    if word in _CHINESE_YEARS:
+        return f"{said.year + _CHINESE_YEARS[word]}年"
+    step = {"上": -1, "下": 1}.get(word[0], 0)
+    if word.endswith("月"):
+        count = said.year * 12 + said.month - 1 + step
+        return f"{count // 12}年{count % 12 + 1}月"
+    return f"{written(said, chinese=True)}{('那周', '的下一周', '的前一周')[step]}"

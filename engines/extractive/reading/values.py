@@ -1,0 +1,446 @@
+"""Numbers, quantities and dates read out of English and Chinese text, and whether two of them can both be true."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+from agentic_memory_bank.engines.extractive.reading.lexicon import stem
+
+
+def _numbered(words: str, start: int, step: int = 1) -> dict[str, int]:
+    return {word: start + step * index for index, word in enumerate(words.split())}
+
+
+_ONES: Final = _numbered(
+    """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen
+    """,
+    0,
+)
+_TENS: Final = _numbered("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10)
+_SCALES: Final = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "dozen": 12.0}
+_ORDINAL_ONES: Final = _numbered(
+    """
+    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
+    sixteenth seventeenth eighteenth nineteenth
+    """,
+    1,
+)
+_ORDINAL_TENS: Final = {word[:-1] + "ieth": number for word, number in _TENS.items()}
+_ORDINAL_SCALES: Final = {"hundredth": 1e2, "thousandth": 1e3, "millionth": 1e6}
+_ALL_ORDINALS: Final = {**_ORDINAL_ONES, **_ORDINAL_TENS, **_ORDINAL_SCALES}
+_CARDINALS: Final = {**_ONES, **_TENS, **_SCALES}
+_SUFFIXES: Final = {
+    **{"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6, "bn": 1e9, "billion": 1e9, "trillion": 1e12},
+    **{"dozen": 12.0, "hundred": 1e2, "千": 1e3, "万": 1e4, "百万": 1e6, "千万": 1e7, "亿": 1e8, "万亿": 1e12},
+}
+_MONTHS: Final = {
+    **_numbered("january february march april may june july august september october november december", 1),
+    **_numbered("jan feb mar apr may jun jul aug sep oct nov dec", 1),
+    "sept": 9,
+}
+
+_UNIT_TABLE: Final = """
+    length 1 m metre metres meter meters 米 公尺
+    length 1000 km kilometre kilometres kilometer kilometers 公里 千米
+    length 0.01 cm centimetre centimetres centimeter centimeters 厘米 公分
+    length 0.001 mm millimetre millimetres millimeter millimeters 毫米
+    length 1609.344 mile miles mi 英里
+    length 0.3048 ft foot feet 英尺
+    length 0.9144 yard yards 码
+    length 0.0254 inch inches 英寸
+    mass 1 kg kilogram kilograms kilo kilos 公斤 千克
+    mass 0.001 g gram grams 克
+    mass 1000 t ton tons tonne tonnes 吨
+    mass 0.4536 lb lbs pound pounds 磅
+    share 1 % percent per-cent 百分点
+    time 1 second seconds sec secs 秒 秒钟
+    time 60 minute minutes min mins 分钟
+    time 3600 hour hours hr hrs 小时 个小时
+    time 86400 day days 天
+    time 604800 week weeks 周 星期 个星期
+    months 1 month months 个月
+    months 12 year years 年
+    data 1 byte bytes 字节
+    data 1e3 kb kilobyte kilobytes
+    data 1e6 mb megabyte megabytes
+    data 1e9 gb gigabyte gigabytes
+    data 1e12 tb terabyte terabytes
+    area 1 sqm 平方米
+    area 1e6 km2 平方公里 平方千米
+    area 1e4 hectare hectares ha 公顷
+    temperature 1 °c ℃ celsius 摄氏度
+    fahrenheit 1 °f ℉ fahrenheit
+    dollar 1 $ us$ dollar dollars usd 美元
+    euro 1 € euro euros eur 欧元
+    sterling 1 £ gbp 英镑
+    yuan 1 ¥ yuan rmb cny 元 人民币 元人民币
+    people 1 people person persons inhabitant inhabitants resident residents 人 名
+    age 1 岁
+    power 1 w watt watts 瓦
+    power 1e3 kw kilowatt kilowatts 千瓦
+    power 1e6 mw megawatt megawatts 兆瓦
+    qubit 1 qubit qubits 量子比特 个量子比特
+    floor 1 层 层楼
+    seat 1 seat seats 个座位 座
+    times 1 times 次
+"""
+
+
+def _units() -> dict[str, tuple[str, float]]:
+    return {
+        name: (dimension, float(factor))
+        for dimension, factor, *names in (line.split() for line in _UNIT_TABLE.strip().splitlines())
+        for name in names
+    }
+
+
+_UNITS: Final = _units()
+_CURRENCY: Final = {"$": "dollar", "€": "euro", "£": "sterling", "¥": "yuan", "￥": "yuan"}
+_CHINESE_UNITS: Final = sorted((name for name in _UNITS if not name.isascii()), key=lambda name: (-len(name), name))
+_CHINESE_UNIT_STARTS: Final = frozenset(name[0] for name in _CHINESE_UNITS)
+
+_MONTH: Final = r"(?P<{0}>(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r"))\b\.?"
+_YEAR: Final = r"(?P<{0}>1[0-9]{{3}}|20[0-9]{{2}})"
+_DAY: Final = r"(?P<{0}>[0-3]?[0-9])(?:st|nd|rd|th)?"
+_HAN: Final = "〇零一二三四五六七八九十"
+_DATE_PATTERNS: Final = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"(?<![A-Za-z0-9_.]){_YEAR.format('year')}[-/.](?P<month>[01]?[0-9])[-/.](?P<day>[0-3]?[0-9])(?![A-Za-z0-9_-])",
+        rf"(?P<year>(?<![0-9])[0-9]{{4}}|[{_HAN}]{{4}})\s?年\s?(?P<month>[0-9]{{1,2}}|[{_HAN}]{{1,2}})\s?月\s?(?:(?P<day>[0-9]{{1,2}}|[{_HAN}]{{1,3}})\s?[日号])?",
+        rf"(?P<year>(?<![0-9])[0-9]{{4}}|[{_HAN}]{{4}})\s?年(?!代)(?![0-9])",
+        rf"(?<![0-9])(?P<month>[0-9]{{1,2}}|[{_HAN}]{{1,2}})\s?月\s?(?P<day>[0-9]{{1,2}}|[{_HAN}]{{1,3}})\s?[日号]",
+        rf"\b{_DAY.format('day')}\s+(?:of\s+)?{_MONTH.format('month')}(?:\s*+(?:,\s*+)?(?:of\s+)?{_YEAR.format('year')}\b)?",
+        rf"\b{_MONTH.format('month')}\s*{_DAY.format('day')}\b(?!\s*:)(?:\s*+(?:,\s*+)?{_YEAR.format('year')}\b)?",
+        rf"\b{_MONTH.format('month')}\s*+(?:,\s*+)?(?:of\s+)?{_YEAR.format('year')}\b",
+        rf"(?:\b(?:in|on|since|until|till|during|of|by|late|early|mid)[\s-]+)(?P<named>{_MONTH.format('month')})(?!\w)",
+        rf"(?<![A-Za-z0-9_.,$€£¥#/])(?<![A-Za-z]-){_YEAR.format('year')}(?P<decade>s)?(?![A-Za-z0-9_%]|[.,][0-9]|-[a-z])",
+    )
+)
+_NUMBER: Final = re.compile(
+    r"(?<![A-Za-z0-9_.])(?<![A-Za-z]-)(?P<currency>US\$|[$€£¥￥])?\s{0,4}(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)"
+    r"(?:(?P<ordinal>st|nd|rd|th)\b|\s{0,4}(?P<suffix>thousand|million|billion|trillion|dozen|hundred|bn|mn|k|万亿|千万|百万|万|亿|千)(?![a-z])|(?P<joined>m)(?![a-z0-9])(?=\s+(?:people|users|dollars)))?",
+    re.IGNORECASE,
+)
+_HAN_NUMBER: Final = re.compile(r"第?[零〇一二两三四五六七八九十百千万亿]+")
+_NUMBER_WORD: Final = "|".join(sorted((*_CARDINALS, *_ALL_ORDINALS), key=len, reverse=True))
+_WORD: Final = re.compile(rf"(?:{_NUMBER_WORD})(?:-(?:{_NUMBER_WORD}))*\b|[A-Za-z]+", re.IGNORECASE)
+_AFTER: Final = re.compile(r"(?:\s{0,4}|-)(?P<unit>%|°\s?[CF]|℃|℉|[A-Za-z]+2?)")
+_COUNTED: Final = re.compile(r"(?:\s{0,4}|-)((?:[A-Za-z][\w'’-]*\s+){0,2}?)([A-Za-z][\w'’-]*)")
+_NOT_COUNTED: Final = frozenset(
+    _numbered(
+        """
+        the a an of in on at to from by for with and or as is are was were be been has have had who which that than it
+        its his her their after before until when while but not
+        """,
+        0,
+    )
+)
+_PEOPLE: Final = frozenset(
+    {
+        "people",
+        "men",
+        "women",
+        "children",
+        "soldiers",
+        "students",
+        "users",
+        "screens",
+        "employees",
+        "residents",
+        "inhabitants",
+    }
+)
+_DIGIT_BEFORE: Final = re.compile(r"[0-9][\s-]?$")
+_NO_RANK: Final = re.compile(r"\s*(?:s\b|later|before|after|per)")
+_BOUND_BELOW: Final = re.compile(
+    r"(?:more than|over|at least|above|exceed\w{0,9}|greater than|minimum of|超过|至少|不少于|多于)"
+    r"\s*+(?:[$€£¥]\s*+)?$",
+    re.IGNORECASE,
+)
+_BOUND_ABOVE: Final = re.compile(
+    r"(?:less than|under|at most|below|up to|fewer than|maximum of|少于|不足|至多|不超过|低于)\s*+(?:[$€£¥]\s*+)?$",
+    re.IGNORECASE,
+)
+_ROUGH_BEFORE: Final = re.compile(
+    r"(?:\b(?:about|around|approximately|roughly|nearly|almost|circa|some|c\.|ca\.?|estimated)|大约|约|近|将近)\s*+(?:[$€£¥]\s*+)?$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A number or a date that a text states, with where it stands.
+
+    Attributes:
+        kind: "number" or "date".
+        start: Offset of its first character in the text.
+        end: Offset past its last character (its unit included).
+        amount: The number in base units of `unit`; 0.0 for dates.
+        unit: Dimension ("length", "dollar", …), else the stem of the counted noun, else "".
+        ordinal: Whether the number is a rank ("third", "第三").
+        date: (year, month, day), each None where the text does not say.
+        bound: "at least", "at most", "about" or "" (exact).
+        measured: Whether `unit` comes from the table of units, and not from a counted noun.
+    """
+
+    kind: Literal["number", "date"]
+    start: int
+    end: int
+    amount: float = 0.0
+    unit: str = ""
+    ordinal: bool = False
+    date: tuple[int | None, int | None, int | None] = (None, None, None)
+    bound: str = ""
+    measured: bool = False
+
+
+def agree(first: Value, second: Value) -> bool:
+    """Whether two values of one kind can both be true of the same thing."""
+    if first.kind == "date":
+        return all(
+            left is None or right is None or left == right for left, right in zip(first.date, second.date, strict=True)
+        )
+    return _amounts_agree(first, second)
+
+
+def comparable(first: Value, second: Value) -> bool:
+    """Whether two values answer the same kind of question: dates that share a field, numbers of one dimension."""
+    if first.kind != second.kind or first.ordinal != second.ordinal:
+        return False
+    if first.kind == "date":
+        return any(left is not None and right is not None for left, right in zip(first.date, second.date, strict=True))
+    return first.unit == second.unit
+
+
+def values_of(text: str) -> tuple[Value, ...]:
+    """Every date and number of a text, in the order in which they stand.
+
+    Args:
+        text: Any text, English, Chinese or mixed.
+    """
+    return _values_of(text)
+
+
+@lru_cache(maxsize=4096)
+def _values_of(text: str) -> tuple[Value, ...]:
+    dates = _dates(text)
+    taken = [False] * (len(text) + 1)
+    for value in dates:
+        for index in range(value.start, value.end):
+            taken[index] = True
+    numbers = [
+        value for value in (*_digit_numbers(text), *_word_numbers(text), *_han_numbers(text)) if not taken[value.start]
+    ]
+    return tuple(sorted((*dates, *numbers), key=lambda value: (value.start, value.end)))
+
+
+def _amounts_agree(first: Value, second: Value) -> bool:
+    low, high = sorted((first, second), key=lambda value: value.amount)
+    if low.bound == "at least" or high.bound == "at most":
+        return True
+    slack = 0.1 if "about" in (first.bound, second.bound) else 0.002
+    if not first.measured or first.amount == second.amount:
+        slack = slack if slack > 0.01 else 0.0
+    return abs(first.amount - second.amount) <= slack * max(abs(first.amount), abs(second.amount))
+
+
+def _dates(text: str) -> list[Value]:
+    found: list[Value] = []
+    taken: set[int] = set()
+    for pattern in _DATE_PATTERNS:
+        for match in pattern.finditer(text):
+            start, end = match.span("named") if "named" in pattern.groupindex else match.span()
+            if start in taken or end - 1 in taken:
+                continue
+            date = _date(match.groupdict())
+            if date is None or (date[1:] == (None, None) and _is_plain_number(text, match)):
+                continue
+            end -= text[end - 1] == "."
+            found.append(Value("date", start, end, date=date))
+            taken.update(range(start, end))
+    return found
+
+
+def _date(groups: dict[str, str | None]) -> tuple[int | None, int | None, int | None] | None:
+    if groups.get("decade"):
+        return None
+    year = _han_year(groups.get("year"))
+    name = groups.get("month")
+    month = _MONTHS.get(name.lower()) if name and name.isascii() and name.isalpha() else _small(name)
+    day = _small(groups.get("day"))
+    if (month is not None and not 1 <= month <= 12) or (day is not None and not 1 <= day <= 31):
+        return None
+    return year, month, day
+
+
+def _is_plain_number(text: str, match: re.Match[str]) -> bool:
+    """A bare four-digit figure that counts something ("2000 people", "2000 m") is no year."""
+    if not match.group().isdigit():
+        return False
+    after = _AFTER.match(text, match.end())
+    word = after.group("unit").lower() if after else ""
+    if text[match.end() : match.end() + 1] in _HAN_COUNTERS:
+        return True
+    return word in _PEOPLE or (word in _UNITS and word not in {"in", "t", "g", "m"} and not word.startswith("second"))
+
+
+def _han_year(word: str | None) -> int | None:
+    if not word:
+        return None
+    return int(word) if word.isdigit() else int("".join(str(_HAN_DIGITS.get(char, 0)) for char in word))
+
+
+def _small(word: str | None) -> int | None:
+    if not word:
+        return None
+    return int(word) if word.isdigit() else int(_han_amount(word) or 0)
+
+
+def _digit_numbers(text: str) -> list[Value]:
+    found: list[Value] = []
+    for match in _NUMBER.finditer(text):
+        if match.end() < len(text) and text[match.end()].isalpha() and not _glued_unit(text, match.end()):
+            continue
+        amount = float(match.group("digits").replace(",", ""))
+        suffix = match.group("suffix") or match.group("joined")
+        amount *= _SUFFIXES.get(suffix.lower(), 1.0) if suffix else 1.0
+        currency = _CURRENCY.get((match.group("currency") or "")[-1:])
+        if not (amount < 1e300):
+            continue
+        start = match.start("currency") if currency else match.start("digits")
+        found.append(_number(text, start, match.end(), amount, ordinal=bool(match.group("ordinal")), currency=currency))
+    return found
+
+
+def _glued_unit(text: str, position: int) -> bool:
+    after = _AFTER.match(text, position)
+    return not text[position].isascii() or (after is not None and after.group("unit").lower() in _UNITS)
+
+
+def _number(
+    text: str, start: int, end: int, amount: float, *, ordinal: bool = False, currency: str | None = None
+) -> Value:
+    bound = _bound(text[max(0, start - 24) : start])
+    if currency:
+        return Value("number", start, end, amount, currency, False, bound=bound, measured=True)
+    unit, factor, unit_end, measured = _unit(text, end) if not ordinal else ("", 1.0, end, False)
+    return Value("number", start, unit_end, amount * factor, unit, ordinal, bound=bound, measured=measured)
+
+
+@lru_cache(maxsize=1024)
+def _bound(before: str) -> str:
+    """What the words just before a number say of it: "at least", "at most", "about" or nothing."""
+    if _BOUND_BELOW.search(before):
+        return "at least"
+    if _BOUND_ABOVE.search(before):
+        return "at most"
+    return "about" if _ROUGH_BEFORE.search(before) else ""
+
+
+def _unit(text: str, end: int) -> tuple[str, float, int, bool]:
+    rest = text[end : end + 8].lstrip()
+    gap = len(text[end : end + 8]) - len(rest)
+    for name in _CHINESE_UNITS if rest[:1] in _CHINESE_UNIT_STARTS else ():
+        if rest.startswith(name):
+            return *_UNITS[name], end + gap + len(name), True
+    after = _AFTER.match(text, end)
+    if after:
+        word = after.group("unit").lower().replace(" ", "")
+        if word in _UNITS:
+            return *_UNITS[word], after.end(), True
+    counted = _COUNTED.match(text, end)
+    return (_head_noun(counted), 1.0, end, False) if counted else ("", 1.0, end, False)
+
+
+def _head_noun(match: re.Match[str]) -> str:
+    words = [word for word in (match.group(1) + match.group(2)).split()]
+    for word in words:
+        if word.lower() in _NOT_COUNTED:
+            return ""
+        if word.lower().endswith("s") or word.lower() in _PEOPLE:
+            return stem(word)
+    return stem(words[-1]) if words else ""
+
+
+def _word_numbers(text: str) -> list[Value]:
+    found: list[Value] = []
+    run: list[re.Match[str]] = []
+    for match in _WORD.finditer(text):
+        if run and _joins(text, run[-1], match):
+            run.append(match)
+            continue
+        if run:
+            found.extend(_spelled(text, run))
+        run = [match] if _is_number_word(match.group()) and not _preceded_by_digit(text, match.start()) else []
+    return found + (_spelled(text, run) if run else [])
+
+
+def _preceded_by_digit(text: str, start: int) -> bool:
+    return bool(_DIGIT_BEFORE.search(text[max(0, start - 2) : start]))
+
+
+def _is_number_word(word: str) -> bool:
+    parts = word.lower().split("-")
+    return all(part in _CARDINALS or part in _ALL_ORDINALS for part in parts)
+
+
+def _joins(text: str, last: re.Match[str], following: re.Match[str]) -> bool:
+    gap = text[last.end() : following.start()]
+    return gap.isspace() and _is_number_word(following.group()) and last.group().lower() not in _ALL_ORDINALS
+
+
+def _spelled(text: str, run: list[re.Match[str]]) -> list[Value]:
+    words = [part for match in run for part in match.group().lower().split("-")]
+    if words == ["second"] and _NO_RANK.match(text, run[-1].end()):
+        return []
+    total, current = 0.0, 0.0
+    for word in words:
+        if word in _SCALES or word in _ORDINAL_SCALES:
+            scale = _SCALES.get(word) or _ORDINAL_SCALES[word]
+            current = max(current, 1.0) * scale
+            if scale >= 1000:
+                total, current = total + current, 0.0
+        else:
+            current += _CARDINALS.get(word, _ALL_ORDINALS.get(word, 0))
+    ordinal = words[-1] in _ALL_ORDINALS
+    if total + current >= 1e300:
+        return []
+    return [_number(text, run[0].start(), run[-1].end(), total + current, ordinal=ordinal)]
+
+
+_HAN_DIGITS: Final = {char: number for number, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+_HAN_SCALES: Final = {"十": 10, "百": 100, "千": 1000}
+_HAN_COUNTERS: Final = frozenset("个名人位只台辆本次年天层米条家间张座场部所岁吨元月周倍种件支枚颗艘架万亿号季届")
+
+
+def _han_amount(word: str) -> float | None:
+    total, section, digit = 0.0, 0, 0
+    for char in word:
+        if char in _HAN_DIGITS:
+            digit = _HAN_DIGITS[char]
+        elif char in _HAN_SCALES:
+            section, digit = section + max(digit, 1) * _HAN_SCALES[char], 0
+        elif char in "万亿":
+            total, section, digit = (total + section + digit) * (1e4 if char == "万" else 1e8), 0, 0
+    return total + section + digit
+
+
+def _han_numbers(text: str) -> list[Value]:
+    found: list[Value] = []
+    for match in _HAN_NUMBER.finditer(text):
+        word = match.group()
+        ordinal = word.startswith("第")
+        digits = word.removeprefix("第")
+        follows = text[match.end() : match.end() + 1]
+        if text[max(0, match.start() - 1) : match.start()].isdigit() or not any(
+            char in _HAN_DIGITS or char == "十" for char in digits
+        ):
+            continue
+        if len(digits) > 12 or not (ordinal or follows in _HAN_COUNTERS and follows):
+            continue
+        found.append(_number(text, match.start(), match.end(), _han_amount(digits) or 0.0, ordinal=ordinal))
+    return found

@@ -1,0 +1,421 @@
+"""Selects from the turns of a conversation what is worth remembering: facts, ways of doing things, and what happened.
+
+Precision comes first: whatever is not clearly stated by the one who says it is left where it is.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from itertools import islice
+from typing import Final
+
+from agentic_memory_bank.engines.conversation import TRUST, USER, Fact, Saying, Turn, attributed
+from agentic_memory_bank.engines.extractive.reading import phrases
+from agentic_memory_bank.engines.extractive.reading.attributes import Claim, claims_of
+from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments, written
+from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting, is_personal
+from agentic_memory_bank.state.records import RecordType
+from agentic_memory_bank.tools.text import Span, is_cjk, names_and_numbers, sentences, tokenize
+from agentic_memory_bank.tools.text.personal_numbers import masked
+from agentic_memory_bank.tools.text.secrets import asks_for_secret, mentions_secret, secrets_in
+
+LEAST_TERMS: Final = 4
+"""Index terms that a sentence without a known attribute, a name, a number or a time needs."""
+LEAST_SPECIFIC: Final = 2
+"""Index terms that one with a name, a number or a time needs."""
+SHORT_ANSWER: Final = 4
+"""Words of an answer that says nothing but what was asked for."""
+LONGEST_QUOTE: Final = 600
+"""Characters; a longer sentence is a text that somebody pasted."""
+
+MOST_FACTS: Final = 60
+"""Facts that are drawn from a turn; who states more has pasted a list, which is kept word for word as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A sentence of a turn, where it stands, and what it states of attributes."""
+
+    text: str
+    span: Span
+    claims: tuple[Claim, ...] = ()
+
+
+def select(turns: Sequence[Turn]) -> list[Fact]:
+    """Draw memories from turns; each half of an exchange is judged on its own, whatever the other one says.
+
+    Args:
+        turns: In the order in which they were said.
+    """
+    found: list[Fact] = []
+    for place, turn in enumerate(turns):
+        before = turns[place - 1] if place else None
+        after = turns[place + 1] if place + 1 < len(turns) else None
+        if turn.role == "user":
+            found += islice(_of_user(turn, before), MOST_FACTS)
+        elif turn.role == "assistant":
+            found += islice(_of_assistant(turn, before, after), MOST_FACTS)
+    return [fact for fact in dict.fromkeys(found) if not secrets_in(f"{fact.text}\n{fact.words}")]
+
+
+# --- reading a turn ------------------------------------------------------------------------------------------------
+
+
+def own_words(text: str) -> str:
+    """A text of the same length, in which what its writer has not said is blank: thoughts, quotes, code, memories."""
+    text = phrases.END_OF_THOUGHT.sub(_blank, text) if "</think" in text.casefold() else text
+    text = phrases.FOREIGN.sub(_blank, text)
+    pasted = phrases.PASTED.search(text)
+    return text if pasted is None else text[: pasted.start()] + "\n" * (len(text) - pasted.start())
+
+
+def is_order(text: str) -> bool:
+    """Whether a text tells a model to set its instructions aside, or plays its system."""
+    return phrases.ORDERS.search(text) is not None
+
+
+def safe_words(turn: Turn, before: Turn | None) -> str:
+    """What a turn says in its own words, without the sentences that hold a credential, or answer a question for one.
+
+    Of a sentence with a personal number only the number is left out.
+
+    Args:
+        turn: What was said.
+        before: What was said just before, where that is known.
+    """
+    turn = replace(turn, text=masked(turn.text, before.text if before else ""))
+    words, end = "", 0
+    for sentence in _safe_sentences(turn, before):
+        start, gap = sentence.span[0], turn.text[end : sentence.span[0]]
+        words += (gap if not gap.strip() else "\n") + turn.text[start : sentence.span[1]]
+        end = sentence.span[1]
+    return words.strip()
+
+
+def is_idle_talk(text: str, *, refuses: bool) -> bool:
+    """Whether a text greets, acknowledges, refuses, or orders a memory about, and says nothing else.
+
+    Args:
+        text: What was said.
+        refuses: Whether it may be a refusal: an assistant's "I can't" is one, a user's is a fact.
+    """
+    said = [text[start:end].strip() for start, end in sentences(text)]
+    return is_order(text) or all(
+        is_greeting(one) or (refuses and phrases.REFUSAL.search(one) is not None) for one in said if one
+    )
+
+
+def _blank(match: re.Match[str]) -> str:
+    return "\n" * len(match[0])
+
+
+def _sentences(turn: Turn, before: Turn | None) -> list[_Sentence]:
+    """What a turn says in its own words, without sentences that hold or answer for a credential."""
+    if turn.role == "user" and phrases.FICTION.search(turn.text):
+        return []
+    return _safe_sentences(turn, before)
+
+
+def _safe_sentences(turn: Turn, before: Turn | None) -> list[_Sentence]:
+    plain = own_words(turn.text)
+    hidden = secrets_in(turn.text)
+    secret = before is not None and asks_for_secret(before.text)
+    kept: list[_Sentence] = []
+    for sentence in _pieces_of(plain, hidden):
+        if _overlaps(sentence.span, hidden) or (secret and _is_code(sentence.text)):
+            secret = True
+        elif not (secret and phrases.DANGLING.match(sentence.text)):
+            kept.append(sentence)
+            secret = mentions_secret(sentence.text)
+    return kept
+
+
+def _pieces_of(text: str, hidden: Sequence[Span]) -> Iterator[_Sentence]:
+    """The sentences of a text; those that hold a credential line by line."""
+    for start, end in sentences(text):
+        lines = phrases.LINE.finditer(text, start, end) if _overlaps((start, end), hidden) else (None,)
+        for line in lines:
+            low, high = line.span() if line else (start, end)
+            bare = text[low:high].strip()
+            if bare:
+                low += len(text[low:high]) - len(text[low:high].lstrip())
+                yield _Sentence(bare, (low, low + len(bare)))
+
+
+def _overlaps(span: Span, others: Sequence[Span]) -> bool:
+    return any(low < span[1] and span[0] < high for low, high in others)
+
+
+def _is_code(text: str) -> bool:
+    """Whether a sentence may be nothing but what a question for a credential asked for."""
+    return len(text.split()) <= SHORT_ANSWER and not is_personal(text)
+
+
+# --- what users say ------------------------------------------------------------------------------------------------
+
+
+def _of_user(turn: Turn, before: Turn | None) -> Iterator[Fact]:
+    said = _sentences(turn, before)
+    ways = list(_ways(said))
+    taken = {sentence.span for way in ways for sentence in way}
+    for way in ways:
+        yield _fact(turn, way, "procedural")
+    answered = _answer(turn, before, said)
+    if answered is not None:
+        yield answered
+        return
+    for group in _groups([sentence for sentence in said if sentence.span not in taken], turn):
+        yield from _by_claim(turn, tuple(group))
+
+
+def _groups(said: Sequence[_Sentence], turn: Turn) -> list[list[_Sentence]]:
+    """The sentences that state something, each with those that follow it and are understood through it alone."""
+    groups: list[list[_Sentence]] = []
+    goes_on = False
+    for sentence in said:
+        stated = _stated(sentence, turn)
+        dangles = phrases.DANGLING.match(sentence.text) is not None
+        if stated is not None and dangles and goes_on:
+            groups[-1].append(stated)
+        elif stated is not None and not dangles:
+            groups.append([stated])
+        goes_on = stated is not None and (goes_on or not dangles)
+    return groups
+
+
+def _stated(sentence: _Sentence, turn: Turn) -> _Sentence | None:
+    """A sentence with what it states, without "remember that"; None where it states nothing."""
+    asked = phrases.REMEMBER.match(sentence.text)
+    bare = _without(sentence, asked.end()) if asked else sentence
+    if not bare.text or len(bare.text) > LONGEST_QUOTE or _is_idle(bare.text):
+        return None
+    known = replace(bare, claims=claims_of(bare.text, _owner(turn)))
+    if known.claims:
+        return known
+    if phrases.ADDRESSES.search(bare.text) or not (asked or _is_own(bare.text)):
+        return None
+    return known if asked or phrases.DANGLING.match(bare.text) or _tells(bare.text) else None
+
+
+def _is_own(text: str) -> bool:
+    """Whether a sentence tells of its speaker: "books inspire us" and "we all forget" tell of everybody."""
+    plain = text.replace("’", "'")
+    if phrases.SINGULAR.search(plain):
+        return True
+    return is_personal(plain) and (phrases.WE.search(plain) or phrases.PAST.search(plain)) is not None
+
+
+def _without(sentence: _Sentence, start: int) -> _Sentence:
+    return _Sentence(sentence.text[start:], (sentence.span[0] + start, sentence.span[1]))
+
+
+def _is_idle(text: str) -> bool:
+    """Whether a sentence asks, orders, supposes, chats, or passes on what others say."""
+    plain = text.replace("’", "'")
+    if is_greeting(plain) or phrases.QUESTION.search(plain) or phrases.ASKS.match(plain) or is_order(plain):
+        return True
+    if phrases.SMALL_TALK.match(plain) or phrases.SMALL_TALK_CHINESE.match(plain):
+        return True
+    return any(pattern.search(plain) for pattern in (phrases.WANTS, phrases.UNSURE, phrases.HEARSAY, phrases.REFUSAL))
+
+
+def _tells(text: str) -> bool:
+    """Whether a sentence says enough to be worth a memory; promises do only with a name, a number or a time."""
+    terms = len(set(tokenize(text)))
+    if phrases.BRIEF.match(text.replace("’", "'")):
+        return terms >= LEAST_SPECIFIC
+    if names_and_numbers(phrases.OPENING.sub("", text.replace("’", "'"))) or any(moments(text, date(2000, 1, 1))):
+        return terms >= LEAST_SPECIFIC
+    return terms >= LEAST_TERMS + is_cjk(text) and not phrases.PROMISES.search(text.replace("’", "'"))
+
+
+def _by_claim(turn: Turn, said: tuple[_Sentence, ...]) -> Iterator[Fact]:
+    """One memory of each attribute that a sentence states, so that a new value of one leaves the others alone."""
+    (*_, last) = said
+    pieces = list(_pieces(last)) if len(said) == 1 else []
+    if len(pieces) < 2:
+        yield _fact(turn, said, _type(last.text))
+        return
+    for piece in pieces:
+        if piece.claims or _tells(piece.text):
+            yield _fact(turn, (piece,), _type(piece.text))
+
+
+def _pieces(sentence: _Sentence) -> Iterator[_Sentence]:
+    """A sentence with claims, cut in front of each but the first, and where it goes on about its speaker."""
+    ends = [claim.span[1] for claim in sentence.claims]
+    again = [match.end() for match in phrases.GOES_ON.finditer(sentence.text)] if ends else []
+    starts = sorted({*again, *(claim.span[0] for claim in sentence.claims)})
+    cuts = [0, *(start for start in starts if start >= ends[0])] if ends else [0]
+    for start, end in zip(cuts, [*cuts[1:], len(sentence.text)], strict=True):
+        text = phrases.TRAILING.sub("", sentence.text[start:end])
+        claims = tuple(claim for claim in sentence.claims if start <= claim.span[0] < end)
+        yield _Sentence(text, (sentence.span[0] + start, sentence.span[0] + start + len(text)), claims)
+
+
+def _type(text: str) -> RecordType:
+    if phrases.ALWAYS.search(text):
+        return "procedural"
+    return "episodic" if phrases.PAST.search(text) and not claims_of(text) else "semantic"
+
+
+def _ways(said: Sequence[_Sentence]) -> Iterator[tuple[_Sentence, ...]]:
+    """Ways of doing something: "first …, then …" in one sentence, or in sentences that follow each other."""
+    place = 0
+    while place < len(said):
+        run = _run(said[place:])
+        if run:
+            yield run
+        place += max(1, len(run))
+
+
+def _run(said: Sequence[_Sentence]) -> tuple[_Sentence, ...]:
+    first = said[0]
+    if _is_idle_way(first.text) or not (phrases.HOW.search(first.text) or phrases.HOW_OPENS.search(first.text)):
+        return ()
+    length = 1
+    while length < len(said) and _goes_on(said[length].text):
+        length += 1
+    return tuple(said[:length]) if length > 1 or phrases.HOW.search(first.text) else ()
+
+
+def _goes_on(text: str) -> bool:
+    return phrases.HOW_GOES_ON.match(text) is not None and not phrases.QUESTION.search(text)
+
+
+def _is_idle_way(text: str) -> bool:
+    idle = (phrases.QUESTION, phrases.ORDERS, phrases.WANTS, phrases.HEARSAY)
+    return any(pattern.search(text) for pattern in idle) or len(text) > LONGEST_QUOTE
+
+
+_ASKED_FOR: Final = (
+    ("home", re.compile(r"\bwhere (?:do|are) you (?:live|living|based|located)\b|住在?哪|家在哪", re.IGNORECASE)),
+    (
+        "name",
+        re.compile(r"\bwhat(?:'s| is) your name\b|\bwho am i (?:talking|speaking)|叫什么|怎么称呼", re.IGNORECASE),
+    ),
+    ("age", re.compile(r"\bhow old are you\b|多大|几岁", re.IGNORECASE)),
+    (
+        "job",
+        re.compile(
+            r"\bwhat do you do\b|\bwhat(?:'s| is) your (?:job|profession|occupation)\b|做什么工作|什么职业",
+            re.IGNORECASE,
+        ),
+    ),
+    ("employer", re.compile(r"\bwhere do you work\b|在哪(?:里|儿)?(?:工作|上班)", re.IGNORECASE)),
+    ("origin", re.compile(r"\bwhere are you from\b|哪里人|来自哪", re.IGNORECASE)),
+    ("birthday", re.compile(r"\bwhen(?:'s| is) your birthday\b|生日是(?:什么时候|哪天)", re.IGNORECASE)),
+    ("budget", re.compile(r"\bwhat(?:'s| is) your budget\b|预算(?:是)?多少", re.IGNORECASE)),
+)
+
+
+_MYSELF: Final = {"i": "you", "my": "your", "am": "are", "i'm": "you are"}
+
+
+def attribute_asked_for(text: str) -> str | None:
+    """Which attribute of theirs somebody asks for: "Where do I live?"; None where it is none that has one value."""
+    turned = " ".join(_MYSELF.get(word, word) for word in text.casefold().replace("’", "'").split())
+    return _asked_for(turned)
+
+
+def _asked_for(question: str) -> str | None:
+    return next((name for name, pattern in _ASKED_FOR if pattern.search(question)), None)
+
+
+def _answer(turn: Turn, before: Turn | None, said: Sequence[_Sentence]) -> Fact | None:
+    """A few words in answer to a question for an attribute, together with the question."""
+    if before is None or before.role == "system" or len(said) != 1 or len(said[0].text.split()) > 5:
+        return None
+    only = said[0]
+    unclear = (phrases.QUESTION, phrases.UNSURE, phrases.ASKS)
+    if is_greeting(only.text) or claims_of(only.text) or any(pattern.search(only.text) for pattern in unclear):
+        return None
+    for question in reversed(_sentences(before, None)):
+        attribute = _asked_for(question.text)
+        if attribute and len(only.text) <= 60:
+            value = only.text.rstrip(".!。！ ")
+            claim = Claim(_owner(turn), attribute, value, False, (0, len(value)))
+            asked = Saying(before.id, question.text, question.span)
+            return _fact(turn, (replace(only, claims=(claim,)),), "semantic", asked)
+    return None
+
+
+# --- what assistants say -------------------------------------------------------------------------------------------
+
+
+def _of_assistant(turn: Turn, before: Turn | None, after: Turn | None) -> Iterator[Fact]:
+    """What was done, with what was asked; what is merely proposed or told is no memory of the user's."""
+    asked = _request(before)
+    said = _sentences(turn, before)
+    for sentence in said:
+        if _reports(sentence.text):
+            yield _fact(turn, (sentence,), "episodic", asked)
+    if after is not None and after.role == "user" and _confirms(after.text):
+        for way in islice(_ways(said), 1):
+            yield _fact(turn, way, "procedural", asked)
+
+
+def _reports(text: str) -> bool:
+    """Whether a sentence of an assistant tells that something was done."""
+    others = (phrases.PROPOSES, phrases.QUESTION, phrases.REFUSAL)
+    return phrases.OUTCOME.search(text) is not None and not any(pattern.search(text) for pattern in others)
+
+
+def _confirms(text: str) -> bool:
+    return phrases.WORKED.search(text) is not None and not phrases.QUESTION.search(text)
+
+
+def _request(before: Turn | None) -> Saying | None:
+    """The sentence of the user that an outcome answers."""
+    said = _sentences(before, None) if before is not None and before.role == "user" else []
+    asked = [s for s in said if not is_greeting(s.text) and not is_order(s.text) and len(s.text) <= LONGEST_QUOTE]
+    return Saying(before.id, asked[-1].text, asked[-1].span) if before is not None and asked else None
+
+
+# --- writing it down -----------------------------------------------------------------------------------------------
+
+
+def _owner(turn: Turn) -> str:
+    return turn.speaker or USER
+
+
+def _fact(turn: Turn, said: tuple[_Sentence, ...], type: RecordType, asked: Saying | None = None) -> Fact:
+    quotes = tuple(Saying(turn.id, sentence.text, sentence.span) for sentence in said)
+    claims = [claim for sentence in said for claim in sentence.claims]
+    claim = claims[-1] if claims else None
+    words = " ".join(quote.text for quote in quotes)
+    day = day_of(turn.date)
+    said_on = written(day, chinese=is_cjk(words)) if day else ""
+    shown = f"({asked.text}) {words}" if asked else words
+    named = turn.speaker or (USER if turn.role == "user" else "assistant")
+    return Fact(
+        text=attributed(named, said_on, shown + _calendar(turn, words)),
+        type=type,
+        quotes=(asked, *quotes) if asked else quotes,
+        subject=claim.subject if claim else (_owner(turn) if turn.role == "user" else None),
+        attribute=claim.attribute if claim else None,
+        value=_value(claim),
+        speaker=named,
+        date=turn.date,
+        trust=TRUST["user" if turn.role == "user" else "assistant"],
+        importance=_importance(words, claim),
+    )
+
+
+def _value(claim: Claim | None) -> str | None:
+    return None if claim is None else f"not {claim.value}" if claim.denied else claim.value
+
+
+def _calendar(turn: Turn, words: str) -> str:
+    """What "yesterday" and the like mean, by the day on which they were said."""
+    day = day_of(turn.date)
+    if day is None:
+        return ""
+    return "".join(f" [{words[m.start : m.end]} = {m.calendar}]" for m in moments(words, day))
+
+
+def _importance(words: str, claim: Claim | None) -> float:
+    if phrases.ALWAYS_TRUE.search(words):
+        return 0.8
+    return 0.7 if claim else 0.5

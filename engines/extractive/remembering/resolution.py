@@ -1,0 +1,191 @@
+"""Weighs a new memory against those that are there: known, better said, changed, contradicted, or new."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from agentic_memory_bank.engines.conversation import Fact, Known, Verdict, Weighing
+from agentic_memory_bank.engines.extractive.comparing.comparison import Comparison, compare
+from agentic_memory_bank.engines.extractive.reading.attributes import (
+    Claim,
+    claims_of,
+    same_attribute,
+    same_value,
+    same_words,
+)
+from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments
+from agentic_memory_bank.engines.extractive.remembering.insights import said_on
+from agentic_memory_bank.engines.extractive.remembering.queries import is_personal
+from agentic_memory_bank.tools.text import is_cjk, tokenize
+
+NEARLY_THE_SAME: Final = 0.9
+"""Cosine above which a memory of the same type says the same, where nothing in it differs."""
+SHARED: Final = 0.5
+"""Share of index terms, of those of both, from which two memories may be the same by their cosine: a cosine above 0.9
+alone unites a talk at a school with a visit to a support group."""
+NEARLY_ALL_WORDS: Final = 0.9
+"""Share of index terms, of those of both, from which two texts are the same where nothing in them differs."""
+
+CLASH_COSINE: Final = 0.6
+"""Cosine from which texts that state no attribute in common are compared for a contradiction: in dialogues, what is
+less alike only seems to clash."""
+
+MOST_CLAIMS: Final = 40
+"""How many claims of a memory are compared, each with each of the other's; nobody states more in one."""
+
+_ORDER: Final[tuple[Verdict, ...]] = ("same", "revise", "supersede", "contradicts")
+_LASTING: Final = frozenset(("semantic", "procedural"))
+"""Types of memories that can change; what happened has happened."""
+_WORD: Final = re.compile(r"[\w$€£¥%]+")
+
+
+def weigh(fact: Fact, similar: Sequence[Known]) -> Weighing:
+    """Say what becomes of a new memory; whatever is not sure is kept beside the others.
+
+    Args:
+        fact: The new memory.
+        similar: Those that are most like it, of the same user; those that cannot be one with it play no part.
+    """
+    found = [(known, _weighed(fact, known)) for known in similar if may_be_one(fact, known)]
+    for verdict in _ORDER:
+        chosen = [(known, one) for known, one in found if one.verdict == verdict]
+        if chosen:
+            chosen.sort(key=lambda pair: -pair[0].cosine)
+            first = chosen[0][1]
+            alike = [known.id for known, one in chosen if one.is_newer == first.is_newer]
+            many = verdict in ("supersede", "contradicts")
+            return Weighing(verdict, tuple(alike if many else alike[:1]), first.is_newer, first.values, first.reason)
+    return Weighing("create")
+
+
+def may_be_one(one: Fact | Known, other: Known) -> bool:
+    """Whether two memories may say the same, or one correct the other: what happened on two days happened twice."""
+    return one.type == other.type and (one.type != "episodic" or said_on(one) == said_on(other))
+
+
+def _weighed(fact: Fact, known: Known) -> Weighing:
+    is_repeated = _words(fact.words) == _words(known.words) and not _of_other_times(fact, known)
+    if is_repeated and (_same_source(fact, known) or not is_personal(fact.words)):
+        return Weighing("same", (known.id,), reason="It is said in the same words.")
+    by_claim = _by_claims(fact, known)
+    return by_claim if by_claim is not None else _by_words(fact, known)
+
+
+def _of_other_times(fact: Fact, known: Known) -> bool:
+    """Whether both name times, in words that each mean another time on the day they were said: last Friday."""
+    ours, theirs = _times(fact), _times(known)
+    return bool(ours and theirs) and ours != theirs
+
+
+def _times(one: Fact | Known) -> set[str]:
+    day = said_on(one)
+    return {moment.calendar for moment in moments(one.words, day)} if day else set()
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+# --- attributes ----------------------------------------------------------------------------------------------------
+
+
+def _by_claims(fact: Fact, known: Known) -> Weighing | None:
+    """The judgement where both state the same attribute; None where they do not."""
+    ours, theirs = _claims(fact, known), _claims(known, fact)
+    pairs = [(a, b) for a in ours for b in theirs if _rivals(a, b)]
+    if not pairs:
+        return None
+    changed = [(a, b) for a, b in pairs if not same_value(a, b)]
+    if changed:
+        return _changed(fact, known, *changed[0])
+    return _repeated(fact, known) if len(ours) == len(theirs) == len(pairs) else None
+
+
+def _rivals(ours: Claim, theirs: Claim) -> bool:
+    """Whether two claims speak of one thing: "not in Rome" says nothing of who lives in Lisbon."""
+    if not same_attribute(ours, theirs):
+        return False
+    is_denied = (ours.denied or theirs.denied) and not ours.attribute.startswith("liking ")
+    return not is_denied or same_words(ours, theirs)
+
+
+def _claims(one: Fact | Known, other: Fact | Known) -> list[Claim]:
+    """What a memory states, about whomever the other one names if its own speaker is not known."""
+    if isinstance(one, Fact) and one.attribute and one.value and not claims_of(one.words, one.subject or ""):
+        value = one.value.removeprefix("not ")
+        return [Claim(one.subject or "", one.attribute, value, value != one.value, (0, 0))]
+    owner = one.speaker or other.speaker
+    claims = list(claims_of(one.words, owner) if owner else claims_of(one.words))[:MOST_CLAIMS]
+    return claims or _of_attribute(one, other, owner)
+
+
+def _of_attribute(one: Fact | Known, other: Fact | Known, owner: str) -> list[Claim]:
+    """What a Chinese memory states that was cut out of its sentence, and with it from its subject: 住在北京."""
+    if not (isinstance(one, Known) and one.attribute and is_cjk(one.words)):
+        return []
+    theirs = claims_of(other.words, other.speaker or owner) if other.speaker or owner else claims_of(other.words)
+    value = next((claim.value for claim in theirs if claim.value in one.words), one.words)
+    return [Claim(owner or (one.subject or ""), one.attribute, value, False, (0, 0))]
+
+
+def _changed(fact: Fact, known: Known, ours: Claim, theirs: Claim) -> Weighing:
+    values = (ours.value, theirs.value)
+    if ours.denied != theirs.denied and ours.attribute.startswith("liking "):
+        values = (
+            f"not {ours.value}" if ours.denied else ours.value,
+            f"not {theirs.value}" if theirs.denied else theirs.value,
+        )
+    reason = f"The {ours.attribute} of {ours.subject} is {values[0]!r}, and was {values[1]!r}."
+    if not _same_source(fact, known):
+        return Weighing("contradicts", (known.id,), values=values, reason=reason)
+    return Weighing("supersede", (known.id,), _is_newer(fact, known), values, reason)
+
+
+def _repeated(fact: Fact, known: Known) -> Weighing:
+    """The same value again: in more words, which are kept, or in none that say more."""
+    new = set(tokenize(fact.words)) - set(tokenize(known.words))
+    return Weighing(
+        "revise" if new and _is_newer(fact, known) else "same", (known.id,), reason="It states the same value."
+    )
+
+
+def _same_source(fact: Fact, known: Known) -> bool:
+    return not fact.speaker or not known.speaker or fact.speaker.casefold() == known.speaker.casefold()
+
+
+def _is_newer(fact: Fact, known: Known) -> bool:
+    """Whether the new memory was said last; of one day, or where a day is missing, it was."""
+    ours, theirs = day_of(fact.date), day_of(known.date)
+    return ours is None or theirs is None or ours >= theirs
+
+
+# --- words ---------------------------------------------------------------------------------------------------------
+
+
+def _by_words(fact: Fact, known: Known) -> Weighing:
+    """The judgement of texts that state no attribute in common."""
+    found = compare(fact.words, known.words, known.cosine)
+    if found.relation == "conflict":
+        return _clashing(fact, known, found)
+    if _says_the_same(fact, known, found):
+        longer = len(set(tokenize(fact.words))) >= len(set(tokenize(known.words)))
+        verdict = "revise" if longer and _is_newer(fact, known) else "same"
+        return Weighing(verdict, (known.id,), reason="It says nearly the same.")
+    return Weighing("create")
+
+
+def _clashing(fact: Fact, known: Known, found: Comparison) -> Weighing:
+    speaks_of_self = is_personal(fact.words) or is_personal(known.words)
+    if fact.type not in _LASTING or known.cosine < CLASH_COSINE or (speaks_of_self and not _same_source(fact, known)):
+        return Weighing("create")
+    if not _same_source(fact, known):
+        return Weighing("contradicts", (known.id,), values=found.values, reason=found.reason)
+    return Weighing("supersede", (known.id,), _is_newer(fact, known), found.values, found.reason)
+
+
+def _says_the_same(fact: Fact, known: Known, found: Comparison) -> bool:
+    if not _same_source(fact, known) or found.relation != "merge" or _of_other_times(fact, known):
+        return False
+    left, right = set(tokenize(fact.words)), set(tokenize(known.words))
+    share = len(left & right) / max(1, len(left | right))
+    return share >= (SHARED if known.cosine > NEARLY_THE_SAME else NEARLY_ALL_WORDS)

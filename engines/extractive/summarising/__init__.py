@@ -1,0 +1,1 @@
+"""Divides texts into topics, and says what each is about."""

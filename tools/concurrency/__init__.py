@@ -1,0 +1,1 @@
+"""Work in the background, and calls that may not hold anybody up."""

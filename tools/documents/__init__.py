@@ -1,0 +1,1 @@
+"""Files of a user as text: read, decoded, and parsed under limits."""

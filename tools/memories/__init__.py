@@ -1,0 +1,1 @@
+"""Users' memories: what is stored, how it is found again, and how it is deleted."""

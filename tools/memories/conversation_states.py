@@ -1,0 +1,292 @@
+"""Keeps where conversations stand between calls, beside their user's memories: what was seen, and what waits.
+
+One item for each conversation. A `BaseStore` has no compare-and-swap: within a process `editing` keeps two calls apart;
+of two processes that serve one conversation at the same time, the last to write says where it stands.
+"""
+
+import hashlib
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, cast, get_args
+
+from langgraph.store.base import PutOp
+
+from agentic_memory_bank.state.conversations import ConversationState, Saying, Trigger
+from agentic_memory_bank.tools.memories.cascade import places_of, without
+from agentic_memory_bank.tools.memories.event_log import ROOT, Port
+from agentic_memory_bank.tools.memories.fields import owner_of, stamp
+from agentic_memory_bank.tools.text import tokenize
+
+FORM: Final = 1
+MARKS: Final = timedelta(days=30)
+"""How long it is kept when something was forgotten: longer than any job waits."""
+
+_LOG = logging.getLogger(__name__)
+_STATE, _MARK = "c", "gone"
+_LOCKS: Final = 64
+_SAYING: Final = frozenset(Saying.__annotations__)
+_TURNS: Final = ("pending", "recent", "drawn")
+_KEPT: Final = ("seen", "count", "at", "expires_at")
+"""What stays of a conversation that was forgotten: no word of it, and not its name."""
+
+
+class ConversationStates:
+    """Where the conversations of all users stand.
+
+    Args:
+        port: The store of their memories.
+        clock: Tells what is over.
+    """
+
+    def __init__(self, port: Port, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._port = port
+        self._clock = clock
+        self._locks = [threading.RLock() for _ in range(_LOCKS)]
+
+    @contextmanager
+    def editing(self, user: str) -> Iterator[None]:
+        """Keep other threads from the states of this user: between reading one and writing it nothing comes."""
+        with self._locks[int(owner_of(user)[:8], 16) % _LOCKS]:
+            yield
+
+    def get(self, user: str, project: str, conversation: str) -> ConversationState | None:
+        """Where a conversation stands; None where nothing is known of it, or its time is over.
+
+        Raises:
+            NoUserError: Nobody is named.
+            StorageError: The store failed.
+        """
+        return self.look(user, project, conversation)[0]
+
+    def look(self, user: str, project: str, conversation: str) -> tuple[ConversationState | None, str]:
+        """What `get` and `forgotten_at` give, in one look at the store. Raises as `get`."""
+        keys = [_key(project, conversation), _mark(None), _mark(project)]
+        value, *marks = self._port.get(_space(owner_of(user)), keys)
+        forgotten = max((str(mark.get("at", "")) for mark in marks if mark), default="")
+        state = None if value is None else _read(value)
+        if state is None or state["expires_at"] <= self._now():
+            return None, forgotten
+        names = new_state(project, conversation)  # those of what was forgotten are empty
+        return {**state, "project": names["project"], "conversation": names["conversation"]}, forgotten
+
+    def put(self, user: str, state: ConversationState) -> None:
+        """Keep where a conversation stands. Raises as `get`."""
+        self._write(owner_of(user), {_key(project_of(state), conversation_of(state)): state})
+
+    def of(self, user: str) -> list[ConversationState]:
+        """Where all conversations of a user stand, the latest last. Raises as `get`."""
+        now = self._now()
+        found = (state for state in self._states(owner_of(user)).values() if state["expires_at"] > now)
+        return sorted(found, key=lambda state: (state["at"], state["conversation"]))
+
+    def forget(self, user: str, project: str | None = None) -> None:
+        """Empty the conversations of a user, or those of a project, and mark when that was; what was seen stays known.
+
+        So nothing that was said before comes back, not from a job that waited, nor when it is handed over again.
+
+        Args:
+            user: Whose.
+            project: Which; an empty text means those without a project, None all.
+
+        Raises:
+            NoUserError, StorageError: As `get`.
+        """
+        owner = owner_of(user)
+        with self.editing(user):
+            values: dict[str, Any] = {_mark(project): {"v": FORM, "at": self._now()}}
+            nameless = new_state("", "")
+            for key, state in self._states(owner).items():
+                if project in (None, project_of(state)):
+                    values[key] = {**nameless, **{name: cast(Any, state)[name] for name in _KEPT}}
+            self._write(owner, values)
+
+    def forgotten_at(self, user: str, project: str) -> str:
+        """When memories of this project were last forgotten all at once; empty for never. Raises as `get`."""
+        marks = self._port.get(_space(owner_of(user)), [_mark(None), _mark(project)])
+        return max((str(mark.get("at", "")) for mark in marks if mark), default="")
+
+    def cut_turns(self, user: str, words: Mapping[tuple[str, str], Sequence[str]]) -> None:
+        """Take words out of the turns of conversations, whose digests go as well. Raises as `get`.
+
+        Args:
+            user: Whose.
+            words: What goes, by conversation and turn; nothing means all of a turn.
+        """
+        named: dict[str, dict[str, Sequence[str]]] = {}
+        for (conversation, turn), some in words.items():
+            named.setdefault(json.dumps(conversation), {})[turn] = some
+        if not named:
+            return
+        owner = owner_of(user)
+        with self.editing(user):
+            states = self._states(owner)
+            touched = {key: state for key, state in states.items() if state["conversation"] in named}
+            self._write(owner, {key: _without(state, named[state["conversation"]]) for key, state in touched.items()})
+
+    def sweep(self, owner: str) -> int:
+        """Erase what is over, and marks that nobody needs any more; how many conversations they were.
+
+        Args:
+            owner: The hash that stands for the user.
+
+        Raises:
+            StorageError: The store failed.
+        """
+        now, old = self._now(), stamp(self._clock() - MARKS)
+        values = self._port.everything(_space(owner))
+        over = [key for key, value in values.items() if _is_over(key, value, now)]
+        marks = [key for key, value in values.items() if key.startswith(_MARK) and str(value.get("at", "")) < old]
+        self._write(owner, dict.fromkeys([*over, *marks]))
+        return len(over)
+
+    def _states(self, owner: str) -> dict[str, ConversationState]:
+        values = self._port.everything(_space(owner))
+        read = {key: _read(value) for key, value in values.items() if key.startswith(_STATE)}
+        return {key: state for key, state in read.items() if state is not None}
+
+    def _write(self, owner: str, values: Mapping[str, Any]) -> None:
+        if values:
+            self._port.batch([PutOp(_space(owner), key, value, index=False) for key, value in values.items()])
+
+    def _now(self) -> str:
+        return stamp(self._clock())
+
+
+def new_state(project: str, conversation: str) -> ConversationState:
+    """A conversation of which nothing was said yet."""
+    return {
+        "v": FORM,
+        "project": json.dumps(project),
+        "conversation": json.dumps(conversation),
+        "seen": [],
+        "pending": [],
+        "due": None,
+        "raw": [],
+        "recent": [],
+        "drawn": [],
+        "digest": {},
+        "count": 0,
+        "at": "",
+        "expires_at": "",
+        "failures": 0,
+    }
+
+
+def project_of(state: ConversationState) -> str:
+    """The project a conversation belongs to; empty for none."""
+    return json.loads(state["project"])
+
+
+def conversation_of(state: ConversationState) -> str:
+    """The id of a conversation."""
+    return json.loads(state["conversation"])
+
+
+def _space(owner: str) -> tuple[str, ...]:
+    return (ROOT, owner, "conversations")
+
+
+def _key(project: str, conversation: str) -> str:
+    return _STATE + _digest([project, conversation])
+
+
+def _mark(project: str | None) -> str:
+    return _MARK + ("" if project is None else _digest([project]))
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:40]
+
+
+def _without(state: ConversationState, words: Mapping[str, Sequence[str]]) -> ConversationState:
+    kept = {name: [left for said in cast(Any, state)[name] if (left := _left(said, words))] for name in _TURNS}
+    waiting = {said["id"] for said in kept["pending"]}
+    raw = [id for id in state["raw"] if id in waiting]
+    return cast(ConversationState, {**state, **kept, "raw": raw, "digest": {}})
+
+
+def _left(said: Saying, words: Mapping[str, Sequence[str]]) -> Saying | None:
+    """What is left of a turn; None for nothing that says anything."""
+    gone = words.get(said["id"])
+    if gone is None:
+        return said
+    text = without(said["text"], places_of(said["text"], gone)) if gone else ""
+    return {**said, "text": text} if tokenize(text) else None
+
+
+def _is_over(key: str, value: Mapping[str, Any], now: str) -> bool:
+    if not key.startswith(_STATE):
+        return False
+    state = _read(value)
+    return state is None or state["expires_at"] <= now
+
+
+# --- reading what somebody else may have written ---------------------------------------------------------------------
+
+
+def _read(value: Mapping[str, Any]) -> ConversationState | None:
+    """A state as it was kept; None, with a warning, for what is none."""
+    if value.get("v") == FORM and all(is_right(value.get(name)) for name, is_right in _FORMS.items()):
+        said = {name: one for name, one in value.items() if one is not None}
+        return cast(ConversationState, {**new_state("", ""), **said})
+    _LOG.warning("The state of a conversation cannot be read: it counts as new.")
+    return None
+
+
+def _is_name(value: object) -> bool:
+    try:
+        return isinstance(value, str) and isinstance(json.loads(value), str)
+    except ValueError:
+        return False
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in cast(list[object], value))
+
+
+def _are_sayings(value: object) -> bool:
+    return isinstance(value, list) and all(_is_saying(one) for one in cast(list[object], value))
+
+
+def _is_saying(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    said = cast(dict[str, object], value)
+    return said.keys() >= _SAYING and all(isinstance(said[name], str) for name in _SAYING) and _is_role(said["role"])
+
+
+def _is_role(value: object) -> bool:
+    return value in ("user", "assistant")
+
+
+def _is_digest(value: object) -> bool:
+    return isinstance(value, dict) and all(_are_texts(one) for one in cast(dict[str, object], value).values())
+
+
+_FORMS: Final[Mapping[str, Callable[[object], bool]]] = {
+    "project": _is_name,
+    "conversation": _is_name,
+    "seen": _are_texts,
+    "pending": _are_sayings,
+    "due": lambda value: value is None or value in get_args(Trigger),
+    "raw": lambda value: value is None or _are_texts(value),
+    "recent": _are_sayings,
+    "drawn": _are_sayings,
+    "digest": _is_digest,
+    "count": _is_number,
+    "at": _is_text,
+    "expires_at": _is_text,
+    "failures": _is_number,
+}

@@ -1,0 +1,417 @@
+"""All memories of one user as their events fold, and the search over them: a function of the events alone."""
+
+import base64
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agentic_memory_bank.state.records import (
+    Record,
+    RecordEvent,
+    Wanted,
+    fold_record,
+    is_event,
+    is_over,
+    is_part_of,
+    mentions,
+    said,
+)
+from agentic_memory_bank.tools.memories.turns import RecordTurns
+from agentic_memory_bank.tools.search.hybrid_index import Hit, HybridIndex, Query, Scoring
+from agentic_memory_bank.tools.search.passage_index import DEPTH, NEIGHBOUR
+from agentic_memory_bank.tools.text import names_and_numbers, tokenize
+
+RARE: Final = 3
+"""A name or number is rare if no more memories of the user than this hold it, or no more than a share of them."""
+RARE_SHARE: Final = 0.05
+"""The share."""
+
+HELD: Final = 0.5
+"""Share of the words of a query from which a memory fits that has no vector yet."""
+
+_NEVER: Final = "9999"
+
+
+class Found(NamedTuple):
+    """A memory that a search found."""
+
+    record: Record
+    score: float
+    """What orders the hits: keywords and meaning together, of the memory or of what was consolidated into it, and a
+    share of what was said right before or after. Comparable within one search only."""
+    cosine: float
+    """Between query and memory, from -1 to 1, of nothing else; 0 where the memory has no vector yet."""
+    keyword: float
+    """How well the words fit, from 0 to 1, 1 for the best of this search."""
+    marks: tuple[str, ...]
+    """The rare names and numbers that query and memory share."""
+
+
+class ByKind(NamedTuple):
+    """A threshold that is not the same for all memories."""
+
+    least: float
+    """The lowest there is."""
+    of: Callable[[Record], float]
+    """That of a memory."""
+
+
+Threshold = float | ByKind | None
+"""Least raw cosine of a hit that shares no rare name or number with the query. None: no threshold."""
+
+
+class RecordIndex:
+    """Follows the events of one user; the owner serves one call at a time.
+
+    Args:
+        owner: The hash of the user; events of others are passed over, wherever they come from.
+        model: The embedding model; vectors of others are not searched.
+        dimension: Of its vectors, where that is known.
+    """
+
+    def __init__(self, owner: str, model: str, dimension: int | None) -> None:
+        self._owner, self._model = owner, model
+        self.dimension = dimension
+        """The length of the vectors; None as long as there are none and nobody has said it."""
+        self._events: dict[str, RecordEvent] = {}
+        self._vectors: dict[str, str] = {}
+        """Of events that came and are not in the index yet."""
+        self._keys: defaultdict[str, set[str]] = defaultdict(set)
+        self._index = HybridIndex()
+        self._indexed: dict[str, str] = {}
+        self._marks: dict[str, frozenset[str]] = {}
+        self._holders: defaultdict[str, set[str]] = defaultdict(set)
+        self._alike: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
+        self._places: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        self._idle: set[str] = set()
+        self._ending: set[str] = set()
+        self._parts: set[str] = set()
+        self._turns = RecordTurns()
+        self.records: dict[str, Record] = {}
+        """All that are not forgotten, by id."""
+        self.forgotten: dict[str, str] = {}
+        """When each was forgotten, by id."""
+        self.foreign: dict[str, str] = {}
+        """Which memories have a vector of another model or dimension, and whose."""
+        self.bare: set[str] = set()
+        """Which have none, since it could not be made."""
+
+    # --- following -------------------------------------------------------------------------------------------------
+
+    def apply(self, events: Mapping[str, RecordEvent | None]) -> list[str]:
+        """Take in events that came, changed or went.
+
+        Returns:
+            The keys of events that are still there of memories that are forgotten: somebody wrote them who had not
+            heard of it yet. They have to be erased.
+        """
+        touched: dict[str, None] = {}
+        for key, event in events.items():
+            touched.update(dict.fromkeys(self._drop(key)))
+            if event is not None and self._is_ours(event):
+                touched.update(dict.fromkeys(self._take(key, event)))
+        groups = [group for id in touched for group in self._refold(id)]
+        self._rank_alike(groups)
+        return [key for id in touched if id in self.forgotten for key in self.keys_of(id)]
+
+    def event(self, key: str) -> RecordEvent | None:
+        """An event, without its vector."""
+        return self._events.get(key)
+
+    def keys_of(self, id: str) -> list[str]:
+        """The keys of all events that have to go when a memory is forgotten."""
+        return [key for key in sorted(self._keys.get(id, ())) if is_part_of(self._events[key], id)]
+
+    def all_keys(self) -> list[str]:
+        """The keys of all events that say anything of what was not forgotten."""
+        return [key for key, event in self._events.items() if event["op"] != "forget"]
+
+    def _is_ours(self, event: RecordEvent) -> bool:
+        return is_event(event) and event.get("user", self._owner) == self._owner
+
+    def _drop(self, key: str) -> list[str]:
+        event = self._events.pop(key, None)
+        self._vectors.pop(key, None)
+        ids = mentions(event) if event else []
+        for id in ids:
+            self._keys[id].discard(key)
+        return ids
+
+    def _take(self, key: str, event: RecordEvent) -> list[str]:
+        ids = mentions(event)
+        vector = event.get("vector")
+        if isinstance(vector, str) and vector:
+            self._vectors[key] = vector
+        self._events[key] = {name: value for name, value in event.items() if name != "vector"}  # pyright: ignore[reportArgumentType]
+        for id in ids:
+            self._keys[id].add(key)
+        return ids
+
+    def _refold(self, id: str) -> list[tuple[str, str, str]]:
+        """Bring one memory up to date; the groups of memories that say the same and have to be ranked again."""
+        keys = self._keys.get(id, set())
+        record = fold_record(id, {key: self._events[key] for key in keys})
+        before = self.records.pop(id, None)
+        groups = [_content(r) for r in (before, record) if r is not None]
+        if before is not None:
+            self._unplace(before)
+        self._note_forgotten(id, keys)
+        if record is None:
+            self._unindex(id)
+        else:
+            self.records[id] = record
+            self._place(record)
+            self._reindex(record, keys)
+        if not keys:
+            self._keys.pop(id, None)
+        return groups
+
+    def _note_forgotten(self, id: str, keys: Collection[str]) -> None:
+        gone = [
+            self._events[k]["at"] for k in keys if self._events[k]["op"] == "forget" and self._events[k]["id"] == id
+        ]
+        if gone:
+            self.forgotten[id] = min(gone)
+            self._drop_vectors(id, keys)
+        else:
+            self.forgotten.pop(id, None)
+
+    def _place(self, record: Record) -> None:
+        id = record["id"]
+        self._alike[_content(record)].add(id)
+        self._places[record["project"], record["type"]].add(id)
+        if record["expires_at"] is not None:
+            self._ending.add(id)
+        if record["replaced_by"] is not None:
+            self._parts.add(id)
+        self._turns.add(record)
+
+    def _unplace(self, record: Record) -> None:
+        id = record["id"]
+        for sets, name in ((self._alike, _content(record)), (self._places, (record["project"], record["type"]))):
+            sets[name].discard(id)  # pyright: ignore[reportArgumentType]
+            if not sets[name]:  # pyright: ignore[reportArgumentType]
+                del sets[name]  # pyright: ignore[reportArgumentType]
+        self._ending.discard(id)
+        self._parts.discard(id)
+        self._turns.remove(record)
+        self._idle.discard(id)
+
+    def _rank_alike(self, groups: Iterable[tuple[str, str, str]]) -> None:
+        """Of memories that say the same, written by two at a time, one stands for all: the one that stays longest."""
+        for group in dict.fromkeys(groups):
+            current = [r for id in self._alike.get(group, ()) if (r := self.records[id])["replaced_by"] is None]
+            current.sort(key=lambda r: (r["created_at"], r["id"]))
+            first = max(current, key=lambda r: r["expires_at"] or _NEVER, default=None)
+            for id in self._alike.get(group, ()):
+                (self._idle.discard if first and id == first["id"] else self._idle.add)(id)
+
+    # --- the index -------------------------------------------------------------------------------------------------
+
+    def _reindex(self, record: Record, keys: Collection[str]) -> None:
+        id, version = record["id"], record["version"]
+        if self._indexed.get(id) == version and version not in self._vectors:
+            return
+        vector = self._usable(id, self._vectors.get(version), self._events[version].get("model", ""))
+        self._drop_vectors(id, keys)
+        self._index.put(id, tokenize(record["text"]), vector)
+        self._indexed[id] = version
+        self._mark(id, _marks(self._events[version], record["text"]))
+
+    def _drop_vectors(self, id: str, keys: Collection[str]) -> None:
+        for key in keys:
+            if self._events[key]["id"] == id:  # the beginning of another memory may name this one
+                self._vectors.pop(key, None)
+
+    def _unindex(self, id: str) -> None:
+        self._index.remove(id)
+        self._indexed.pop(id, None)
+        self._mark(id, frozenset())
+        self._marks.pop(id, None)
+        self.foreign.pop(id, None)
+        self.bare.discard(id)
+
+    def _usable(self, id: str, vector: str | None, model: str) -> NDArray[np.float32] | None:
+        self.foreign.pop(id, None)
+        self.bare.discard(id)
+        values = _decoded(vector or "")
+        if values is None:
+            self.bare.add(id)
+            return None
+        if model != self._model or len(values) != (self.dimension or len(values)):
+            self.foreign[id] = f"{model}, {len(values)} numbers"
+            return None
+        self.dimension = len(values)
+        return values
+
+    def _mark(self, id: str, marks: frozenset[str]) -> None:
+        for mark in self._marks.get(id, frozenset()) - marks:
+            self._holders[mark].discard(id)
+            if not self._holders[mark]:
+                del self._holders[mark]
+        for mark in marks:
+            self._holders[mark].add(id)
+        self._marks[id] = marks
+
+    # --- looking ---------------------------------------------------------------------------------------------------
+
+    def is_current(self, id: str, now: str) -> bool:
+        """Whether a memory is there, is not replaced, and its time is not over."""
+        return id in self.records and id not in self._idle and not is_over(self.records[id], now)
+
+    def same(self, project: str, type: str, text: str, now: str) -> str | None:
+        """The id of the current memory that says just this."""
+        group = self._alike.get((project, type, said(text)), set[str]())
+        return next((id for id in sorted(group) if self.is_current(id, now)), None)
+
+    def said_by(self, fields: Mapping[str, Any]) -> str | None:
+        """The id of the memory, current or replaced, that has just this text from just this source."""
+        group = self._alike.get((fields["project_name"], fields["type"], said(fields["text"])), set[str]())
+        return next((id for id in sorted(group) if fields["source"] in self.records[id]["sources"]), None)
+
+    def ids(self, wanted: Wanted, now: str, *, all_of_them: bool = False) -> list[str]:
+        """The ids of the memories that are meant; with `all_of_them`, also those that are replaced or over."""
+        inside = [id for id, record in self.records.items() if wanted.holds(record)]
+        return inside if all_of_them else [id for id in inside if self.is_current(id, now)]
+
+    def search(
+        self,
+        query: str,
+        vector: NDArray[np.float32] | None,
+        wanted: Wanted,
+        now: str,
+        *,
+        limit: int,
+        threshold: Threshold,
+        alpha: float,
+        replaced: bool = False,
+    ) -> list[Found]:
+        """The memories that fit a query best, best first, chosen among those that are meant and no others.
+
+        Args:
+            query: What is looked for.
+            vector: Of the query.
+            wanted: Which memories are meant.
+            now: What time it is.
+            limit: How many at most.
+            threshold: Least raw cosine, of a hit or of what it stands for, where it shares no rare name or number with
+                the query; None: no threshold.
+            alpha: Weight of keywords, from 0 to 1.
+            replaced: Whether to find also what is replaced by now.
+        """
+        over = {id for id in self._ending if is_over(self.records[id], now)}
+        hidden = over if replaced else over | self._idle
+        parts = set[str]() if replaced else self._parts - over
+        words = tokenize(query)
+        asked = Query(words, vector, alpha, exclude=hidden - parts, within=self._within(wanted))
+        scoring, holders = self._index.scoring(asked), self._rare(names_and_numbers(query))
+        spared = set[str]().union(*holders.values(), self.bare)
+        least = threshold.least if isinstance(threshold, ByKind) else threshold
+        looked_at = max(limit, DEPTH)
+        while True:
+            hits = scoring.best(looked_at, least, spared)
+            ranked = self._ranked(hits, scoring, hidden, wanted)
+            fitting = (
+                f for hit, near in ranked if self._passes(f := self._found(hit, holders), near, threshold, words)
+            )
+            found = list(islice(fitting, limit))
+            if len(found) == limit or len(hits) < looked_at:
+                return found
+            looked_at *= 4
+
+    def _ranked(
+        self, hits: Sequence[Hit], scoring: Scoring, hidden: Collection[str], wanted: Wanted
+    ) -> Iterator[tuple[Hit, float]]:
+        """What was found, best first: a memory also for what it stands for, and by what was said beside it.
+
+        Whoever asks where somebody lives is closer to "I live in Berlin" than to "I moved to Lisbon last month", which
+        has taken its place. With each hit comes the best cosine of all that it was found for.
+        """
+        near = {hit.id: others for hit in hits if (others := self._turns.beside(self.records[hit.id]))}
+        own = {hit.id: hit for hit in hits}
+        own |= scoring.of(set[str]().union(*near.values()) - own.keys())
+        scores: dict[str, float] = {}
+        cosines: dict[str, float] = {}
+        for hit in hits:
+            id, score = hit.id, hit.score
+            if id in near:
+                score += NEIGHBOUR * max([0.0, *(own[other].score for other in near[id] if other in own)])
+            if id in hidden:
+                id = self._heir_of(id)
+                if id in hidden or not wanted.holds(self.records[id]):
+                    continue
+            scores[id] = max(score, scores.get(id, score))
+            if self.records[hit.id]["type"] == self.records[id]["type"]:  # a turn may say other things besides
+                cosines[id] = max(hit.cosine, cosines.get(id, hit.cosine))
+        own |= scoring.of(scores.keys() - own.keys())
+        for score, id in sorted((-score, id) for id, score in scores.items()):
+            hit = replace(own.get(id, Hit(id, 0.0, 0.0, 0.0)), score=-score)
+            yield hit, max(hit.cosine, cosines.get(id, hit.cosine))
+
+    def _heir_of(self, id: str) -> str:
+        """The memory that stands for one that was consolidated or superseded; itself where none does."""
+        met = {id}
+        while id in self._parts and (by := self.records[id]["replaced_by"] or "") in self.records and by not in met:
+            id = by
+            met.add(id)
+        return id
+
+    def _within(self, wanted: Wanted) -> set[str] | None:
+        if wanted == Wanted():
+            return None
+        places = [ids for (p, t), ids in self._places.items() if _is_in(p, t, wanted)]
+        return set[str]().union(*places)
+
+    def _rare(self, marks: Iterable[str]) -> dict[str, set[str]]:
+        """Which of these names and numbers are rare, and the memories that hold them."""
+        most = max(RARE, int(RARE_SHARE * len(self.records)))
+        return {mark: ids for mark in marks if 0 < len(ids := self._holders.get(mark, set[str]())) <= most}
+
+    def _passes(self, found: Found, cosine: float, threshold: Threshold, words: Sequence[str]) -> bool:
+        if threshold is None or found.marks:
+            return True
+        if found.record["id"] in self.bare and _holds(found.record["text"], words):
+            return True
+        return cosine >= (threshold.of(found.record) if isinstance(threshold, ByKind) else threshold)
+
+    def _found(self, hit: Hit, holders: Mapping[str, Collection[str]]) -> Found:
+        shared = tuple(sorted(mark for mark, ids in holders.items() if hit.id in ids))
+        return Found(self.records[hit.id], hit.score, hit.cosine, hit.keyword, shared)
+
+
+def _marks(event: RecordEvent, text: str) -> frozenset[str]:
+    """The names and numbers of a text, which its event names unless it is older than that."""
+    named = event.get("marks")
+    return frozenset(named if isinstance(named, list) else names_and_numbers(text))
+
+
+def _holds(text: str, words: Sequence[str]) -> bool:
+    """Whether a text holds enough of the words of a query, where nothing else can tell that it fits."""
+    wanted = set(words)
+    return bool(wanted) and len(wanted.intersection(tokenize(text))) >= HELD * len(wanted)
+
+
+def encoded(vector: NDArray[np.float32]) -> str:
+    """A vector as it stands in an event."""
+    return base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode() if vector.any() else ""
+
+
+def _decoded(vector: str) -> NDArray[np.float32] | None:
+    try:
+        values = np.frombuffer(base64.b64decode(vector, validate=True), "<f4").astype(np.float32)
+    except ValueError:
+        return None
+    return values if len(values) and np.isfinite(values).all() and values.any() else None
+
+
+def _content(record: Record) -> tuple[str, str, str]:
+    return record["project"], record["type"], said(record["text"])
+
+
+def _is_in(project: str, type: str, wanted: Wanted) -> bool:
+    return wanted.project in (None, project) and (wanted.types is None or type in wanted.types)

@@ -1,0 +1,100 @@
+"""Finds the memories a graph works on: those of the store it was built with, of the server's store, or of the file."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from langchain_core.embeddings import Embeddings
+from langgraph.store.base import BaseStore
+
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.memories.event_log import underneath
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore, default_store
+
+MOST: Final = 16
+"""Of how many stores the indexes are kept."""
+
+
+class RecordStores:
+    """One `RecordStore` for each store that memories are kept in, so that each keeps its index.
+
+    Args:
+        store: Where memories are kept, whatever a server brings. Default: the server's store, or else the file.
+        encoder: Makes the vectors.
+        clock: Tells what is over.
+        home: Folder of the file. Default: `MEMORY_BANK_HOME`, or the user's state folder.
+    """
+
+    def __init__(
+        self,
+        store: BaseStore | None,
+        encoder: Encoder,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        home: Path | None = None,
+    ) -> None:
+        self._given, self._home = store, home
+        self.encoder, self._clock = encoder, clock
+        self._records: OrderedDict[int, RecordStore] = OrderedDict()
+        self._file: SqliteRecordStore | None = None
+        self._lock = threading.Lock()
+
+    def of(self, server: BaseStore | None = None, settings: Settings | None = None) -> RecordStore:
+        """The memories of the store that is to be used.
+
+        Args:
+            server: The store that the runtime brings, if it does.
+            settings: The quota and the weights, for a store that was not met before.
+
+        Raises:
+            SettingsError: There is no folder for the file.
+        """
+        with self._lock:
+            store = underneath(self._given or server or self._own())
+            found = self._records.pop(id(store), None)  # it holds its store, so that no other has the same id
+            if found is None:
+                settings = settings or Settings.of(None)
+                found = RecordStore(store, self.encoder, self._clock, settings=settings, quota=settings.memory_quota)
+            self._records[id(store)] = found
+            while len(self._records) > MOST:
+                self._records.popitem(last=False)
+            return found
+
+    def close(self) -> None:
+        """Close the file, if it was opened here; the next call opens it again."""
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
+
+    def _own(self) -> BaseStore:
+        store = default_store(self._home)
+        if self._file is None or self._file.path != store.path:  # whoever shares this may have moved the home since
+            self._file = store
+        return self._file
+
+
+def stores_for(
+    store: BaseStore | None, embeddings: Embeddings | None, clock: Callable[[], datetime], usual: Callable[[], datetime]
+) -> RecordStores:
+    """The stores of a graph; all graphs that are built with nothing of their own share one index of each user.
+
+    Args:
+        store: Where memories are kept, if it was given.
+        embeddings: What makes the vectors, if they were given.
+        clock: Tells what is over.
+        usual: The clock of graphs that are given none.
+    """
+    if store is None and embeddings is None and clock is usual:
+        return _shared(usual)
+    return RecordStores(store, Encoder(embeddings), clock)
+
+
+@cache
+def _shared(clock: Callable[[], datetime]) -> RecordStores:
+    return RecordStores(None, Encoder(), clock)

@@ -1,0 +1,543 @@
+"""Keeps pages for good, by the name of a memory: an SQLite file each, of which nothing but the name reaches a graph.
+
+A page is written once and never rewritten; it goes as a whole, when its time is over or its memory is cleared. What
+came and went is a log of numbered events, so that an index follows a store by what changed since it looked last. Reads
+never give a page whose time is over, whether or not it has been cleaned up.
+"""
+
+import hashlib
+import json
+import logging
+import sqlite3
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from uuid import uuid4
+
+from typing_extensions import TypedDict
+
+from agentic_memory_bank.state.errors import InputError, StorageDamagedError, StorageError
+from agentic_memory_bank.state.pages import Page
+from agentic_memory_bank.tools.storage.database import (
+    DatabaseFile,
+    DatabaseForm,
+    rows_of,
+    seal_over,
+    sealed,
+    transaction,
+)
+from agentic_memory_bank.tools.storage.disk import default_home, storage_errors
+
+MAX_NAME: Final = 1_000
+"""Longest name of a memory, in characters."""
+REMEDY: Final = (
+    "It is left as it is: nothing was read from it or written to it. Put a copy of the file back in its place, or move "
+    "it away and memorize again."
+)
+"""What is done about a damaged store."""
+
+_LOG = logging.getLogger(__name__)
+_FOLDER: Final = "pages"
+_LOOKUP: Final = 500  # SQLite takes at least 999 parameters in one statement
+_COLUMNS: Final = "id, title, abstract, text, source, metadata, created_at, expires_at"
+_SAID: Final = _COLUMNS.replace(" text,", " text_seal,")
+"""What the seal of a page is over: the seal of its text in place of that, so that a page is checked without it."""
+_FORM: Final = DatabaseForm(
+    name="page store",
+    application=0x414D4250,  # "AMBP"
+    version=2,
+    remedy=REMEDY,
+    schema=(
+        f"CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL, {seal_over('name, value')}) WITHOUT ROWID",
+        "CREATE TABLE pages (position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL, "
+        "abstract TEXT NOT NULL, text TEXT NOT NULL, source TEXT NOT NULL, metadata TEXT NOT NULL, "
+        f"created_at TEXT NOT NULL, expires_at TEXT, {seal_over('text', 'text_seal')}, {seal_over(_SAID)})",
+        "CREATE INDEX expiry ON pages (expires_at) WHERE expires_at IS NOT NULL",
+        "CREATE TABLE events (sequence INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, page TEXT NOT NULL, "
+        f"{seal_over('kind, page')})",
+    ),
+    older=frozenset({(0x414D4250, 1)}),
+)
+_WHOLE: Final = f"{_SAID}, seal, text"
+_BARE: Final = f"{_SAID}, seal, NULL"
+_VALID: Final = "(expires_at IS NULL OR expires_at > ?)"
+
+
+class Changes(NamedTuple):
+    """What happened to a store since an index looked at it last."""
+
+    sequence: int
+    """Number of the last event: what to ask with the next time."""
+    put: list[Page]
+    """Pages that came and are still there, in the order in which they came."""
+    removed: list[str]
+    """Ids that are no longer there; some may never have been seen by whoever asks."""
+
+
+class Stored(NamedTuple):
+    """What became of pages that were to be put."""
+
+    added: list[str]
+    duplicates: list[str]
+    """Ids of those that were there already, or came twice."""
+
+
+class Stats(TypedDict):
+    """How many pages a store has."""
+
+    total: int
+    valid: int
+    expired: int
+    """Their time is over, and they are not cleaned up yet."""
+    ttl_seconds: float | None
+    """How long a new page stays; None for ever."""
+
+
+def page_id(text: str, source: str = "", title: str = "", date: str = "") -> str:
+    """The id of a page: the same for the same words from the same place, however they are spaced."""
+    said = [" ".join(text.split()), source, title, date]
+    return "p" + hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+
+
+def time_to_live(
+    days: float = 0, hours: float = 0, minutes: float = 0, seconds: float | None = None
+) -> timedelta | None:
+    """How long pages stay: `seconds` where they are given, otherwise the sum of the others; None when that is 0.
+
+    Raises:
+        InputError: It is negative, or longer than a calendar.
+    """
+    try:
+        given = timedelta(days=days, hours=hours, minutes=minutes) if seconds is None else timedelta(seconds=seconds)
+        is_usable = timedelta() <= given <= timedelta(days=365_000)
+    except (OverflowError, TypeError, ValueError):
+        is_usable, given = False, timedelta()
+    if not is_usable:
+        raise InputError("Pages stay for a time of 0 (for ever) to 1,000 years. Give days, hours, minutes or seconds.")
+    return given or None
+
+
+def checked_name(name: object) -> str:
+    """The name of a memory as it is kept.
+
+    Raises:
+        InputError: It is empty, too long, or no text that can be kept.
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise InputError(f"A memory is named by a non-empty string, not by {name!r}. Give it as `memory`.")
+    if len(name) > MAX_NAME:
+        raise InputError(
+            f"The name of a memory has {len(name):,} characters, more than {MAX_NAME:,}. Use a shorter one."
+        )
+    if "\0" in name or name.encode("utf-8", "replace").decode() != name:
+        raise InputError(f"The memory name {name!r} holds characters that cannot be kept. Use another.")
+    return name
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _stamp(moment: datetime) -> str:
+    """ISO 8601 in UTC, of one length, so that times compare as texts."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+class PageStore:
+    """The pages of one memory; safe across threads, processes and a fork.
+
+    Args:
+        path: The file, 0600, made by the first page that is put. None keeps the pages in this process.
+        label: What the memory is called, by whose; kept in the file.
+        clock: Tells what is over.
+    """
+
+    def __init__(self, path: Path | None = None, label: str = "", clock: Callable[[], datetime] = _now) -> None:
+        self._path = path
+        self._label = label
+        self._clock = clock
+        self._file = DatabaseFile(path, _FORM, begin=self._begin, reserve=True)
+
+    @property
+    def path(self) -> Path | None:
+        """The file, which need not be there yet; None where the pages are in memory alone."""
+        return self._path
+
+    def put(self, pages: Sequence[Page]) -> Stored:
+        """Keep pages, all of them or none; those that are there already stay as they are.
+
+        A page without a time is stamped with that of now. One without an end gets the end that the store's time to
+        live gives it.
+
+        Raises:
+            StorageFullError: The disk is full; nothing of these pages is kept.
+            StorageDamagedError: The file is not what this package wrote; it stays as it is.
+            StorageError: The file cannot be written.
+        """
+        if not pages:
+            return Stored([], [])
+        with self._file.using() as database:
+            self._clean_up(database)
+        with self._file.writing() as database:
+            ttl, now = self._ttl(database), _stamp(self._clock())
+            added, repeated = list[str](), list[str]()
+            for page in pages:
+                (added if _insert(database, page, now, ttl) else repeated).append(page["id"])
+        return Stored(added, repeated)
+
+    def remove(self, ids: Iterable[str]) -> list[str]:
+        """Erase pages for good; those that were there are returned."""
+        wanted = list(dict.fromkeys(ids))
+        if not self._file.is_there() or not wanted:
+            return []
+
+        def removed(database: sqlite3.Connection) -> list[str]:
+            return _remove(database, [i for (i,) in _rows(database, "SELECT id FROM pages WHERE id IN ({})", wanted)])
+
+        return self._erased(removed)
+
+    def clear(self) -> list[str]:
+        """Erase all pages, and the vectors beside them; indexes that follow hear of it."""
+        if not self._file.is_there():
+            return []
+
+        def removed(database: sqlite3.Connection) -> list[str]:
+            return _remove(database, [row[0] for row in database.execute("SELECT id FROM pages")])
+
+        gone = self._erased(removed)
+        self._erase_vectors()
+        return gone
+
+    def erase(self) -> int:
+        """Erase the store itself, with all that stands beside it and its name; how many pages it had."""
+        count = len(self.clear())
+        self.close()
+        with storage_errors(self._file.place, REMEDY):
+            for file in self.files():
+                file.unlink(missing_ok=True)
+        return count
+
+    def files(self) -> list[Path]:
+        """All files of the store, those too that need not be there."""
+        return [*_databases(self.vectors), *_databases(self._path)]
+
+    def _erased(self, work: Callable[[sqlite3.Connection], list[str]]) -> list[str]:
+        """Erase pages, and the vectors beside them."""
+        if gone := self._file.erase(work):
+            self._erase_vectors()
+        return gone
+
+    def _erase_vectors(self) -> None:
+        """Whoever has the file open goes on with it unnamed, and makes vectors again when it looks next."""
+        for file in _databases(self.vectors):
+            file.unlink(missing_ok=True)
+
+    def cleanup(self) -> int:
+        """Erase the pages whose time is over, and return how many they were."""
+        if not self._file.is_there():
+            return 0
+        return len(self._erased(self._clean))
+
+    def get(self, ids: Iterable[str]) -> list[Page]:
+        """The pages of these ids, in this order; ids that are not there are left out."""
+        wanted = list(dict.fromkeys(ids))
+        with self._looking() as database:
+            query = f"SELECT {_WHOLE} FROM pages WHERE id IN ({{}}) AND {_VALID}"
+            found = {row[0]: self._page(row) for row in _rows(database, query, wanted, _stamp(self._clock()))}
+        return [found[i] for i in wanted if i in found]
+
+    def known(self, ids: Iterable[str]) -> set[str]:
+        """Those of these ids that are there."""
+        wanted = list(dict.fromkeys(ids))
+        with self._looking() as database:
+            query = f"SELECT id FROM pages WHERE id IN ({{}}) AND {_VALID}"
+            return {i for (i,) in _rows(database, query, wanted, _stamp(self._clock()))}
+
+    def pages(self, after: int = 0, limit: int = -1) -> list[tuple[int, Page]]:
+        """The pages behind a position, in the order in which they came, each with its own position.
+
+        Args:
+            after: 0 for the first.
+            limit: How many at most; -1 for all.
+        """
+        with self._looking() as database:
+            query = f"SELECT position, {_WHOLE} FROM pages WHERE position > ? AND {_VALID} ORDER BY position LIMIT ?"
+            rows = database.execute(query, (after, _stamp(self._clock()), limit)).fetchall()
+        return [(row[0], self._page(row[1:])) for row in rows]
+
+    def last(self) -> Page | None:
+        """The page that came last."""
+        with self._looking() as database:
+            query = f"SELECT {_WHOLE} FROM pages WHERE {_VALID} ORDER BY position DESC LIMIT 1"
+            row = database.execute(query, (_stamp(self._clock()),)).fetchone()
+        return self._page(row) if row else None
+
+    def changes(self, since: int = 0, *, texts: bool = True) -> Changes:
+        """What came and went after an event: what an index has to put and remove, in any order, to hold the same.
+
+        Pages whose time is over are among those that are removed, each time, until they are cleaned up.
+
+        Args:
+            since: `Changes.sequence` of the last time; 0 for everything.
+            texts: Whether the raw texts are wanted; without them much less is read.
+        """
+        now = _stamp(self._clock())
+        with self._looking() as database, transaction(database, "BEGIN"):
+            (last,) = database.execute("SELECT MAX(sequence) FROM events").fetchone()
+            events = database.execute("SELECT kind, page, seal FROM events WHERE sequence > ?", (since,))
+            for _ in rows_of(events, self._damaged_event):
+                pass
+            query = (
+                f"SELECT {_WHOLE if texts else _BARE} FROM pages WHERE {_VALID} AND id IN "
+                "(SELECT page FROM events WHERE sequence > ?) ORDER BY position"
+            )
+            put = [self._page(found) for found in database.execute(query, (now, since))]
+            gone = database.execute(
+                "SELECT DISTINCT page FROM events WHERE sequence > ? AND page NOT IN (SELECT id FROM pages) "
+                "UNION SELECT id FROM pages WHERE expires_at <= ?",
+                (since, now),
+            ).fetchall()
+        return Changes(last or 0, put, [i for (i,) in gone])
+
+    def stats(self) -> Stats:
+        """How many pages there are, and how long new ones stay."""
+        with self._looking() as database:
+            query = f"SELECT COUNT(*), COALESCE(SUM({_VALID}), 0) FROM pages"
+            total, valid = database.execute(query, (_stamp(self._clock()),)).fetchone()
+            ttl = self._ttl(database)
+        seconds = ttl.total_seconds() if ttl else None
+        return {"total": total, "valid": valid, "expired": total - valid, "ttl_seconds": seconds}
+
+    def set_ttl(self, ttl: timedelta | None) -> None:
+        """Say how long pages stay that are put from now on; those that are there keep their end.
+
+        Args:
+            ttl: None for ever; see `time_to_live`.
+        """
+        with self._file.writing() as database:
+            seconds = "" if ttl is None else repr(ttl.total_seconds())
+            database.execute("INSERT OR REPLACE INTO about (name, value) VALUES ('ttl', ?)", (seconds,))
+
+    @property
+    def vectors(self) -> Path | None:
+        """The file beside it in which the vectors of its pages may be kept; None where it is in memory."""
+        return None if self._path is None else self._path.with_suffix(".vectors.sqlite")
+
+    @property
+    def identity(self) -> str:
+        """Names this very store: another one, made in its place later, has another. Empty where there is none yet."""
+        if not self._file.is_there():
+            return ""
+        with self._using() as database:
+            return self._about(database, "identity")
+
+    @property
+    def owner(self) -> tuple[str, str]:
+        """Whose memory it is, and what that calls it; the user is empty where there are no accounts."""
+        with self._looking() as database:
+            label = self._about(database, "label")
+        user, name = json.loads(label) if label else ("", "")
+        return user, name
+
+    def close(self) -> None:
+        """Close the file; the next call opens it again. Pages that are in memory alone are gone."""
+        self._file.close()
+
+    # --- the file ----------------------------------------------------------------------------------------------
+
+    def _begin(self, database: sqlite3.Connection) -> None:
+        about = [("identity", uuid4().hex), ("label", self._label)]
+        database.executemany("INSERT INTO about (name, value) VALUES (?, ?)", about)
+
+    @contextmanager
+    def _using(self) -> Iterator[sqlite3.Connection]:
+        is_new = not self._file.is_open()
+        with self._file.using() as database:
+            if is_new:
+                self._clean_up(database)
+            yield database
+
+    @contextmanager
+    def _looking(self) -> Iterator[sqlite3.Connection]:
+        """The store, or an empty one where there is none yet: looking makes no file."""
+        if self._file.is_there():
+            with self._using() as database:
+                yield database
+        else:
+            with closing(_FORM.in_memory(self._begin)) as database:
+                yield database
+
+    def _clean_up(self, database: sqlite3.Connection) -> None:
+        """What is over is erased when a store is opened; where that cannot be, it is just not shown."""
+        if database.execute("SELECT 1 FROM pages WHERE expires_at <= ? LIMIT 1", (_stamp(self._clock()),)).fetchone():
+            try:
+                self.cleanup()
+            except StorageError as error:
+                _LOG.warning("Pages whose time is over could not be erased: %s", error)
+
+    def _clean(self, database: sqlite3.Connection) -> list[str]:
+        rows = database.execute("SELECT id FROM pages WHERE expires_at <= ?", (_stamp(self._clock()),)).fetchall()
+        return _remove(database, [i for (i,) in rows])
+
+    def _ttl(self, database: sqlite3.Connection) -> timedelta | None:
+        seconds = self._about(database, "ttl")
+        return timedelta(seconds=float(seconds)) if seconds else None
+
+    # --- what is read is what was written ------------------------------------------------------------------------
+
+    def _about(self, database: sqlite3.Connection, name: str) -> str:
+        query = "SELECT name, value, seal FROM about WHERE name = ?"
+        rows = rows_of(
+            database.execute(query, (name,)), lambda _: _FORM.damaged(self._path, f"what it says of its {name}")
+        )
+        return next((value for _, value in rows), "")
+
+    def _page(self, row: Sequence[Any]) -> Page:
+        """A page from its row; without its text where that was not read.
+
+        Raises:
+            StorageDamagedError: It is not what was written.
+        """
+        *said, seal, text = row
+        if sealed(*said) != seal or (text is not None and sealed(text) != said[3]):
+            raise _FORM.damaged(self._path, f"the page {row[0]!r}")
+        identity, title, abstract, _, source, metadata, created_at, expires_at = said
+        return {
+            "id": identity,
+            "title": title,
+            "abstract": abstract,
+            "text": text or "",
+            "source": source,
+            "metadata": json.loads(metadata),
+            "created_at": created_at,
+            "expires_at": expires_at,
+        }
+
+    def _damaged_event(self, row: Sequence[Any]) -> StorageDamagedError:
+        return _FORM.damaged(self._path, f"what it says of the page {row[1]!r}")
+
+
+class PageStores:
+    """All memories of one place, by user and name; each store is opened once in a process.
+
+    Args:
+        folder: The home of all that is kept. Default: `MEMORY_BANK_HOME`, or the user's state folder, as it is when a
+            memory is asked for.
+        in_memory: Keep everything in this process, for as long as this object lasts.
+        clock: Tells what is over.
+        size: How many stores stay open.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        in_memory: bool = False,
+        clock: Callable[[], datetime] = _now,
+        size: int = 256,
+    ) -> None:
+        self._folder = folder
+        self._in_memory = in_memory
+        self._clock = clock
+        self._size = size
+        self._stores: OrderedDict[tuple[Path | None, str], PageStore] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, name: str, user: str = "") -> PageStore:
+        """The pages of a memory. Users never share one: the same name is another memory for each of them.
+
+        Args:
+            name: Any text; it is hashed, never used as a path.
+            user: Who is authenticated; empty where nobody has to be.
+
+        Raises:
+            InputError: The name cannot be kept.
+            SettingsError: There is no folder for it.
+        """
+        label = json.dumps([str(user), checked_name(name)])
+        path = None if self._in_memory else self._path(label)
+        with self._lock:
+            store = self._stores.pop((path, label), None) or PageStore(path, label, self._clock)
+            self._stores[path, label] = store
+            while len(self._stores) > self._size and not self._in_memory:
+                self._stores.popitem(last=False)[1].close()
+            return store
+
+    def close(self) -> None:
+        """Close all files."""
+        with self._lock:
+            for store in self._stores.values():
+                store.close()
+
+    def _path(self, label: str) -> Path:
+        named = hashlib.sha256(label.encode()).hexdigest()[:32]
+        return (self._folder or default_home()) / _FOLDER / f"{named}.sqlite"
+
+
+# --- files -------------------------------------------------------------------------------------------------------
+
+
+def page_stores(folder: Path) -> list[PageStore]:
+    """All stores of a home that are on disk, whoever they belong to; to be closed one by one.
+
+    Args:
+        folder: The home of all that is kept.
+    """
+    files = sorted((folder / _FOLDER).glob("*.sqlite"))
+    return [PageStore(file) for file in files if file.suffixes == [".sqlite"]]
+
+
+def clean_pages(home: Path) -> int:
+    """Erase the pages of all memories whose time is over, from disk too; how many they were.
+
+    A memory that cannot be read is left as it is, and the log says so.
+
+    Args:
+        home: Folder of all memories.
+    """
+    count = 0
+    for store in page_stores(home):
+        try:
+            with closing(store):
+                count += store.cleanup()
+        except StorageError as error:
+            _LOG.warning("Pages whose time is over could not be erased: %s", error)
+    return count
+
+
+def _databases(file: Path | None) -> list[Path]:
+    """A database with the files that SQLite and the cache put beside it, itself last."""
+    return [file.with_name(file.name + suffix) for suffix in ("-wal", "-shm", ".damaged", "")] if file else []
+
+
+# --- rows --------------------------------------------------------------------------------------------------------
+
+
+def _rows(database: sqlite3.Connection, query: str, ids: Sequence[str], *more: Any) -> Iterator[tuple[Any, ...]]:
+    """The rows of any number of ids."""
+    for start in range(0, len(ids), _LOOKUP):
+        some = ids[start : start + _LOOKUP]
+        yield from database.execute(query.format(",".join("?" * len(some))), (*some, *more)).fetchall()
+
+
+def _insert(database: sqlite3.Connection, page: Page, now: str, ttl: timedelta | None) -> bool:
+    """Write a page and its event, unless it is there."""
+    created = page.get("created_at") or now
+    expires = page.get("expires_at") or (_stamp(datetime.fromisoformat(created) + ttl) if ttl else None)
+    metadata = json.dumps(page["metadata"], ensure_ascii=False)
+    said = (page["id"], page["title"], page["abstract"], page["text"], page["source"], metadata, created, expires)
+    marks = ",".join("?" * len(said))
+    written = database.execute(f"INSERT OR IGNORE INTO pages ({_COLUMNS}) VALUES ({marks})", said).rowcount
+    if written:
+        database.execute("INSERT INTO events (kind, page) VALUES ('put', ?)", (page["id"],))
+    return bool(written)
+
+
+def _remove(database: sqlite3.Connection, ids: Sequence[str]) -> list[str]:
+    database.executemany("DELETE FROM pages WHERE id = ?", [(i,) for i in ids])
+    database.executemany("INSERT INTO events (kind, page) VALUES ('remove', ?)", [(i,) for i in ids])
+    return list(ids)

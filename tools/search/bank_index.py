@@ -1,0 +1,323 @@
+"""Finds memories and the stretches of raw text behind them: two indexes that follow the Query Graph."""
+
+import math
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from agentic_memory_bank.state.errors import EmbeddingError
+from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
+from agentic_memory_bank.state.memory_bank import Recalled
+from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, covers, embedded_text
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.search.hybrid_index import Hit, HybridIndex, Query, alpha_for
+from agentic_memory_bank.tools.search.passage_index import PassageIndex
+from agentic_memory_bank.tools.text import estimate_tokens, passages, tokenize
+
+PASSAGE_TOKENS = 320
+"""Upper size of a passage: a paragraph as a rule; longer ones are cut at sentence borders."""
+SHOWN_TOKENS = 2 * PASSAGE_TOKENS
+"""Upper size of what is shown for a passage that was found: its whole paragraph, up to here."""
+AROUND = 4_000
+"""How far around a passage its paragraph is looked for, in characters."""
+PASSAGES_PER_HIT = 8
+"""How many passages are looked at for each memory that may be returned."""
+SOFTNESS = 0.1
+"""How much below a memory's best passage others may be and still add to its score."""
+WHOLE = 0.2
+"""Weight of the keywords that a memory holds anywhere, beside those that its best passages hold together."""
+
+
+HEADER_TOKENS = 40
+"""What the lines of a memory cost in a prompt besides its own words: id, time, labels."""
+PLACE_TOKENS = 20
+"""What it costs to say where a passage stands."""
+NEIGHBOUR_SHARE = 0.1
+"""Share of the budget that passages leave to neighbours."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the indexes hold of one memory; `key` tells whether it is still true."""
+
+    node: MemoryNode
+    key: tuple[object, ...]
+    passages: tuple[str, ...] = ()
+
+
+class MemoryIndex:
+    """The index of one thread's memory: a function of the graph, never a second truth.
+
+    `follow` brings it to any graph by the difference, so it is right after merges, time travel and in a new process.
+    Memories are found by their best passages and by all their keywords; without vectors, by keywords alone.
+    """
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._memories = HybridIndex()
+        self._passages = PassageIndex()
+        self._known: dict[str, _Known] = {}
+        self._seen: dict[str, MemoryNode | None] = {}
+        """The memories as they were met last; None for one without vectors, which is looked at each time."""
+        self._lock = threading.RLock()
+
+    def follow(self, graph: QueryGraph, tree: InteractionTree) -> None:
+        """Make the indexes hold the memories of this graph and nothing else."""
+        nodes = graph.get("nodes", {})
+        with self._lock:
+            seen = self._seen.get  # memories are replaced, never changed, so the same object is the same memory
+            others = [(i, n) for i, n in nodes.items() if seen(i) is not n]
+            added = sum(i not in self._seen for i, _ in others)
+            if len(nodes) - added < len(self._seen):
+                for node_id in [i for i in self._seen if i not in nodes]:
+                    self._drop(node_id)
+                    del self._seen[node_id]
+            changed = [n for i, n in others if self._is_new(i, n)]
+            if changed:
+                self._take(changed, tree)
+            self._seen.update((i, n if self._known[i].key else None) for i, n in others)
+
+    def similar(
+        self,
+        graph: QueryGraph,
+        tree: InteractionTree,
+        wanted: Sequence[tuple[str, Collection[str]]],
+        settings: Settings,
+        *,
+        in_turn: bool = False,
+    ) -> list[list[Hit]]:
+        """For each (memory, memories to leave out), the k memories most like it, best first.
+
+        With `in_turn`, a memory of `wanted` is found only for those behind it, so that each pair comes up once.
+        """
+        with self._lock:
+            self.follow(graph, tree)
+            texts = [embedded_text(graph["nodes"][node_id]) for node_id, _ in wanted]
+            vectors = self._vectors(texts)
+            queries = [
+                Query(
+                    tokenize(text),
+                    None if vectors is None else vectors[position],
+                    alpha=alpha_for(text, settings.alpha, settings.alpha_zh),
+                    exclude={*exclude, node_id},
+                    meets=position if in_turn else None,
+                )
+                for position, (text, (node_id, exclude)) in enumerate(zip(texts, wanted, strict=True))
+            ]
+            return self._memories.search_many(queries, settings.k, sequence=[node_id for node_id, _ in wanted])
+
+    def recall(self, graph: QueryGraph, tree: InteractionTree, query: str, settings: Settings) -> list[Recalled]:
+        """Choose what a prompt shows: the k best memories, the best passages whosever they are, and some neighbours.
+
+        Passages are taken in their own order, so a prompt holds what a search of the raw text alone would bring.
+
+        Returns:
+            Best first; rendering shows them newest first.
+        """
+        with self._lock:
+            self.follow(graph, tree)
+            found = self.search_passages(query, settings.k * PASSAGES_PER_HIT, settings)
+            scores = self._scores(query, found)
+        paragraphs = [(node_id, _paragraph(anchor, tree)) for _, node_id, anchor in found]
+        return _Choice(graph, tree, scores, settings).of(paragraphs)
+
+    def search_memories(self, query: str, k: int, settings: Settings) -> list[tuple[str, float]]:
+        """The k memories that fit a query best, best first, each with its score."""
+        with self._lock:
+            found = self.search_passages(query, k * PASSAGES_PER_HIT, settings)
+            return list(self._scores(query, found).items())[:k]
+
+    def evidence(
+        self, graph: QueryGraph, tree: InteractionTree, quotes: Sequence[str], k: int, settings: Settings
+    ) -> list[Anchor]:
+        """The passages of this graph that fit each quote best, k of each: what may speak for or against it."""
+        with self._lock:
+            self.follow(graph, tree)
+            return [anchor for quote in quotes for _, _, anchor in self.search_passages(quote, k, settings)]
+
+    def search_passages(self, query: str, k: int, settings: Settings) -> list[tuple[Hit, str, Anchor]]:
+        """The k passages of raw text that fit a query best, each with its memory and where it stands."""
+        with self._lock:
+            alpha = alpha_for(query, settings.alpha, settings.alpha_zh)
+            hits = self._passages.search(query, self._vector(query), k, alpha=alpha)
+            return [(hit, _owner(hit.id), self._passages.anchor(hit.id)) for hit in hits]
+
+    def _scores(self, query: str, found: Sequence[tuple[Hit, str, Anchor]]) -> dict[str, float]:
+        """Score memories by the passages found of them, best first: several good ones are more than one."""
+        by_node: defaultdict[str, list[float]] = defaultdict(list)
+        for hit, node_id, _ in found:
+            by_node[node_id].append(hit.score)
+        whole = self._memories.search(tokenize(query), None, len(by_node), within=by_node)
+        keywords = {hit.id: hit.keyword for hit in whole}
+        scores = {
+            node_id: _soft_maximum(parts) + WHOLE * keywords.get(node_id, 0.0) for node_id, parts in by_node.items()
+        }
+        return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
+
+    def _is_new(self, node_id: str, node: MemoryNode) -> bool:
+        known = self._known.get(node_id)
+        if known is None or not known.key:  # without a key it was taken in without vectors
+            return True
+        return known.node is not node and known.key != _key(node)
+
+    def _take(self, nodes: Sequence[MemoryNode], tree: InteractionTree) -> None:
+        parts = {node["id"]: _passages_of(node, tree) for node in nodes}
+        texts = [embedded_text(node) for node in nodes]
+        vectors = self._vectors([*texts, *(text for cut in parts.values() for text in cut)])
+        rest = len(nodes)
+        for position, node in enumerate(nodes):
+            own, cut = node["id"], parts[node["id"]]
+            self._drop(own)
+            terms = tokenize(texts[position])
+            for number, (text, anchor) in enumerate(cut.items()):
+                said = tokenize(text)
+                self._passages.put(f"{own}#{number}", text, said, anchor, None if vectors is None else vectors[rest])
+                terms += said
+                rest += 1
+            self._memories.put(own, terms, None if vectors is None else vectors[position])
+            key = _key(node) if vectors is not None else ()
+            self._known[own] = _Known(node, key, tuple(f"{own}#{number}" for number in range(len(cut))))
+
+    def _drop(self, node_id: str) -> None:
+        known = self._known.pop(node_id, None)
+        if known:
+            self._memories.remove(node_id)
+            for passage_id in known.passages:
+                self._passages.remove(passage_id)
+
+    def _vectors(self, texts: Sequence[str]) -> np.ndarray | None:
+        try:
+            return self._encoder.vectors(texts)
+        except EmbeddingError:
+            return None  # keywords alone; what was taken in without vectors is taken in again at the next look
+
+    def _vector(self, text: str) -> np.ndarray | None:
+        found = self._vectors([text])
+        return None if found is None else found[0]
+
+
+class IndexPool:
+    """The indexes of the threads that were active last; one that was dropped is simply built again."""
+
+    def __init__(self, make: Callable[[], MemoryIndex], size: int = 16) -> None:
+        self._make = make
+        self._size = size
+        self._indexes: OrderedDict[str, MemoryIndex] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, thread: str) -> MemoryIndex:
+        """The index of a thread."""
+        with self._lock:
+            index = self._indexes.pop(thread, None) or self._make()
+            self._indexes[thread] = index
+            while len(self._indexes) > self._size:
+                self._indexes.popitem(last=False)
+            return index
+
+
+def _owner(passage_id: str) -> str:
+    return passage_id.rsplit("#", 1)[0]
+
+
+def _soft_maximum(scores: Sequence[float]) -> float:
+    best = max(scores)
+    return best + SOFTNESS * math.log(math.fsum(math.exp((score - best) / SOFTNESS) for score in scores))
+
+
+def _key(node: MemoryNode) -> tuple[object, ...]:
+    return (embedded_text(node), tuple((a["entry"], a["start"], a["end"]) for a in node["anchors"]))
+
+
+def _passages_of(node: MemoryNode, tree: InteractionTree) -> dict[str, Anchor]:
+    """The passages of a memory's raw text; a text that stands there twice counts once."""
+    cut: dict[str, Anchor] = {}
+    for anchor in node["anchors"]:
+        text = text_of(tree, anchor)
+        for start, end in passages(text, PASSAGE_TOKENS):
+            if part := text[start:end].strip():
+                begin = anchor["start"] + start
+                cut.setdefault(part, {"entry": anchor["entry"], "start": begin, "end": anchor["start"] + end})
+    return cut
+
+
+def _paragraph(part: Anchor, tree: InteractionTree) -> Anchor:
+    """The paragraph that a passage was cut from, if it is not too long to be shown whole; else the passage."""
+    entry = tree.get("entries", {}).get(part["entry"])
+    text = entry["text"] if entry else ""
+    low = max(0, part["start"] - AROUND)
+    for start, end in passages(text[low : part["end"] + AROUND], SHOWN_TOKENS):
+        if low + start <= part["start"] and part["end"] <= low + end:
+            return {"entry": part["entry"], "start": low + start, "end": low + end}
+    return part
+
+
+class _Choice:
+    """Fills the token budget of a prompt: hits, then passages in their order, with room kept for a few neighbours."""
+
+    def __init__(self, graph: QueryGraph, tree: InteractionTree, scores: dict[str, float], settings: Settings) -> None:
+        self._graph, self._tree, self._scores = graph, tree, scores
+        self._k, self._per_hit = settings.k, settings.neighbours_per_hit
+        self._left = settings.memory_tokens
+        self._hits: list[str] = []
+        self._shown: dict[str, list[Anchor]] = {}
+
+    def of(self, found: Sequence[tuple[str, Anchor]]) -> list[Recalled]:
+        """What is shown, given the passages found, best first."""
+        for node_id in list(self._scores)[: self._k]:
+            if not self._take(self._cost(node_id)) and self._hits:
+                break
+            self._hits.append(node_id)
+            self._shown[node_id] = []
+        kept_back = int(self._left * NEIGHBOUR_SHARE)
+        self._left -= kept_back
+        self._add_passages(found)
+        self._left += kept_back
+        self._add_neighbours()
+        return [
+            {"node": i, "score": round(self._scores.get(i, 0.0), 6), "hit": i in self._hits, "passages": anchors}
+            for i, anchors in sorted(self._shown.items(), key=self._order)
+        ]
+
+    def _add_passages(self, found: Sequence[tuple[str, Anchor]]) -> None:
+        for node_id, anchor in found:
+            cost = estimate_tokens(text_of(self._tree, anchor)) + PLACE_TOKENS
+            if node_id not in self._shown:
+                cost += HEADER_TOKENS
+            if any(anchor in shown for shown in self._shown.values()):
+                continue  # two parts of one paragraph were found
+            if not self._take(cost) and any(self._shown.values()):
+                return  # the best memory and the best passage are shown even if they are over the budget
+            self._shown.setdefault(node_id, []).append(anchor)
+            node = self._graph["nodes"][node_id]
+            if node_id in self._hits and covers(self._shown[node_id], node["anchors"]):
+                self._left += estimate_tokens(node["summary"])  # what is shown whole needs no summary
+
+    def _add_neighbours(self) -> None:
+        """A few related ones of each hit, the more relevant first; capped, so that no hub floods in."""
+        for hit in self._hits:
+            others = [n for n in self._graph.get("related", {}).get(hit, []) if n not in self._shown]
+            others.sort(key=lambda n: -self._scores.get(n, 0.0))
+            for node_id in others[: self._per_hit]:
+                if not self._take(self._cost(node_id)):
+                    return
+                self._shown[node_id] = []
+
+    def _take(self, tokens: int) -> bool:
+        """Whether there was room, which is then taken."""
+        if tokens > self._left:
+            return False
+        self._left -= tokens
+        return True
+
+    def _cost(self, node_id: str) -> int:
+        """What a memory costs in a prompt, passages aside: its id, time and sources with what it says."""
+        node = self._graph["nodes"][node_id]
+        said = "\n".join([node["summary"], node["context"], *node["keywords"], *node["provenance"]["sources"]])
+        return estimate_tokens(said) + HEADER_TOKENS
+
+    def _order(self, shown: tuple[str, list[Anchor]]) -> tuple[bool, float, str]:
+        return shown[0] not in self._hits, -self._scores.get(shown[0], 0.0), shown[0]

@@ -1,0 +1,235 @@
+"""Finds passages of raw text: by keywords and meaning, by the turns around them, by names that the first hits give."""
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from agentic_memory_bank.state.errors import InputError
+from agentic_memory_bank.state.interaction_tree import Anchor
+from agentic_memory_bank.tools.search.hybrid_index import Hit, HybridIndex, Query, Scoring, Vector
+from agentic_memory_bank.tools.search.names import NameIndex, subject_of
+from agentic_memory_bank.tools.text import opening, tokenize
+
+DEPTH: Final = 200
+"""How many hits are looked at before the best are chosen."""
+
+NEIGHBOUR: Final = 0.4
+"""How much of the better adjacent turn's score a turn of a dialogue has on top of its own: answers follow questions."""
+
+ASKED: Final = 0.5
+"""What a passage gains that is all there is about a name in the query.
+
+Chosen with the multi-hop questions of `benchmarks/research_retrieval.py`, as are the four below."""
+
+FIRST: Final = 5
+"""How many of the best hits are read for names that lead on."""
+
+ROUNDS: Final = 2
+"""How often that is done, as what the first hits led to may lead on."""
+
+LEAD: Final = 0.6
+"""How much of the score of the hit that leads to it a passage gains, when the lead is sure.
+
+Leads to what is about a name bring more than leads to what merely holds it, and both bring something."""
+
+FADING: Final = 0.2
+"""How much less, with each place, the leads of later hits count."""
+
+MAX_TITLE: Final = 60
+"""Longest title, in characters."""
+
+_Key = TypeVar("_Key")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What is needed of a passage besides its place in the hybrid index."""
+
+    anchor: Anchor
+    is_turn: bool
+    terms: frozenset[str]
+
+
+class PassageIndex:
+    """A hybrid index of passages that takes a second look at what it found; the owner serves one call at a time.
+
+    *Neighbours*: a turn of a dialogue has a share of the score of the turn before or after it in the same entry.
+    *Names*: a passage about something that the query names gains. So does one about, or naming, what one of the first
+    hits names and the query does not: a share of that hit's score, more if it has what the query asks beyond that hit;
+    so a question leads on from the bridge to the river under it. What a passage is about is said by its title (which
+    also counts twice among its keywords) or by the name it opens with. The more passages share a name, the smaller the
+    share.
+
+    The ranking depends on the passages and the query alone, not on the order in which passages came and went.
+    """
+
+    def __init__(self) -> None:
+        self._index = HybridIndex()
+        self._names = NameIndex()
+        self._kept: dict[str, _Kept] = {}
+        self._starting: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
+        self._ending: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
+
+    def put(
+        self,
+        id: str,
+        text: str,
+        terms: Sequence[str],
+        anchor: Anchor,
+        vector: Vector | None,
+        *,
+        title: str | None = None,
+        origin: str | None = None,
+    ) -> None:
+        """Add a passage, or replace the one of this id.
+
+        Args:
+            id: Names the passage.
+            text: The passage.
+            terms: `tokenize(text)`.
+            anchor: Where it stands. Of two neighbours in an entry, one ends where the other starts.
+            vector: Of the text, or None.
+            title: What the whole that it was cut from is called. None: its first line, if that looks like a title.
+            origin: That whole, if it is more than the entry. Its passages do not lead to each other by names, except
+                those with a title of their own.
+
+        Raises:
+            EmbeddingError: The vector does not fit the others; the index is unchanged.
+        """
+        kind, origin = opening(text), origin or anchor["entry"]
+        if title is None and (title := _title(text) if kind in ("text", "heading") else ""):
+            origin = id
+        self._index.put(id, [*terms, *tokenize(title)], vector)
+        self._forget(id)
+        kept = self._kept[id] = _Kept(anchor, kind == "turn", frozenset(terms))
+        if kept.is_turn:
+            self._starting[anchor["entry"], anchor["start"]].add(id)
+            self._ending[anchor["entry"], anchor["end"]].add(id)
+        elif kind in ("text", "heading"):
+            self._names.put(id, text, subject_of(text, title), origin)
+
+    def remove(self, id: str) -> None:
+        """Take a passage out. An unknown id is no error."""
+        self._index.remove(id)
+        self._forget(id)
+
+    def anchor(self, id: str) -> Anchor:
+        """Where a passage stands."""
+        return self._kept[id].anchor
+
+    def search(self, query: str, vector: Vector | None, k: int, *, alpha: float) -> list[Hit]:
+        """Find the k passages that fit a query best, best first; the score of one is above 1 when others speak for it.
+
+        Raises:
+            EmbeddingError: The vector is no finite vector of the dimension of the index.
+            InputError: `alpha` or `k` is out of range.
+        """
+        if k < 0:
+            raise InputError("A search needs a k of 0 or more.")
+        return self.look(query, vector, alpha=alpha).best(k)
+
+    def holding(self, word: str, k: int) -> list[Hit]:
+        """The k passages that hold a word, or words, best first, by keywords alone and without a second look."""
+        return self._index.search(tokenize(word), None, k)
+
+    def look(self, query: str, vector: Vector | None, *, alpha: float, by_rank: bool = False) -> "Look":
+        """Search, to be asked for the best passages and for others. Raises as `search`.
+
+        Args:
+            query: What is looked for.
+            vector: Of the query, or None.
+            alpha: Weight of keywords, from 0 to 1.
+            by_rank: Whether to fuse the lanes by their ranks instead of their scores.
+        """
+        scoring = self._index.scoring(Query(tokenize(query), vector, alpha, by_rank=by_rank))
+        return Look(self, scoring, self._gains(query, scoring))
+
+    def beside(self, id: str) -> set[str]:
+        """The turns just before and after a turn of a dialogue; nothing for other passages."""
+        kept = self._kept[id]
+        if not kept.is_turn:
+            return set()
+        entry, start, end = kept.anchor["entry"], kept.anchor["start"], kept.anchor["end"]
+        return (self._ending.get((entry, start), set()) | self._starting.get((entry, end), set())) - {id}
+
+    def _gains(self, query: str, scoring: Scoring) -> dict[str, float]:
+        """What passages gain by names in the query, and by those that lead on from the first hits."""
+        asked = self._names.asked(query)
+        direct = {id: ASKED * share for id, share in self._names.about(asked).items()}
+        scores = {hit.id: hit.score for hit in scoring.best(FIRST)} | _scores(scoring, direct)
+        gains = direct
+        for _ in range(ROUNDS):
+            first = sorted(scores, key=lambda id: (-scores[id] - gains.get(id, 0.0), id))[:FIRST]
+            led = self._led(query, asked, {id: scores[id] / (1 + FADING * place) for place, id in enumerate(first)})
+            gains = {id: direct.get(id, 0.0) + led.get(id, 0.0) for id in {**direct, **led}}
+            scores |= _scores(scoring, gains.keys() - scores.keys())
+        return gains
+
+    def _led(self, query: str, asked: Collection[str], weights: dict[str, float]) -> dict[str, float]:
+        """What passages gain by the hits that lead to them, each with the weight it has."""
+        rarity = {term: self._index.rarity(term) for term in dict.fromkeys(tokenize(query))}
+        total = math.fsum(rarity.values()) or 1.0
+        led: dict[str, float] = {}
+        for id, weight in weights.items():
+            open_terms = rarity.keys() - self._kept[id].terms
+            for other, lead in self._names.leads(id, asked).items():
+                answered = math.fsum(rarity[term] for term in open_terms & self._kept[other].terms) / total
+                led[other] = max(led.get(other, 0.0), LEAD * weight * lead * (1 + answered))
+        return led
+
+    def _forget(self, id: str) -> None:
+        kept = self._kept.pop(id, None)
+        if kept is None:
+            return
+        self._names.remove(id)
+        _discard(self._starting, (kept.anchor["entry"], kept.anchor["start"]), id)
+        _discard(self._ending, (kept.anchor["entry"], kept.anchor["end"]), id)
+
+
+class Look:
+    """One search of a `PassageIndex`, which makes it; good until the index changes."""
+
+    def __init__(self, index: PassageIndex, scoring: Scoring, gains: Mapping[str, float]) -> None:
+        self._index, self._scoring = index, scoring
+        self.gains = gains
+        """What passages have on top of their own score, by names."""
+
+    def best(self, k: int) -> list[Hit]:
+        """The k best passages, best first, by all that speaks for them."""
+        found = {hit.id: hit for hit in self._scoring.best(max(k, DEPTH))}
+        found |= {id: Hit(id, 0.0, 0.0, 0.0) for id in self.gains} | self.of(self.gains) | found
+        ranked = [replace(hit, score=hit.score + self._borrowed(hit.id, found)) for hit in found.values()]
+        ranked = [replace(hit, score=hit.score + self.gains.get(hit.id, 0.0)) for hit in ranked]
+        return sorted(ranked, key=lambda hit: (-hit.score, hit.id))[:k]
+
+    def of(self, ids: Iterable[str]) -> dict[str, Hit]:
+        """Passages with their own score alone; those that neither lane says anything of are left out."""
+        return self._scoring.of(ids)
+
+    def _borrowed(self, id: str, found: Mapping[str, Hit]) -> float:
+        """What a turn gains by its neighbours."""
+        near = self._index.beside(id)
+        return NEIGHBOUR * max((found[other].score for other in near if other in found), default=0.0)
+
+
+def _scores(scoring: Scoring, ids: Collection[str]) -> dict[str, float]:
+    """The own score of each of these passages."""
+    return dict.fromkeys(ids, 0.0) | {id: hit.score for id, hit in scoring.of(ids).items()}
+
+
+def _discard(sets: defaultdict[_Key, set[str]], key: _Key, id: str) -> None:
+    if key in sets:
+        sets[key].discard(id)
+        if not sets[key]:
+            del sets[key]
+
+
+def _title(text: str) -> str:
+    """The first line of a passage when it names what the rest is about: short, and no sentence nor part of one."""
+    line, _, rest = text.partition("\n")
+    line = line.lstrip("# \t").rstrip("# \t\r")
+    if not line or not rest.strip() or len(line) > MAX_TITLE or line[-1] in ".,;:…。，、；：" or line[0].islower():
+        return ""
+    return line

@@ -1,0 +1,265 @@
+"""LangGraph's `BaseStore` on one private SQLite file: batches as a whole or not at all, and what is deleted is gone.
+
+LangGraph's own `SqliteStore` commits what a failed batch has done so far, leaves deleted text in the file, and takes a
+damaged or foreign database for an empty one.
+"""
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+)
+
+from agentic_memory_bank.state.errors import InputError, StorageDamagedError, StorageError
+from agentic_memory_bank.tools.storage.database import DatabaseFile, DatabaseForm, rows_of, seal_over, transaction
+from agentic_memory_bank.tools.storage.disk import default_home
+
+REMEDY: Final = (
+    "It is left as it is: nothing was read from it or written to it. Put a copy of the file back in its place, or move "
+    "it away and begin anew."
+)
+"""What is done about a damaged store."""
+FILE: Final = "memories.sqlite"
+"""The file of the default store, in the home of all that is kept."""
+
+_COLUMNS: Final = "namespace, key, value, created_at, updated_at"
+_FORM: Final = DatabaseForm(
+    name="store of memories",
+    application=0x414D424D,  # "AMBM"
+    version=2,
+    remedy=REMEDY,
+    schema=(
+        "CREATE TABLE items (namespace TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, "
+        f"created_at TEXT NOT NULL, updated_at TEXT NOT NULL, {seal_over(_COLUMNS)}, PRIMARY KEY (namespace, key))",
+    ),
+    older=frozenset({(0x414D424D, 1)}),
+)
+_COMPARED: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "$eq": lambda a, b: a == b,
+    "$ne": lambda a, b: a != b,
+    "$gt": lambda a, b: a > b,
+    "$gte": lambda a, b: a >= b,
+    "$lt": lambda a, b: a < b,
+    "$lte": lambda a, b: a <= b,
+}
+
+
+def default_store(folder: Path | None = None) -> "SqliteRecordStore":
+    """The store of memories that is used where nobody brings one.
+
+    Args:
+        folder: The home of all that is kept. Default: `MEMORY_BANK_HOME`, or the user's state folder.
+
+    Raises:
+        SettingsError: There is no folder for it.
+    """
+    return SqliteRecordStore((folder or default_home()) / FILE)
+
+
+class SqliteRecordStore(BaseStore):
+    """A `BaseStore` without vectors and without TTL; safe across threads, processes and a fork.
+
+    Args:
+        path: The file, 0600, made when something is first put; folders that are missing are made, 0700.
+        clock: Stamps the items.
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._path = path
+        self._clock = clock
+        self._file = DatabaseFile(path, _FORM, reserve=True)
+
+    @property
+    def path(self) -> Path:
+        """The file, which need not be there yet."""
+        return self._path
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Carry out operations: what is written, all or nothing, after what is read.
+
+        Raises:
+            StorageFullError: The disk is full; nothing of this is kept.
+            StorageDamagedError: The file is not what this package wrote; it stays as it is.
+            StorageError: The file cannot be read or written.
+            InputError: A namespace, key or value cannot be kept, or a filter is unknown.
+        """
+        wanted = list(ops)
+        rows = _rows(wanted, self._clock().astimezone(UTC).isoformat())
+        if not rows and not self._file.is_there():
+            return [[] if isinstance(op, SearchOp | ListNamespacesOp) else None for op in wanted]
+
+        def carry_out(database: sqlite3.Connection) -> list[Result]:
+            found = [_read(database, op) for op in wanted]
+            for row in rows:
+                _write(database, row)
+            return found
+
+        if any(value is None for _, _, value, _ in rows):
+            return self._file.erase(carry_out)
+        with self._file.using() as database, transaction(database, "BEGIN IMMEDIATE" if rows else "BEGIN"):
+            return carry_out(database)
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """The same, on a thread of its own. Raises as `batch`."""
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    def close(self) -> None:
+        """Close the file; the next call opens it again."""
+        self._file.close()
+
+
+# --- operations --------------------------------------------------------------------------------------------------
+
+
+def _rows(ops: Iterable[Op], now: str) -> list[tuple[Any, ...]]:
+    """What is to be written, the last of several writes to one key: (namespace, key, value, now), None to delete."""
+    last = {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
+    return [(_kept(_joined(op.namespace)), _kept(op.key), encoded(op.value), now) for op in last.values()]
+
+
+def encoded(value: Mapping[str, Any] | None) -> str | None:
+    """A value as JSON in ASCII; None for none.
+
+    Raises:
+        InputError: It is not made of what JSON knows.
+    """
+    try:
+        return None if value is None else json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"A value cannot be kept as JSON ({error}). Put plain texts, numbers, lists and mappings."
+        ) from None
+
+
+def _kept(text: str) -> str:
+    if "\0" in text or text.encode("utf-8", "replace").decode() != text:
+        raise InputError(f"The name {text!r} holds characters that cannot be kept. Use another, or its hash.")
+    return text
+
+
+def _write(database: sqlite3.Connection, row: tuple[Any, ...]) -> None:
+    namespace, key, value, now = row
+    if value is None:
+        database.execute("DELETE FROM items WHERE namespace = ? AND key = ?", (namespace, key))
+        return
+    written = database.execute(
+        f"INSERT INTO items ({_COLUMNS}) VALUES (?, ?, ?, ?, ?) ON CONFLICT (namespace, key) "
+        "DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at "
+        "WHERE seal IS sealed(items.namespace, items.key, items.value, items.created_at, items.updated_at)",
+        (namespace, key, value, now, now),
+    ).rowcount
+    if not written:  # else what is damaged in it would get a seal that is sound
+        raise _damaged(row)
+
+
+def _read(database: sqlite3.Connection, op: Op) -> Result:
+    match op:
+        case GetOp():
+            query = f"SELECT {_COLUMNS}, seal FROM items WHERE namespace = ? AND key = ?"
+            rows = rows_of(database.execute(query, (_joined(op.namespace), op.key)), _damaged)
+            return next((_item(row) for row in rows), None)
+        case SearchOp():
+            return _found(database, op)
+        case ListNamespacesOp():
+            return _namespaces(database, op)
+        case PutOp():
+            return None
+        case _:
+            raise InputError(f"A store knows no operation {type(op).__name__}.")
+
+
+def _found(database: sqlite3.Connection, op: SearchOp) -> list[SearchItem]:
+    """Items below a namespace, those that were written last first; a query finds nothing that a filter does not."""
+    where, given = "TRUE", ()
+    if op.namespace_prefix:
+        prefix = _joined(op.namespace_prefix)
+        where, given = "(namespace = ? OR (namespace > ? AND namespace < ?))", (prefix, f"{prefix}.", f"{prefix}/")
+    query = f"SELECT {_COLUMNS}, seal FROM items WHERE {where} ORDER BY updated_at DESC, rowid DESC"
+    if not op.filter:
+        rows = database.execute(f"{query} LIMIT ? OFFSET ?", (*given, op.limit, op.offset))
+        return [_search_item(row) for row in rows_of(rows, _damaged)]
+    items = (_search_item(row) for row in rows_of(database.execute(query, given), _damaged))
+    return [item for item in items if fits(item.value, op.filter)][op.offset : op.offset + op.limit]
+
+
+def fits(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether a value has what a filter asks for.
+
+    Raises:
+        InputError: The filter asks with an operator that is not known.
+    """
+    return all(_compares(value.get(name), asked) for name, asked in wanted.items())
+
+
+def _compares(value: Any, asked: Any) -> bool:
+    if not isinstance(asked, Mapping) or not any(str(name).startswith("$") for name in asked):
+        return bool(value == asked)
+    unknown = [name for name in asked if name not in _COMPARED]
+    if unknown:
+        raise InputError(f"A filter knows no {unknown[0]!r}. Use one of {', '.join(_COMPARED)}.")
+    try:
+        return all(_COMPARED[name](value, bound) for name, bound in asked.items())
+    except TypeError:  # what cannot be compared does not fit
+        return False
+
+
+def _namespaces(database: sqlite3.Connection, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+    paths = [tuple(name.split(".")) for (name,) in database.execute("SELECT DISTINCT namespace FROM items")]
+    return listed(paths, op)
+
+
+def listed(paths: Iterable[tuple[str, ...]], op: ListNamespacesOp) -> list[tuple[str, ...]]:
+    """Those of all namespaces that are asked for, in order."""
+    fitting = [path for path in paths if all(_matches(path, c) for c in op.match_conditions or ())]
+    cut = sorted({path[: op.max_depth] for path in fitting})
+    return cut[op.offset : op.offset + op.limit]
+
+
+def _matches(path: tuple[str, ...], condition: MatchCondition) -> bool:
+    wanted = condition.path
+    part = path[: len(wanted)] if condition.match_type == "prefix" else path[max(0, len(path) - len(wanted)) :]
+    return len(part) == len(wanted) and all(want in ("*", label) for want, label in zip(wanted, part, strict=True))
+
+
+def _damaged(row: Sequence[Any]) -> StorageDamagedError:
+    return _FORM.damaged(None, f"the item {row[1]!r} of {row[0]!r}")
+
+
+def _joined(namespace: tuple[str, ...]) -> str:
+    return ".".join(namespace)
+
+
+def _item(row: tuple[Any, ...]) -> Item:
+    namespace, key, value, created, updated = row
+    return Item(
+        value=json.loads(value), key=key, namespace=tuple(namespace.split(".")), created_at=created, updated_at=updated
+    )
+
+
+def _search_item(row: tuple[Any, ...]) -> SearchItem:
+    namespace, key, value, created, updated = row
+    path = tuple(namespace.split("."))
+    return SearchItem(path, key, json.loads(value), datetime.fromisoformat(created), datetime.fromisoformat(updated))
+
+
+def unusable(error: Exception) -> StorageError:
+    """What is said when a store of others fails."""
+    return StorageError(
+        f"The store of memories failed ({type(error).__name__}: {error}). Check that it runs and can be reached, then "
+        "try again; what was stored before is there."
+    )

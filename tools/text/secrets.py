@@ -1,0 +1,140 @@
+"""Finds credentials in text: what must never be remembered unless a user asks for exactly that."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+
+from agentic_memory_bank.tools.text import Span
+from agentic_memory_bank.tools.text.personal_numbers import is_card, numbers_in
+
+_LEAST_ENTROPY: Final = 3.5
+"""Bits per character from which a long mixture of letters and digits is taken for a token."""
+_FULL_WIDTH: Final = str.maketrans({code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {"’": "'", "‐": "-"})
+
+_NAMED: Final = (
+    r"p[a@4][s$5]{2}(?:[ _-]?w[o0]rd|phrase|code|wd)s?|pwd?|pin(?:[ -]?(?:code|number))?|api[ _-]?keys?"
+    r"|(?:access|secret|private|master|licen[cs]e|product|activation)[ _-]?keys?|client[ _-]?secret"
+    r"|secret (?:word|phrase|code|number)|(?:auth|access|bearer)[ _-]?tokens?"
+    r"|credentials?|security (?:question|answer)|otp|cvv2?|cvc"
+    r"|(?:security|verification|one-time|login|2fa|door|gate|garage|alarm|safe|unlock|access|entry) codes?"
+    r"|codes? (?:for|of|to) (?:the|my|our|your) (?:\w+ ){0,2}(?:door|gate|garage|safe|alarm|lock(?:er)?|entrance"
+    r"|building|house|card|account|phone)"
+    r"|(?:seed|recovery|backup|mnemonic) (?:phrase|words?|codes?|key)|card number"
+)
+_WORD: Final = rf"{_NAMED}|tokens?(?! (?:limit|budget|count|window|size|usage|cost))"
+_CHINESE_WORD: Final = (
+    r"密码|密碼|口令|验证码|驗證碼|密钥|私钥|令牌|助记词|安全码|支付码|卡号|登录码|暗号|门禁码|解锁码|激活码|授权码"
+)
+_CHINESE_FIRST: Final = "".join(sorted({word[0] for word in _CHINESE_WORD.split("|")}))
+_TYPED: Final = r"(?<![A-Za-z0-9])[A-Za-z0-9][\w@#$%&!.+-]{1,60}"
+"""What is typed: a value among Chinese words."""
+_MENTION: Final = re.compile(rf"(?<![A-Za-z])(?:{_WORD})(?![A-Za-z])|{_CHINESE_WORD}", re.IGNORECASE)
+_STATED: Final = re.compile(
+    rf"(?<![A-Za-z])(?:{_WORD})(?![A-Za-z])(?:[^.!?\n:=]{{0,40}}?)(?:(?<!\s)\s*+[:=]+\s*|(?<!\s)\s++(?:is|are|was|to|be)\b[\s:]*|'s\s+)"
+    rf"\S+(?:(?<![.!?,;])[ \t]+(?!and\b|but\b)\S+){{0,24}}"
+    rf"|(?:{_CHINESE_WORD})[^。！？\n:：=]{{0,12}}?(?:是|为|叫|[改换设][成为]|设置[成为]|[:：=])\s*[^\s。！？]{{2,80}}",
+    re.IGNORECASE,
+)
+_BESIDE: Final = re.compile(
+    rf"(?<![A-Za-z])(?:{_NAMED})\s+[\"'`(]?(?=\S*\d)\S{{3,}}"
+    r"|(?<![A-Za-z])tokens?\s+[\"'`(]?(?=\S*\d)(?=\S*[A-Za-z])\S{6,}"
+    rf"|(?:{_CHINESE_WORD})[\s“\"「]*(?=[A-Za-z]*\d){_TYPED}",
+    re.IGNORECASE,
+)
+"""A credential and its name side by side, without a verb: the value has a digit."""
+_AS_SECRET: Final = re.compile(
+    rf"[^\s]{{3,60}}+\s+(?:is|as|for)\s+(?:my|our|the)\s+(?:[\w-]+\s+){{0,3}}?(?:{_WORD})(?![A-Za-z])"
+    rf"|(?:[^.!?\n]{{0,80}}[.!,;][ \t]*+)?\b(?:it|that|this|which)(?:'s| is| was) (?:my|our|the|his|her|their)"
+    rf" (?:[\w-]+ ){{0,3}}?(?:{_WORD})(?![A-Za-z])"
+    rf"|(?:{_TYPED}\s*|[^\s，。！？]{{2,20}}(?=就?是我))(?:就?是|当作?|作为?|做)[^，。！？\n]{{0,12}}?(?=[{_CHINESE_FIRST}])(?:{_CHINESE_WORD})",
+    re.IGNORECASE,
+)
+_TO_GET_IN: Final = re.compile(
+    r"\bcode\b[^.!?\n]{0,20}?\b\d{4,8}\b[^.!?\n]{0,20}\b(?:log|sign|get) ?in\b"
+    r"|\b(?:log|sign|get) ?in\b[^.!?\n]{0,60}?\b(?:with|using|type|enter)\s+(?:code\s+)?\d{3,8}\b"
+    r"|\b(?:open|unlock|disarm)\w*\b[^.!?\n]{0,60}?\b(?:with|using|type|enter|dial|press)\s+\d{3,8}#?(?=\s*(?:[.!,;]|$))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ASKED: Final = re.compile(
+    r"[?？]|\b(?:please|enter|type|tell|give|provide|send|share|need)\b|[吗呢]\W*+$|输入|填写|提供|告诉|给我|发[给来]"
+    rf"|(?:(?<![A-Za-z])(?:{_WORD})|{_CHINESE_WORD})\s*+(?:is|are|was|是|为)?\W*+$",
+    re.IGNORECASE,
+)
+_FORMS: Final = re.compile(
+    r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)"
+    r"|\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}"
+    r"|\b(?:gh[pousr]_|github_pat_|glpat-|hf_|npm_|pypi-|dop_v1_|shpat_|xox[abeprs]-|ya29\.|SG\.|AIza|EAAC)[\w.-]{10,}"
+    r"|\b(?:AKIA|ASIA|AGPA|AROA)[A-Z0-9]{12,}\b"
+    r"|\beyJ[\w-]{8,2000}\.[\w-]{8,}(?:\.[\w-]*)?"
+    r"|\b(?i:secret)\s*[:=]\s*\S{4,}"
+    r"|\b(?i:pass)\s*[:=]\s*(?=\S*[A-Za-z])\S{4,}"
+    r"|\b(?i:log-?in|creds)\s*[:=]\s*[^\s/]{1,200}\s*/\s*\S+"
+    r"|\b(?i:authorization)\s*[:=]\s*\S+(?:[ \t]+\S+)?"
+    r"|\b\d{6,12}:[\w-]{30,}"
+    r"|\b[Bb]earer\s+[\w.~+/-]{12,}=*"
+    r"|\b[a-z][a-z0-9+.-]{0,40}://[^\s/:@]+:[^\s/@]+@\S+"
+    r"|\bssh-(?:rsa|ed25519)\s+[A-Za-z0-9+/=]{40,}"
+)
+_LONG_TOKEN: Final = re.compile(r"(?<![\w/.:@-])[A-Za-z0-9_+/=-]{20,}(?![\w@])")
+_DIGITS: Final = re.compile(r"(?<![\d.,+])\d(?:[ -]{0,2}\d){12,18}(?![\d])")
+
+
+def secrets_in(text: str) -> list[Span]:
+    """The stretches of a text that hold a credential or a personal number, in order; they may overlap.
+
+    Finds keys and tokens by their forms and their randomness, private keys, card numbers by their check digit,
+    addresses with a password in them, and whatever is said to be a password, a PIN, a code or a token.
+    """
+    plain = text.translate(_FULL_WIDTH)
+    return sorted({*_formed(plain), *_stated(plain), *_random(plain), *_cards(plain), *numbers_in(plain)})
+
+
+def mentions_secret(text: str) -> bool:
+    """Whether a text speaks of a credential, such as the question for a password."""
+    return _MENTION.search(text.translate(_FULL_WIDTH)) is not None
+
+
+def asks_for_secret(text: str) -> bool:
+    """Whether what is said next may be nothing but a credential: one is asked for, or its name stands last."""
+    plain = text.translate(_FULL_WIDTH)
+    return _MENTION.search(plain) is not None and _ASKED.search(plain) is not None
+
+
+def _formed(text: str) -> Iterator[Span]:
+    return (found.span() for found in _FORMS.finditer(text))
+
+
+def _stated(text: str) -> Iterator[Span]:
+    named = (_STATED, _BESIDE, _AS_SECRET) if _MENTION.search(text) else ()
+    yield from (found.span() for pattern in (*named, _TO_GET_IN) for found in pattern.finditer(text))
+
+
+def _random(text: str) -> Iterator[Span]:
+    return (found.span() for found in _LONG_TOKEN.finditer(text) if _is_random(found[0]))
+
+
+def _is_random(token: str) -> bool:
+    """Whether a token mixes characters as no word, path or phrase does."""
+    kinds = sum(any(map(test, token)) for test in (str.islower, str.isupper, str.isdigit))
+    if not any(map(str.isdigit, token)) or kinds < 2:
+        return False
+    if token.isdigit() or _changes(token) < len(token) / 6:
+        return False
+    return _entropy(token) >= _LEAST_ENTROPY or len(set(token.lower()) - set("0123456789abcdef")) == 0
+
+
+def _changes(token: str) -> int:
+    """How often letters and digits take turns, or small and capital letters."""
+    return sum((a.isdigit(), a.isupper()) != (b.isdigit(), b.isupper()) for a, b in pairwise(token))
+
+
+def _entropy(token: str) -> float:
+    shares = [count / len(token) for count in Counter(token).values()]
+    return -sum(share * math.log2(share) for share in shares)
+
+
+def _cards(text: str) -> Iterator[Span]:
+    return (found.span() for found in _DIGITS.finditer(text) if is_card(found[0]))

@@ -10,13 +10,21 @@ from typing import Final, TypeVar
 
 from langgraph.runtime import Runtime
 
+from agentic_memory_bank.engines.conversation import unattributed
+from agentic_memory_bank.engines.extractive.remembering.relevance import (
+    SHARE_OF_BEST,
+    Likeness,
+    fit,
+    helps,
+    shared_characters,
+)
 from agentic_memory_bank.nodes.memories import MemoryKit, Owner, context_of, owner_of
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
 from agentic_memory_bank.nodes.spoken import checked_messages, turns_of
 from agentic_memory_bank.state.conversations import Asked, MemoryContext, RecalledMemory, RecallState
 from agentic_memory_bank.state.records import RecordType
 from agentic_memory_bank.tools.concurrency.circuit_breaker import Guard, guard_of, say
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.models import MODEL, Encoder
 from agentic_memory_bank.tools.memories.index import Found
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.text import is_cjk
@@ -65,7 +73,9 @@ def look(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) ->
         guard_of(kit.stores).later(lambda: records().make_up(owner.user))
     if context.recall_elbow:
         found = above_elbow(found, -1.0)
-    if not is_cjk(state["query"]):
+    if asked["by_kind"] and MODEL in encoder.model:
+        found = relevant(state["query"], found)
+    elif not is_cjk(state["query"]):
         found = by_meaning(found)
     if context.recall_routing:
         found = _preferring(preferred(state["query"]), found)
@@ -146,8 +156,34 @@ def as_one(searches: Sequence[Sequence[Found]]) -> list[Found]:
             cosine=max(one.cosine, known.cosine),
             keyword=max(one.keyword, known.keyword),
             marks=tuple(sorted({*one.marks, *known.marks})),
+            coverage=max(one.coverage, known.coverage),
+            rarest=max(one.rarest, known.rarest),
         )
     return _ordered(best.values())
+
+
+def relevant(query: str, found: Sequence[Found]) -> list[Found]:
+    """Those that help with a message, the likeliest first; none where it needs no memory."""
+    likenesses = [likeness(query, one) for one in found]
+    if not helps(query, likenesses):
+        return []
+    chances = fit(query, likenesses)
+    least = SHARE_OF_BEST * max(chances)
+    return _ordered(one._replace(score=chance) for one, chance in zip(found, chances, strict=True) if chance >= least)
+
+
+def likeness(query: str, found: Found) -> Likeness:
+    """What a memory that was found has in common with a message."""
+    speaker, _, words = unattributed(found.record["text"])
+    return Likeness(
+        cosine=found.cosine,
+        coverage=found.coverage,
+        rarest=found.rarest,
+        characters=shared_characters(query, words),
+        is_turn=found.record["type"] == "verbatim",
+        by_assistant=speaker == "assistant",
+        asks=words.rstrip().endswith(("?", "？")),
+    )
 
 
 def by_meaning(found: Iterable[Found]) -> list[Found]:

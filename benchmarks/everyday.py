@@ -177,7 +177,8 @@ class Dialogue:
                         self._said(copy, yes, project)
                     return {"left": self._texts(copy)}
             case _:
-                found = memories.recall(check["ask"], user=self._data["id"], project=project)
+                day = check.get("date")
+                found = memories.recall(check["ask"], user=self._data["id"], project=project, as_of=day)
                 texts = [one["text"] for one in found.get("memories", ())]
                 return {"block": found.get("block", ""), "memories": texts}
 

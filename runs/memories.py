@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -146,6 +146,7 @@ class Memories:
         types: Sequence[RecordType] | None = None,
         limit: int | None = None,
         threshold: Least = "default",
+        as_of: date | str | None = None,
         tool_names: Sequence[str] = (),
         enable_memory: bool = True,
     ) -> RecallOutput:
@@ -158,6 +159,7 @@ class Memories:
             types: Of which types; None for all.
             limit: How many at most. Default: that of the settings.
             threshold: Which hits are near enough.
+            as_of: The day on which what is recalled was true. Default: now, or the time that the message asks about.
             tool_names: Names of the tools that the answering model has.
             enable_memory: False: nothing is recalled.
 
@@ -172,6 +174,7 @@ class Memories:
         asked: dict[str, Any] = {"messages": checked_messages(messages), "types": types and list(types)}
         asked |= {} if limit is None else {"limit": limit}
         asked |= {} if threshold == "default" else {"threshold": threshold}
+        asked |= {} if as_of is None else {"as_of": str(as_of)}
         context = self._context(user, project, tool_names=tuple(tool_names), enable_memory=enable_memory)
         return cast(RecallOutput, self._graph("recall").invoke(asked, context=context))
 

@@ -107,6 +107,8 @@ class RecallInput(TypedDict, total=False):
     limit: int
     threshold: float | None
     """Least raw cosine, from -1 to 1; None: no threshold."""
+    as_of: str | None
+    """The day, ISO 8601, on which what is recalled was true; None for now, or for when the message asks about."""
 
 
 class RecallOutput(TypedDict, total=False):
@@ -126,6 +128,7 @@ class Asked(TypedDict):
     threshold: float | None
     by_kind: bool
     """Whether the threshold is that of embedder, language and kind of memory, in place of `threshold`."""
+    as_of: str | None
 
 
 class RecallState(TypedDict, total=False):
@@ -135,6 +138,7 @@ class RecallState(TypedDict, total=False):
     types: Annotated[list[RecordType] | None, EphemeralValue]
     limit: Annotated[int, EphemeralValue]
     threshold: Annotated[float | None, EphemeralValue]
+    as_of: Annotated[str | None, EphemeralValue]
     asked: Asked
     query: str
     passages: list[str]

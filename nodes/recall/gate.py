@@ -1,6 +1,7 @@
 """Stage 1, the door: what is asked, on whose behalf, and whether memories are worth a search for this message."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any, cast
 
 from langgraph.runtime import Runtime
@@ -69,7 +70,22 @@ def _asked(state: RecallState, context: MemoryContext) -> Asked:
         "limit": limited(limit),
         "threshold": None if threshold is None else float(threshold),
         "by_kind": not is_given and threshold is None,
+        "as_of": _day(given.get("as_of")),
     }
+
+
+def _day(given: object) -> str | None:
+    """A day as ISO 8601.
+
+    Raises:
+        InputError: It is none.
+    """
+    if given is None:
+        return None
+    try:
+        return date.fromisoformat(str(given)[:10]).isoformat()
+    except ValueError as error:
+        raise InputError(f"`as_of` is a day such as 2026-05-31, not {given!r}.") from error
 
 
 def _is_cosine(value: object) -> bool:

@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from functools import partial
 from itertools import pairwise
 from typing import Final, TypeVar
@@ -11,6 +12,7 @@ from typing import Final, TypeVar
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import unattributed
+from agentic_memory_bank.engines.extractive.reading.dates import day_of, past_asked
 from agentic_memory_bank.engines.extractive.remembering.relevance import (
     SHARE_OF_BEST,
     Likeness,
@@ -22,10 +24,10 @@ from agentic_memory_bank.nodes.memories import MemoryKit, Owner, context_of, own
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
 from agentic_memory_bank.nodes.spoken import checked_messages, turns_of
 from agentic_memory_bank.state.conversations import Asked, MemoryContext, RecalledMemory, RecallState
-from agentic_memory_bank.state.records import RecordType
+from agentic_memory_bank.state.records import Record, RecordType
 from agentic_memory_bank.tools.concurrency.circuit_breaker import Guard, guard_of, say
 from agentic_memory_bank.tools.embeddings.models import MODEL, Encoder
-from agentic_memory_bank.tools.memories.index import Found
+from agentic_memory_bank.tools.memories.index import Found, Threshold
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.text import is_cjk
 
@@ -66,7 +68,8 @@ def look(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) ->
     """
     context, owner, asked = context_of(runtime), owner_of(runtime), state["asked"]
     records, encoder = partial(kit.records, runtime), kit.stores.encoder
-    search = _Search(records, encoder, owner, asked, guard_of(kit.stores), context.recall_timeout)
+    as_of = date.fromisoformat(asked["as_of"]) if asked["as_of"] else past_asked(state["query"], kit.clock().date())
+    search = _Search(records, encoder, owner, asked, guard_of(kit.stores), context.recall_timeout, as_of)
     own = _own_turns(state)
     found = [one for one in search.of(_queries(state)) if not is_said_by(one, own)] if state["query"].strip() else []
     if records().lacks_vectors(owner.user):  # whoever kept them was killed before they had any
@@ -109,6 +112,8 @@ class _Search:
     guard: Guard
     limit: float
     """Seconds that the store may take."""
+    as_of: date | None = None
+    """The day on which what is found was true; None for now."""
 
     def of(self, queries: Sequence[str]) -> list[Found]:
         """What is found for any of the queries."""
@@ -133,7 +138,16 @@ class _Search:
 
     def _found(self, queries: Sequence[str]) -> list[Found]:
         records, asked = self.records(), self.asked
-        return as_one([self._search(records, query, asked) for query in queries])
+        found = as_one([self._search(records, query, asked) for query in queries])
+        if self.as_of is None:
+            return found
+        heirs = {one.record["id"]: records.get(self.owner.user, one.record["replaced_by"] or "") for one in found}
+        return [one for one in found if _held_on(self.as_of, one.record, heirs[one.record["id"]])]
+
+    def _threshold(self, query: str) -> Threshold:
+        if not self.asked["by_kind"]:
+            return self.asked["threshold"]
+        return None if MODEL in self.encoder.model else by_kind(query, self.encoder.model)
 
     def _search(self, records: RecordStore, query: str, asked: Asked) -> Sequence[Found]:
         return records.search(
@@ -142,8 +156,20 @@ class _Search:
             project=self.owner.project,
             types=asked["types"],
             limit=max(CANDIDATES, FOLD * asked["limit"]),
-            threshold=by_kind(query, self.encoder.model) if asked["by_kind"] else asked["threshold"],
+            threshold=self._threshold(query),
+            replaced=self.as_of is not None,
         )
+
+
+def _held_on(day: date, record: Record, heir: Record | None) -> bool:
+    """Whether a memory was said by a day, and not replaced by then."""
+    return _said_on(record) <= day and (record["replaced_by"] is None or heir is None or _said_on(heir) > day)
+
+
+def _said_on(record: Record) -> date:
+    """The day on which a memory was said, or else stored."""
+    said = day_of(unattributed(record["text"])[1])
+    return said or datetime.fromisoformat(record["created_at"]).date()
 
 
 def as_one(searches: Sequence[Sequence[Found]]) -> list[Found]:

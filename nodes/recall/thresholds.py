@@ -38,8 +38,6 @@ def by_kind(query: str, model: str) -> ByKind:
         model: The name of the embedder.
     """
     asked = attribute_asked_for(query)
-    if MODEL in model and asked is None:
-        return ByKind(ANY, lambda _: ANY)  # which of them help, `relevance` judges
     of = partial(_least, is_chinese=is_cjk(query)) if MODEL in model else _unknown
     if asked is not None:
         return ByKind(ANY, partial(_unless_asked_for, attribute=asked, otherwise=of))

@@ -108,6 +108,10 @@ class Maintained(TypedDict):
     writers: int
 
 
+EXTRACTED: Final[frozenset[str]] = frozenset(("semantic", "procedural", "episodic"))
+"""Types of memories that may take each other's place."""
+
+
 class RecordStore:
     """The memories of all users, in a store of LangGraph's; safe across threads and processes.
 
@@ -761,7 +765,8 @@ def _inherited(olds: Sequence[Record], how: Replacement) -> Mapping[str, Any]:
 
 def _refuse_mixture(olds: Sequence[Record], fields: Mapping[str, Any]) -> None:
     for old in olds:
-        if (old["type"], old["project"]) != (fields["type"], fields["project_name"]):
+        is_extracted = {old["type"], fields["type"]} <= EXTRACTED  # a plan may change what is a habit, or an event
+        if old["project"] != fields["project_name"] or (old["type"] != fields["type"] and not is_extracted):
             raise InputError(
-                "Only memories of one type and one project take each other's place. Store another one instead."
+                "Only memories of one kind and one project take each other's place. Store another one instead."
             )

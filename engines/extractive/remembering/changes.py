@@ -44,8 +44,7 @@ _AMOUNT: Final = re.compile(
 _GENERAL: Final = frozenset(
     tokenize(
         "thing time day week month year hour minute now still just really also like get go come want need know think"
-        r""
-        " tell make take let good new old bit lot way back much many keep put people user assistant today everybody"
+        " say tell make take let good new old bit lot way back much many keep put people user assistant today everybody"
         " everyone always every done work off person name night morning evening afternoon weekend stay first next last"
         " book went came got gone made took told said thought kept"
     )

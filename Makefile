@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 INSTALL := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore \
 	$(BIN)/python -m pip install -qq -c constraints.txt
 OFFLINE := HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 LANGGRAPH_STRICT_MSGPACK=true
-SOURCES := $(wildcard *.py engines/*.py engines/*/*.py engines/*/*/*.py graph/*.py nodes/*.py nodes/*/*.py prompts/*.py runs/*.py state/*.py testing/*.py tools/*.py tools/*/*.py)
+SOURCES := $(wildcard *.py cli/*.py engines/*.py engines/*/*.py engines/*/*/*.py graph/*.py nodes/*.py nodes/*/*.py prompts/*.py runs/*.py state/*.py testing/*.py tools/*.py tools/*/*.py)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

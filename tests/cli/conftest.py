@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from agentic_memory_bank import cli
+from agentic_memory_bank.cli import inputs
+from agentic_memory_bank.cli.app import app
 
 if TYPE_CHECKING:
     from agentic_memory_bank.testing import ModelServer
@@ -49,7 +50,7 @@ class Parts:
 def parts(monkeypatch: pytest.MonkeyPatch) -> Parts:
     """Parts that load no model, in the place of the real ones."""
     found = Parts()
-    monkeypatch.setattr(cli, "_parts", found)
+    monkeypatch.setattr(inputs, "parts_from", found)
     return found
 
 
@@ -59,7 +60,7 @@ def memory_bank(parts: Parts) -> Command:
     runner = CliRunner()
 
     def call(*words: str | Path, stdin: bytes | None = None) -> Result:
-        return runner.invoke(cli.app, [str(word) for word in words], input=stdin)
+        return runner.invoke(app, [str(word) for word in words], input=stdin)
 
     return call
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic_memory_bank import cli
-from agentic_memory_bank import cli_view as view
+from agentic_memory_bank.cli import options, outcome, terminal
 from agentic_memory_bank.engines.base import Step
 
 from .conftest import DRIVER, Command, Parts
@@ -20,7 +19,7 @@ PAUSING = ("ask", "How many qubits?", "--thread", "t", "--budget", "seconds=0.00
 @pytest.fixture
 def person(monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody sits at the terminal."""
-    monkeypatch.setattr(cli, "_is_accompanied", lambda: True)
+    monkeypatch.setattr(terminal, "is_watched", lambda: True)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +34,7 @@ def person(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_budget_becomes_a_setting(given: str, setting: str, limit: float) -> None:
-    assert cli._budgets([given]) == {setting: limit}
+    assert options.budgets_of([given]) == {setting: limit}
 
 
 @pytest.mark.parametrize("command", [("ask", "Why?"), ("resume",)])
@@ -182,14 +181,14 @@ def test_on_a_terminal_the_person_is_asked_on_stderr(document: Path) -> None:
 
 
 def test_amounts_are_written_as_they_may_be_typed() -> None:
-    assert [view.number(x) for x in (10, 2e6, 0.5, 1e-9, 1.0)] == ["10", "2000000", "0.5", "0.000000001", "1"]
-    assert view.cost({"cost": None}) == view.cost({}) == "cost unknown"
-    assert [view.cost({"cost": c}) for c in (0.0, 0.0000012345, 12.345678)] == [
+    assert [terminal.number(x) for x in (10, 2e6, 0.5, 1e-9, 1.0)] == ["10", "2000000", "0.5", "0.000000001", "1"]
+    assert terminal.cost({"cost": None}) == terminal.cost({}) == "cost unknown"
+    assert [terminal.cost({"cost": c}) for c in (0.0, 0.0000012345, 12.345678)] == [
         "cost 0",
         "cost 0.00000123",
         "cost 12.35",
     ]
-    assert view.spent(None) == view.spent({"calls": 0, "input_tokens": 0, "output_tokens": 0}) == ""
+    assert terminal.spent(None) == terminal.spent({"calls": 0, "input_tokens": 0, "output_tokens": 0}) == ""
 
 
 @pytest.mark.parametrize(
@@ -209,4 +208,4 @@ def test_amounts_are_written_as_they_may_be_typed() -> None:
     ],
 )
 def test_setbacks_are_told_in_plain_words(note: str, said: str) -> None:
-    assert view.setback(note) == said
+    assert outcome.degraded_line(note) == said

@@ -20,7 +20,7 @@ Command = Callable[..., Result]
 
 SLOW = """
 import sys, time
-from agentic_memory_bank import cli
+from agentic_memory_bank.cli import inputs, main
 from agentic_memory_bank.engines.extractive.answering.responder import ExtractiveResponder
 from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
 
@@ -34,9 +34,9 @@ def respond(self, situation):
     return answer(self, situation)
 
 ExtractiveResponder.respond = respond
-cli._parts = lambda settings: {"embeddings": HashEmbeddings()}
+inputs.parts_from = lambda settings: {"embeddings": HashEmbeddings()}
 sys.argv[0] = "memory-bank"
-cli.main()
+main()
 """
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from agentic_memory_bank import cli_view as view
-from agentic_memory_bank.cli_progress import described
+from agentic_memory_bank.cli import outcome
+from agentic_memory_bank.cli.progress import described
 from agentic_memory_bank.testing import ChatRequest, ScriptedJudge, hang, http_error
 from agentic_memory_bank.tools.pages.store import PageStores
 
@@ -179,7 +179,9 @@ def test_events_of_research_are_told_in_words(event: dict[str, Any], words: str)
 def test_what_a_stage_failed_at_is_told_in_words_of_research() -> None:
     output = {"answer": "", "sources": [], "findings": [{"text": "324 m", "pages": ["p1"]}], "rounds": [{}]}
     lines = list(
-        view.researched({**output, "status": "failed", "degraded": ["answer: ModelUnavailable"]}, "towers", elapsed=1.0)
+        outcome.researched(
+            {**output, "status": "failed", "degraded": ["answer: ModelUnavailable"]}, "towers", elapsed=1.0
+        )
     )
 
     assert "There is no answer yet." in lines

@@ -1,46 +1,27 @@
-"""Keeps a person, or a program, informed while a run works, and obeys Ctrl-C within two seconds."""
+"""Keeps a person, or a program, informed while a run works: JSON lines, plain lines, or a live display."""
 
 import json
 import logging
-import math
 import os
-import queue
-import signal
 import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from types import FrameType, TracebackType
-from typing import Any, Protocol, Self, TypeVar, cast
+from types import TracebackType
+from typing import Any, Protocol, Self, cast
 
 import typer
 
-from agentic_memory_bank.cli_view import on_one_line, shortened, spent
+from agentic_memory_bank.cli import terminal
 
 Event = dict[str, Any]
 Emit = Callable[[Event], None]
-Result = TypeVar("Result")
 
-INTERRUPTED = 130
-"""The exit code after Ctrl-C or SIGTERM."""
-GRACE_SECONDS = 1.2
-"""How long a step that was under way may take to end by itself after Ctrl-C."""
-LAST_RESORT_SECONDS = 1.8
-"""When the process ends after Ctrl-C even if the terminal takes no more text."""
 SILENCE_SECONDS = 8.0
 """After this long without news, plain and JSON progress say that work goes on."""
-TICK_SECONDS = 0.1
 _LINES_SHOWN = 8
 _TASK_CHARACTERS = 100
-
-
-class Interrupted(Exception):
-    """Ctrl-C or SIGTERM: what was saved stays, what was under way may still be running in its thread."""
-
-
-# --- progress ----------------------------------------------------------------------------------------------------
 
 
 class Progress(AbstractContextManager["Progress"], Protocol):
@@ -63,18 +44,18 @@ def progress(*, as_json: bool) -> Progress:
 def described(event: Event) -> str:
     """An event in words: the stage, and what it counts; empty where it is no news for a person."""
     if "note" in event:
-        return on_one_line(str(event["note"]))
+        return terminal.on_one_line(str(event["note"]))
     if "research" in event:
         return f"research: {described(event['research'])}"
     if "stage" not in event:
-        return spent(event.get("usage"))
+        return terminal.spent(event.get("usage"))
     rest = {key: value for key, value in event.items() if key != "stage"}
     if "task" in rest:
         task = rest.pop("task")
         said = f"next: {task['kind']}: {task['text']}" if task else "nothing is left to do"
-        return f"{event['stage']}: {shortened(said, _TASK_CHARACTERS)}"
+        return f"{event['stage']}: {terminal.shortened(said, _TASK_CHARACTERS)}"
     counts = ", ".join(_said(value, name) for name, value in rest.items())
-    return shortened(f"{event['stage']}: {counts}", _TASK_CHARACTERS)
+    return terminal.shortened(f"{event['stage']}: {counts}", _TASK_CHARACTERS)
 
 
 def _is_news(event: Event) -> bool:
@@ -245,110 +226,3 @@ class _Notes(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self._emit({"note": record.getMessage()})
-
-
-# --- work --------------------------------------------------------------------------------------------------------
-
-
-def attend(work: Callable[[Emit], Result], shown: Progress, stop: Callable[[], None]) -> Result:
-    """Do work in a thread of its own, show its events, and come back when it is done or when Ctrl-C was pressed.
-
-    Args:
-        work: What to do; it is given a function that takes its events.
-        shown: Where the events go.
-        stop: Asks the work to end after the step it is in; called at the first Ctrl-C.
-
-    Raises:
-        Interrupted: Ctrl-C or SIGTERM, and the work did not end in time or did so without a result. A thread of it
-            may be left, so leave the process with `leave`.
-    """
-    news: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
-    thread = threading.Thread(target=_worked, args=(work, news), name="memory-bank", daemon=True)
-    with _Signals() as signals, shown:
-        thread.start()
-        while True:
-            if signals.first:
-                stop()
-            if signals.patience_is_over:
-                raise Interrupted
-            kind, what = _next(news)
-            if kind == "event":
-                shown.event(what)
-            elif kind == "result":
-                signals.forgive()
-                return what
-            elif kind == "error" and signals.received:
-                raise Interrupted from what
-            elif kind == "error":
-                raise what
-            shown.tick()
-
-
-def _worked(work: Callable[[Emit], Any], news: "queue.SimpleQueue[tuple[str, Any]]") -> None:
-    try:
-        news.put(("result", work(lambda event: news.put(("event", event)))))
-    except BaseException as error:  # whatever it is, it belongs to whoever waits
-        news.put(("error", error))
-
-
-def _next(news: "queue.SimpleQueue[tuple[str, Any]]") -> tuple[str, Any]:
-    try:
-        return news.get(timeout=TICK_SECONDS)
-    except queue.Empty:
-        return "nothing", None
-
-
-class _Signals:
-    """Takes SIGINT and SIGTERM while work is attended to.
-
-    The first one asks for an end and starts the last resort, the second ends the patience, the third the process.
-    """
-
-    def __init__(self) -> None:
-        self.received = 0
-        self._seen = 0
-        self._deadline = math.inf
-        self._last_resort = threading.Timer(LAST_RESORT_SECONDS, leave)
-        self._last_resort.daemon = True
-        self._before: dict[int, Any] = {}
-
-    def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._take) for number in (signal.SIGINT, signal.SIGTERM)}
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    @property
-    def first(self) -> bool:
-        """True once, after the first signal."""
-        is_first, self._seen = self.received > 0 and self._seen == 0, self.received
-        return is_first
-
-    @property
-    def patience_is_over(self) -> bool:
-        """Whether the work had its time to end, or was asked twice."""
-        return self.received > 1 or time.monotonic() >= self._deadline
-
-    def forgive(self) -> None:
-        """The work was done in time: the process may live."""
-        self._last_resort.cancel()
-
-    def _take(self, number: int, frame: FrameType | None) -> None:
-        self.received += 1
-        if self.received == 1:
-            self._deadline = time.monotonic() + GRACE_SECONDS
-            self._last_resort.start()
-        elif self.received > 2:
-            leave()
-
-
-def leave() -> None:
-    """End the process now, whatever its threads do: every step is on disk, and waiting for one could take minutes."""
-    if sys.stderr.isatty():
-        os.write(sys.stderr.fileno(), b"\x1b[?25h")  # the live display hides the cursor
-    os._exit(INTERRUPTED)

@@ -12,13 +12,16 @@ SOURCES := $(wildcard *.py cli/*.py engines/*.py engines/*/*.py engines/*/*/*.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check besides-tests format format-check lint types contracts wheel-test frameworks notebooks kill attack bench dev readme clean
+.PHONY: help demo map test check besides-tests format format-check lint types contracts wheel-test frameworks notebooks kill attack bench dev readme clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
 
 demo: $(BIN)/.offline ## answer a question over the three documents of examples/, without network and key
 	@PATH="$(abspath $(BIN)):$$PATH" $(OFFLINE) bash examples/demo.sh
+
+map: ## the rooms of the package with sizes and imports, and what is not yet as it is to be
+	@$(PYTHON) tests/project/map.py
 
 test: $(BIN)/.test ## run the tests
 	@$(OFFLINE) $(BIN)/python -m pytest -q -n auto

@@ -1,11 +1,13 @@
 """The commands over memories across conversations: `remember`, `recall`, `memories`, `memory`, `forget`, `maintain`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
 from agentic_memory_bank.cli import inputs, options, terminal
+from agentic_memory_bank.cli.progress import loading_shown
 from agentic_memory_bank.state.records import Record
 
 if TYPE_CHECKING:
@@ -17,7 +19,8 @@ MOST_LISTED: Final = 100
 """How many memories are listed at a time."""
 
 
-def opened(assignments: Iterable[str] | None, *, user: str | None, model: str | None = None) -> "Memories":
+@contextmanager
+def opened(assignments: Iterable[str] | None, *, user: str | None, model: str | None = None) -> "Iterator[Memories]":
     """The memories of all users, once everything that can be refused without them was checked.
 
     Args:
@@ -32,7 +35,8 @@ def opened(assignments: Iterable[str] | None, *, user: str | None, model: str | 
     settings = inputs.settings_from(assignments, model)
     from agentic_memory_bank.runs.memories import Memories  # it takes a second to load: after what may be refused
 
-    return Memories(settings=settings, **inputs.parts_of_memories(settings))
+    with loading_shown(), Memories(settings=settings, **inputs.parts_of_memories(settings)) as memories:
+        yield memories
 
 
 def remember(

@@ -76,18 +76,25 @@ def research(
 
 
 def _research(question: str, memory: str, settings: "Settings", emit: Emit, attempt: Attempt) -> "ResearcherOutput":
-    from agentic_memory_bank.tools.pages.store import PageStores, checked_name
+    from agentic_memory_bank.tools.pages.store import checked_name
     from agentic_memory_bank.tools.text.questions import checked_text
 
     question, memory = checked_text(question, "request"), checked_name(memory)
     parts = inputs.parts_of_memories(settings)
-    with closing(PageStores()) as stores:
-        if not (settings.names_models or cast(Path, stores.of(memory).path).exists()):
-            return {"answer": "", "status": "not_found", "sources": [], "findings": [], "rounds": [], "degraded": []}
+    if not (settings.names_models or _is_there(memory)):
+        return {"answer": "", "status": "not_found", "sources": [], "findings": [], "rounds": [], "degraded": []}
     from agentic_memory_bank.runs.driving import Given  # what takes a second to load comes after what may be refused
     from agentic_memory_bank.runs.researching import research
 
     return research(question, memory, settings, given=Given(**parts, control=attempt.begin(), on_event=emit))
+
+
+def _is_there(memory: str, user: str = "") -> bool:
+    """Whether there is a memory of pages, found out before anything heavy is loaded."""
+    from agentic_memory_bank.tools.pages.store import PageStores, checked_name
+
+    with closing(PageStores()) as stores:
+        return cast(Path, stores.of(checked_name(memory), user).path).exists()
 
 
 def _show(
@@ -121,11 +128,11 @@ def pages(
     """List the memories that `memorize` made, with their pages and how long these stay; or erase one."""
     if erase and memory is None:
         raise typer.BadParameter("--erase needs the NAME of a memory.")
+    if memory is not None and not _is_there(memory, user):
+        raise UnknownMemoryError(f"There is no memory of pages {memory!r}. `memory-bank pages` lists them.")
     from agentic_memory_bank.runs.upkeep import forget_pages, list_pages
 
     found = [one for one in list_pages() if memory is None or (one["memory"], one["user"]) == (memory, user)]
-    if memory is not None and not found:
-        raise UnknownMemoryError(f"There is no memory of pages {memory!r}. `memory-bank pages` lists them.")
     if not erase:
         terminal.print_found({"pages": found}, _page_memories(found), as_json=as_json)
         return

@@ -6,8 +6,8 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import Any, Protocol, Self, cast
 
@@ -20,6 +20,8 @@ Emit = Callable[[Event], None]
 
 SILENCE_SECONDS = 8.0
 """After this long without news, plain and JSON progress say that work goes on."""
+LOADER = "agentic_memory_bank.tools.embeddings.models"
+"""The logger that says when the embedding model is loaded; to import it would take as long as loading."""
 _LINES_SHOWN = 8
 _TASK_CHARACTERS = 100
 
@@ -28,7 +30,7 @@ class Progress(AbstractContextManager["Progress"], Protocol):
     """Shows what a run does, on stderr."""
 
     def event(self, event: Event) -> None:
-        """Take in an event of the run, or a note: `{"note": text}`."""
+        """Take in an event of the run, a note, `{"note": text}`, or a model that is loaded, `{"loading": True}`."""
 
     def tick(self) -> None:
         """Called several times a second while the run works."""
@@ -45,6 +47,8 @@ def described(event: Event) -> str:
     """An event in words: the stage, and what it counts; empty where it is no news for a person."""
     if "note" in event:
         return terminal.on_one_line(str(event["note"]))
+    if "loading" in event:
+        return "loading the model" if event["loading"] else ""
     if "research" in event:
         return f"research: {described(event['research'])}"
     if "stage" not in event:
@@ -92,17 +96,18 @@ class _Base:
         self._heard = self._begun
         self._doing: Event | None = None
         self._spent: Event = {}
+        self._is_loading = False
         self._log = _Notes(self.event)
 
     def __enter__(self) -> Self:
         self._begun = self._heard = time.monotonic()
-        logging.getLogger("agentic_memory_bank").addHandler(self._log)
+        self._log.attach()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
-        logging.getLogger("agentic_memory_bank").removeHandler(self._log)
+        self._log.detach()
 
     @property
     def elapsed(self) -> float:
@@ -118,6 +123,12 @@ class _Base:
             self._doing = event
         elif "done" in event:
             self._doing = None
+        self._is_loading = bool(event.get("loading", self._is_loading))
+
+    @property
+    def doing(self) -> str:
+        """What is under way, in words; empty where that is not known."""
+        return described({"loading": True}) if self._is_loading else described(self._doing or {})
 
     def tick(self) -> None:
         """Say that work goes on when nothing was said for long."""
@@ -139,7 +150,7 @@ class PlainProgress(_Base):
     def event(self, event: Event) -> None:
         """Print what a stage counts, and what models have cost by the end of a stage that asked one."""
         super().event(event)
-        if _is_news(event) or "note" in event:
+        if _is_news(event) or "note" in event or event.get("loading"):
             self._line(described(event))
         elif "done" in event and self._spent is not self._told:
             self._told = self._spent
@@ -147,7 +158,7 @@ class PlainProgress(_Base):
 
     def alive(self) -> None:
         """Print what is still under way."""
-        self._line(f"still working ({described(self._doing)})" if self._doing else "still working")
+        self._line(f"still working ({self.doing})" if self.doing else "still working")
 
     def _line(self, text: str) -> None:
         typer.echo(f"{self.elapsed:6.1f} s  {text}", err=True)
@@ -210,19 +221,47 @@ class LiveProgress(_Base):
         from rich.console import Group
         from rich.text import Text
 
-        doing = described(self._doing) if self._doing else "working"
-        self._spinner.update(text=Text(f"{self.elapsed:.0f} s  {doing}", no_wrap=True, overflow="ellipsis"))
+        self._spinner.update(
+            text=Text(f"{self.elapsed:.0f} s  {self.doing or 'working'}", no_wrap=True, overflow="ellipsis")
+        )
         done = [Text(f"  {line}", style="dim", no_wrap=True, overflow="ellipsis") for line in list(self._lines)]
         total = [Text(f"  {described(self._spent)}", no_wrap=True, overflow="ellipsis")] if self._spent else []
         return Group(*done, self._spinner, *total)
 
 
 class _Notes(logging.Handler):
-    """Makes notes of the package's own warnings, so that they neither tear the display nor break JSON lines."""
+    """Makes events of what the package logs: its warnings, which would tear the display, and that a model is loaded."""
 
     def __init__(self, emit: Emit) -> None:
-        super().__init__(logging.WARNING)
+        super().__init__(logging.INFO)
         self._emit = emit
 
+    def attach(self) -> None:
+        """Listen from now on."""
+        logging.getLogger("agentic_memory_bank").addHandler(self)
+        logging.getLogger(LOADER).setLevel(logging.INFO)
+
+    def detach(self) -> None:
+        """Listen no more."""
+        logging.getLogger("agentic_memory_bank").removeHandler(self)
+        logging.getLogger(LOADER).setLevel(logging.NOTSET)
+
     def emit(self, record: logging.LogRecord) -> None:
-        self._emit({"note": record.getMessage()})
+        if hasattr(record, "loading"):
+            self._emit({"loading": cast(Any, record).loading})
+        elif record.levelno >= logging.WARNING:
+            self._emit({"note": record.getMessage()})
+
+
+@contextmanager
+def loading_shown() -> Iterator[None]:
+    """Say on a terminal when the model is loaded, for commands that have no other progress to show."""
+    notes = _Notes(lambda event: typer.echo(described(event), err=True) if event.get("loading") else None)
+    if not sys.stderr.isatty():
+        yield
+        return
+    notes.attach()
+    try:
+        yield
+    finally:
+        notes.detach()

@@ -10,7 +10,7 @@ import typer
 
 from agentic_memory_bank.cli import inputs, terminal, thread_view
 from agentic_memory_bank.cli.options import AsJson, ThreadName
-from agentic_memory_bank.state.errors import InputError, MemoryBankError
+from agentic_memory_bank.state.errors import ExportError, InputError, MemoryBankError
 
 if TYPE_CHECKING:
     from agentic_memory_bank.runs.ledger import Run
@@ -137,6 +137,8 @@ def import_(
     thread: Annotated[str, typer.Option("--thread", "-t", help="The name the memory gets here.")],
 ) -> None:
     """Take an exported memory in as a new thread: as a whole, or not at all."""
+    if not file.exists():
+        raise ExportError(f"The export {file} cannot be read: there is no such file. Check the path.")
     from agentic_memory_bank.runs import import_thread
 
     import_thread(file, thread)

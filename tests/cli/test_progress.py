@@ -8,13 +8,16 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from agentic_memory_bank.cli import progress, work
 from agentic_memory_bank.cli.progress import JsonProgress, LiveProgress, PlainProgress, described
 from agentic_memory_bank.cli.work import Interrupted, attend
+from agentic_memory_bank.tools.embeddings.models import LocalEmbeddings
 
 from .conftest import DRIVER, json_lines
 
@@ -51,6 +54,50 @@ def test_silence_is_broken_by_what_is_still_under_way(
         "still working",
     ]
     assert json_lines(lines[3])[0]["alive"] is True
+
+
+@pytest.fixture
+def unloaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LocalEmbeddings:
+    """An embedding model in a folder, whose weights are none."""
+    model = SimpleNamespace(encode=lambda texts: np.ones((len(texts), 2)))
+    monkeypatch.setattr(LocalEmbeddings, "_model_in", lambda self, folder: model)
+    return LocalEmbeddings(str(tmp_path))
+
+
+def test_a_model_is_told_of_while_it_is_loaded_and_once(
+    unloaded: LocalEmbeddings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with PlainProgress() as plain:
+        plain.event({"stage": "embed", "memories": 9})
+        unloaded.embed_query("a")
+        assert plain.doing == "embed: 9 memories"
+        unloaded.embed_query("b")
+    unloaded._begin()
+    unloaded.embed_query("c")
+
+    told = [line.split(" s  ")[-1] for line in capsys.readouterr().err.splitlines()]
+    assert told == ["embed: 9 memories", "loading the model"]
+
+
+def test_on_a_terminal_a_model_that_loads_stands_beside_the_clock() -> None:
+    shown = LiveProgress()
+    shown.event({"stage": "embed", "memories": 9})
+    shown.event({"loading": True})
+    assert shown.doing == "loading the model"
+    shown.event({"loading": False})
+
+    assert shown.doing == "embed: 9 memories"
+
+
+def test_commands_without_progress_tell_of_loading_where_a_terminal_watches(
+    unloaded: LocalEmbeddings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for is_watched, told in ((False, ""), (True, "loading the model\n")):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda is_watched=is_watched: is_watched)
+        unloaded._begin()
+        with progress.loading_shown():
+            unloaded.embed_query("a")
+        assert capsys.readouterr().err == told
 
 
 def test_a_tick_after_news_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:

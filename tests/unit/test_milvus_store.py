@@ -29,10 +29,10 @@ from agentic_memory_bank.state.errors import (
     StoreBusyError,
 )
 from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.memories.event_log import ROOT
 from agentic_memory_bank.tools.memories.record_store import RecordStore, owner_of
 from agentic_memory_bank.tools.storage.milvus_store import MilvusRecordStore
 from agentic_memory_bank.tools.storage.milvus_tables import LiteFolder
+from agentic_memory_bank.tools.storage.sqlite_store import ROOT
 
 milvus_lite = pytest.importorskip("milvus_lite", reason='pip install "agentic-memory-bank[milvus]"')
 CANARY = "canary-4821-Zanzibar"

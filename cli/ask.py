@@ -205,9 +205,6 @@ def _resume(found: "Run", decision: object, result: object, emit: Emit, attempt:
     return resume(found.thread, decision=told, result=result, on_event=emit, control=control, **parts)
 
 
-# --- a pause, and Ctrl-C -----------------------------------------------------------------------------------------
-
-
 def _accompanied(work: "Work[RunOutput]", thread: str, *, as_json: bool) -> "RunOutput":
     """Run; where it pauses, ask the person what to do, if there is one, and go on."""
     on_interrupt = partial(_how_to_go_on, thread)
@@ -276,9 +273,6 @@ def _is_resumable(thread: str) -> bool:
     looking.start()
     looking.join(LOOK_SECONDS)
     return found[0] if found else True
-
-
-# --- the end -----------------------------------------------------------------------------------------------------
 
 
 def _show_outcome(output: "RunOutput", *, kept: bool, begun: float, as_json: bool) -> None:

@@ -24,9 +24,6 @@ _STDIN_NAME: Final = "standard input"
 _SKIPPED_SHOWN: Final = 5
 
 
-# --- settings ----------------------------------------------------------------------------------------------------
-
-
 def settings_from(
     assignments: Iterable[str] | None, model: str | None = None, budgets: Iterable[str] | None = None
 ) -> "Settings":
@@ -68,9 +65,6 @@ def parts_from(settings: "Settings") -> dict[str, Any]:
 def parts_of_memories(settings: "Settings") -> dict[str, Any]:
     """The same for memories, which are judged by engines of their own. Raises as `parts_from`."""
     return {name: part for name, part in parts_from(settings).items() if name in ("models", "embeddings")}
-
-
-# --- documents and files -----------------------------------------------------------------------------------------
 
 
 def check_paths(paths: Iterable[str]) -> None:
@@ -152,12 +146,9 @@ def text_of(path: str, if_empty: str) -> str:
 
 
 def text_or_json(path: str, opening: str, if_empty: str) -> Any:
-    """What a file or standard input holds: JSON where it begins like it, or else the text. Raises as `text_of`.
+    """The text of a file or of standard input, or the JSON it holds if it begins with one of `opening`: `"[{"`.
 
-    Args:
-        path: The file, or `-`.
-        opening: The characters that JSON may begin with.
-        if_empty: What to do where it holds nothing.
+    Raises as `text_of`.
     """
     return _parsed(text_of(path, if_empty), opening)
 

@@ -21,13 +21,7 @@ MOST_LISTED: Final = 100
 
 @contextmanager
 def opened(assignments: Iterable[str] | None, *, user: str | None, model: str | None = None) -> "Iterator[Memories]":
-    """The memories of all users, once everything that can be refused without them was checked.
-
-    Args:
-        assignments: What `--set` was given.
-        user: Whose are meant, if a user is named.
-        model: What `--model` was given.
-    """
+    """The memories of all users, once everything that can be refused without them was checked."""
     from agentic_memory_bank.tools.memories.fields import owner_of
 
     if user is not None:
@@ -245,9 +239,6 @@ def maintain(
     with opened(settings, user=user) as memories:
         done = memories.maintain(reembed=reembed, consolidate=consolidate, reflect=reflect, user=user)
     terminal.print_found(done, _maintained(cast("Mapping[str, int]", done)), as_json=as_json)
-
-
-# --- output ------------------------------------------------------------------------------------------------------
 
 
 def _remembered(output: "RememberOutput") -> terminal.Lines:

@@ -68,8 +68,6 @@ def _known_types(given: list[str] | None) -> list[str] | None:
     return given
 
 
-# --- every command -----------------------------------------------------------------------------------------------
-
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before erasing: for scripts.")]
@@ -103,7 +101,6 @@ Budgets = Annotated[
     ),
 ]
 
-# --- questions and documents -------------------------------------------------------------------------------------
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="What to find out.")]
 ThreadName = Annotated[str, typer.Argument(metavar="THREAD", help="The name of a thread; `runs` lists them.")]
@@ -138,7 +135,6 @@ Decision = Annotated[
     ),
 ]
 
-# --- memories of users -------------------------------------------------------------------------------------------
 
 User = Annotated[
     str,

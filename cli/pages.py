@@ -114,9 +114,6 @@ def _show(
     raise typer.Exit(exit_code({"answer": "pages", **output}))
 
 
-# --- what there is -----------------------------------------------------------------------------------------------
-
-
 def pages(
     *,
     memory: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only the memory of this name.")] = None,

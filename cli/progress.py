@@ -7,9 +7,9 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Protocol, Self, cast
+from typing import Any, Self, cast
 
 import typer
 
@@ -26,17 +26,7 @@ _LINES_SHOWN = 8
 _TASK_CHARACTERS = 100
 
 
-class Progress(AbstractContextManager["Progress"], Protocol):
-    """Shows what a run does, on stderr."""
-
-    def event(self, event: Event) -> None:
-        """Take in an event of the run, a note, `{"note": text}`, or a model that is loaded, `{"loading": True}`."""
-
-    def tick(self) -> None:
-        """Called several times a second while the run works."""
-
-
-def progress(*, as_json: bool) -> Progress:
+def progress(*, as_json: bool) -> "Progress":
     """The progress that fits: JSON lines for machines, a live display on a terminal, plain lines elsewhere."""
     if as_json:
         return JsonProgress()
@@ -88,8 +78,8 @@ def _counted(value: int, name: str) -> str:
     return f"{value:,} {name}"
 
 
-class _Base:
-    """What all kinds share: the clock, the stage under way, and the package's own warnings, shown as notes."""
+class Progress:
+    """Shows what a run does, on stderr: the clock, the stage under way, and what the package logs meanwhile."""
 
     def __init__(self) -> None:
         self._begun = time.monotonic()
@@ -115,9 +105,9 @@ class _Base:
         return time.monotonic() - self._begun
 
     def event(self, event: Event) -> None:
-        """Remember which stage is under way, and what was spent; calls may be told of in another order."""
+        """Take in an event of the run, a note, `{"note": text}`, or a model that is loaded, `{"loading": True}`."""
         self._heard = time.monotonic()
-        if "usage" in event and event["usage"]["calls"] > self._spent.get("usage", {}).get("calls", 0):
+        if "usage" in event and event["usage"]["calls"] > self._spent.get("usage", {}).get("calls", 0):  # in any order
             self._spent = event
         if _is_news(event):
             self._doing = event
@@ -131,7 +121,7 @@ class _Base:
         return described({"loading": True}) if self._is_loading else described(self._doing or {})
 
     def tick(self) -> None:
-        """Say that work goes on when nothing was said for long."""
+        """Called several times a second: says that work goes on when nothing was said for long."""
         if time.monotonic() - self._heard >= SILENCE_SECONDS:
             self._heard = time.monotonic()
             self.alive()
@@ -140,7 +130,7 @@ class _Base:
         """Say that work goes on."""
 
 
-class PlainProgress(_Base):
+class PlainProgress(Progress):
     """One line of text per piece of news."""
 
     def __init__(self) -> None:
@@ -164,7 +154,7 @@ class PlainProgress(_Base):
         typer.echo(f"{self.elapsed:6.1f} s  {text}", err=True)
 
 
-class JsonProgress(_Base):
+class JsonProgress(Progress):
     """One JSON object per line, as the run reports it, with the seconds since the beginning."""
 
     def event(self, event: Event) -> None:
@@ -180,7 +170,7 @@ class JsonProgress(_Base):
         typer.echo(json.dumps({**event, "elapsed": round(self.elapsed, 3)}), err=True)
 
 
-class LiveProgress(_Base):
+class LiveProgress(Progress):
     """The last few stages and a clock that ticks, redrawn in place and gone at the end."""
 
     def __init__(self) -> None:

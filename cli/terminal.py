@@ -62,9 +62,6 @@ def command(*words: str) -> str:
     return " ".join(["memory-bank", *map(shlex.quote, words)])
 
 
-# --- numbers -----------------------------------------------------------------------------------------------------
-
-
 def number(value: float) -> str:
     """A number as it may be typed: no exponent, no needless zeros."""
     return format(Decimal(repr(value)).normalize(), "f")
@@ -100,16 +97,8 @@ def spent(usage: Mapping[str, Any] | None) -> str:
     return f"{counted(usage['calls'], 'call')}, {tokens(usage)}, {cost(usage)}"
 
 
-# --- printing ----------------------------------------------------------------------------------------------------
-
-
 def to_json(value: object, indent: int | None = 2) -> str:
-    """JSON for standard output: readable where it can show every character, and escaped where it cannot.
-
-    Args:
-        value: What is shown.
-        indent: None for all in one line.
-    """
+    """JSON for standard output: readable where it can show every character, and escaped where it cannot."""
     is_utf = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "").startswith("utf")
     return json.dumps(_plain(value), ensure_ascii=not is_utf, indent=indent, allow_nan=False, default=str)
 

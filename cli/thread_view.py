@@ -53,13 +53,8 @@ def _attachments(state: "MemoryBankState") -> list[dict[str, Any]]:
     """The files of each entry; `bytes` are for whoever has the files to fill in."""
     return [
         {
-            "entry": entry["id"],
-            "source": entry["source"],
-            "id": attachment["id"],
-            "name": attachment["name"],
-            "kind": attachment["kind"],
-            "sha256": attachment["path"],
-            "bytes": None,
+            **{"entry": entry["id"], "source": entry["source"], "sha256": attachment["path"], "bytes": None},
+            **{name: attachment[name] for name in ("id", "name", "kind")},
         }
         for entry in state.get("interaction_tree", {}).get("entries", {}).values()
         for attachment in entry["attachments"]

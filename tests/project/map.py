@@ -8,7 +8,7 @@ import ast
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -51,7 +51,7 @@ class Module:
         said = ast.get_docstring(self.tree) or ""
         return self.lines < SHORTEST and not named and not any(reason in said for reason in REASONS)
 
-    @property
+    @cached_property
     def classes(self) -> set[str]:
         """The names of the classes it defines."""
         return {node.name for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef)}
@@ -70,13 +70,14 @@ class Module:
 
 def _run(node: ast.AST) -> Iterator[ast.AST]:
     """All of a tree but what only a type checker reads."""
-    if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
-        children: Iterable[ast.AST] = node.orelse
-    else:
+    left = [node]
+    while left:
+        node = left.pop()
         yield node
-        children = ast.iter_child_nodes(node)
-    for child in children:
-        yield from _run(child)
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            left += node.orelse
+        else:
+            left += ast.iter_child_nodes(node)
 
 
 class Map:
@@ -97,7 +98,7 @@ class Map:
             if home in self.modules:
                 yield home
 
-    @property
+    @cached_property
     def rooms(self) -> dict[str, list[Module]]:
         """By package, its modules."""
         found: dict[str, list[Module]] = {}
@@ -110,7 +111,7 @@ class Map:
         homes = (self.modules[home].room for module in self.rooms[room] for home in self.imports[module.name])
         return Counter(home for home in homes if home != room)
 
-    @property
+    @cached_property
     def faults(self) -> dict[str, set[str]]:
         """What is not as it is to be, by kind."""
         homes = Counter(name for module in self.modules.values() for name in module.classes)

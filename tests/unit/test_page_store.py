@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -670,9 +671,11 @@ for number in range(60):
 
 
 def test_processes_that_write_at_the_same_time_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
-    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), str(who)]) for who in range(2)]
+    with ExitStack() as running:
+        commands = [[sys.executable, "-c", WRITER, str(tmp_path), str(who)] for who in range(2)]
+        writers = [running.enter_context(subprocess.Popen(command)) for command in commands]
+        assert [writer.wait() for writer in writers] == [0, 0]
 
-    assert [writer.wait(60) for writer in writers] == [0, 0]
     store = PageStores(tmp_path).of("m")
     expected = {f"{who} {n}" for who in range(2) for n in range(60)} | {f"shared {n}" for n in range(60)}
     assert sorted(texts(store)) == sorted(expected)

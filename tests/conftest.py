@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 FOREIGN = ("MEMORY_BANK_", "OPENAI_", "DEEPSEEK_", "SERPER_", "JINA_", "TAVILY_", "LANGSMITH_", "LANGCHAIN_")
 """Variables of the person who runs the tests that no test may see."""
 
+PATIENCE = "60"
+"""Seconds that a store has to answer, since a busy machine is no reason to fail; a test of the limit sets its own."""
+
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"  # LangGraph reads it when it is imported, so fixtures import lazily
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TRANSFORMERS_OFFLINE"] = "1"
@@ -22,10 +25,11 @@ os.environ["TRANSFORMERS_OFFLINE"] = "1"
 
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Hide the person's variables from the test, and the person's home from what the test writes."""
+    """Hide the person's variables from the test, and their home from what it writes; stores have the time they take."""
     for name in [name for name in os.environ if name.startswith(FOREIGN)]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("MEMORY_BANK_HOME", str(tmp_path_factory.mktemp("home") / "bank"))
+    monkeypatch.setenv("MEMORY_BANK_RECALL_TIMEOUT", PATIENCE)
 
 
 @pytest.fixture

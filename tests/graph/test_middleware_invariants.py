@@ -325,12 +325,12 @@ def test_prose_in_brackets_that_only_look_alike_is_shown_as_it_is_written(prose:
 
 
 def test_a_hostile_text_takes_no_long_time_to_escape() -> None:
-    begun = time.perf_counter()
+    begun = time.thread_time()
     for piece in ("<", "〈", "〈/", "〈memory", "《" + " " * 9, "&#65308;"):
         content = piece * (200_000 // len(piece))
         assert fence.unescape(fence.escape(content)) == content
 
-    assert time.perf_counter() - begun < 5
+    assert time.thread_time() - begun < 5
 
 
 # --- hostile texts -----------------------------------------------------------------------------------------------

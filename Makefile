@@ -59,7 +59,7 @@ kill: $(BIN)/.test ## kill a run at every point there is, and resume it
 	@$(OFFLINE) $(BIN)/python -m pytest -q -m "kill or kill_full"
 
 attack: $(BIN)/.test ## hostile texts, users that cross, flipped bits and kills against the real thing, on loopback
-	@$(OFFLINE) $(BIN)/python -m pytest -q -m attack tests/attack
+	@$(OFFLINE) $(BIN)/python -m pytest -q -m attack
 
 bench: $(BIN)/.bench ## run the benchmarks: make bench EVAL=folder
 	@for benchmark in benchmarks/[a-z]*.py; do \

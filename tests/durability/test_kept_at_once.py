@@ -20,7 +20,7 @@ Next = Callable[..., Memories]
 
 def killed(act: str, folder: Path) -> Any:
     """What a process was told before it was killed; None for nothing."""
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MEMORY_BANK_RECALL_TIMEOUT": "1"}
     command = [sys.executable, str(DRIVER), act, str(folder)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr

@@ -452,13 +452,13 @@ def test_memory_that_is_switched_off_is_never_touched() -> None:
 # --- degradation ---------------------------------------------------------------------------------------------------
 
 
-def test_a_store_that_is_down_is_one_line_in_a_thousand_requests(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_store_that_is_down_is_one_line_in_hundreds_of_requests(caplog: pytest.LogCaptureFixture) -> None:
     store = Flaky()
     bench = Bench(store)
     store.is_down = True
     with caplog.at_level(logging.INFO):
-        outcomes = [bench.ask()["receipt"]["outcome"] for _ in range(1_000)]
-    assert outcomes == ["unavailable"] * 1_000
+        outcomes = [bench.ask()["receipt"]["outcome"] for _ in range(300)]
+    assert outcomes == ["unavailable"] * 300
     text = "The store of memories is unavailable (StorageError): conversations go on without it until it answers."
     assert lines(caplog) == [(logging.ERROR, text)]
     assert "hunter2" not in caplog.text
@@ -533,11 +533,11 @@ def test_a_store_going_up_and_down_answers_every_time(caplog: pytest.LogCaptureF
     bench.keep(DOG)
     outcomes: list[str] = []
     with caplog.at_level(logging.INFO):
-        for _ in range(1_000):
+        for _ in range(300):
             store.is_down = chance.random() < 0.3
             outcomes.append(bench.ask()["receipt"]["outcome"])
     store.is_down = False
-    assert len(outcomes) == 1_000
+    assert len(outcomes) == 300
     assert set(outcomes) <= {"used", "unavailable"}
     assert len(lines(caplog)) == 1
 

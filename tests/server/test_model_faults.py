@@ -172,6 +172,15 @@ STATUSES = {"plan": "failed", "validate": "completed_with_failures", "answer": "
 """How a run ends that had to do without a judgement, where it is not as completed."""
 
 
+def crossed(names: Sequence[str], others: Sequence[Any]) -> list[Any]:
+    """Each of the names with each of the others; all but one of the others for each name are left to `make attack`."""
+    return [
+        pytest.param(name, other, marks=() if at % len(others) == place else pytest.mark.attack)
+        for at, name in enumerate(names)
+        for place, other in enumerate(others)
+    ]
+
+
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patience, "FIRST_WAIT", 0.0)
@@ -241,8 +250,7 @@ def test_a_fault_on_the_first_call_of_each_judgement_leaves_the_memory_as_withou
     assert ended.digest == sound
 
 
-@pytest.mark.parametrize("kind", scenario.KINDS)
-@pytest.mark.parametrize("name", [name for name in CASES if CASES[name].is_final])
+@pytest.mark.parametrize(("kind", "name"), crossed(scenario.KINDS, [name for name in CASES if CASES[name].is_final]))
 def test_what_has_to_be_mended_first_is_asked_once_and_named_and_the_run_waits_for_it(
     model: Any, sound: str, name: str, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -286,8 +294,10 @@ def test_where_nobody_can_come_back_a_refusal_ends_the_run_as_failed(
     assert CANARY not in ended.text
 
 
-@pytest.mark.parametrize("kinds", TOGETHER, ids=",".join)
-@pytest.mark.parametrize("name", [name for name in CASES if not (CASES[name].is_harmless or CASES[name].is_final)])
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    crossed([name for name in CASES if not (CASES[name].is_harmless or CASES[name].is_final)], TOGETHER),
+)
 def test_a_fault_on_every_call_costs_those_judgements_and_nothing_else(
     model: Any, name: str, kinds: Sequence[str], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -12,7 +12,7 @@ SOURCES := $(wildcard *.py engines/*.py engines/*/*.py graph/*.py nodes/*.py nod
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check besides-tests format format-check lint types contracts wheel-test frameworks notebooks kill attack bench dev readme clean
+.PHONY: help demo test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks kill attack bench dev readme clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -22,6 +22,9 @@ demo: $(BIN)/.offline ## answer a question over the three documents of examples/
 
 test: $(BIN)/.test ## run the tests
 	@$(OFFLINE) $(BIN)/python -m pytest -q -n auto
+
+quick: $(BIN)/.test ## run the tests that need neither a server nor a model nor a process of their own
+	@$(OFFLINE) $(BIN)/python -m pytest -q -n auto -m quick tests/unit tests/graph tests/project
 
 check: test besides-tests ## everything CI runs
 

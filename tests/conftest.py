@@ -25,6 +25,18 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TRANSFORMERS_OFFLINE"] = "1"
 
 
+SLOW = {"server", "kill", "kill_full", "attack", "distributions", "model", "slow"}
+"""Marks of what `make quick` leaves out; modules that start processes are left out too."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as quick what needs neither a server nor a model nor a process of its own."""
+    for item in items:
+        starts_processes = {"subprocess", "multiprocessing"} & vars(getattr(item, "module", None) or object).keys()
+        if not starts_processes and SLOW.isdisjoint(mark.name for mark in item.iter_markers()):
+            item.add_marker("quick")
+
+
 @pytest.fixture(scope="session")
 def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder for each test; pytest's own would look at all that there are before it makes one."""

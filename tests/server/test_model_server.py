@@ -632,8 +632,8 @@ def test_a_closed_server_leaves_neither_thread_nor_socket() -> None:
         assert {type(future.exception()) for future in hung} == {openai.APIConnectionError}
         server.close()
 
-    assert set(threading.enumerate()) <= before
-    assert open_files() == files
+    wait_until(lambda: set(threading.enumerate()) <= before)
+    wait_until(lambda: open_files() <= files)
 
 
 def test_a_server_can_come_back_on_its_port() -> None:

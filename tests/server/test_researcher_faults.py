@@ -112,7 +112,7 @@ class Run:
         )
         self._config: Any = {"configurable": {"thread_id": "t"}} if saved else {}
         self._settings: Any = {
-            **{"model": "local:test", "research_timeout": 5.0, "longest_wait": 2.0},
+            **{"model": "local:test", "research_timeout": 60.0, "longest_wait": 2.0},
             **{"research_pages": 1, "research_rounds": 2, **settings},
         }
 

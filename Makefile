@@ -12,7 +12,7 @@ SOURCES := $(wildcard *.py cli/*.py engines/*.py engines/*/*.py engines/*/*/*.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo map test check besides-tests format format-check lint types contracts wheel-test frameworks notebooks kill attack bench dev readme clean
+.PHONY: help demo map test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks kill attack bench dev readme clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -25,6 +25,9 @@ map: ## the rooms of the package with sizes and imports, and what is not yet as 
 
 test: $(BIN)/.test ## run the tests
 	@$(OFFLINE) $(BIN)/python -m pytest -q -n auto
+
+quick: $(BIN)/.test ## run the tests that need neither a server nor a model nor a process of their own
+	@$(OFFLINE) $(BIN)/python -m pytest -q -n auto -m quick tests/unit tests/graph tests/project
 
 check: test besides-tests ## everything CI runs
 
@@ -62,7 +65,7 @@ kill: $(BIN)/.test ## kill a run at every point there is, and resume it
 	@$(OFFLINE) $(BIN)/python -m pytest -q -m "kill or kill_full"
 
 attack: $(BIN)/.test ## hostile texts, users that cross, flipped bits and kills against the real thing, on loopback
-	@$(OFFLINE) $(BIN)/python -m pytest -q -m attack tests/attack
+	@$(OFFLINE) $(BIN)/python -m pytest -q -m attack
 
 bench: $(BIN)/.bench ## run the benchmarks: make bench EVAL=folder
 	@for benchmark in benchmarks/[a-z]*.py; do \

@@ -5,13 +5,14 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentic_memory_bank.cli import options, outcome, terminal
 from agentic_memory_bank.engines.base import Step
 
-from .conftest import DRIVER, Command, Parts
+from .conftest import DRIVER, Command, Parts, started
 
 PAUSING = ("ask", "How many qubits?", "--thread", "t", "--budget", "seconds=0.000001", "-c")
 
@@ -161,19 +162,15 @@ def test_a_machine_is_never_asked(memory_bank: Command, document: Path) -> None:
 
 def test_on_a_terminal_the_person_is_asked_on_stderr(document: Path) -> None:
     master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, str(DRIVER), *PAUSING, str(document)],
-        stdin=slave,
-        stdout=subprocess.PIPE,
-        stderr=slave,
-        env={**os.environ, "TEST_ENGINE_OF_MEMORY_BANK": "quick", "TERM": "dumb"},
-    )
-    os.close(slave)
+    environment = {**os.environ, "TEST_ENGINE_OF_MEMORY_BANK": "quick", "TERM": "dumb"}
+    streams: dict[str, Any] = {"stdin": slave, "stdout": subprocess.PIPE, "stderr": slave}
     seen = b""
-    while b"What now?" not in seen:
-        seen += os.read(master, 4096)
-    os.write(master, b"finish\n")
-    output, _ = process.communicate(timeout=60)
+    with started([sys.executable, DRIVER, *PAUSING, document], env=environment, **streams) as process:
+        os.close(slave)
+        while b"What now?" not in seen:
+            seen += os.read(master, 4096)
+        os.write(master, b"finish\n")
+        output, _ = process.communicate(timeout=120)
     os.close(master)
 
     assert process.returncode == 0, seen

@@ -212,8 +212,8 @@ def test_show_lists_the_files_of_entries_with_their_size(
 @pytest.mark.slow
 def test_a_run_that_was_handed_out_goes_on_in_another_process(document: Path) -> None:
     def call(*words: str | Path, stdin: str = "") -> "tuple[int, str]":
-        process = start(*words)
-        out, _ = process.communicate(stdin, timeout=120)
+        with start(*words) as process:
+            out, _ = process.communicate(stdin, timeout=300)
         return process.returncode, out
 
     code, prompt = call(*ASK, document)

@@ -8,7 +8,11 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
+<<<<<<< HEAD
 from types import SimpleNamespace
+=======
+from typing import Any
+>>>>>>> suite
 
 import numpy as np
 import pytest
@@ -19,7 +23,7 @@ from agentic_memory_bank.cli.progress import JsonProgress, LiveProgress, PlainPr
 from agentic_memory_bank.cli.work import Interrupted, attend
 from agentic_memory_bank.tools.embeddings.models import LocalEmbeddings
 
-from .conftest import DRIVER, json_lines
+from .conftest import DRIVER, json_lines, started
 
 HEAVY = ("torch", "faiss", "transformers", "sentence_transformers", "langchain_community")
 
@@ -211,18 +215,15 @@ def _read_all(terminal: int, pieces: list[bytes]) -> None:
 
 def test_on_a_terminal_progress_is_drawn_and_gone_at_the_end(document: Path) -> None:
     master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, str(DRIVER), "ask", "How many qubits?", "-c", str(document)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=slave,
-        env={**os.environ, "TEST_ENGINE_OF_MEMORY_BANK": "brief", "TERM": "xterm", "COLUMNS": "100"},
-    )
-    os.close(slave)
+    command = [sys.executable, DRIVER, "ask", "How many qubits?", "-c", document]
+    environment = {**os.environ, "TEST_ENGINE_OF_MEMORY_BANK": "brief", "TERM": "xterm", "COLUMNS": "100"}
+    streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": slave}
     pieces: list[bytes] = []
     reading = threading.Thread(target=_read_all, args=(master, pieces))  # a full terminal would stop the process
-    reading.start()
-    output, _ = process.communicate(timeout=60)
+    with started(command, env=environment, **streams) as process:
+        os.close(slave)
+        reading.start()
+        output, _ = process.communicate(timeout=120)
     reading.join()
     drawn = b"".join(pieces).decode()
 

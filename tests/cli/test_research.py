@@ -1,7 +1,6 @@
 """`memory-bank research` answers from a memory of pages, and says on which of them the answer stands."""
 
 import json
-import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -251,26 +250,24 @@ def test_a_model_that_fails_exits_with_1_and_nothing_it_said_is_printed(
 @pytest.mark.server
 @pytest.mark.enable_socket
 @pytest.mark.parametrize("as_json", [False, True])
-def test_ctrl_c_ends_research_within_two_seconds_and_the_same_command_goes_on(
+def test_ctrl_c_ends_research_and_the_same_command_goes_on(
     memory_bank: Command, serve: Serve, memory: str, as_json: bool
 ) -> None:
     hanging = [True]
 
     def script(request: ChatRequest) -> Any:
-        return hang(60) if hanging and judge.kind_of(request) == "respond" else judge(request)
+        return hang(300) if hanging and judge.kind_of(request) == "respond" else judge(request)
 
     server = serve(script)
     words = ("research", QUESTION, "-M", memory, *MODEL, *(("--json",) if as_json else ()))
-    process = start(*words, engine="quick", MEMORY_BANK_LOCAL_BASE_URL=os.environ["MEMORY_BANK_LOCAL_BASE_URL"])
-    wait_for(process, '"integrate", "findings"' if as_json else " s  integrate: ")
-
-    errors, seconds = interrupted(process, signal.SIGINT)
+    with start(*words, engine="quick") as process:
+        wait_for(process, '"integrate", "findings"' if as_json else " s  integrate: ")
+        errors = interrupted(process, signal.SIGINT)
     hanging.clear()
     asked = len(server.chats)
     again = researched(memory_bank, memory, *MODEL)
 
     assert process.returncode == 130
-    assert seconds < 2.0
     assert "Traceback" not in errors
     last = errors.splitlines()[-1]
     if as_json:

@@ -8,11 +8,8 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-<<<<<<< HEAD
 from types import SimpleNamespace
-=======
 from typing import Any
->>>>>>> suite
 
 import numpy as np
 import pytest

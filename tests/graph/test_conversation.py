@@ -25,20 +25,12 @@ from agentic_memory_bank.nodes.spoken import RECALLED
 from agentic_memory_bank.state.errors import InputError, ModelRefused, ModelUnavailable, NoUserError
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.testing import Reply, TickingClock, http_error
-<<<<<<< HEAD
+from agentic_memory_bank.tools.concurrency import circuit_breaker as guard
 from agentic_memory_bank.tools.concurrency.worker_pool import Background
 from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
 from agentic_memory_bank.tools.memories.fields import owner_of
 from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
-=======
-from agentic_memory_bank.tools import guard
-from agentic_memory_bank.tools.background import Background
-from agentic_memory_bank.tools.embeddings import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.record_drafts import owner_of
-from agentic_memory_bank.tools.record_stores import RecordStores
-from agentic_memory_bank.tools.sqlite_store import SqliteRecordStore
->>>>>>> suite
 
 REACT = {"react_model": "local:test", "retries": 1}
 ASKED = "How much did I pay to worker 70 for the roof?"

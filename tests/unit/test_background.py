@@ -209,20 +209,12 @@ for number in range(3):
 HANGS = """
 import threading
 import time
-<<<<<<< HEAD
 from agentic_memory_bank.tools.concurrency import worker_pool
 worker_pool.EXIT_SECONDS = 0.3
 queue = worker_pool.Background(10)
-queue.submit("ann", lambda: time.sleep(60))
-time.sleep(0.1)
-=======
-from agentic_memory_bank.tools import background
-background.EXIT_SECONDS = 0.3
-queue = background.Background(10)
 begun = threading.Event()
 queue.submit("ann", lambda: (begun.set(), time.sleep(600)))
 begun.wait()
->>>>>>> suite
 """
 
 

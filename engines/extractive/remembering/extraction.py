@@ -196,7 +196,7 @@ def _statements(turn: Turn, said: Sequence[_Sentence]) -> Iterator[_Sentence]:
             continue
         is_stated = is_statement(bare.text) and (not is_task or is_personal(bare.text))
         claims = claims_of(bare.text, _owner(turn)) if is_stated else ()
-        if is_stated or asked and not is_asking(bare.text):
+        if is_stated or (asked and not is_asking(bare.text) and not is_order(sentence.text)):
             yield replace(bare, claims=claims)
 
 

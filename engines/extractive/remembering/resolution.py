@@ -172,7 +172,7 @@ def _is_newer(fact: Fact, known: Known) -> bool:
 
 def _by_change(fact: Fact, known: Known) -> Weighing | None:
     """The judgement where the new memory announces that what the other one says has changed; None where it does not."""
-    if not _same_source(fact, known) or not _is_newer(fact, known):
+    if not fact.speaker or fact.speaker != known.speaker or fact.trust < known.trust or not _is_newer(fact, known):
         return None
     gone = replaced(fact.words, known.words)
     if not gone:

@@ -45,7 +45,8 @@ _CHINESE_HOW: Final = re.compile(
 )
 _REQUEST: Final = re.compile(
     _OPENING + r"(?:tell|show|give|write|explain|translate|recommend|suggest|list|define|describe|summari[sz]e"
-    r"|calculate|convert|find|draft|help|make|remind|spell)\b(?=\W+(?:me|us|the|an?|this|that|it|my|some|two|three"
+    r"|calculate|convert|find|draft|help|make|remind|spell|book|order|send|open|set|play|run|search|check|create|add"
+    r"|remove|cancel|schedule)\b(?=\W+(?:me|us|the|an?|this|that|it|my|some|two|three"
     r"|how|what|something|dot|[\d'\"]|\w+ (?:in|to|into|like|from)\b))",
     re.IGNORECASE,
 )
@@ -67,6 +68,9 @@ _LEAVING: Final = re.compile(
     r"|晚安|没事|拜拜?|下班|我去|好)[^.!?。]{0,24}\W*$",
     re.IGNORECASE,
 )
+_PRAISE: Final = re.compile(
+    r"\W*(?:\w+\W+){0,3}(?:sounds?|looks?) (?:so |really )?(?:great|good|amazing|fun)\b", re.IGNORECASE
+)
 _MOOD: Final = re.compile(
     r"\b(?:today|tonight|so tired|exhausted|raging|bored|honestly|awful|starving|i'm (?:tired|hungry|sad|happy))\b"
     r"|今天|[热累烦困饿冷]死",
@@ -74,12 +78,27 @@ _MOOD: Final = re.compile(
 )
 _SUPPOSED: Final = re.compile(
     r"\b(?:maybe|perhaps|might|not sure|not decided|idk|probably|i wish|what if"
-    r"|if (?:i|we|my|only) (?:were|had|won|could)"
+    r"|if (?:i|we|my|only) (?:were|had|won|could|\w+ed)"
     r"|(?:was |am |'m |been )?thinking (?:of|about|how)|i guess|i suppose|i bet|just kidding|joking)\b"
     r"|也许|可能会|还没想好|没决定|不确定|(?<![主只就还])要是|万一|假如|如果我(?:是|有|中)|开玩笑",
     re.IGNORECASE,
 )
 """What is a wish, a guess or a joke, and may never be."""
+
+
+_HEARSAY: Final = re.compile(
+    r"\baccording to\b|\bi (?:read|heard) (?:that|somewhere|online|in)\b|\bapparently\b|\bsupposedly\b|\brumou?r\b"
+    r"|\b(?:said|told \w+|claims?|claimed) (?:that )?i\b|\bas an ai\b|\bas a language model\b"
+    r"|据说|听说|有人说|网上说|报道说?|作为(?:一个)?(?:AI|人工智能|语言模型)",
+    re.IGNORECASE,
+)
+"""What somebody else says of the world, or of the speaker."""
+_SOMEBODY: Final = re.compile(r"\b(?:she|her|he|him|his|they|them)\b", re.IGNORECASE)
+_WORLD: Final = re.compile(
+    r"\bthe (?:\w+ )?(?:capital|population|currency|president|prime minister|largest|highest|longest|tallest|deepest)"
+    r" (?:\w+ )?(?:of|in) [A-Z]",
+)
+"""What everybody may look up."""
 
 
 def is_asking(sentence: str) -> bool:
@@ -94,7 +113,7 @@ def is_asking(sentence: str) -> bool:
     if _REQUEST.match(plain):
         return True
     if not is_cjk(plain):
-        return False
+        return phrases.WANTS.search(plain) is not None
     return any(
         found is not None
         for found in (_CHINESE_QUESTION.search(plain[-END:]), _CHINESE_HOW.match(plain), _CHINESE_REQUEST.search(plain))
@@ -104,14 +123,16 @@ def is_asking(sentence: str) -> bool:
 def is_statement(sentence: str) -> bool:
     """Whether a sentence states something that may be worth knowing later."""
     plain = sentence.replace("’", "'").strip()
-    if phrases.ORDERS.search(plain) or _SUPPOSED.search(plain):
+    if any(pattern.search(plain) for pattern in (phrases.ORDERS, _SUPPOSED, _HEARSAY, _WORLD)):
         return False
-    return not (_is_chat(plain) or is_asking(plain) or _is_to_the_other(plain))
+    return not _is_of_everybody(plain) and not (_is_chat(plain) or is_asking(plain) or _is_to_the_other(plain))
 
 
 def says_enough(text: str) -> bool:
     """Whether what is stated is enough to be understood later."""
     terms = len(set(tokenize(text)))
+    if phrases.BRIEF.match(text.replace("’", "'")):
+        return terms >= LEAST_SPECIFIC
     if names_and_numbers(phrases.OPENING.sub("", text)):
         return terms >= LEAST_SPECIFIC
     return terms >= (LEAST_CHINESE if is_cjk(text) else LEAST_TERMS)
@@ -119,11 +140,19 @@ def says_enough(text: str) -> bool:
 
 def _is_chat(plain: str) -> bool:
     """Whether a sentence greets, agrees, takes leave, or tells of the mood of a day."""
-    if is_greeting(plain) or phrases.SMALL_TALK.match(plain) or phrases.SMALL_TALK_CHINESE.match(plain):
-        return True
-    if _LEAVING.match(plain):
+    patterns = (phrases.SMALL_TALK, phrases.SMALL_TALK_CHINESE, _LEAVING, _PRAISE)
+    if is_greeting(plain) or any(pattern.match(plain) for pattern in patterns):
         return True
     return len(plain) <= LONGEST_MOOD and _MOOD.search(plain) is not None and not names_and_numbers(plain)
+
+
+def _is_of_everybody(plain: str) -> bool:
+    """Whether "we" are all people: "books inspire us"."""
+    if is_cjk(plain) or not is_personal(plain) or names_and_numbers(plain):
+        return False
+    if phrases.SINGULAR.search(plain) or _SOMEBODY.search(plain):
+        return False
+    return not (phrases.WE.search(plain) or phrases.PAST.search(plain))
 
 
 def _is_to_the_other(plain: str) -> bool:

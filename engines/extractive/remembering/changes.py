@@ -131,7 +131,8 @@ def _words(terms: set[str], clause: str) -> list[str]:
 def _is_denied(word: str, text: str) -> bool:
     """Whether a Chinese text says that something is not, or not any more."""
     place = text.find(word)
-    return place >= 0 and ("不" in text[max(0, place - 2) : place + 1] or "停" in text[place + len(word) :][:2])
+    after = text[place + len(word) :][:2]
+    return place >= 0 and ("不" in text[max(0, place - 2) : place + 1] or "不" in after or "停" in after)
 
 
 def _terms(text: str) -> set[str]:

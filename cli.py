@@ -95,13 +95,14 @@ def _parts(settings: "Settings") -> dict[str, Any]:
 
     Raises:
         EmbeddingError: There is no folder where the settings say that the model is.
+        SettingsError: The embeddings that the settings name lack a package or a key.
     """
-    if settings.embedding_path is None:
+    if settings.embeddings is None:
         return {}
     from agentic_memory_bank.tools.embeddings.models import default_embeddings
 
     embeddings = default_embeddings(settings)
-    _ = embeddings.model  # looks for the folder now, and loads nothing
+    _ = getattr(embeddings, "model", None)  # a local model looks for its folder now, and loads nothing
     return {"embeddings": embeddings}
 
 
@@ -727,11 +728,12 @@ def _settings(assignments: list[str], chosen: Mapping[str, Any]) -> "Settings":
     """The settings of the environment, what `--set` says instead, and what options of their own say above that."""
     from agentic_memory_bank.state.errors import SettingsError
     from agentic_memory_bank.state.settings import Settings, checked_settings
+    from agentic_memory_bank.state.variables import EARLIER
 
     values: dict[str, Any] = {}
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
-        if not equals or name not in Settings.model_fields:
+        if not equals or name not in {*Settings.model_fields, *EARLIER}:
             known = ", ".join(Settings.model_fields)
             raise SettingsError(
                 f"--set {assignment!r} names no setting. Write NAME=VALUE, where NAME is one of {known}."

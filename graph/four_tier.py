@@ -165,13 +165,14 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         Raises:
             NoUserError: Nobody is named whose memories are meant.
             InputError: The conversation's id is no text.
+            SettingsError: The settings name embeddings that cannot be used, or others than those of this agent.
         """
         asked = steps.split(state["messages"])
         if not self._context_of(runtime).enable_memory or asked.question is None:
             return None
         id = _id_of(state["messages"])
         conversation = named(state.get("conversation_id") or _thread(runtime) or f"c{id[1:]}")
-        self._scope_of(runtime, conversation)
+        self.kit.stores.encoder.check(self._scope_of(runtime, conversation).context)
         question = HumanMessage(said(asked.question), id=asked.question.id)
         mark: Mark = {"id": id, "conversation": conversation, "end": bool(state.get("end")), "question": question}
         return {"invocation": mark}

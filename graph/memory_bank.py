@@ -49,7 +49,7 @@ from agentic_memory_bank.state.memory_bank import MemoryBankInput, MemoryBankOut
 from agentic_memory_bank.state.query_graph import open_conflicts
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attachments import AttachmentPool
-from agentic_memory_bank.tools.embeddings.models import Encoder, default_embeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def build_memory_bank(
     Returns:
         The compiled graph: `invoke({"question": ..., "documents": [...]})`.
     """
-    encoder = Encoder(embeddings or default_embeddings(), cache=vectors)
+    encoder = Encoder(embeddings, cache=vectors)
     pool = IndexPool(partial(MemoryIndex, encoder))
     judges = Judges(ExtractiveEngine(encoder), engine, models, AnswerPool(answers))
     kit = Kit(

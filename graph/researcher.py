@@ -41,7 +41,7 @@ from agentic_memory_bank.nodes.researcher.views import past_round
 from agentic_memory_bank.state.model_table import RESEARCHER_ROLES
 from agentic_memory_bank.state.research import ResearcherInput, ResearcherOutput, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.models import Encoder, default_embeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.pages.library import LibraryPool
 from agentic_memory_bank.tools.pages.store import PageStores
 
@@ -167,10 +167,9 @@ def build_researcher(
     Returns:
         The compiled graph: `invoke({"request": "...", "memory": "name"})`.
     """
-    model = embeddings or default_embeddings()
     offline = ExtractiveResearchEngine()
     judges = Judges(offline, engine, models, AnswerPool(answers), RESEARCHER_ROLES, chat_engine)
-    libraries = LibraryPool(lambda file: Encoder(model, cache=file))
+    libraries = LibraryPool(lambda file: Encoder(embeddings, cache=file))
     kit = PageKit(engine or offline, stores or PageStores(), clock, judges, libraries=libraries)
     return ChainableGraph.of(wire(kit).compile(checkpointer=checkpointer, store=store, name="researcher"))
 

@@ -58,7 +58,7 @@ class PageKit:
             return self.searched
         if self.libraries is None:
             raise ToolError("This graph has no pages to search. Build it with `libraries`.")
-        return self.libraries.of(self.store(memory, runtime))
+        return self.libraries.of(self.store(memory, runtime), Settings.of(runtime))
 
     def judge(self, state: Judged, runtime: Runtime[Settings]) -> Judge[ResearchEngine]:
         """The engine of this run."""

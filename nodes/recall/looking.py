@@ -16,7 +16,7 @@ from agentic_memory_bank.nodes.spoken import checked_messages, turns_of
 from agentic_memory_bank.state.conversations import Asked, MemoryContext, RecalledMemory, RecallState
 from agentic_memory_bank.state.records import RecordType
 from agentic_memory_bank.tools.concurrency.circuit_breaker import Guard, guard_of, say
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.index import Found
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.text import is_cjk

@@ -101,9 +101,7 @@ def _parts(settings: "Settings") -> dict[str, Any]:
         return {}
     from agentic_memory_bank.tools.embeddings.models import default_embeddings
 
-    embeddings = default_embeddings(settings)
-    _ = getattr(embeddings, "model", None)  # a local model looks for its folder now, and loads nothing
-    return {"embeddings": embeddings}
+    return {"embeddings": default_embeddings(settings)}
 
 
 def _command(name: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:

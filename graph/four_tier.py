@@ -172,7 +172,7 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
             return None
         id = _id_of(state["messages"])
         conversation = named(state.get("conversation_id") or _thread(runtime) or f"c{id[1:]}")
-        self.kit.stores.encoder.check(self._scope_of(runtime, conversation).context)
+        self._scope_of(runtime, conversation)
         question = HumanMessage(said(asked.question), id=asked.question.id)
         mark: Mark = {"id": id, "conversation": conversation, "end": bool(state.get("end")), "question": question}
         return {"invocation": mark}
@@ -463,6 +463,7 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
 
     def _scope_of(self, runtime: Any, conversation: str) -> Scope:
         context = self._context_of(runtime)
+        self.kit.stores.encoder.check(context)
         owner = owner_of(_Told(context, runtime.server_info))  # pyright: ignore[reportArgumentType]
         told = context.model_copy(update={"user": owner.user, "project": owner.project})
         return Scope(owner, conversation, told, runtime.store)

@@ -23,7 +23,6 @@ from agentic_memory_bank.state.model_table import ROLES, RoleSettings
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.state.variables import EARLIER, OTHERS, PREFIX
 from agentic_memory_bank.tools.embeddings import weights
-from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.models import default_embeddings
 from agentic_memory_bank.tools.embeddings.weights import MODEL
 
@@ -157,15 +156,14 @@ def _embeddings(looked: _Examination) -> dict[str, str]:
 
 def _named(name: str, looked: _Examination) -> dict[str, str]:
     """The embeddings that the settings name; a model that would have to be fetched is not."""
-    told = {"model": name, "origin": "MEMORY_BANK_EMBEDDINGS"}
     provider, _, model = name.partition(":")
     try:
-        embeddings = default_embeddings()
-        if provider == "huggingface":
-            return {**told, "path": str(weights.in_hub_cache(model) or "hub, not fetched yet")}
-        return {**told, "path": model} if provider == "local" and Encoder(embeddings).model else told
+        default_embeddings()
     except (EmbeddingError, SettingsError) as error:
         looked.problem("error", str(error), "Mend MEMORY_BANK_EMBEDDINGS, or unset it.")
+    told = {"model": name, "origin": "MEMORY_BANK_EMBEDDINGS"}
+    if provider == "huggingface":
+        told["path"] = str(weights.in_hub_cache(model) or "hub, not fetched yet")
     return told
 
 

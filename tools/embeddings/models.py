@@ -8,7 +8,7 @@ from langchain_core.embeddings import Embeddings
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.local import local_embeddings
-from agentic_memory_bank.tools.embeddings.weights import MODEL
+from agentic_memory_bank.tools.embeddings.weights import MODEL, given_folder
 
 _ADDRESSES: Final = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 
@@ -22,6 +22,7 @@ def default_embeddings(settings: Settings | None = None) -> Embeddings:
         settings: Name them, and what local ones run on. Default: those of the environment.
 
     Raises:
+        EmbeddingError: There is no folder where they name one.
         SettingsError: A package or a key is missing for what they name, or the environment has a wrong setting.
 
     Example:
@@ -31,7 +32,7 @@ def default_embeddings(settings: Settings | None = None) -> Embeddings:
     provider, _, model = (settings.embeddings or "").partition(":")
     backend = {"threads": settings.embedding_threads, "backend": settings.embedding_backend}
     if provider == "local":
-        return local_embeddings(path=os.path.expanduser(model), **backend)
+        return local_embeddings(path=str(given_folder(os.path.expanduser(model))), **backend)
     if provider == "huggingface" and model != MODEL:
         return local_embeddings(repository=model, **backend)
     if provider in ("", "huggingface"):

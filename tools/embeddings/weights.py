@@ -3,6 +3,7 @@
 import hashlib
 import importlib
 import importlib.util
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -58,8 +59,10 @@ def in_hub_cache(repository: str = MODEL) -> Path | None:
     """The folder in the cache of the hub, if the model was fetched before; asks no network."""
     from huggingface_hub import try_to_load_from_cache
 
-    found = try_to_load_from_cache(repository, WEIGHTS)
-    return Path(found).parent if isinstance(found, str) else None
+    with suppress(ValueError):  # what no repository can be called
+        found = try_to_load_from_cache(repository, WEIGHTS)
+        return Path(found).parent if isinstance(found, str) else None
+    return None
 
 
 def from_hub(repository: str) -> Path:

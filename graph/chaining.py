@@ -11,6 +11,7 @@ from langgraph.typing import ContextT, InputT, OutputT, StateT
 
 from agentic_memory_bank.state.clients import taken_from_clients
 from agentic_memory_bank.state.errors import InputError
+from agentic_memory_bank.state.forms import schema_of
 
 RECURSION_LIMIT = 10_000
 """Super-steps of one invocation. A graph that is about to reach it pauses, and goes on with a fresh allowance."""
@@ -31,12 +32,8 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
         return ChainableGraph(**attributes)
 
     def get_context_jsonschema(self) -> dict[str, Any] | None:
-        """What clients of a server may hand over as context: no setting that concerns the operator."""
-        schema = super().get_context_jsonschema()
-        if schema is None:
-            return None
-        taken = taken_from_clients()
-        return {**schema, "properties": {k: v for k, v in schema["properties"].items() if k in taken}}
+        """What clients of a server may hand over as context: what this graph uses, and no operator's setting."""
+        return schema_of(self.get_name(), taken_from_clients())
 
     def stream(  # pyright: ignore[reportIncompatibleMethodOverride] - LangGraph's overloads differ in what they yield
         self, input: Any, config: RunnableConfig | None = None, **options: Any

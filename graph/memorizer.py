@@ -28,6 +28,7 @@ from agentic_memory_bank.nodes.memorizer.take_in import take_in
 from agentic_memory_bank.nodes.memory_bank import fallbacks
 from agentic_memory_bank.nodes.memory_bank.judged import judged
 from agentic_memory_bank.nodes.pages import PageKit
+from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import ModelRefused
 from agentic_memory_bank.state.memorizer import MemorizerInput, MemorizerOutput, MemorizerState
 from agentic_memory_bank.state.model_table import MEMORIZER_ROLES
@@ -58,7 +59,7 @@ def without_model(state: MemorizerState, error: NodeError) -> Command[Literal["s
 def wire(kit: PageKit) -> StateGraph[MemorizerState, Settings, MemorizerInput, MemorizerOutput]:
     """Wire the four stages. This is the diagram; no stage knows another."""
     memorizer: StateGraph[MemorizerState, Settings, MemorizerInput, MemorizerOutput] = StateGraph(
-        MemorizerState, input_schema=MemorizerInput, output_schema=MemorizerOutput, context_schema=Settings
+        MemorizerState, input_schema=MemorizerInput, output_schema=MemorizerOutput, context_schema=MemoryContext
     )
     again = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=False, retry_on=worth_retrying)
 

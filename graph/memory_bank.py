@@ -44,6 +44,7 @@ from agentic_memory_bank.nodes.memory_bank.judged import judged
 from agentic_memory_bank.nodes.memory_bank.plan import plan
 from agentic_memory_bank.nodes.memory_bank.retrieve import retrieve
 from agentic_memory_bank.nodes.memory_bank.structure import structure
+from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import InputError, SettingsError
 from agentic_memory_bank.state.memory_bank import MemoryBankInput, MemoryBankOutput, MemoryBankState
 from agentic_memory_bank.state.query_graph import open_conflicts
@@ -119,7 +120,7 @@ def give_up(state: MemoryBankState, error: NodeError) -> Command[Literal["adapte
 def wire(kit: Kit) -> StateGraph[MemoryBankState, Settings, MemoryBankInput, MemoryBankOutput]:
     """Wire the eleven stages. This is the diagram; no stage knows another."""
     bank: StateGraph[MemoryBankState, Settings, MemoryBankInput, MemoryBankOutput] = StateGraph(
-        MemoryBankState, input_schema=MemoryBankInput, output_schema=MemoryBankOutput, context_schema=Settings
+        MemoryBankState, input_schema=MemoryBankInput, output_schema=MemoryBankOutput, context_schema=MemoryContext
     )
     again = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=False, retry_on=worth_retrying)
     bank.set_node_defaults(retry_policy=again)

@@ -38,6 +38,7 @@ from agentic_memory_bank.nodes.researcher.reflect import reflect
 from agentic_memory_bank.nodes.researcher.search import search
 from agentic_memory_bank.nodes.researcher.take_in import take_in
 from agentic_memory_bank.nodes.researcher.views import past_round
+from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.model_table import RESEARCHER_ROLES
 from agentic_memory_bank.state.research import ResearcherInput, ResearcherOutput, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
@@ -115,7 +116,7 @@ def wire(
         without: Goes on without one of these that failed twice. Default: `go_on`, with what it has spent.
     """
     researcher: StateGraph[ResearcherState, Settings, ResearcherInput, ResearcherOutput] = StateGraph(
-        ResearcherState, input_schema=ResearcherInput, output_schema=ResearcherOutput, context_schema=Settings
+        ResearcherState, input_schema=ResearcherInput, output_schema=ResearcherOutput, context_schema=MemoryContext
     )
     again = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=False, retry_on=worth_retrying)
 

@@ -360,6 +360,8 @@ class Settings(ModelTable):
         context = getattr(runtime, "context", None)
         if isinstance(context, cls):
             return context
+        if isinstance(context, Settings):  # which say nothing of a user
+            return cls(**dict(context))
         return cls(**context) if isinstance(context, dict) else cls()
 
 

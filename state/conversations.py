@@ -7,8 +7,8 @@ from langchain_core.messages import AnyMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.graph.message import add_messages
-from pydantic import Field, WrapValidator
-from typing_extensions import TypedDict
+from pydantic import Field, WrapValidator, with_config
+from typing_extensions import Required, TypedDict
 
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.memory_bank import Usage
@@ -98,13 +98,16 @@ class RecallReceipt(TypedDict):
     """What was done without: the stage, and the kind of error."""
 
 
+@with_config(use_attribute_docstrings=True)
 class RecallInput(TypedDict, total=False):
     """What the caller hands in; what is left out has the default of the settings."""
 
-    messages: list[AnyMessage]
+    messages: Required[list[AnyMessage]]
     """The conversation; its last message is what memories are recalled for."""
     types: list[RecordType] | None
+    """Which types of memories are searched; None: all."""
     limit: int
+    """How many memories at most."""
     threshold: float | None
     """Least raw cosine, from -1 to 1; None: no threshold."""
 
@@ -174,12 +177,15 @@ class RememberReceipt(TypedDict):
     degraded: list[str]
 
 
+@with_config(use_attribute_docstrings=True)
 class RememberInput(TypedDict, total=False):
     """What the caller hands in."""
 
     messages: list[AnyMessage]
-    """The conversation, or what is new of it: a turn that was handed over before is known by its id."""
+    """The conversation, or what is new of it: a turn that was handed over before is known by its id. Required unless
+    `conversation_id` is given."""
     conversation_id: str
+    """Which conversation goes on. Default: the thread's id, or one made of what was said."""
     end: bool
     """Whether the conversation has ended, so that memories are drawn at once."""
     handed_at: str
@@ -286,10 +292,11 @@ class RememberUpdate(TypedDict, total=False):
 # --- conversation --------------------------------------------------------------------------------------------------
 
 
+@with_config(use_attribute_docstrings=True)
 class ConversationInput(TypedDict, total=False):
     """What the caller hands in."""
 
-    messages: Annotated[list[AnyMessage], add_said]
+    messages: Required[Annotated[list[AnyMessage], add_said]]
     """New messages, or the whole conversation; the last one is answered."""
     conversation_id: str
     """Which conversation goes on. Default: the thread's id, or a new one."""

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
+from pydantic import with_config
 from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.layer_channel import LayerChannel
@@ -108,6 +109,7 @@ class Draft(TypedDict):
     """Abstract of the page just before it."""
 
 
+@with_config(use_attribute_docstrings=True)
 class MemorizerInput(TypedDict, total=False):
     """What the caller hands in."""
 
@@ -115,9 +117,10 @@ class MemorizerInput(TypedDict, total=False):
     """In place of `texts`: what the user said last. The answer then comes as a message, too."""
     texts: list[Any]
     """Strings, LangChain `Document`s, messages, or mappings with `text` and, if known, `source`, `title` and `date`. A
-    list inside is one session: its messages become one text. So do messages that follow each other."""
+    list inside is one session: its messages become one text. So do messages that follow each other. Required unless
+    `messages` are given."""
     memory: str
-    """The name of the memory. On a server it belongs to the user who is authenticated."""
+    """The name of the memory, each user's own. Required unless `messages` are given; then it is `default`."""
 
 
 class MemorizerOutput(TypedDict, total=False):

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from langchain_core.messages import AnyMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
 from langgraph.managed import RemainingSteps
+from pydantic import with_config
 from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.insight_doc import InsightDoc, InsightEdit, apply_insight_edits
@@ -128,10 +129,12 @@ class Allowance(TypedDict, total=False):
     """No model is asked any more: the offline engine finishes the run, or the round before it stops."""
 
 
+@with_config(use_attribute_docstrings=True)
 class MemoryBankInput(TypedDict, total=False):
     """What the caller hands in: a question, and the texts to answer it from."""
 
     question: str
+    """What to answer. Required unless `messages` are given."""
     messages: list[AnyMessage]
     """In place of `question`: what the user said last. The answer then comes as a message, too."""
     documents: list[Any]

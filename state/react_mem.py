@@ -4,6 +4,7 @@ from typing import Annotated
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
+from pydantic import with_config
 from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.conversations import add_said
@@ -122,11 +123,13 @@ class Spent(TypedDict):
     """While it ran, not while it waited for a person."""
 
 
+@with_config(use_attribute_docstrings=True)
 class ReactMemInput(TypedDict, total=False):
     """What the caller hands in."""
 
     messages: Annotated[list[AnyMessage], add_said]
-    """New messages, or the whole conversation; the last one of the user is answered. None: with `end` alone."""
+    """New messages, or the whole conversation; the last one of the user is answered. Required unless `end` is
+    true."""
     conversation_id: str
     """Which conversation goes on. Default: the thread's id, or a new one."""
     end: bool

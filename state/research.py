@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
+from pydantic import with_config
 from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.memory_bank import Allowance, Usage
@@ -67,14 +68,16 @@ class Investigation(TypedDict):
     id: str
 
 
+@with_config(use_attribute_docstrings=True)
 class ResearcherInput(TypedDict, total=False):
     """What the caller hands in."""
 
     request: str
+    """What to find out. Required unless `messages` are given."""
     messages: list[AnyMessage]
     """In place of `request`: what the user said last. The answer then comes as a message, too."""
     memory: str
-    """The name of the memory. On a server it belongs to the user who is authenticated."""
+    """The name of the memory, each user's own. Required unless `messages` are given; then it is `default`."""
 
 
 class ResearcherOutput(TypedDict, total=False):

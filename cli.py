@@ -669,7 +669,9 @@ def _research(
     parts = {key: part for key, part in _parts(settings).items() if key in ("models", "embeddings")}
     with closing(PageStores()) as stores:
         if not (settings.names_models or cast(Path, stores.of(memory).path).exists()):
-            return {"answer": "", "status": "not_found", "sources": [], "findings": [], "rounds": [], "degraded": []}
+            nothing: Any = {name: [] for name in ("sources", "findings", "rounds", "degraded")}
+            usage = {"calls": 0, "input_tokens": 0, "output_tokens": 0}
+            return {"answer": "", "status": "not_found", **nothing, "usage": usage}
     from agentic_memory_bank.runs.driving import Given  # what takes a second to load comes after what may be refused
     from agentic_memory_bank.runs.researching import research
 

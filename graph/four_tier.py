@@ -95,7 +95,7 @@ class Trouble(NamedTuple):
     kind: str
 
 
-class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
+class FourTierMemory(AgentMiddleware[Any, Any, Any]):
     """Gives an agent of `create_agent` facts, episodes, its conversation and a working memory that is bounded.
 
     On whose behalf it works comes with each invocation, as `context={"user": ..., "project": ...}` (`MemoryContext`, or

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import NodeError
 from langgraph.graph import START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, RetryPolicy
 
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.asking import Asker
     from agentic_memory_bank.engines.llm.models import GivenModels
 
-Memorizer = CompiledStateGraph[MemorizerState, Settings, MemorizerInput, MemorizerOutput]
+Memorizer = ChainableGraph[MemorizerState, Settings, MemorizerInput, MemorizerOutput]
 
 
 def anything_left(state: MemorizerState) -> Literal["recall", "__end__"]:

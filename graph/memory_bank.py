@@ -19,7 +19,6 @@ from langgraph.cache.base import BaseCache
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import NodeError
 from langgraph.graph import START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, RetryPolicy
@@ -56,7 +55,7 @@ from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
 
-MemoryBank = CompiledStateGraph[MemoryBankState, Settings, MemoryBankInput, MemoryBankOutput]
+MemoryBank = ChainableGraph[MemoryBankState, Settings, MemoryBankInput, MemoryBankOutput]
 
 
 def what_arrived(state: MemoryBankState) -> Literal["classify", "execute", "plan"]:

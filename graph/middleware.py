@@ -92,7 +92,7 @@ class RememberingState(AgentState[Any]):
     """Ids of messages that are no longer shown but could not be taken out of `messages`."""
 
 
-class MemoryBankMiddleware(AgentMiddleware[RememberingState, Any, Any]):
+class MemoryBankMiddleware(AgentMiddleware[Any, Any, Any]):
     """Gives an agent of `create_agent` a memory, and its prompts a bound.
 
     Every message is written into the Interaction Tree before a model sees it. When the conversation outgrows its share

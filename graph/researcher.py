@@ -16,7 +16,6 @@ from langchain_core.embeddings import Embeddings
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, RetryPolicy
@@ -49,7 +48,7 @@ from agentic_memory_bank.tools.pages.store import PageStores
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
 
-Researcher = CompiledStateGraph[ResearcherState, Settings, ResearcherInput, ResearcherOutput]
+Researcher = ChainableGraph[ResearcherState, Settings, ResearcherInput, ResearcherOutput]
 
 _After = Literal["search", "reflect", "answer", "__end__"]
 

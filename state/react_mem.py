@@ -8,6 +8,7 @@ from pydantic import with_config
 from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.conversations import add_said
+from agentic_memory_bank.state.memory_bank import MessagesIn
 
 FACTS = ("semantic", "procedural", "reflective")
 """The types of memories that are facts to an agent."""
@@ -127,7 +128,7 @@ class Spent(TypedDict):
 class ReactMemInput(TypedDict, total=False):
     """What the caller hands in."""
 
-    messages: Annotated[list[AnyMessage], add_said]
+    messages: Annotated[MessagesIn, add_said]
     """New messages, or the whole conversation; the last one of the user is answered. Required unless `end` is
     true."""
     conversation_id: str
@@ -136,7 +137,7 @@ class ReactMemInput(TypedDict, total=False):
     """Whether the conversation ends with this."""
 
 
-class ReactMemOutput(TypedDict, total=False):
+class ReactMemOutput(TypedDict):
     """What the caller gets back: what the plain agent returns, and whether it came to its end."""
 
     messages: Annotated[list[AnyMessage], add_said]

@@ -670,8 +670,8 @@ def _research(
     with closing(PageStores()) as stores:
         if not (settings.names_models or cast(Path, stores.of(memory).path).exists()):
             nothing: Any = {name: [] for name in ("sources", "findings", "rounds", "degraded")}
-            usage = {"calls": 0, "input_tokens": 0, "output_tokens": 0}
-            return {"answer": "", "status": "not_found", **nothing, "usage": usage}
+            nothing["usage"] = {"calls": 0, "input_tokens": 0, "output_tokens": 0}
+            return {"answer": "", "status": "not_found", **nothing}
     from agentic_memory_bank.runs.driving import Given  # what takes a second to load comes after what may be refused
     from agentic_memory_bank.runs.researching import research
 

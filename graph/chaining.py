@@ -38,7 +38,7 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
     if TYPE_CHECKING:  # LangGraph's own signatures know neither a mapping as context nor what comes back
 
         @overload
-        def invoke(  # pyright: ignore[reportIncompatibleMethodOverride] - all of its overloads are the second one here
+        def invoke(
             self,
             input: InputT | Command[Any] | None,
             config: RunnableConfig | None = None,
@@ -55,11 +55,13 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
             context: ContextT | Mapping[str, Any] | None = None,
             **options: Any,
         ) -> Any: ...
-        def invoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:
+        def invoke(  # pyright: ignore[reportIncompatibleMethodOverride] - all of its overloads are the second one here
+            self, input: Any, config: RunnableConfig | None = None, **options: Any
+        ) -> Any:
             """As LangGraph's `invoke`; a context may be a mapping of settings by name."""
 
         @overload
-        async def ainvoke(  # pyright: ignore[reportIncompatibleMethodOverride] - as above
+        async def ainvoke(
             self,
             input: InputT | Command[Any] | None,
             config: RunnableConfig | None = None,
@@ -76,7 +78,9 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
             context: ContextT | Mapping[str, Any] | None = None,
             **options: Any,
         ) -> Any: ...
-        async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:
+        async def ainvoke(  # pyright: ignore[reportIncompatibleMethodOverride] - as above
+            self, input: Any, config: RunnableConfig | None = None, **options: Any
+        ) -> Any:
             """As `invoke`."""
 
     def stream(  # pyright: ignore[reportIncompatibleMethodOverride] - LangGraph's overloads differ in what they yield

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from langgraph.runtime import Runtime
 
 from agentic_memory_bank import (
     Settings,
@@ -15,7 +16,7 @@ from agentic_memory_bank import (
     build_researcher,
 )
 from agentic_memory_bank.state.conversations import MemoryContext
-from agentic_memory_bank.state.errors import SettingsError
+from agentic_memory_bank.state.errors import NoUserError, SettingsError
 from agentic_memory_bank.state.forms import GROUPS, used_by
 from agentic_memory_bank.state.model_table import ROLES
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
@@ -94,13 +95,12 @@ def test_pages_belong_to_the_user_who_is_named() -> None:
 
 
 def test_settings_that_say_nothing_of_a_user_are_obeyed_by_the_graphs_of_memories() -> None:
-    with pytest.raises(Exception, match="Nobody is named"):
+    with pytest.raises(SettingsError, match="not 'local:/elsewhere'"):
+        build_remember().invoke({**SAID}, context=MemoryContext(user="ana", embeddings="local:/elsewhere"))
+    with pytest.raises(NoUserError):
         built("recall").invoke(SAID, context=Settings(recall_limit=3))
-    found = built("conversation").invoke(
-        SAID, context=Settings(conversation_limit=3, **{}).model_dump() | {"user": "a"}
-    )
-
-    assert found["usage"] == {"calls": 0, "input_tokens": 0, "output_tokens": 0}
+    asked: Any = Runtime(context=Settings(recall_limit=3))
+    assert MemoryContext.of(asked).recall_limit == 3
 
 
 @pytest.mark.parametrize("graph", ASKS)

@@ -1,5 +1,6 @@
 """Sentence-transformers models in this process, loaded at the first text: all-MiniLM-L6-v2 unless another is named."""
 
+import logging
 import os
 import re
 import threading
@@ -17,6 +18,7 @@ from agentic_memory_bank.tools.embeddings import minilm
 from agentic_memory_bank.tools.embeddings.weights import MODEL, default_folder, from_hub, given_folder, name_of
 from agentic_memory_bank.tools.embeddings.windows import Vectors
 
+_LOG: Final = logging.getLogger(__name__)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -98,11 +100,14 @@ class LocalEmbeddings(Embeddings):
     def _load(self) -> LocalModel:
         if self._loaded is None:
             folder = self._folder()
+            _LOG.info("Loading the embedding model in %s", folder, extra={"loading": True})
             try:
                 self._loaded = self._model_in(folder)
             except Exception as fault:  # whatever a foreign library raises on a broken folder or a lack of memory
                 message = f"The embedding model in {folder} cannot be loaded ({type(fault).__name__}: {fault})."
                 raise EmbeddingError(f"{message} Check the folder, or install the model again.") from fault
+            finally:
+                _LOG.info("The embedding model is loaded, or cannot be", extra={"loading": False})
         return self._loaded
 
     def _folder(self) -> Path:

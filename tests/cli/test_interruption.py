@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic_memory_bank.cli_progress import GRACE_SECONDS, LAST_RESORT_SECONDS
+from agentic_memory_bank.cli.work import GRACE_SECONDS, LAST_RESORT_SECONDS
 
 from .conftest import Command, Parts, start
 

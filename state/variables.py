@@ -48,7 +48,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """What somebody may have meant who wrote a name that nothing has, as the end of a sentence."""
     close = get_close_matches(name.casefold(), {one.casefold(): one for one in known}, n=1, cutoff=0.5)
     meant = {one.casefold(): one for one in known}.get(close[0]) if close else None
-    return f"The nearest is `{meant}`." if meant else "The README lists all."
+    return f"The nearest is `{meant}`." if meant else "docs/settings.md lists all."
 
 
 class Environment(PydanticBaseSettingsSource):

@@ -28,7 +28,8 @@ from agentic_memory_bank.engines.extractive.remembering.relevance import (
 )
 from agentic_memory_bank.nodes.recall.looking import likeness
 from agentic_memory_bank.runs.memories import Memories
-from agentic_memory_bank.tools.embeddings.models import Encoder, local_embeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.local import local_embeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.text import is_cjk
 

@@ -32,7 +32,8 @@ from agentic_memory_bank.state.model_table import REMEMBER_ROLES
 from agentic_memory_bank.state.records import Record, RecordType
 from agentic_memory_bank.state.settings import Settings, checked_settings
 from agentic_memory_bank.tools.concurrency.circuit_breaker import guard_of
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.models import default_embeddings
 from agentic_memory_bank.tools.memories.cascade import Cut, Reach
 from agentic_memory_bank.tools.memories.conversation_states import conversation_of, project_of
 from agentic_memory_bank.tools.memories.fields import MAX_LIMIT, About, owner_of, stamp
@@ -130,7 +131,8 @@ class Memories:
         self._given: dict[str, Any] = {"engine": engine, "models": models, "embeddings": embeddings, "clock": clock}
         self._clock, self._checkpointer = clock, checkpointer
         self._file = default_store(Path(home) if home else None) if store is None else None
-        self._stores = RecordStores(store or self._file, Encoder(embeddings), clock)
+        encoder = Encoder(embeddings or default_embeddings(self.settings))
+        self._stores = RecordStores(store or self._file, encoder, clock)
         self._lock = threading.RLock()
         self._graphs: dict[str, Any] = {}
         self._queue: Background | None = None

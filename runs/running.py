@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NotRequired, cast
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -48,7 +48,8 @@ from agentic_memory_bank.state.memory_bank import MemoryBankOutput, Usage
 from agentic_memory_bank.state.model_table import BANK_ROLES
 from agentic_memory_bank.state.settings import Settings, checked_settings
 from agentic_memory_bank.tools.documents.loaders import as_documents, load_all
-from agentic_memory_bank.tools.embeddings.models import Encoder, default_embeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.models import default_embeddings
 from agentic_memory_bank.tools.storage.disk import database_errors
 from agentic_memory_bank.tools.text.questions import checked_text
 from agentic_memory_bank.tools.web.toolset import web_tools
@@ -68,11 +69,11 @@ RECURSION_LIMIT = 10_000
 """Super-steps of one invocation; `plan` pauses before it is reached, and the run goes on with a fresh allowance."""
 
 
-class RunOutput(MemoryBankOutput, total=False):
+class RunOutput(MemoryBankOutput):
     """What a run gives back: the graph's output, the thread, and why it waits if it does."""
 
     thread: str
-    pause: dict[str, Any]
+    pause: NotRequired[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -628,7 +629,7 @@ def _output(snapshot: StateSnapshot, thread: str) -> RunOutput:
         "thread": thread,
     }
     if waiting := _pause(snapshot):
-        output |= {"pause": waiting, "status": "stopped"}
+        output["pause"], output["status"] = waiting, "stopped"
     return output
 
 

@@ -28,7 +28,7 @@ def gate(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) ->
     Raises:
         NoUserError: Nobody is named whose memories are meant.
         InputError: What was handed in cannot be used.
-        SettingsError: A setting has no meaning.
+        SettingsError: A setting has no meaning, or other embeddings are wanted than those of this graph.
     """
     context = context_of(runtime)
     messages = checked_messages(state.get("messages"))
@@ -36,6 +36,7 @@ def gate(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) ->
     if not context.enable_memory:
         return _closed(asked, "disabled", "")
     owner_of(runtime)
+    kit.stores.encoder.check(context)
     message = asked_in(messages)
     if message.turn is None:
         return _closed(asked, "ignored", "empty")

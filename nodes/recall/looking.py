@@ -26,7 +26,8 @@ from agentic_memory_bank.nodes.spoken import checked_messages, turns_of
 from agentic_memory_bank.state.conversations import Asked, MemoryContext, RecalledMemory, RecallState
 from agentic_memory_bank.state.records import Record, RecordType
 from agentic_memory_bank.tools.concurrency.circuit_breaker import Guard, guard_of, say
-from agentic_memory_bank.tools.embeddings.models import MODEL, Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.memories.index import Found, Threshold
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.text import is_cjk

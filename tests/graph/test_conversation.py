@@ -27,7 +27,8 @@ from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.testing import Reply, TickingClock, http_error
 from agentic_memory_bank.tools.concurrency import circuit_breaker as guard
 from agentic_memory_bank.tools.concurrency.worker_pool import Background
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.fields import owner_of
 from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore

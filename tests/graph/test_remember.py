@@ -21,7 +21,8 @@ from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.nodes.spoken import RECALLED
 from agentic_memory_bank.state.errors import InputError, ModelUnavailable, NoUserError
 from agentic_memory_bank.testing import ChatRequest, ModelServer, ScriptedJudge, bad_json, http_error
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.stores import RecordStores
 

@@ -35,7 +35,7 @@ from agentic_memory_bank.nodes.recall import asking, excerpts
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.tools import text as text_tools
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.fields import MAX_TEXT
 from agentic_memory_bank.tools.text.questions import MOST_ASKED, checked_text
 

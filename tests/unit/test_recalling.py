@@ -33,7 +33,7 @@ from agentic_memory_bank.tools.concurrency.circuit_breaker import (
     Unanswered,
     guard_of,
 )
-from agentic_memory_bank.tools.embeddings.models import MODEL
+from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.memories.index import Found
 from agentic_memory_bank.tools.text import estimate_tokens, tokenize
 

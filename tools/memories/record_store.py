@@ -36,7 +36,7 @@ from agentic_memory_bank.state.records import (
     said,
 )
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.agent_conversations import ConversationMemory
 from agentic_memory_bank.tools.memories.cascade import Reach, reach
 from agentic_memory_bank.tools.memories.conversation_states import ConversationStates

@@ -9,7 +9,6 @@ import json
 import subprocess
 import sys
 import tempfile
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,8 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
-from agentic_memory_bank.nodes.kit import Kit
 from agentic_memory_bank.nodes.memory_bank.analyze_conflict import analyze_conflict
+from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.embed import embed
 from agentic_memory_bank.nodes.memory_bank.retrieve import retrieve
 from agentic_memory_bank.nodes.memory_bank.structure import structure
@@ -42,7 +41,7 @@ def main() -> int:
     parser.add_argument("--cache", type=Path, help="a file that keeps vectors between runs")
     given = parser.parse_args()
     encoder = Encoder(cache=given.cache)
-    kit = Kit(ExtractiveEngine(encoder), encoder, IndexPool(partial(MemoryIndex, encoder)), lambda: datetime.now(UTC))
+    kit = BankDeps(engine=ExtractiveEngine(encoder), encoder=encoder, indexes=IndexPool(partial(MemoryIndex, encoder)))
     met = True
     for task, wanted in (("conflict", "conflict"), ("merge", "merge")):
         for file in sorted((given.eval / task).glob("pairs.*.jsonl")):
@@ -59,12 +58,12 @@ def _rows(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
-def _structured(pair: dict[str, Any], kit: Kit) -> MemoryBankState:
+def _structured(pair: dict[str, Any], kit: BankDeps) -> MemoryBankState:
     state = _state(pair)
     return _after(state, structure(state, Runtime(context=Settings()), kit))
 
 
-def _judge(state: MemoryBankState, kit: Kit) -> str:
+def _judge(state: MemoryBankState, kit: BankDeps) -> str:
     """What the stages make of a pair: `conflict`, `merge` or nothing."""
     runtime: Runtime[Settings] = Runtime(context=Settings())
     for stage in (embed, retrieve):

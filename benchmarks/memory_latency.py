@@ -19,10 +19,10 @@ from langgraph.store.base import BaseStore, Op, Result
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.graph.four_tier import FourTierMemory
-from agentic_memory_bank.nodes.memories import Owner
+from agentic_memory_bank.nodes.deps import Owner
 from agentic_memory_bank.nodes.react_mem import episodes
-from agentic_memory_bank.nodes.react_mem.kit import Scope
-from agentic_memory_bank.nodes.react_mem.recalling import query_of, recollect
+from agentic_memory_bank.nodes.react_mem.deps import Scope
+from agentic_memory_bank.nodes.react_mem.recall import query_of, recollect
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.tools.concurrency.circuit_breaker import guard_of
 from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings

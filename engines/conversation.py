@@ -12,7 +12,7 @@ from agentic_memory_bank.tools.memories.fields import Draft
 Role = Literal["user", "assistant", "system", "tool"]
 Why = Literal["search", "empty", "greeting", "fact", "tool"]
 """Why memories are searched, or not: `fact` is one of the world, `tool` is what a tool knows."""
-Verdict = Literal["create", "same", "revise", "supersede", "contradicts"]
+ResolutionAction = Literal["create", "same", "revise", "supersede", "contradicts"]
 """Keep it as new; it is known; it says a known memory better; its value took the place of another one; two sources
 say what cannot both be true."""
 
@@ -54,7 +54,7 @@ class Hints:
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class GateDecision:
     """Whether memories are worth a search."""
 
     why: Why
@@ -66,7 +66,7 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class RewrittenQuery:
     """What is searched for a message."""
 
     text: str
@@ -77,7 +77,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
+class TurnQuote:
     """Exact words of a turn: `Turn.text[span[0]:span[1]]`."""
 
     turn: str
@@ -92,7 +92,7 @@ class Fact:
     text: str
     """Understood alone: with who said it and when."""
     type: RecordType
-    quotes: tuple[Saying, ...]
+    quotes: tuple[TurnQuote, ...]
     subject: str | None = None
     """Whom it is about."""
     attribute: str | None = None
@@ -128,7 +128,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ExistingMemory:
     """A memory that is there, as a new one is weighed against it."""
 
     id: str
@@ -146,7 +146,7 @@ class Known:
     """How far its best source is trusted, from 0 to 1; 0 where that is not known."""
 
     @classmethod
-    def of(cls, record: Record, cosine: float = 0.0) -> "Known":
+    def of(cls, record: Record, cosine: float = 0.0) -> "ExistingMemory":
         """Read a record.
 
         Args:
@@ -171,10 +171,10 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighing:
+class Resolution:
     """What becomes of a new memory."""
 
-    verdict: Verdict
+    verdict: ResolutionAction
     known: tuple[str, ...] = ()
     """The ids of the memories that it concerns, the surest first; for `create` none."""
     is_newer: bool = True
@@ -220,11 +220,11 @@ class ConversationEngine(Protocol):
         """What runs are recorded under."""
         ...
 
-    def gate(self, turn: Turn, history: Sequence[Turn], hints: Hints | None = ...) -> Gate:
+    def gate(self, turn: Turn, history: Sequence[Turn], hints: Hints | None = ...) -> GateDecision:
         """Say whether memories are worth a search for a message, whose conversation so far is `history`."""
         ...
 
-    def rewrite(self, query: str, history: Sequence[Turn]) -> Query:
+    def rewrite(self, query: str, history: Sequence[Turn]) -> RewrittenQuery:
         """Make a query that can be understood without the conversation."""
         ...
 
@@ -232,11 +232,11 @@ class ConversationEngine(Protocol):
         """Draw from turns, in their order, what is worth remembering; mostly nothing."""
         ...
 
-    def weigh(self, fact: Fact, similar: Sequence[Known]) -> Weighing:
+    def weigh(self, fact: Fact, similar: Sequence[ExistingMemory]) -> Resolution:
         """Say what becomes of a new memory beside those of the same user and type that are most like it."""
         ...
 
-    def weigh_all(self, facts: Sequence[Fact], similar: Sequence[Sequence[Known]]) -> Sequence[Weighing]:
+    def weigh_all(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> Sequence[Resolution]:
         """Say what becomes of several new memories, each beside those that are most like it."""
         ...
 
@@ -244,7 +244,7 @@ class ConversationEngine(Protocol):
         """Say where a conversation stands, within so many tokens."""
         ...
 
-    def reflect(self, memories: Sequence[Known]) -> Sequence[Insight]:
+    def reflect(self, memories: Sequence[ExistingMemory]) -> Sequence[Insight]:
         """Draw insights from the memories of one user, each with those it rests on; mostly none."""
         ...
 

@@ -29,19 +29,18 @@ from typing_extensions import TypedDict
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
-from agentic_memory_bank.engines.factory import AnswerPool, Judges
+from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_agent_engine
 from agentic_memory_bank.graph.remember import build_remember
-from agentic_memory_bank.nodes.kit import Clock, utc_now
-from agentic_memory_bank.nodes.memories import Owner, context_of, owner_of
-from agentic_memory_bank.nodes.react_mem import keeping, lessons, steps, working
+from agentic_memory_bank.nodes.deps import BackgroundQueue, Clock, Owner, context_of, owner_of, utc_now
+from agentic_memory_bank.nodes.messages import said
+from agentic_memory_bank.nodes.react_mem import lessons, recording, steps, working_memory
+from agentic_memory_bank.nodes.react_mem.agent_tools import AgentMemoryTools
 from agentic_memory_bank.nodes.react_mem.assemble import assembled
-from agentic_memory_bank.nodes.react_mem.kit import Queue, Scope, TierKit
-from agentic_memory_bank.nodes.react_mem.opening import named
-from agentic_memory_bank.nodes.react_mem.purging import purge
-from agentic_memory_bank.nodes.react_mem.reading import Reader
-from agentic_memory_bank.nodes.react_mem.recalling import Held, nothing, receipt, recollect
-from agentic_memory_bank.nodes.react_mem.spending import Tally
-from agentic_memory_bank.nodes.spoken import said
+from agentic_memory_bank.nodes.react_mem.budget import Tally
+from agentic_memory_bank.nodes.react_mem.deletion import purge
+from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope
+from agentic_memory_bank.nodes.react_mem.lifecycle import named
+from agentic_memory_bank.nodes.react_mem.recall import Held, nothing, receipt, recollect
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
 from agentic_memory_bank.state.react_mem import Condensed, Recollection
@@ -51,7 +50,6 @@ from agentic_memory_bank.tools.memories.fields import owner_of as hashed
 from agentic_memory_bank.tools.memories.stores import RecordStores, stores_for
 
 if TYPE_CHECKING:
-    from agentic_memory_bank.engines.llm.asking import Asker
     from agentic_memory_bank.engines.llm.models import GivenModels
 
 TROUBLES: Final = 64
@@ -134,25 +132,25 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         stores: RecordStores | None = None,
         clock: Clock = utc_now,
         answers: Path | None = None,
-        background: Queue | None = None,
+        background: BackgroundQueue | None = None,
         context: MemoryContext | None = None,
     ) -> None:
         super().__init__()
         offline = ExtractiveConversationEngine()
         shared = stores or stores_for(store, embeddings, clock, utc_now)
         self._queue = background or Background(MemoryContext.of(None).remember_queue)
-        self.kit = TierKit(
+        self.deps = AgentDeps(
             stores=shared,
             remember=build_remember(
                 engine=engine, models=models, stores=shared, clock=clock, answers=answers, checkpointer=False
             ),
             queue=self._queue,
-            offline=offline,
-            judges=Judges(offline, engine, models, AnswerPool(answers), REMEMBER_ROLES, _chat_engine),
+            engine=offline,
+            engines=EngineFactory(offline, engine, models, AnswerPool(answers), REMEMBER_ROLES, chat_agent_engine),
             clock=clock,
         )
         self._context = context
-        self._reader = Reader(self.kit, self._scope_of)
+        self._reader = AgentMemoryTools(self.deps, self._scope_of)
         self.tools = self._reader.tools()
         self._troubles: OrderedDict[str, Trouble] = OrderedDict()
         self._lock = threading.Lock()
@@ -269,7 +267,7 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
             MemoryBankError: Something could not be kept.
         """
         context = (self._context or MemoryContext.of(None)).model_copy(update={"user": user, "project": project})
-        return keeping.end_idle(self.kit, Scope(_named(context), "", context, store))
+        return recording.end_idle(self.deps, Scope(_named(context), "", context, store))
 
     def purge(
         self,
@@ -296,7 +294,7 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         if conversation_id is None and drop:
             drop(key)
         self.flush()
-        return purge(self.kit.stores.of(store), user, project, conversation_id)
+        return purge(self.deps.stores.of(store), user, project, conversation_id)
 
     def failed(
         self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any], error: Exception
@@ -326,7 +324,7 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
             conversation: Its id.
             runtime: Of whoever answers.
         """
-        found = recollect(self.kit, self._scope_of(runtime, conversation), messages, _id_of(messages))
+        found = recollect(self.deps, self._scope_of(runtime, conversation), messages, _id_of(messages))
         runtime.stream_writer({"memory": receipt(found)})
         return found
 
@@ -394,14 +392,14 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
 
     def _condensed(self, state: FourTierState, scope: Scope, id: str) -> dict[str, Any]:
         exchanges, told = steps.split(state["messages"]).exchanges, state.get("condensed")
-        shown = working.fitted(exchanges, scope.context, id, told)
+        shown = working_memory.fitted(exchanges, scope.context, id, told)
         is_new = shown.is_cut and not (told and told["invocation"] == id and shown.condensed == told["text"])
-        made = lessons.condense(self.kit, scope, exchanges, id, told, _tally(state)) if is_new else None
+        made = lessons.condense(self.deps, scope, exchanges, id, told, _tally(state)) if is_new else None
         return {"condensed": made} if made else {}
 
     def _recollected(self, scope: Scope, messages: Sequence[AnyMessage], id: str) -> Recollection:
         try:
-            return recollect(self.kit, scope, messages, id)
+            return recollect(self.deps, scope, messages, id)
         except Exception as error:
             _LOG.error(_AMISS, type(error).__name__)
             return nothing(id, f"search: {type(error).__name__}")
@@ -417,12 +415,12 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         asked = steps.split(messages)
         told = question or asked.question
         if told is not None:
-            done = keeping.Done(id, self.kit.now(), told, asked.exchanges, failure)
-            was_silent = keeping.keep_now(self.kit, scope, done)
-            self._later(scope, partial(keeping.keep, self.kit, scope, done, was_silent=was_silent))
+            done = recording.Done(id, self.deps.now(), told, asked.exchanges, failure)
+            was_silent = recording.keep_now(self.deps, scope, done)
+            self._later(scope, partial(recording.keep, self.deps, scope, done, was_silent=was_silent))
 
     def _end_later(self, scope: Scope) -> None:
-        self._later(scope, partial(keeping.end, self.kit, scope, self.kit.now()))
+        self._later(scope, partial(recording.end, self.deps, scope, self.deps.now()))
 
     def _later(self, scope: Scope, job: Callable[[], object]) -> None:
         try:
@@ -516,7 +514,7 @@ def _named(context: MemoryContext) -> Owner:
 
 def _id_of(messages: Sequence[AnyMessage]) -> str:
     asked = steps.split(messages)
-    return keeping.invocation_id(asked.question, len(asked.before)) if asked.question else ""
+    return recording.invocation_id(asked.question, len(asked.before)) if asked.question else ""
 
 
 def _with(message: SystemMessage | None, text: str) -> SystemMessage:
@@ -529,9 +527,3 @@ def _with(message: SystemMessage | None, text: str) -> SystemMessage:
 def _thread(runtime: Any) -> str:
     info = runtime.execution_info
     return (info.thread_id if info else None) or ""
-
-
-def _chat_engine(asker: "Asker", offline: ConversationEngine) -> ConversationEngine:
-    from agentic_memory_bank.engines.llm.lessons import ChatLessonEngine
-
-    return ChatLessonEngine(asker, offline)

@@ -26,13 +26,12 @@ from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
 from agentic_memory_bank.engines.extractive.answering.responder import ExtractiveResponder
-from agentic_memory_bank.graph.chaining import ChainableGraph
+from agentic_memory_bank.graph.chainable import ChainableGraph
 from agentic_memory_bank.graph.four_tier import FourTierMemory
 from agentic_memory_bank.graph.limits import AgentLimits
-from agentic_memory_bank.nodes.kit import Clock, utc_now
+from agentic_memory_bank.nodes.deps import BackgroundQueue, Clock, utc_now
 from agentic_memory_bank.nodes.react_mem.answering import Agent, Answering
-from agentic_memory_bank.nodes.react_mem.kit import Queue
-from agentic_memory_bank.nodes.react_mem.opening import close, opened
+from agentic_memory_bank.nodes.react_mem.lifecycle import close, opened
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.react_mem import ReactMemInput, ReactMemOutput, ReactMemState
 from agentic_memory_bank.state.settings import Settings
@@ -93,7 +92,7 @@ def build_react_mem(
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     clock: Clock = utc_now,
     answers: Path | None = None,
-    background: Queue | None = None,
+    background: BackgroundQueue | None = None,
 ) -> ReactMem:
     """Compile an agent with memory.
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
+from agentic_memory_bank.prompts.common import instructions
 from agentic_memory_bank.prompts.fence import fence
-from agentic_memory_bank.prompts.judging import instructions
 
 INSTRUCTIONS = instructions(
     """

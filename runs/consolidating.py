@@ -7,7 +7,14 @@ from datetime import datetime
 from itertools import groupby
 from typing import Final
 
-from agentic_memory_bank.engines.conversation import ConversationEngine, Fact, Insight, Known, Saying, Weighing
+from agentic_memory_bank.engines.conversation import (
+    ConversationEngine,
+    ExistingMemory,
+    Fact,
+    Insight,
+    Resolution,
+    TurnQuote,
+)
 from agentic_memory_bank.engines.extractive.remembering.resolution import may_be_one, weigh
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.embeddings.models import Encoder
@@ -30,7 +37,7 @@ class Reading:
     """A memory as it is compared."""
 
     record: Record
-    known: Known
+    known: ExistingMemory
     terms: frozenset[str]
     """Of what it says, without who and when."""
 
@@ -107,11 +114,11 @@ def _grouped(
 
 
 def _reading(record: Record) -> Reading:
-    known = Known.of(record)
+    known = ExistingMemory.of(record)
     return Reading(record, known, frozenset(tokenize(known.words)))
 
 
-def _similar(readings: Sequence[Reading], encoder: Encoder) -> Iterator[list[Known]]:
+def _similar(readings: Sequence[Reading], encoder: Encoder) -> Iterator[list[ExistingMemory]]:
     """For each memory the earlier ones that are most alike in what they say, without who and when."""
     vectors = encoder.vectors([reading.known.words for reading in readings])
     for n, reading in enumerate(readings):
@@ -135,7 +142,7 @@ def _fact(reading: Reading) -> Fact:
     return Fact(
         record["text"],
         record["type"],
-        (Saying("", known.words, (0, len(known.words))),),
+        (TurnQuote("", known.words, (0, len(known.words))),),
         record["subject"],
         record["attribute"],
         speaker=known.speaker,
@@ -145,7 +152,7 @@ def _fact(reading: Reading) -> Fact:
     )
 
 
-def _unite(reading: Reading, weighing: Weighing, groups: dict[str, Group], least: float) -> None:
+def _unite(reading: Reading, weighing: Resolution, groups: dict[str, Group], least: float) -> None:
     """Unite a memory with those it corrects, and with those it repeats, if the one that holds now says as much."""
     is_changed = weighing.verdict == "supersede"
     if weighing.verdict not in ("same", "revise", "supersede") or (is_changed and reading.known.type == "episodic"):
@@ -186,7 +193,9 @@ def insights(
     """
     everything = list(those)
     before = {record["subject"]: record for record in everything if record["type"] == "reflective"}
-    basis = [Known.of(record, 1.0) for record in everything if record["type"] not in ("reflective", "verbatim")]
+    basis = [
+        ExistingMemory.of(record, 1.0) for record in everything if record["type"] not in ("reflective", "verbatim")
+    ]
     made = (
         _kept(records, user, project, insight, before.get(insight.subject), end) for insight in engine.reflect(basis)
     )

@@ -26,7 +26,7 @@ class Page(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class PageSearch:
     """What one round of research looks for: all of it is searched at once (seed 003: keyword, vector, page index)."""
 
     request: str

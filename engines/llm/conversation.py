@@ -10,22 +10,28 @@ from agentic_memory_bank.engines.conversation import (
     USER,
     ConversationEngine,
     Digest,
+    ExistingMemory,
     Fact,
-    Gate,
+    GateDecision,
     Hints,
     Insight,
-    Known,
-    Query,
-    Saying,
+    Resolution,
+    ResolutionAction,
+    RewrittenQuery,
     Turn,
-    Verdict,
-    Weighing,
+    TurnQuote,
 )
 from agentic_memory_bank.engines.extractive.remembering.extraction import is_order, own_words
-from agentic_memory_bank.engines.llm.asking import Asker, Question
 from agentic_memory_bank.engines.llm.locating import locate
 from agentic_memory_bank.engines.llm.packing import ITEM_TOKENS, pack, within
-from agentic_memory_bank.prompts import extract_facts, reflect_memories, rewrite_query, summarise_dialogue, weigh_facts
+from agentic_memory_bank.engines.llm.structured_output import Asker, StructuredRequest
+from agentic_memory_bank.prompts import (
+    extract_facts,
+    reflect_memories,
+    resolve_facts,
+    rewrite_query,
+    summarise_dialogue,
+)
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.tools.search.gate import passes
@@ -44,7 +50,7 @@ MEMORY_TOKENS: Final = 40
 LEAST_EVIDENCE: Final = 3
 """On how many memories an insight has to rest."""
 _HIDDEN: Final = "[left out]"
-_ORDER: Final[tuple[Verdict, ...]] = ("same", "revise", "supersede", "contradicts")
+_ORDER: Final[tuple[ResolutionAction, ...]] = ("same", "revise", "supersede", "contradicts")
 
 
 class ChatConversationEngine:
@@ -66,11 +72,11 @@ class ChatConversationEngine:
         """The models, by which runs are recorded."""
         return self._asker.models.name
 
-    def gate(self, turn: Turn, history: Sequence[Turn], hints: Hints | None = None) -> Gate:
+    def gate(self, turn: Turn, history: Sequence[Turn], hints: Hints | None = None) -> GateDecision:
         """Judged offline: it costs no call."""
         return self._offline.gate(turn, history, hints)
 
-    def rewrite(self, query: str, history: Sequence[Turn]) -> Query:
+    def rewrite(self, query: str, history: Sequence[Turn]) -> RewrittenQuery:
         """Rewrite in one call."""
         if not self._asks(REWRITE):
             return self._offline.rewrite(query, history)
@@ -79,7 +85,7 @@ class ChatConversationEngine:
         prompt = rewrite_query.render(query, shown)
         said = self._asked(REWRITE, instructions, prompt, rewrite_query.Rewritten)
         passages = (said.passage.strip(),) if self._with_passage and said.passage.strip() else ()
-        return Query(said.query.strip() or self._offline.rewrite(query, history).text, passages=passages)
+        return RewrittenQuery(said.query.strip() or self._offline.rewrite(query, history).text, passages=passages)
 
     def extract(self, turns: Sequence[Turn]) -> list[Fact]:
         """Extract in one call from as many of the last turns as fit; what no turn says is left out."""
@@ -91,23 +97,23 @@ class ChatConversationEngine:
         if not shown:
             return []
         prompt = extract_facts.render([(turn.speaker or turn.role, turn.date, _shown(turn.text)) for turn in shown])
-        said = self._asked(EXTRACT, extract_facts.INSTRUCTIONS, prompt, extract_facts.Memories)
+        said = self._asked(EXTRACT, extract_facts.INSTRUCTIONS, prompt, extract_facts.ExtractedMemories)
         found = (_fact(one, shown) for one in said.memories)
         return list(dict.fromkeys(fact for fact in found if fact is not None))
 
-    def weigh(self, fact: Fact, similar: Sequence[Known]) -> Weighing:
+    def weigh(self, fact: Fact, similar: Sequence[ExistingMemory]) -> Resolution:
         """Offline where that is sure, else in one call; what is trusted less, or said by another, replaces nothing."""
         sure = self._offline.weigh(fact, similar)
         of_type = [known for known in similar if known.type == fact.type]
         if sure.verdict != "create" or not of_type or not self._asks(EXTRACT):
             return sure
-        prompt = weigh_facts.render(
+        prompt = resolve_facts.render(
             fact.text, fact.speaker, fact.date, [(known.words, known.speaker, known.date) for known in of_type]
         )
-        said = self._asked(EXTRACT, weigh_facts.INSTRUCTIONS, prompt, weigh_facts.Verdicts)
+        said = self._asked(EXTRACT, resolve_facts.INSTRUCTIONS, prompt, resolve_facts.FactDecisions)
         return _chosen(said.verdicts, fact, of_type) or sure
 
-    def weigh_all(self, facts: Sequence[Fact], similar: Sequence[Sequence[Known]]) -> list[Weighing]:
+    def weigh_all(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> list[Resolution]:
         """Offline where that is sure or nothing is alike, and for all others one call for as many as fit a window.
 
         Where a window has no answer, what is sure offline holds.
@@ -123,7 +129,7 @@ class ChatConversationEngine:
             for fact, some in zip(facts, similar, strict=True)
         ]
         unsure = [place for place, one in enumerate(weighings) if one.verdict == "create" and alike[place]]
-        room = self._room(EXTRACT) - estimate_tokens(weigh_facts.BATCH_INSTRUCTIONS)
+        room = self._room(EXTRACT) - estimate_tokens(resolve_facts.BATCH_INSTRUCTIONS)
         windows = pack(unsure, lambda place: _size(facts[place], alike[place]), room)
         batches = [[unsure[position] for position in window] for window in windows]
         questions = [_weighing_question([(facts[place], alike[place]) for place in batch]) for batch in batches]
@@ -133,7 +139,7 @@ class ChatConversationEngine:
                 weighings[place] = _chosen(told, facts[place], alike[place]) or weighings[place]
         return weighings
 
-    def _may_concern(self, fact: Fact, known: Known) -> bool:
+    def _may_concern(self, fact: Fact, known: ExistingMemory) -> bool:
         """Whether a pair is alike enough to be worth a question."""
         settings = self._asker.settings
         shares = fact.attribute is not None and (fact.subject, fact.attribute) == (known.subject, known.attribute)
@@ -155,7 +161,7 @@ class ChatConversationEngine:
         room = _Room(max_tokens)
         return Digest(room.fit([said.topic]), room.fit(said.facts), room.fit(said.decisions), room.fit(said.open))
 
-    def reflect(self, memories: Sequence[Known]) -> list[Insight]:
+    def reflect(self, memories: Sequence[ExistingMemory]) -> list[Insight]:
         """Reflect in one call on as many of the latest memories as fit; what they do not show is left out."""
         if not self._asks(SUMMARISE):
             return list(self._offline.reflect(memories))
@@ -178,7 +184,7 @@ class ChatConversationEngine:
         answer: type[_Answer],
         check: Callable[[_Answer], None] | None = None,
     ) -> _Answer:
-        (said,) = self._asker.ask([Question(role, instructions, prompt, answer, check)])
+        (said,) = self._asker.ask([StructuredRequest(role, instructions, prompt, answer, check)])
         if said is None:
             raise AnswerRejected(f"The question to the role {role} has no answer.")
         return said
@@ -216,14 +222,14 @@ def _shown(text: str) -> str:
     return words.strip()
 
 
-def _fact(said: extract_facts.Memory, turns: Sequence[Turn]) -> Fact | None:
+def _fact(said: extract_facts.ExtractedMemory, turns: Sequence[Turn]) -> Fact | None:
     """A memory that the turns it names really say; None for one that was made up, is an order or holds a credential."""
     named = [turns[number - 1] for number in dict.fromkeys(said.turns) if 1 <= number <= len(turns)]
     places = ((turn, locate(said.quote, own_words(turn.text))) for turn in named)
     turn, span = next(((turn, span) for turn, span in places if span), (None, None))
     if turn is None or span is None or not said.text.strip():
         return None
-    quote = Saying(turn.id, turn.text[slice(*span)], span)
+    quote = TurnQuote(turn.id, turn.text[slice(*span)], span)
     if secrets_in(f"{said.text}\n{said.value}\n{quote.text}") or is_order(said.text) or is_order(quote.text):
         return None
     speaker = turn.speaker or (USER if turn.role == "user" else turn.role)
@@ -240,7 +246,7 @@ def _fact(said: extract_facts.Memory, turns: Sequence[Turn]) -> Fact | None:
     )
 
 
-def _insight(said: reflect_memories.Shown, shown: Sequence[Known]) -> Insight | None:
+def _insight(said: reflect_memories.ReflectedInsight, shown: Sequence[ExistingMemory]) -> Insight | None:
     """An insight on enough memories that hold every name and number in it; None for one that was made up."""
     numbers = [number for number in dict.fromkeys(said.evidence) if 1 <= number <= len(shown)]
     evidence = [shown[number - 1] for number in numbers]
@@ -254,20 +260,26 @@ def _insight(said: reflect_memories.Shown, shown: Sequence[Known]) -> Insight | 
     return Insight(text, tuple(one.id for one in evidence), said.subject.strip())
 
 
-def _weighing_question(pairs: Sequence[tuple[Fact, Sequence[Known]]]) -> Question[weigh_facts.AllVerdicts]:
+def _weighing_question(
+    pairs: Sequence[tuple[Fact, Sequence[ExistingMemory]]],
+) -> StructuredRequest[resolve_facts.AllVerdicts]:
     shown = [
         (fact.text, fact.speaker, fact.date, [(known.words, known.speaker, known.date) for known in alike])
         for fact, alike in pairs
     ]
-    return Question(EXTRACT, weigh_facts.BATCH_INSTRUCTIONS, weigh_facts.render_all(shown), weigh_facts.AllVerdicts)
+    return StructuredRequest(
+        EXTRACT, resolve_facts.BATCH_INSTRUCTIONS, resolve_facts.render_all(shown), resolve_facts.AllVerdicts
+    )
 
 
-def _size(fact: Fact, alike: Sequence[Known]) -> int:
+def _size(fact: Fact, alike: Sequence[ExistingMemory]) -> int:
     """Tokens of a new memory with those that it is compared with."""
     return sum(estimate_tokens(f"{one.words} {one.speaker} {one.date}") + ITEM_TOKENS for one in (fact, *alike))
 
 
-def _chosen(told: Sequence[weigh_facts.Judged], fact: Fact, alike: Sequence[Known]) -> Weighing | None:
+def _chosen(
+    told: Sequence[resolve_facts.FactDecision], fact: Fact, alike: Sequence[ExistingMemory]
+) -> Resolution | None:
     """The verdict that weighs most, of those on memories that there are; None for none."""
     for verdict in _ORDER:
         named = [one for one in told if one.verdict == verdict and 1 <= one.id <= len(alike)]
@@ -276,8 +288,12 @@ def _chosen(told: Sequence[weigh_facts.Judged], fact: Fact, alike: Sequence[Know
     return None
 
 
-def _weighing(verdict: Verdict, fact: Fact, known: Known, told: weigh_facts.Judged) -> Weighing:
+def _weighing(
+    verdict: ResolutionAction, fact: Fact, known: ExistingMemory, told: resolve_facts.FactDecision
+) -> Resolution:
     is_other = bool(fact.speaker and known.speaker) and fact.speaker.casefold() != known.speaker.casefold()
     is_weaker = fact.trust < known.trust  # a memory in a model's words does not say who said it
-    kept: Verdict = "contradicts" if (is_other or is_weaker) and verdict in ("revise", "supersede") else verdict
-    return Weighing(kept, (known.id,), values=(told.new_value, told.known_value), reason=told.reason)
+    kept: ResolutionAction = (
+        "contradicts" if (is_other or is_weaker) and verdict in ("revise", "supersede") else verdict
+    )
+    return Resolution(kept, (known.id,), values=(told.new_value, told.known_value), reason=told.reason)

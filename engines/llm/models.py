@@ -30,7 +30,7 @@ _ALL: Final = ("json_schema", "function_calling", "json_mode", "prompt")
 _RUNGS: Final = {"openai": _ALL, "local": _ALL, "deepseek": ("function_calling", "json_mode", "prompt")}
 
 
-class Ladder:
+class OutputModes:
     """The forms of structured output that a server may take, the best first; what it refused is not tried again."""
 
     def __init__(self, rungs: Sequence[str]) -> None:
@@ -74,7 +74,7 @@ class RoleModel:
     name: str
     """As in the table of models and prices, or the name of the class and model that was passed in code."""
     client: BaseChatModel
-    ladder: Ladder
+    ladder: OutputModes
     parameters: str
     """What else an answer depends on; part of the key under which it is kept."""
     is_openai: bool
@@ -108,7 +108,7 @@ def _strict_schema(answer: type[BaseModel]) -> dict[str, Any]:
     return {"name": schema["name"], "strict": True, "schema": schema["parameters"]}
 
 
-_LADDERS: dict[str, Ladder] = {}
+_LADDERS: dict[str, OutputModes] = {}
 
 
 @dataclass(frozen=True)
@@ -201,11 +201,11 @@ def _parameters(client: BaseChatModel) -> str:
     return f"{said} {getattr(client, 'openai_api_base', '')}"
 
 
-def _ladder(key: str, rungs: Sequence[str]) -> Ladder:
-    return _LADDERS.setdefault(_hash(key), Ladder(rungs))
+def _ladder(key: str, rungs: Sequence[str]) -> OutputModes:
+    return _LADDERS.setdefault(_hash(key), OutputModes(rungs))
 
 
-def _ladder_of(client: BaseChatModel, rungs: Sequence[str]) -> Ladder:
+def _ladder_of(client: BaseChatModel, rungs: Sequence[str]) -> OutputModes:
     """The ladder of a client that was passed; it goes with the client, whose number another may get."""
     key = str(id(client))
     if _hash(key) not in _LADDERS:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from agentic_memory_bank.engines.llm.faults import Fault
+from agentic_memory_bank.engines.llm.faults import ModelFault
 from agentic_memory_bank.engines.llm.models import RoleModel
 from agentic_memory_bank.engines.providers import PROVIDERS
 from agentic_memory_bank.state.errors import EngineError, ModelRefused, ModelUnavailable
@@ -15,7 +15,7 @@ FIRST_WAIT: Final = 0.5
 """Seconds before a request is sent again, where the server names none."""
 
 
-class Patience:
+class RetryBudget:
     """What is left of it for one question: `Settings.retries` further requests, whatever went wrong with the first."""
 
     def __init__(self, model: RoleModel, settings: Settings, sleep: Callable[[float], None]) -> None:
@@ -32,7 +32,7 @@ class Patience:
         if self._failures > self._settings.retries:
             raise final(error)
 
-    def consider(self, fault: Fault) -> None:
+    def consider(self, fault: ModelFault) -> None:
         """Wait, if the request may be sent again.
 
         Raises:
@@ -55,7 +55,7 @@ class Patience:
         """The model and the role it was asked in, for a message."""
         return f"{self._model.name} ({self._model.row.role})"
 
-    def _explained(self, fault: Fault) -> str:
+    def _explained(self, fault: ModelFault) -> str:
         provider = PROVIDERS.get(self._model.name.partition(":")[0])
         role = self._model.row.role.upper()
         named = {"key": "the chat model's key", "address": "its base URL", "model": "its name"}

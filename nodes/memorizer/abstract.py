@@ -3,23 +3,23 @@
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.extractive.answering.research import abstract_of
-from agentic_memory_bank.engines.research import Draft, paragraph
+from agentic_memory_bank.engines.research import PageDraft, paragraph
 from agentic_memory_bank.nodes.memory_bank import contract
-from agentic_memory_bank.nodes.pages import PageKit
+from agentic_memory_bank.nodes.page_deps import PageDeps
 from agentic_memory_bank.state.memorizer import MemorizerState, MemorizerUpdate
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.state.settings import Settings
 
 
-def abstract(state: MemorizerState, runtime: Runtime[Settings], kit: PageKit) -> MemorizerUpdate:
+def abstract(state: MemorizerState, runtime: Runtime[Settings], deps: PageDeps) -> MemorizerUpdate:
     """Say what the pages of this round say; where that could not be done, their central sentences say it."""
     pages = drafted(state)
     runtime.stream_writer({"stage": "abstract", "pages": len(pages)})
     asked = [
-        Draft(page["title"], page["text"], tuple(draft["earlier"]), draft["previous"])
+        PageDraft(page["title"], page["text"], tuple(draft["earlier"]), draft["previous"])
         for page, draft in zip(pages, state["drafts"], strict=True)
     ]
-    judged = contract.as_many(kit.engine.abstract(asked), asked)
+    judged = contract.as_many(deps.engine.abstract(asked), asked)
     said = [paragraph(contract.text(one)) if one else "" for one in judged]
     return {"abstracts": [one or abstract_of(page["text"]) for one, page in zip(said, pages, strict=True)]}
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 
+from agentic_memory_bank.nodes.messages import RECALLED
 from agentic_memory_bank.nodes.react_mem import steps
-from agentic_memory_bank.nodes.react_mem.working import fitted
-from agentic_memory_bank.nodes.spoken import RECALLED
+from agentic_memory_bank.nodes.react_mem.working_memory import fitted
 from agentic_memory_bank.prompts import four_tiers
 from agentic_memory_bank.state.react_mem import Condensed, Invocation, Recollection
 from agentic_memory_bank.state.settings import Settings

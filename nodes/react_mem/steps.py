@@ -7,11 +7,11 @@ from typing import Any, Final, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 
-from agentic_memory_bank.nodes import dialogue
-from agentic_memory_bank.nodes.dialogue import Exchange
+from agentic_memory_bank.nodes import agent_messages
+from agentic_memory_bank.nodes.agent_messages import Exchange
 from agentic_memory_bank.nodes.executors import OWN_TOOLS
 from agentic_memory_bank.nodes.memory_bank.views import digest
-from agentic_memory_bank.nodes.spoken import RECALLED, said
+from agentic_memory_bank.nodes.messages import RECALLED, said
 from agentic_memory_bank.tools.text import clean
 
 STORE_FACT: Final = "store_fact"
@@ -59,7 +59,7 @@ def split(messages: Sequence[AnyMessage]) -> Steps:
         return Steps(list(messages), None, [])
     asked = messages[place]
     assert isinstance(asked, HumanMessage)
-    return Steps(list(messages[:place]), asked, dialogue.exchanges(messages[place + 1 :]))
+    return Steps(list(messages[:place]), asked, agent_messages.exchanges(messages[place + 1 :]))
 
 
 def answered(messages: Sequence[AnyMessage], *, is_structured: bool) -> Sequence[AnyMessage]:
@@ -78,13 +78,13 @@ def answered(messages: Sequence[AnyMessage], *, is_structured: bool) -> Sequence
 
 def has_media(message: BaseMessage) -> bool:
     """Whether a message holds pictures or other parts that no summary says in words."""
-    entry = dialogue.entry_of(message, {})
+    entry = agent_messages.entry_of(message, {})
     return entry is not None and "content" in entry["metadata"]
 
 
 def called(exchange: Exchange) -> list[Called]:
     """The calls of one exchange with their results; those of our own tools are left out."""
-    calls = dialogue.calls_of(exchange)
+    calls = agent_messages.calls_of(exchange)
     results = {m.tool_call_id: m for m in exchange if isinstance(m, ToolMessage)}
     return [
         _called(call, results.get(str(id)), calls) for id, call in calls.items() if call["name"] not in MEMORY_TOOLS
@@ -109,15 +109,15 @@ def final(exchanges: Sequence[Exchange]) -> str:
 
 def entry_ids(exchange: Exchange) -> Iterator[tuple[str, BaseMessage]]:
     """The ids under which what an exchange holds is read."""
-    calls = dialogue.calls_of(exchange)
+    calls = agent_messages.calls_of(exchange)
     for message in exchange:
         if id := id_of(message, calls):
             yield id, message
 
 
-def id_of(message: BaseMessage, calls: dialogue.Calls) -> str | None:
+def id_of(message: BaseMessage, calls: agent_messages.Calls) -> str | None:
     """The id under which a message is read; None for what is not kept."""
-    entry = dialogue.entry_of(message, calls)
+    entry = agent_messages.entry_of(message, calls)
     return entry["id"] if entry and entry["source"] not in MEMORY_TOOLS else None
 
 
@@ -152,7 +152,7 @@ def _is_asked(message: BaseMessage) -> bool:
     return isinstance(message, HumanMessage) and not message.additional_kwargs.get(RECALLED)
 
 
-def _called(call: Any, result: ToolMessage | None, calls: dialogue.Calls) -> Called:
+def _called(call: Any, result: ToolMessage | None, calls: agent_messages.Calls) -> Called:
     text = clean(result.text) if result else ""
     failed = result is not None and (result.status == "error" or _FAILED.match(text[:200]) is not None)
     id = id_of(result, calls) if result else None

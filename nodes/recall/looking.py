@@ -10,10 +10,11 @@ from typing import Final, TypeVar
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.memories import MemoryKit, Owner, context_of, owner_of
+from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
+from agentic_memory_bank.nodes.memory_deps import MemoryDeps
+from agentic_memory_bank.nodes.messages import checked_messages, turns_of
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
-from agentic_memory_bank.nodes.spoken import checked_messages, turns_of
-from agentic_memory_bank.state.conversations import Asked, MemoryContext, RecalledMemory, RecallState
+from agentic_memory_bank.state.conversations import MemoryContext, RecalledMemory, RecallRequest, RecallState
 from agentic_memory_bank.state.records import RecordType
 from agentic_memory_bank.tools.concurrency.circuit_breaker import Guard, guard_of, say
 from agentic_memory_bank.tools.embeddings.models import Encoder
@@ -46,7 +47,7 @@ _WHEN: Final = re.compile(
 )
 
 
-def look(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) -> list[RecalledMemory]:
+def find_memories(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) -> list[RecalledMemory]:
     """The memories that fit what is asked, best first, no more than are worth choosing from.
 
     Loading the local model of embeddings is no fault of the store: its time does not count. It is not loaded for who
@@ -57,12 +58,12 @@ def look(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) ->
         NoUserError: Nobody is named whose memories are meant.
     """
     context, owner, asked = context_of(runtime), owner_of(runtime), state["asked"]
-    records, encoder = partial(kit.records, runtime), kit.stores.encoder
-    search = _Search(records, encoder, owner, asked, guard_of(kit.stores), context.recall_timeout)
+    records, encoder = partial(deps.records, runtime), deps.stores.encoder
+    search = _Search(records, encoder, owner, asked, guard_of(deps.stores), context.recall_timeout)
     own = _own_turns(state)
     found = [one for one in search.of(_queries(state)) if not is_said_by(one, own)] if state["query"].strip() else []
     if records().lacks_vectors(owner.user):  # whoever kept them was killed before they had any
-        guard_of(kit.stores).later(lambda: records().make_up(owner.user))
+        guard_of(deps.stores).later(lambda: records().make_up(owner.user))
     if context.recall_elbow:
         found = above_elbow(found, -1.0)
     if not is_cjk(state["query"]):
@@ -95,7 +96,7 @@ class _Search:
     records: Callable[[], RecordStore]
     encoder: Encoder
     owner: Owner
-    asked: Asked
+    asked: RecallRequest
     guard: Guard
     limit: float
     """Seconds that the store may take."""
@@ -125,7 +126,7 @@ class _Search:
         records, asked = self.records(), self.asked
         return as_one([self._search(records, query, asked) for query in queries])
 
-    def _search(self, records: RecordStore, query: str, asked: Asked) -> Sequence[Found]:
+    def _search(self, records: RecordStore, query: str, asked: RecallRequest) -> Sequence[Found]:
         return records.search(
             self.owner.user,
             query,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AnyMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage
 
-from agentic_memory_bank.nodes.spoken import RECALLED
+from agentic_memory_bank.nodes.messages import RECALLED
 
 _OF_APPLICATION = ("system", "developer")
 

@@ -12,18 +12,19 @@ from typing import Final
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.engines.conversation import ConversationEngine, Fact, Weighing
+from agentic_memory_bank.engines.conversation import ConversationEngine, Fact, Resolution
 from agentic_memory_bank.engines.extractive.remembering.engine import DIGEST_TOKENS
-from agentic_memory_bank.nodes.memories import MemoryKit, Owner, context_of, owner_of
-from agentic_memory_bank.nodes.remember.drawing import FAULTS, Batch, Outage, judge_of, spent
+from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
+from agentic_memory_bank.nodes.memory_deps import MemoryDeps
+from agentic_memory_bank.nodes.remember.extraction import FAULTS, Batch, ExtractionOutage, engine_of, spent
+from agentic_memory_bank.nodes.remember.resolution import ResolvedFacts, draft_of, resolve_facts, resolved
 from agentic_memory_bank.nodes.remember.views import AROUND, end_of, kept_digest, raw, receipt, standing, turn_of
-from agentic_memory_bank.nodes.remember.weighing import Weighed, draft_of, resolved, weighed_of
 from agentic_memory_bank.state.conversations import (
-    ConversationState,
     MemoryContext,
     RememberState,
     RememberUpdate,
-    Saying,
+    StoredConversation,
+    StoredTurn,
     Trigger,
 )
 from agentic_memory_bank.state.errors import UnknownMemoryError
@@ -61,7 +62,9 @@ class _Place:
     expires_at: datetime | None
 
 
-def store(state: RememberState, runtime: Runtime[MemoryContext], kit: MemoryKit, outage: Outage) -> RememberUpdate:
+def store(
+    state: RememberState, runtime: Runtime[MemoryContext], deps: MemoryDeps, outage: ExtractionOutage
+) -> RememberUpdate:
     """Keep what was drawn, as it was weighed.
 
     Raises:
@@ -69,16 +72,16 @@ def store(state: RememberState, runtime: Runtime[MemoryContext], kit: MemoryKit,
     """
     if not state["draws"]:
         return {}
-    judge = judge_of(state, runtime, kit)
+    metered = engine_of(state, runtime, deps)
     found = state.get("weighed")
-    weighed = found if isinstance(found, Weighed) else weighed_of(state, runtime, kit, outage, judge)
-    owner, records = owner_of(runtime), kit.records(runtime)
+    weighed = found if isinstance(found, ResolvedFacts) else resolve_facts(state, runtime, deps, outage, metered)
+    owner, records = owner_of(runtime), deps.records(runtime)
     states = records.conversations
-    digests, degraded = _digests(judge.engine, weighed.drawn.batches, states, owner)
+    digests, degraded = _digests(metered.engine, weighed.drawn.batches, states, owner)
     records.prepare([fact.text for _, fact in weighed.facts])
     with states.editing(owner.user):
         if states.forgotten_at(owner.user, owner.project) > state["now"]:
-            return {"receipt": receipt("dropped", _trigger(state)), **spent(judge)}
+            return {"receipt": receipt("dropped", _trigger(state)), **spent(metered)}
         waiting = _waiting(weighed.drawn.batches, states, owner)
         done = _settled(
             weighed, waiting, _Place(records, owner, end_of(datetime.fromisoformat(state["now"]), context_of(runtime)))
@@ -88,7 +91,7 @@ def store(state: RememberState, runtime: Runtime[MemoryContext], kit: MemoryKit,
             _move_on(batch, digests.get(batch.conversation), states, owner)
         if states.forgotten_at(owner.user, owner.project) > state["now"]:  # by another process, just now
             records.forget(owner.user, list(done.stored))
-            return {"receipt": receipt("dropped", _trigger(state)), **spent(judge)}
+            return {"receipt": receipt("dropped", _trigger(state)), **spent(metered)}
     is_failed = any(batch.is_failed for batch in weighed.drawn.batches)
     told = receipt(
         "unavailable" if is_failed and not any(batch.turns for batch in weighed.drawn.batches) else "remembered",
@@ -104,7 +107,7 @@ def store(state: RememberState, runtime: Runtime[MemoryContext], kit: MemoryKit,
         "updated": list(done.updated),
         "superseded": list(done.superseded),
         "receipt": told,
-        **spent(judge),
+        **spent(metered),
     }
 
 
@@ -124,7 +127,7 @@ def _waiting(batches: Sequence[Batch], states: ConversationStates, owner: Owner)
 # --- memories --------------------------------------------------------------------------------------------------------
 
 
-def _settled(weighed: Weighed, waiting: set[tuple[str, str]], place: _Place) -> _Done:
+def _settled(weighed: ResolvedFacts, waiting: set[tuple[str, str]], place: _Place) -> _Done:
     """Store the facts whose turns still wait: first those that are new, together, then what concerns others."""
     done = _Done()
     wanted = {
@@ -142,7 +145,7 @@ def _settled(weighed: Weighed, waiting: set[tuple[str, str]], place: _Place) -> 
     return done
 
 
-def _store_new(wanted: Mapping[int, tuple[Draft, Weighing | None]], place: _Place, done: _Done) -> None:
+def _store_new(wanted: Mapping[int, tuple[Draft, Resolution | None]], place: _Place, done: _Done) -> None:
     new = {number: draft for number, (draft, weighing) in wanted.items() if weighing and weighing.verdict == "create"}
     stored = place.records.store_many(place.owner.user, [_ending(draft, place) for draft in new.values()])
     for number, one in zip(new, stored, strict=True):
@@ -159,7 +162,7 @@ def _note(number: int, record: Record, *, is_new: bool, done: _Done) -> None:
         (done.stored if is_new else done.updated)[record["id"]] = None
 
 
-def _concern(number: int, draft: Draft, weighing: Weighing, place: _Place, done: _Done) -> None:
+def _concern(number: int, draft: Draft, weighing: Resolution, place: _Place, done: _Done) -> None:
     """Store a fact that concerns memories that are there; where these were forgotten by now, it is simply new."""
     try:
         _apply(number, draft, weighing, place, done)
@@ -168,7 +171,7 @@ def _concern(number: int, draft: Draft, weighing: Weighing, place: _Place, done:
         _note(number, one.record, is_new=one.is_new, done=done)
 
 
-def _apply(number: int, draft: Draft, weighing: Weighing, place: _Place, done: _Done) -> None:
+def _apply(number: int, draft: Draft, weighing: Resolution, place: _Place, done: _Done) -> None:
     user, records, known = place.owner.user, place.records, weighing.known
     source = draft.get("source")
     match weighing.verdict:
@@ -198,7 +201,7 @@ def _apply(number: int, draft: Draft, weighing: Weighing, place: _Place, done: _
 # --- turns -----------------------------------------------------------------------------------------------------------
 
 
-def _absorb(weighed: Weighed, done: _Done, records: RecordStore, owner: Owner) -> None:
+def _absorb(weighed: ResolvedFacts, done: _Done, records: RecordStore, owner: Owner) -> None:
     """Let facts stand for the turns that say little else."""
     pairs = [pair for batch in weighed.drawn.batches for pair in _covered(batch, weighed, done, owner.project)]
     turns = records.all_said_by(owner.user, [draft for draft, _ in pairs])
@@ -207,7 +210,7 @@ def _absorb(weighed: Weighed, done: _Done, records: RecordStore, owner: Owner) -
             records.absorb(owner.user, [turn["id"]], by)
 
 
-def _covered(batch: Batch, weighed: Weighed, done: _Done, project: str) -> Iterator[tuple[Draft, str]]:
+def _covered(batch: Batch, weighed: ResolvedFacts, done: _Done, project: str) -> Iterator[tuple[Draft, str]]:
     """The turns that their facts cover, as they were kept word for word, each with the fact that holds most of it."""
     facts = [
         (fact, id)
@@ -222,7 +225,7 @@ def _covered(batch: Batch, weighed: Weighed, done: _Done, project: str) -> Itera
             yield draft, max(held, key=lambda one: len(one[0]))[1]
 
 
-def _held(fact: Fact, said: Saying) -> set[int]:
+def _held(fact: Fact, said: StoredTurn) -> set[int]:
     """Which characters of a turn, white space aside, a fact holds word for word."""
     spots = (spot for quote in fact.quotes if quote.turn == said["id"] for spot in range(*quote.span))
     return {spot for spot in spots if said["text"][spot : spot + 1].strip()}
@@ -259,7 +262,7 @@ def _move_on(batch: Batch, digest: dict[str, list[str]] | None, states: Conversa
     pending = [said for said in kept["pending"] if said["id"] not in judged]
     failures = kept["failures"] + 1 if batch.is_failed else 0
     given_up = failures >= MOST_FAILURES
-    moved: ConversationState = {
+    moved: StoredConversation = {
         **kept,
         "pending": [] if given_up else pending,
         "due": None,

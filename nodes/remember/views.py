@@ -9,7 +9,7 @@ from agentic_memory_bank.engines.conversation import TRUST, USER, Digest, Turn, 
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, written
 from agentic_memory_bank.engines.extractive.remembering.extraction import is_idle_talk, safe_words
 from agentic_memory_bank.engines.extractive.remembering.sensitive import without
-from agentic_memory_bank.state.conversations import MemoryContext, RememberReceipt, Saying, Trigger
+from agentic_memory_bank.state.conversations import MemoryContext, RememberReceipt, StoredTurn, Trigger
 from agentic_memory_bank.state.settings import Sensitive
 from agentic_memory_bank.tools.memories.fields import Draft
 from agentic_memory_bank.tools.text import clean, is_cjk
@@ -22,7 +22,7 @@ SEEN: Final = 2_000
 """How many turns of a conversation are known again."""
 
 
-def saying(turn: Turn, before: Turn | None, now: datetime, left_out: Collection[Sensitive] = ()) -> Saying | None:
+def saying(turn: Turn, before: Turn | None, now: datetime, left_out: Collection[Sensitive] = ()) -> StoredTurn | None:
     """A turn as it is kept; None where nothing of it may be.
 
     Args:
@@ -38,12 +38,12 @@ def saying(turn: Turn, before: Turn | None, now: datetime, left_out: Collection[
     return {"id": turn.id, "role": turn.role, "text": words, "speaker": turn.speaker, "date": turn.date or written(day)}
 
 
-def turn_of(said: Saying) -> Turn:
+def turn_of(said: StoredTurn) -> Turn:
     """A turn as an engine sees it."""
     return Turn(said["id"], said["role"], said["text"], said["speaker"], said["date"])
 
 
-def raw(said: Saying, conversation: str, project: str) -> Draft | None:
+def raw(said: StoredTurn, conversation: str, project: str) -> Draft | None:
     """A turn as a memory of its own, word for word; None where it says nothing worth finding.
 
     Args:

@@ -2,14 +2,16 @@
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.memories import MemoryKit
-from agentic_memory_bank.nodes.remember.drawing import Outage, judge_of, spent
-from agentic_memory_bank.nodes.remember.weighing import weighed_of
+from agentic_memory_bank.nodes.memory_deps import MemoryDeps
+from agentic_memory_bank.nodes.remember.extraction import ExtractionOutage, engine_of, spent
+from agentic_memory_bank.nodes.remember.resolution import resolve_facts
 from agentic_memory_bank.state.conversations import MemoryContext, RememberState, RememberUpdate
 
 
-def weigh(state: RememberState, runtime: Runtime[MemoryContext], kit: MemoryKit, outage: Outage) -> RememberUpdate:
+def weigh(
+    state: RememberState, runtime: Runtime[MemoryContext], deps: MemoryDeps, outage: ExtractionOutage
+) -> RememberUpdate:
     """Weigh what was drawn. Raises as `draw`."""
-    judge = judge_of(state, runtime, kit)
-    weighed = weighed_of(state, runtime, kit, outage, judge)
-    return {"weighed": weighed, **spent(judge)}
+    metered = engine_of(state, runtime, deps)
+    weighed = resolve_facts(state, runtime, deps, outage, metered)
+    return {"weighed": weighed, **spent(metered)}

@@ -34,7 +34,7 @@ import agentic_memory_bank.runs.ledger as ledger_module
 import agentic_memory_bank.runs.running as running_module
 import agentic_memory_bank.runs.upkeep as upkeep_module
 from agentic_memory_bank import runs
-from agentic_memory_bank.engines.base import ClaimSpan, EvidenceSpan, Finding, Link, Pairing, Refresh, Relation
+from agentic_memory_bank.engines.base import ClaimSpan, DisputeVerdict, EvidenceSpan, Link, Pairing, Refresh, Relation
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
 from agentic_memory_bank.state.errors import EngineError, MemoryBankError
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
@@ -254,13 +254,13 @@ def find_related(pairings: list[Pairing]) -> list[Link]:
     ]
 
 
-def validate(disputes: list[Any]) -> list[Finding]:
+def validate(disputes: list[Any]) -> list[DisputeVerdict]:
     """1931 holds, by the letter."""
-    found: list[Finding] = []
+    found: list[DisputeVerdict] = []
     for dispute in disputes:
         letter = next(e for e in dispute.evidence if "letter" in e.text)
         span = EvidenceSpan(letter.entry, (letter.start, letter.start + len(letter.text)))
-        found.append(Finding("holds", dispute.values.index("1931"), "", "Two sources say 1931.", (span,)))
+        found.append(DisputeVerdict("holds", dispute.values.index("1931"), "", "Two sources say 1931.", (span,)))
     return found
 
 

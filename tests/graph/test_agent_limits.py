@@ -19,8 +19,8 @@ from pydantic import BaseModel
 from agentic_memory_bank.graph.four_tier import FourTierMemory
 from agentic_memory_bank.graph.limits import AgentLimits
 from agentic_memory_bank.graph.react_mem import build_react_mem
-from agentic_memory_bank.nodes.react_mem.concluding import concluded
-from agentic_memory_bank.nodes.spoken import RECALLED
+from agentic_memory_bank.nodes.messages import RECALLED
+from agentic_memory_bank.nodes.react_mem.fallback_answer import concluded
 from agentic_memory_bank.prompts import react
 from agentic_memory_bank.state.errors import ModelUnavailable, SettingsError
 from agentic_memory_bank.state.settings import Settings

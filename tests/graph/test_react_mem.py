@@ -25,8 +25,8 @@ from pydantic import BaseModel
 
 from agentic_memory_bank.graph.four_tier import FourTierMemory
 from agentic_memory_bank.graph.react_mem import build_react_mem
+from agentic_memory_bank.nodes.messages import RECALLED
 from agentic_memory_bank.nodes.react_mem import episodes
-from agentic_memory_bank.nodes.spoken import RECALLED
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import InputError, NoUserError
 from agentic_memory_bank.tools.concurrency.worker_pool import Background

@@ -14,11 +14,19 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore, PutOp
 from langgraph.store.memory import InMemoryStore
 
-from agentic_memory_bank.engines.conversation import Digest, Fact, Known, Saying, Turn, Weighing, attributed
+from agentic_memory_bank.engines.conversation import (
+    Digest,
+    ExistingMemory,
+    Fact,
+    Resolution,
+    Turn,
+    TurnQuote,
+    attributed,
+)
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 from agentic_memory_bank.engines.llm import models, retry
 from agentic_memory_bank.graph.remember import build_remember
-from agentic_memory_bank.nodes.spoken import RECALLED
+from agentic_memory_bank.nodes.messages import RECALLED
 from agentic_memory_bank.state.errors import InputError, ModelUnavailable, NoUserError
 from agentic_memory_bank.testing import ChatRequest, ModelServer, ScriptedJudge, bad_json, http_error
 from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
@@ -49,7 +57,7 @@ class Engine(ExtractiveConversationEngine):
     def __init__(self, *, facts: Callable[[Sequence[Turn]], list[Fact]] | None = None) -> None:
         self.facts, self.is_out = facts, False
         self.extracted: list[list[Turn]] = []
-        self.weighed: list[tuple[list[Fact], list[list[Known]]]] = []
+        self.weighed: list[tuple[list[Fact], list[list[ExistingMemory]]]] = []
         self.summarised: list[list[Turn]] = []
 
     def extract(self, turns: Sequence[Turn]) -> list[Fact]:
@@ -58,7 +66,7 @@ class Engine(ExtractiveConversationEngine):
             raise ModelUnavailable("It is away.")
         return self.facts(turns) if self.facts else super().extract(turns)
 
-    def weigh_all(self, facts: Sequence[Fact], similar: Sequence[Sequence[Known]]) -> list[Weighing]:
+    def weigh_all(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> list[Resolution]:
         self.weighed.append((list(facts), [list(some) for some in similar]))
         return super().weigh_all(facts, similar)
 
@@ -302,7 +310,7 @@ def test_no_turn_is_drawn_from_twice_and_each_batch_comes_with_the_five_before_i
 
 def test_a_fact_that_is_only_in_the_turns_before_is_not_drawn_again() -> None:
     def in_other_words(turns: Sequence[Turn]) -> list[Fact]:
-        quotes = [Saying(turn.id, BERLIN, (0, len(BERLIN))) for turn in turns if turn.text == BERLIN]
+        quotes = [TurnQuote(turn.id, BERLIN, (0, len(BERLIN))) for turn in turns if turn.text == BERLIN]
         return [Fact(f"Wording {len(bench.engine.extracted)}.", "semantic", (quote,)) for quote in quotes]
 
     bench = Bench(engine=Engine(facts=in_other_words))
@@ -318,7 +326,7 @@ def test_a_fact_that_is_only_in_the_turns_before_is_not_drawn_again() -> None:
 def test_seen_turns_are_bounded_and_still_nothing_is_stored_twice(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agentic_memory_bank.nodes.remember.keeping.SEEN", 3)
+    monkeypatch.setattr("agentic_memory_bank.nodes.remember.saving.SEEN", 3)
     history = [BERLIN, "It is cold there.", "My budget is $10,000.", "It is noted here.", "I work as a nurse."]
     bench.say(*history, end=True)
     before = bench.dump()
@@ -541,7 +549,7 @@ def stated(*facts: str) -> Callable[[Sequence[Turn]], list[Fact]]:
             Fact(
                 attributed("user", turn.date, text),
                 "semantic",
-                (Saying(turn.id, text, (0, len(text))),),
+                (TurnQuote(turn.id, text, (0, len(text))),),
                 speaker="user",
                 date=turn.date,
             )

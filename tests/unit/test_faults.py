@@ -16,8 +16,8 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 
 from agentic_memory_bank.engines.llm import models
-from agentic_memory_bank.engines.llm.faults import Fault, broken_off, fault_of
-from agentic_memory_bank.engines.llm.models import ChatModels, Ladder
+from agentic_memory_bank.engines.llm.faults import ModelFault, broken_off, fault_of
+from agentic_memory_bank.engines.llm.models import ChatModels, OutputModes
 from agentic_memory_bank.engines.providers import chat_model
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.settings import Settings
@@ -35,7 +35,7 @@ class Refused(Exception):
         self.response = SimpleNamespace(status_code=status, headers=headers or {})
 
 
-def status(number: int, text: str = "", rung: str = "json_schema", **headers: str) -> Fault:
+def status(number: int, text: str = "", rung: str = "json_schema", **headers: str) -> ModelFault:
     return fault_of(Refused(number, text, {k.replace("_", "-"): v for k, v in headers.items()}), rung)
 
 
@@ -184,7 +184,7 @@ def test_an_answer_that_was_cut_off_is_read_out_of_the_error() -> None:
 
 
 def test_a_form_is_given_up_when_it_is_ignored_twice_in_a_row() -> None:
-    ladder = Ladder(RUNGS)
+    ladder = OutputModes(RUNGS)
     for _ in range(5):
         ladder.ignored("json_schema")
         ladder.kept_to()
@@ -196,7 +196,7 @@ def test_a_form_is_given_up_when_it_is_ignored_twice_in_a_row() -> None:
 
 
 def test_late_news_of_a_form_that_was_given_up_does_not_count() -> None:
-    ladder = Ladder(RUNGS)
+    ladder = OutputModes(RUNGS)
     assert ladder.step_down("json_schema")
     assert ladder.step_down("json_schema")
     for _ in range(4):
@@ -206,7 +206,7 @@ def test_late_news_of_a_form_that_was_given_up_does_not_count() -> None:
 
 
 def test_there_is_nothing_below_the_last_form() -> None:
-    ladder = Ladder(["prompt"])
+    ladder = OutputModes(["prompt"])
     ladder.ignored("prompt")
     ladder.ignored("prompt")
 

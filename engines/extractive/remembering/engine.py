@@ -4,7 +4,17 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from agentic_memory_bank.engines.conversation import Digest, Fact, Gate, Hints, Insight, Known, Query, Turn, Weighing
+from agentic_memory_bank.engines.conversation import (
+    Digest,
+    ExistingMemory,
+    Fact,
+    GateDecision,
+    Hints,
+    Insight,
+    Resolution,
+    RewrittenQuery,
+    Turn,
+)
 from agentic_memory_bank.engines.extractive.reading.attributes import claims_of, same_attribute
 from agentic_memory_bank.engines.extractive.reading.phrases import ENDS_ASKING
 from agentic_memory_bank.engines.extractive.remembering.extraction import own_words, select
@@ -42,11 +52,11 @@ class ExtractiveConversationEngine:
         """The name runs are recorded under."""
         return "extractive"
 
-    def gate(self, turn: Turn, history: Sequence[Turn], hints: Hints | None = None) -> Gate:
+    def gate(self, turn: Turn, history: Sequence[Turn], hints: Hints | None = None) -> GateDecision:
         """Search unless it is plain that no memory helps: a greeting, a fact of the world, what a tool knows."""
         return gate(turn, hints or Hints(), history)
 
-    def rewrite(self, query: str, history: Sequence[Turn]) -> Query:
+    def rewrite(self, query: str, history: Sequence[Turn]) -> RewrittenQuery:
         """Put the key terms of the last three messages of the user in front of a query that needs them."""
         return rewrite(query, history)
 
@@ -54,11 +64,11 @@ class ExtractiveConversationEngine:
         """The sentences that state something of the one who says them, with the turns they stand in."""
         return select(turns)
 
-    def weigh(self, fact: Fact, similar: Sequence[Known]) -> Weighing:
+    def weigh(self, fact: Fact, similar: Sequence[ExistingMemory]) -> Resolution:
         """Compare attributes and values where both state them, and the words where they do not."""
         return weigh(fact, similar)
 
-    def weigh_all(self, facts: Sequence[Fact], similar: Sequence[Sequence[Known]]) -> list[Weighing]:
+    def weigh_all(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> list[Resolution]:
         """Weigh each alone."""
         return [weigh(fact, alike) for fact, alike in zip(facts, similar, strict=True)]
 
@@ -71,7 +81,7 @@ class ExtractiveConversationEngine:
         facts, _ = _fitting(_facts(turns), room, room)
         return Digest(topic, facts, decisions, open_)
 
-    def reflect(self, memories: Sequence[Known]) -> list[Insight]:
+    def reflect(self, memories: Sequence[ExistingMemory]) -> list[Insight]:
         """The terms that recur, counted and dated."""
         return recurring(memories)
 

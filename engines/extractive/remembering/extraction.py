@@ -10,7 +10,7 @@ from datetime import date
 from itertools import islice
 from typing import Final
 
-from agentic_memory_bank.engines.conversation import TRUST, USER, Fact, Saying, Turn, attributed
+from agentic_memory_bank.engines.conversation import TRUST, USER, Fact, Turn, TurnQuote, attributed
 from agentic_memory_bank.engines.extractive.reading import phrases
 from agentic_memory_bank.engines.extractive.reading.attributes import Claim, claims_of
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments, written
@@ -336,7 +336,7 @@ def _answer(turn: Turn, before: Turn | None, said: Sequence[_Sentence]) -> Fact 
         if attribute and len(only.text) <= 60:
             value = only.text.rstrip(".!。！ ")
             claim = Claim(_owner(turn), attribute, value, False, (0, len(value)))
-            asked = Saying(before.id, question.text, question.span)
+            asked = TurnQuote(before.id, question.text, question.span)
             return _fact(turn, (replace(only, claims=(claim,)),), "semantic", asked)
     return None
 
@@ -366,11 +366,11 @@ def _confirms(text: str) -> bool:
     return phrases.WORKED.search(text) is not None and not phrases.QUESTION.search(text)
 
 
-def _request(before: Turn | None) -> Saying | None:
+def _request(before: Turn | None) -> TurnQuote | None:
     """The sentence of the user that an outcome answers."""
     said = _sentences(before, None) if before is not None and before.role == "user" else []
     asked = [s for s in said if not is_greeting(s.text) and not is_order(s.text) and len(s.text) <= LONGEST_QUOTE]
-    return Saying(before.id, asked[-1].text, asked[-1].span) if before is not None and asked else None
+    return TurnQuote(before.id, asked[-1].text, asked[-1].span) if before is not None and asked else None
 
 
 # --- writing it down -----------------------------------------------------------------------------------------------
@@ -380,8 +380,8 @@ def _owner(turn: Turn) -> str:
     return turn.speaker or USER
 
 
-def _fact(turn: Turn, said: tuple[_Sentence, ...], type: RecordType, asked: Saying | None = None) -> Fact:
-    quotes = tuple(Saying(turn.id, sentence.text, sentence.span) for sentence in said)
+def _fact(turn: Turn, said: tuple[_Sentence, ...], type: RecordType, asked: TurnQuote | None = None) -> Fact:
+    quotes = tuple(TurnQuote(turn.id, sentence.text, sentence.span) for sentence in said)
     claims = [claim for sentence in said for claim in sentence.claims]
     claim = claims[-1] if claims else None
     words = " ".join(quote.text for quote in quotes)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final
 
-from agentic_memory_bank.engines.conversation import Gate, Hints, Query, Turn
+from agentic_memory_bank.engines.conversation import GateDecision, Hints, RewrittenQuery, Turn
 from agentic_memory_bank.tools.text import STOP_WORDS, is_cjk, names_and_numbers, tokenize
 
 LONGEST_GREETING: Final = 25
@@ -176,7 +176,7 @@ _IDLE: Final = STOP_WORDS | frozenset(
 )
 
 
-def gate(turn: Turn, hints: Hints, history: Sequence[Turn] = ()) -> Gate:
+def gate(turn: Turn, hints: Hints, history: Sequence[Turn] = ()) -> GateDecision:
     """Say whether memories are worth a search; in doubt they are.
 
     Args:
@@ -186,13 +186,13 @@ def gate(turn: Turn, hints: Hints, history: Sequence[Turn] = ()) -> Gate:
     """
     text = " ".join(turn.text.replace("’", "'").split())
     if not text:
-        return Gate("empty")
+        return GateDecision("empty")
     personal = is_personal(text) or _EARLIER.search(text) is not None
     if _is_fact(text, hints, history) and not personal:
-        return Gate("fact")
+        return GateDecision("fact")
     if _needs_tool(text, hints, personal):
-        return Gate("tool")
-    return Gate("greeting") if is_greeting(text) else Gate("search")
+        return GateDecision("tool")
+    return GateDecision("greeting") if is_greeting(text) else GateDecision("search")
 
 
 def is_greeting(text: str) -> bool:
@@ -226,13 +226,13 @@ def _needs_tool(text: str, hints: Hints, personal: bool) -> bool:
     )
 
 
-def rewrite(query: str, history: Sequence[Turn]) -> Query:
+def rewrite(query: str, history: Sequence[Turn]) -> RewrittenQuery:
     """Put the key terms of the last messages of the user in front of a query that needs them."""
     asked = " ".join(query.split())
     if not asked or is_self_contained(asked):
-        return Query(asked)
+        return RewrittenQuery(asked)
     added = tuple(islice(_new_terms(_said_before(asked, history), asked), MOST_TERMS))
-    return Query(" ".join((*added, asked)), added)
+    return RewrittenQuery(" ".join((*added, asked)), added)
 
 
 def is_self_contained(query: str) -> bool:

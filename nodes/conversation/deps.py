@@ -2,21 +2,20 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, cast
 from weakref import WeakSet
 
 from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine, Turn
-from agentic_memory_bank.engines.factory import Judge, Judges, RunOf
-from agentic_memory_bank.engines.responding import Responder
+from agentic_memory_bank.engines.factory import MeteredEngine
+from agentic_memory_bank.engines.responder import Responder
 from agentic_memory_bank.nodes.conversation.history import (
     as_messages,
     asked,
@@ -26,11 +25,16 @@ from agentic_memory_bank.nodes.conversation.history import (
     unheard,
     without,
 )
-from agentic_memory_bank.nodes.kit import Clock, utc_now
-from agentic_memory_bank.nodes.memories import Owner, context_of, owner_of
-from agentic_memory_bank.nodes.remember.keeping import Said, keep_now
-from agentic_memory_bank.nodes.spoken import turns_of
-from agentic_memory_bank.state.conversations import ConversationState, MemoryContext, RecallOutput, Standing, Talk
+from agentic_memory_bank.nodes.deps import BackgroundQueue, EngineDeps, Graph, Owner, context_of, owner_of
+from agentic_memory_bank.nodes.messages import turns_of
+from agentic_memory_bank.nodes.remember.saving import IncomingTurns, save_turns
+from agentic_memory_bank.state.conversations import (
+    ConversationSnapshot,
+    ConversationState,
+    MemoryContext,
+    RecallOutput,
+    StoredConversation,
+)
 from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
 from agentic_memory_bank.tools.memories.fields import owner_of as hashed
 from agentic_memory_bank.tools.memories.fields import stamp
@@ -45,16 +49,6 @@ HISTORY: Final = 6
 _DURABILITY: Final = "__pregel_durability"
 """How LangGraph hands the durability of a run on to graphs in it: with `sync` one without a saver fails (1.2.22)."""
 
-Graph = CompiledStateGraph[Any, Any, Any, Any]
-
-
-class Queue(Protocol):
-    """Does jobs later; those of one key one after the other."""
-
-    def submit(self, key: str, job: Callable[[], object]) -> bool:
-        """Take a job; False where too many wait."""
-        ...
-
 
 @dataclass(eq=False, slots=True, weakref_slot=True)
 class HandedOver:
@@ -68,41 +62,36 @@ class HandedOver:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class TalkKit:
-    """Given to the stages when the graph is built; never part of state, config or checkpoints."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationDeps(EngineDeps[Responder]):
+    """Dependencies of a conversation's stages; `engine` answers."""
 
     stores: RecordStores
     recall: Graph
     remember: Graph
-    queue: Queue
+    queue: BackgroundQueue
     offline: ConversationEngine
-    """Says where a conversation stands of which nothing is kept yet."""
-    judges: Judges[Responder]
-    clock: Clock = utc_now
+    """Summarises a conversation of which nothing is kept yet."""
     waiting: "WeakSet[HandedOver]" = field(default_factory=WeakSet)
     """What was handed over to this process and could not be written down yet."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def judge(self, runtime: Runtime[MemoryContext], conversation: str) -> Judge[Responder]:
-        """Who answers in this run, and what it spends; an answer is never taken from an earlier run.
+    def responder_for(self, runtime: Runtime[MemoryContext], conversation: str) -> MeteredEngine[Responder]:
+        """Make the responder of a run; its answer is never taken from an earlier run.
 
         Args:
-            runtime: Of the run.
+            runtime: Holds settings, thread and stream.
             conversation: Its id.
         """
-        begun, info = self.clock(), runtime.execution_info
-        run = RunOf(
-            settings=context_of(runtime),
-            thread=(info.thread_id if info else None) or conversation,
-            goal=f"{conversation} {begun.isoformat()}",
-            allowance={},
-            elapsed=lambda: (self.clock() - begun).total_seconds(),
+        info = runtime.execution_info
+        return self.metered(
+            context_of(runtime),
+            (info.thread_id if info else None) or conversation,
+            f"{conversation} {self.clock().isoformat()}",
             on_call=lambda usage: runtime.stream_writer({"usage": usage}),
         )
-        return self.judges.of(run)
 
-    def standing(self, conversation: str, runtime: Runtime[MemoryContext]) -> Standing:
+    def standing(self, conversation: str, runtime: Runtime[MemoryContext]) -> ConversationSnapshot:
         """Where a conversation stands; as if nothing was kept of it where the store does not say so in time.
 
         What waits is looked at first: in the meantime it may be written, and then it is found twice, not never.
@@ -112,7 +101,7 @@ class TalkKit:
             handed = sorted(self.waiting, key=lambda one: one.number)
         waiting = [one.turns for one in handed if (one.owner, one.conversation) == (owner, conversation)]
 
-        def read() -> ConversationState | None:
+        def read() -> StoredConversation | None:
             records = self.stores.of(runtime.store, context)
             return records.conversations.get(owner.user, owner.project, conversation)
 
@@ -124,7 +113,7 @@ class TalkKit:
         return standing_of(kept, waiting)
 
     def recalled(
-        self, state: Talk, standing: Standing, runtime: Runtime[MemoryContext], seconds: float
+        self, state: ConversationState, standing: ConversationSnapshot, runtime: Runtime[MemoryContext], seconds: float
     ) -> RecallOutput:
         """What is recalled for the message that is answered, which is understood by the turns before it.
 
@@ -141,7 +130,9 @@ class TalkKit:
         wanted = {"messages": messages, "limit": context.conversation_limit}
         return cast(RecallOutput, self.recall.invoke(wanted, config, context=context))
 
-    def at_hand(self, state: Talk, conversation: str, runtime: Runtime[MemoryContext]) -> tuple[Standing, RecallOutput]:
+    def at_hand(
+        self, state: ConversationState, conversation: str, runtime: Runtime[MemoryContext]
+    ) -> tuple[ConversationSnapshot, RecallOutput]:
         """Where a conversation stands, and what is recalled for its message, both within the time for recalling.
 
         What is new is on disk before it is answered: recalled first, since nobody is told what they say themselves.
@@ -170,8 +161,8 @@ class TalkKit:
             seconds: How long it may take.
         """
         owner, context = owner_of(runtime), context_of(runtime)
-        said = Said(owner, conversation, messages, context, self.clock())
-        return keep_now(self.stores, runtime.store, said, seconds)
+        said = IncomingTurns(owner, conversation, messages, context, self.clock())
+        return save_turns(self.stores, runtime.store, said, seconds)
 
     def hand_over(
         self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[MemoryContext]

@@ -9,12 +9,12 @@ from typing import Final, cast
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import ConversationEngine, Fact
-from agentic_memory_bank.engines.factory import Judge
-from agentic_memory_bank.nodes.kit import Judged
-from agentic_memory_bank.nodes.memories import MemoryKit, context_of, owner_of
+from agentic_memory_bank.engines.factory import MeteredEngine
+from agentic_memory_bank.nodes.deps import MeteredState, context_of, owner_of
 from agentic_memory_bank.nodes.memory_bank.views import digest
+from agentic_memory_bank.nodes.memory_deps import MemoryDeps
 from agentic_memory_bank.nodes.remember.views import AROUND, turn_of
-from agentic_memory_bank.state.conversations import MemoryContext, RememberState, RememberUpdate, Saying
+from agentic_memory_bank.state.conversations import MemoryContext, RememberState, RememberUpdate, StoredTurn
 from agentic_memory_bank.state.errors import BudgetReachedError, EngineError
 from agentic_memory_bank.tools.text.secrets import secrets_in
 
@@ -26,7 +26,7 @@ FAULTS: Final = (EngineError, BudgetReachedError)
 _LOG = logging.getLogger(__name__)
 
 
-class Outage:
+class ExtractionOutage:
     """Whether memories can be drawn at present: it is told once that they cannot, and once that they can again."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Batch:
     """What came of the turns of one conversation."""
 
     conversation: str
-    turns: tuple[Saying, ...]
+    turns: tuple[StoredTurn, ...]
     """Those that were judged."""
     facts: tuple[Fact, ...]
     is_failed: bool = False
@@ -61,26 +61,26 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class Extraction:
     """What was drawn from all conversations whose time it was."""
 
     batches: tuple[Batch, ...] = ()
     degraded: tuple[str, ...] = field(default=())
 
 
-def draw(
+def extract_facts(
     state: RememberState,
     runtime: Runtime[MemoryContext],
-    kit: MemoryKit,
-    outage: Outage,
-    judge: Judge[ConversationEngine],
-) -> Drawn:
+    deps: MemoryDeps,
+    outage: ExtractionOutage,
+    metered: MeteredEngine[ConversationEngine],
+) -> Extraction:
     """What is worth remembering of the turns that wait; a run that is resumed has lost it, and draws it again.
 
     Raises:
         StorageError: The store failed.
     """
-    owner, states = owner_of(runtime), kit.records(runtime).conversations
+    owner, states = owner_of(runtime), deps.records(runtime).conversations
     every = max(LEAST_BATCH, 2 * context_of(runtime).remember_every)
     degraded: list[str] = []
     batches: list[Batch] = []
@@ -91,29 +91,29 @@ def draw(
         turns = set(wanted["turns"])
         pending = [said for said in kept["pending"] if said["id"] in turns]
         facts: list[Fact] = []
-        done: list[Saying] = []
+        done: list[StoredTurn] = []
         try:
             for before, batch in _batches(kept["drawn"], pending, every):
-                facts += _facts(judge.engine, before, batch)
+                facts += _facts(metered.engine, before, batch)
                 done += batch
             outage.worked()
         except FAULTS as error:
             outage.failed(error)
             degraded.append(f"extract: {type(error).__name__}")
         batches.append(Batch(wanted["conversation"], tuple(done), tuple(facts), len(done) < len(pending)))
-    return Drawn(tuple(batches), tuple(dict.fromkeys(degraded)))
+    return Extraction(tuple(batches), tuple(dict.fromkeys(degraded)))
 
 
 def _batches(
-    drawn: Sequence[Saying], pending: Sequence[Saying], every: int
-) -> Iterator[tuple[Sequence[Saying], Sequence[Saying]]]:
+    drawn: Sequence[StoredTurn], pending: Sequence[StoredTurn], every: int
+) -> Iterator[tuple[Sequence[StoredTurn], Sequence[StoredTurn]]]:
     """The turns that wait, so many at a time, none twice; each batch with the turns before it."""
     for start in range(0, len(pending), every):
         before = [*drawn, *pending[:start]][-AROUND:]
         yield before, pending[start : start + every]
 
 
-def _facts(engine: ConversationEngine, before: Sequence[Saying], batch: Sequence[Saying]) -> list[Fact]:
+def _facts(engine: ConversationEngine, before: Sequence[StoredTurn], batch: Sequence[StoredTurn]) -> list[Fact]:
     """What these turns say, and not only those before them."""
     new = {said["id"] for said in batch}
     found = engine.extract([turn_of(said) for said in (*before, *batch)])
@@ -124,12 +124,14 @@ def _is_secret(fact: Fact) -> bool:
     return bool(secrets_in(f"{fact.text}\n{fact.words}\n{fact.value or ''}"))
 
 
-def judge_of(state: RememberState, runtime: Runtime[MemoryContext], kit: MemoryKit) -> Judge[ConversationEngine]:
+def engine_of(
+    state: RememberState, runtime: Runtime[MemoryContext], deps: MemoryDeps
+) -> MeteredEngine[ConversationEngine]:
     """Who judges this run, and what it has spent."""
     goal = digest(*owner_of(runtime), state["conversation_id"], state["now"])
-    return kit.judge(cast(Judged, state), runtime, goal)
+    return deps.engine_for(cast(MeteredState, state), runtime, goal)
 
 
-def spent(judge: Judge[ConversationEngine]) -> RememberUpdate:
+def spent(metered: MeteredEngine[ConversationEngine]) -> RememberUpdate:
     """What the run has spent so far."""
-    return {"usage": judge.meter.usage()} if judge.meter else {}
+    return {"usage": metered.meter.usage()} if metered.meter else {}

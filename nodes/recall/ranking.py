@@ -52,7 +52,7 @@ class _Reading(NamedTuple):
     """The words, each once, however they are written."""
 
 
-def chosen(
+def ranked(
     found: Sequence[RecalledMemory], query: str, *, limit: int, tokens: int, now: datetime, recency_days: float
 ) -> list[tuple[RecalledMemory, recalled.Earlier]]:
     """The memories that are shown, best first, each as it is shown.
@@ -70,7 +70,7 @@ def chosen(
     ranked.sort(key=lambda memory: (-memory["score"], memory["id"]))
     shown: list[tuple[RecalledMemory, recalled.Earlier]] = []
     budget = _Budget(tokens)
-    readings = said_once([_reading(memory) for memory in ranked])
+    readings = deduplicated([_reading(memory) for memory in ranked])
     told = wanted.difference(*(tokenize(reading.speaker) for reading in readings))  # who is addressed tells nothing
     for reading in (one for one in readings if _says_anything(one, told)):
         share = AT_LENGTH if len(shown) < FIRST else BRIEFLY
@@ -163,7 +163,7 @@ def _entry(reading: _Reading, wanted: frozenset[str], room: int) -> recalled.Ear
     )
 
 
-def said_once(readings: Sequence[_Reading]) -> list[_Reading]:
+def deduplicated(readings: Sequence[_Reading]) -> list[_Reading]:
     """Each memory once: of those that say the same, the newest wording, where the best of them stood."""
     kept: list[_Reading] = []
     for reading in readings:

@@ -15,10 +15,10 @@ from langchain_core.messages import AnyMessage, BaseMessage
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import Turn
-from agentic_memory_bank.nodes.memories import Owner
+from agentic_memory_bank.nodes.deps import Owner
+from agentic_memory_bank.nodes.messages import repeated_in, turns_of
 from agentic_memory_bank.nodes.remember.views import AROUND, SEEN, days_of, end_of, mark, raw, saying, turn_of
-from agentic_memory_bank.nodes.spoken import repeated_in, turns_of
-from agentic_memory_bank.state.conversations import ConversationState, MemoryContext, Saying, Trigger
+from agentic_memory_bank.state.conversations import MemoryContext, StoredConversation, StoredTurn, Trigger
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
 from agentic_memory_bank.tools.memories.conversation_states import conversation_of, new_state
@@ -31,7 +31,7 @@ LONGEST_ID: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class IncomingTurns:
     """What is to be kept, and on whose behalf."""
 
     owner: Owner
@@ -46,17 +46,17 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class SavedTurns:
     """Where a conversation stands with what is new of it."""
 
-    state: ConversationState
+    state: StoredConversation
     new: int
     """How many turns were new."""
     is_first: bool
     """Whether it begins with these turns; they may have been noted before."""
 
 
-def keep_now(stores: RecordStores, store: BaseStore | None, handed: Said, seconds: float) -> str:
+def save_turns(stores: RecordStores, store: BaseStore | None, handed: IncomingTurns, seconds: float) -> str:
     """Write down what was said, before anybody goes on.
 
     Args:
@@ -88,7 +88,7 @@ def keep_now(stores: RecordStores, store: BaseStore | None, handed: Said, second
     return ""
 
 
-def note(records: RecordStore, handed: Said) -> Noted | None:
+def note(records: RecordStore, handed: IncomingTurns) -> SavedTurns | None:
     """Write down where the conversation stands with what is new, and whether it is time to draw memories.
 
     Returns:
@@ -104,13 +104,13 @@ def note(records: RecordStore, handed: Said) -> Noted | None:
         if (handed.at or stamp(handed.now)) < forgotten_at:
             return None
         after, new = _grown(before or new_state(project, handed.conversation), turns, handed)
-        due: ConversationState = {**after, "due": _due(before, after, handed)}
+        due: StoredConversation = {**after, "due": _due(before, after, handed)}
         if new or due["due"] != after["due"]:
             states.put(user, due)
-    return Noted(due, new, due["count"] <= len(turns) and not due["drawn"])
+    return SavedTurns(due, new, due["count"] <= len(turns) and not due["drawn"])
 
 
-def write_out(records: RecordStore, handed: Said, state: ConversationState) -> None:
+def write_out(records: RecordStore, handed: IncomingTurns, state: StoredConversation) -> None:
     """Make memories, without vectors, of the turns that wait and are none yet.
 
     Raises:
@@ -149,7 +149,7 @@ def conversation_named(turns: Sequence[Turn]) -> str:
     return clean("c" + mark(Turn(" ".join(turn.id for turn in turns), "user", "")))
 
 
-def is_silent(state: ConversationState, context: MemoryContext, now: datetime) -> bool:
+def is_silent(state: StoredConversation, context: MemoryContext, now: datetime) -> bool:
     """Whether nothing was said for so long that the conversation has ended."""
     return state["at"] <= stamp(now - timedelta(minutes=context.remember_idle_minutes))
 
@@ -157,7 +157,7 @@ def is_silent(state: ConversationState, context: MemoryContext, now: datetime) -
 # --- what is new -----------------------------------------------------------------------------------------------------
 
 
-def _grown(state: ConversationState, turns: Sequence[Turn], handed: Said) -> tuple[ConversationState, int]:
+def _grown(state: StoredConversation, turns: Sequence[Turn], handed: IncomingTurns) -> tuple[StoredConversation, int]:
     """The conversation with what is new of it, and how many turns that is."""
     seen = set(state["seen"])
     fresh = [turn for turn in turns if mark(turn) not in seen]
@@ -165,7 +165,7 @@ def _grown(state: ConversationState, turns: Sequence[Turn], handed: Said) -> tup
         return state, 0
     said = list(_sayings(state, turns, seen, handed))
     repeated = repeated_in(handed.messages) if handed.context.remember_turns else {one["id"] for one in said}
-    grown: ConversationState = {
+    grown: StoredConversation = {
         **state,
         "seen": [*state["seen"], *(mark(turn) for turn in fresh)][-SEEN:],
         "pending": [*state["pending"], *said],
@@ -178,7 +178,9 @@ def _grown(state: ConversationState, turns: Sequence[Turn], handed: Said) -> tup
     return grown, len(fresh)
 
 
-def _sayings(state: ConversationState, turns: Sequence[Turn], seen: set[str], handed: Said) -> Iterator[Saying]:
+def _sayings(
+    state: StoredConversation, turns: Sequence[Turn], seen: set[str], handed: IncomingTurns
+) -> Iterator[StoredTurn]:
     """What is kept of each new turn; what was said just before tells whether it answers for a credential."""
     before = turn_of(state["recent"][-1]) if state["recent"] else None
     for turn in turns:
@@ -188,7 +190,7 @@ def _sayings(state: ConversationState, turns: Sequence[Turn], seen: set[str], ha
         before = turn
 
 
-def _due(before: ConversationState | None, after: ConversationState, handed: Said) -> Trigger | None:
+def _due(before: StoredConversation | None, after: StoredConversation, handed: IncomingTurns) -> Trigger | None:
     """Why memories are to be drawn, once it is known: the process that knows it may not live to do it."""
     if not after["pending"]:
         return None

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 
 from agentic_memory_bank.engines.conversation import Turn
-from agentic_memory_bank.nodes.spoken import LONGEST_TURN, RECALLED, said, turns_of
+from agentic_memory_bank.nodes.messages import LONGEST_TURN, RECALLED, said, turns_of
 
 BEGINNING: Final = 1_500
 """Characters that are read of how a long message begins."""

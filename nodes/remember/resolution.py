@@ -7,12 +7,13 @@ from typing import Final
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.engines.conversation import ConversationEngine, Fact, Known, Weighing
+from agentic_memory_bank.engines.conversation import ConversationEngine, ExistingMemory, Fact, Resolution
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 from agentic_memory_bank.engines.extractive.remembering.resolution import may_be_one
-from agentic_memory_bank.engines.factory import Judge
-from agentic_memory_bank.nodes.memories import MemoryKit, Owner, owner_of
-from agentic_memory_bank.nodes.remember.drawing import FAULTS, Drawn, Outage, draw
+from agentic_memory_bank.engines.factory import MeteredEngine
+from agentic_memory_bank.nodes.deps import Owner, owner_of
+from agentic_memory_bank.nodes.memory_deps import MemoryDeps
+from agentic_memory_bank.nodes.remember.extraction import FAULTS, Extraction, ExtractionOutage, extract_facts
 from agentic_memory_bank.state.conversations import MemoryContext, RememberState
 from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.memories.fields import Draft
@@ -27,40 +28,40 @@ NEW: Final = "new "
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class ResolvedFacts:
     """The new memories of all batches, in their order, and what becomes of each."""
 
-    drawn: Drawn
+    drawn: Extraction
     facts: tuple[tuple[str, Fact], ...]
     """Conversation and fact."""
-    weighings: tuple[Weighing | None, ...]
+    weighings: tuple[Resolution | None, ...]
     """None for what a killed run has stored already."""
     degraded: tuple[str, ...] = ()
 
 
-def weighed_of(
+def resolve_facts(
     state: RememberState,
     runtime: Runtime[MemoryContext],
-    kit: MemoryKit,
-    outage: Outage,
-    judge: Judge[ConversationEngine],
-) -> Weighed:
-    """What becomes of each new memory; a run that is resumed has lost it, and weighs again. Raises as `draw`."""
+    deps: MemoryDeps,
+    outage: ExtractionOutage,
+    metered: MeteredEngine[ConversationEngine],
+) -> ResolvedFacts:
+    """Resolve each new memory; a resumed run has lost the result, and resolves again. Raises as `extract_facts`."""
     found = state.get("drawn")
-    drawn = found if isinstance(found, Drawn) else draw(state, runtime, kit, outage, judge)
-    owner, records = owner_of(runtime), kit.records(runtime)
+    drawn = found if isinstance(found, Extraction) else extract_facts(state, runtime, deps, outage, metered)
+    owner, records = owner_of(runtime), deps.records(runtime)
     facts = tuple((batch.conversation, fact) for batch in drawn.batches for fact in batch.facts)
     known = records.all_said_by(owner.user, [draft_of(fact, said_in, owner.project) for said_in, fact in facts])
     open_ = [place for place, there in enumerate(known) if there is None]
     chosen = [facts[place][1] for place in open_]
-    similar = _similar(chosen, open_, owner, records, kit)
-    judged, degraded = _weighed(judge.engine, chosen, similar)
-    weighings: list[Weighing | None] = [None] * len(facts)
+    similar = _similar(chosen, open_, owner, records, deps)
+    judged, degraded = _weighed(metered.engine, chosen, similar)
+    weighings: list[Resolution | None] = [None] * len(facts)
     for place, weighing in zip(open_, judged, strict=True):
         weighings[place] = weighing
-    if judge.failures:
-        degraded += (f"weigh: {type(judge.failures[0]).__name__} ({len(judge.failures)} of its questions)",)
-    return Weighed(drawn, facts, tuple(weighings), degraded)
+    if metered.failures:
+        degraded += (f"weigh: {type(metered.failures[0]).__name__} ({len(metered.failures)} of its questions)",)
+    return ResolvedFacts(drawn, facts, tuple(weighings), degraded)
 
 
 def draft_of(fact: Fact, conversation: str, project: str) -> Draft:
@@ -69,8 +70,8 @@ def draft_of(fact: Fact, conversation: str, project: str) -> Draft:
 
 
 def _weighed(
-    engine: ConversationEngine, facts: Sequence[Fact], similar: Sequence[Sequence[Known]]
-) -> tuple[Sequence[Weighing], tuple[str, ...]]:
+    engine: ConversationEngine, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]
+) -> tuple[Sequence[Resolution], tuple[str, ...]]:
     """What the engine says; where it says nothing, what is sure without it."""
     if not facts:
         return [], ()
@@ -81,13 +82,13 @@ def _weighed(
 
 
 def _similar(
-    facts: Sequence[Fact], places: Sequence[int], owner: Owner, records: RecordStore, kit: MemoryKit
-) -> list[list[Known]]:
+    facts: Sequence[Fact], places: Sequence[int], owner: Owner, records: RecordStore, deps: MemoryDeps
+) -> list[list[ExistingMemory]]:
     """What each new memory is compared with: of what is there and the new ones before it, what may be one with it."""
     there = _there(facts, owner, records)
-    cosine = _cosine([one.words for one in chain(facts, *there)], kit)
+    cosine = _cosine([one.words for one in chain(facts, *there)], deps)
     new = [_known(fact, f"{NEW}{place}") for fact, place in zip(facts, places, strict=True)]
-    found: list[list[Known]] = []
+    found: list[list[ExistingMemory]] = []
     for number, fact in enumerate(facts):
         near, earlier = (
             [(cosine(fact.words, one.words), one) for one in some if may_be_one(fact, one)]
@@ -98,31 +99,33 @@ def _similar(
     return found
 
 
-def _there(facts: Sequence[Fact], owner: Owner, records: RecordStore) -> list[list[Known]]:
+def _there(facts: Sequence[Fact], owner: Owner, records: RecordStore) -> list[list[ExistingMemory]]:
     searches = [Search(fact.text, owner.project, [fact.type], SIMILAR) for fact in facts]
     try:
         found = records.search_many(owner.user, searches)
     except EmbeddingError:  # they are kept all the same, beside what they may repeat
         return [[] for _ in facts]
-    return [[Known.of(hit.record) for hit in hits] for hits in found]
+    return [[ExistingMemory.of(hit.record) for hit in hits] for hits in found]
 
 
-def _cosine(words: Sequence[str], kit: MemoryKit) -> Callable[[str, str], float]:
+def _cosine(words: Sequence[str], deps: MemoryDeps) -> Callable[[str, str], float]:
     """How like two of these texts are: by what is said alone, since who said it and when makes all of them alike."""
     distinct = list(dict.fromkeys(words)) if len(words) > 1 else []
     try:
-        vectors = dict(zip(distinct, kit.stores.encoder.vectors(distinct), strict=True))
+        vectors = dict(zip(distinct, deps.stores.encoder.vectors(distinct), strict=True))
     except EmbeddingError:
         return lambda a, b: 0.0
     return lambda a, b: round(float(vectors[a] @ vectors[b]), ROUNDED)
 
 
-def _known(fact: Fact, id: str) -> Known:
-    return Known(id, fact.words, fact.type, 0.0, fact.subject, fact.attribute, speaker=fact.speaker, date=fact.date)
+def _known(fact: Fact, id: str) -> ExistingMemory:
+    return ExistingMemory(
+        id, fact.words, fact.type, 0.0, fact.subject, fact.attribute, speaker=fact.speaker, date=fact.date
+    )
 
 
-def resolved(weighing: Weighing, ids: dict[int, str]) -> Weighing:
+def resolved(weighing: Resolution, ids: dict[int, str]) -> Resolution:
     """A judgement with the ids of memories in place of those of new ones, which are stored by now."""
     named = (ids.get(int(id.removeprefix(NEW)), "") if id.startswith(NEW) else id for id in weighing.known)
     known = tuple(dict.fromkeys(id for id in named if id))
-    return replace(weighing, known=known) if known or weighing.verdict == "create" else Weighing("create")
+    return replace(weighing, known=known) if known or weighing.verdict == "create" else Resolution("create")

@@ -7,7 +7,7 @@ from uuid import uuid4
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.memories import context_of, owner_of
+from agentic_memory_bank.nodes.deps import context_of, owner_of
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.react_mem import ReactMemState, ReactMemUpdate

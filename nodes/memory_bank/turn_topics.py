@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import Span, TopicText
-from agentic_memory_bank.nodes.kit import Kit
 from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.memory_bank.classify import chunk_spans, claimed, fitting
+from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.structure import as_memories, beginning
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Topic
@@ -43,11 +43,11 @@ def _packed(tree: InteractionTree, turn: Sequence[str], limit: int) -> list[Piec
 
 
 def classify_turns(
-    state: MemoryBankState, runtime: Runtime[Settings], kit: Kit, *, said: Sequence[Piece]
+    state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps, *, said: Sequence[Piece]
 ) -> MemoryBankUpdate:
     """Divide what was said into topics, which may reach across messages; every character ends up in exactly one."""
     texts = [_joined(state["interaction_tree"], piece) for piece in said]
-    judged = contract.topics(kit.engine.classify(texts, state["insight_doc"]["goal"]), texts)
+    judged = contract.topics(deps.engine.classify(texts, state["insight_doc"]["goal"]), texts)
     found: list[Topic] = []
     for piece, text, topics in zip(said, texts, judged, strict=True):
         found += _placed(claimed({"entry": "", "start": 0, "end": len(text)}, topics), piece)
@@ -82,10 +82,10 @@ def _anchors(piece: Piece, span: Span) -> list[Anchor]:
     return found
 
 
-def structure_turns(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
+def structure_turns(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> MemoryBankUpdate:
     """Compress the topics into memories."""
     texts = _topic_texts(state)
-    judged = contract.structured(kit.engine.structure(texts), texts)
+    judged = contract.structured(deps.engine.structure(texts), texts)
     return as_memories(state, [made or beginning(topic.text) for made, topic in zip(judged, texts, strict=True)])
 
 

@@ -17,10 +17,10 @@ from pydantic import BaseModel, ValidationError
 from agentic_memory_bank.engines.base import Picture
 from agentic_memory_bank.engines.llm import parsing
 from agentic_memory_bank.engines.llm.answers import Call
-from agentic_memory_bank.engines.llm.faults import Fault, broken_off, fault_of, sightless
+from agentic_memory_bank.engines.llm.faults import ModelFault, broken_off, fault_of, sightless
 from agentic_memory_bank.engines.llm.meter import Meter
 from agentic_memory_bank.engines.llm.models import ChatModels, RoleModel, tool_of
-from agentic_memory_bank.engines.llm.retry import Patience
+from agentic_memory_bank.engines.llm.retry import RetryBudget
 from agentic_memory_bank.state.errors import AnswerRejected, EngineError, ModelRefused, ModelUnavailable
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.state.settings import Settings
@@ -38,7 +38,7 @@ _ONE_OBJECT: Final = "Answer with one JSON object and nothing else. Its schema:"
 
 
 @dataclass(frozen=True, slots=True)
-class Question(Generic[_Answer]):
+class StructuredRequest(Generic[_Answer]):
     """One question to one role."""
 
     role: Role
@@ -66,7 +66,7 @@ class Asker:
     refusal: ModelRefused | None = None
     """Why nothing is asked any more."""
 
-    def ask(self, questions: Sequence[Question[_Answer]]) -> list[_Answer | None]:
+    def ask(self, questions: Sequence[StructuredRequest[_Answer]]) -> list[_Answer | None]:
         """Ask questions of one kind at the same time, and answer in their order; None for one that failed twice.
 
         Raises:
@@ -93,7 +93,7 @@ class Asker:
         self.failures += errors
         return answers
 
-    def _answered(self, question: Question[_Answer]) -> _Answer:
+    def _answered(self, question: StructuredRequest[_Answer]) -> _Answer:
         model = self.models.roles[question.role]
         key = _key(question, model)
         kept = self.meter.store.find(key)
@@ -117,10 +117,10 @@ class _Rejected:
 class _Exchange:
     """The requests for one question: the first, and those after it that are still allowed."""
 
-    def __init__(self, asker: Asker, question: Question[Any], model: RoleModel, key: str) -> None:
+    def __init__(self, asker: Asker, question: StructuredRequest[Any], model: RoleModel, key: str) -> None:
         self._asker, self._question, self._model, self._key = asker, question, model, key
         self._objections: list[BaseMessage] = []
-        self._patience = Patience(model, asker.settings, asker.sleep)
+        self._patience = RetryBudget(model, asker.settings, asker.sleep)
 
     def answer(self) -> Any:
         """Ask until there is an answer.
@@ -133,21 +133,21 @@ class _Exchange:
                 raise self._asker.refusal
             rung = self._model.ladder.rung
             outcome = self._request(rung)
-            if isinstance(outcome, Fault):
+            if isinstance(outcome, ModelFault):
                 self._consider(outcome, rung)
             elif isinstance(outcome, _Rejected):
                 self._object(outcome, rung)
             else:
                 return outcome
 
-    def _request(self, rung: str) -> BaseModel | Fault | _Rejected:
+    def _request(self, rung: str) -> BaseModel | ModelFault | _Rejected:
         messages = self._messages(rung)
         prompt = sum(estimate_tokens(m.text) + MESSAGE_TOKENS for m in messages)
         prompt += IMAGE_TOKENS * len(self._question.images)
         meter, model = self._asker.meter, self._model
         with meter.calling(model.name, prompt, model.row.output):
             message = self._sent(messages, rung)
-            if isinstance(message, Fault):
+            if isinstance(message, ModelFault):
                 meter.note(Call(meter.run, model.row.role, model.name, "", 0, 0))
                 return message
             call = self._call(message, rung, prompt)
@@ -167,7 +167,7 @@ class _Exchange:
             instructions += f"\n\n{_ONE_OBJECT}\n{json.dumps(schema, ensure_ascii=False)}"
         return [SystemMessage(instructions), _asked(self._question), *self._objections]
 
-    def _sent(self, messages: list[BaseMessage], rung: str) -> AIMessage | Fault:
+    def _sent(self, messages: list[BaseMessage], rung: str) -> AIMessage | ModelFault:
         """What came back. What a client raises is looked at and dropped: it may hold keys."""
         try:
             return self._model.bound(rung, self._question.answer).invoke(messages, {"tags": [TAG_NOSTREAM]})
@@ -203,7 +203,7 @@ class _Exchange:
             objection = f"This answer cannot be used. {rejected.why} Give it once more, whole."
             self._objections = [AIMessage(rejected.said[:_SHOWN]), HumanMessage(objection)]
 
-    def _consider(self, fault: Fault, rung: str) -> None:
+    def _consider(self, fault: ModelFault, rung: str) -> None:
         """Wait, if the request may be sent again; what would refuse every question, refuses them all."""
         if fault.refuses and self._model.ladder.step_down(rung):
             return
@@ -214,7 +214,7 @@ class _Exchange:
             raise
 
 
-def _asked(question: Question[Any]) -> HumanMessage:
+def _asked(question: StructuredRequest[Any]) -> HumanMessage:
     """The prompt, with the pictures in LangChain's standard form, which every client turns into its provider's."""
     if not question.images:
         return HumanMessage(question.prompt)
@@ -233,7 +233,7 @@ def said(message: AIMessage) -> str:
     return message.text
 
 
-def _checked(answer: _Answer, question: Question[_Answer]) -> _Answer:
+def _checked(answer: _Answer, question: StructuredRequest[_Answer]) -> _Answer:
     """An answer that is storable text throughout and passes the question's own check."""
     cleaned = question.answer.model_validate_json(clean(answer.model_dump_json()))
     if question.check:
@@ -241,7 +241,7 @@ def _checked(answer: _Answer, question: Question[_Answer]) -> _Answer:
     return cleaned
 
 
-def _key(question: Question[Any], model: RoleModel) -> str:
+def _key(question: StructuredRequest[Any], model: RoleModel) -> str:
     """Names an answer by all it depends on."""
     parts = [model.name, model.parameters, question.instructions, question.prompt, question.answer.__qualname__]
     parts += [hashlib.sha256(image.data).hexdigest() for image in question.images]

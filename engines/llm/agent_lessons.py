@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from agentic_memory_bank.engines.llm.asking import Question
 from agentic_memory_bank.engines.llm.conversation import SUMMARISE, ChatConversationEngine
-from agentic_memory_bank.prompts import record_episode
+from agentic_memory_bank.engines.llm.structured_output import StructuredRequest
+from agentic_memory_bank.prompts import task_lesson
 
 
-class ChatLessonEngine(ChatConversationEngine):
+class ChatAgentEngine(ChatConversationEngine):
     """Judges conversations, and the tasks of agents, with chat models."""
 
     def lesson(self, goal: str, steps: Sequence[str], outcome: str) -> str:
@@ -23,8 +23,8 @@ class ChatLessonEngine(ChatConversationEngine):
         """
         if SUMMARISE not in self._asker.models.roles:
             return ""
-        question = Question(
-            SUMMARISE, record_episode.INSTRUCTIONS, record_episode.render(goal, steps, outcome), record_episode.Lesson
+        question = StructuredRequest(
+            SUMMARISE, task_lesson.INSTRUCTIONS, task_lesson.render(goal, steps, outcome), task_lesson.Lesson
         )
         (said,) = self._asker.ask([question])
         return said.lesson if said else ""

@@ -7,7 +7,7 @@ from agentic_memory_bank.engines.base import Span
 from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, overlap, refuted_anchors
 from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.state.interaction_tree import Anchor, text_of
-from agentic_memory_bank.state.memory_bank import MemoryBankState, Source
+from agentic_memory_bank.state.memory_bank import AnswerSource, MemoryBankState
 from agentic_memory_bank.tools.text import clean, names_and_numbers, sentences
 
 MOST_SOURCES = 5
@@ -15,7 +15,9 @@ MOST_CHARACTERS = 200_000
 """How much of what tools brought is looked through; longer results are cut."""
 
 
-def supporting(state: MemoryBankState, answer: str, task: Task, brought: Sequence[Mapping[str, Any]]) -> list[Source]:
+def supporting(
+    state: MemoryBankState, answer: str, task: Task, brought: Sequence[Mapping[str, Any]]
+) -> list[AnswerSource]:
     """The sentences that hold the names and numbers of an answer, as few as hold them all.
 
     Args:
@@ -25,7 +27,7 @@ def supporting(state: MemoryBankState, answer: str, task: Task, brought: Sequenc
         brought: New entries of the step; what tools brought is looked at before memory.
     """
     candidates = [(source, names_and_numbers(source["quote"])) for source in _sentences(state, task, brought)]
-    left, found = names_and_numbers(answer), list[Source]()
+    left, found = names_and_numbers(answer), list[AnswerSource]()
     while left and candidates and len(found) < MOST_SOURCES:
         source, held = max(candidates, key=lambda one: len(one[1] & left))
         if not held & left:
@@ -35,7 +37,7 @@ def supporting(state: MemoryBankState, answer: str, task: Task, brought: Sequenc
     return found
 
 
-def _sentences(state: MemoryBankState, task: Task, brought: Sequence[Mapping[str, Any]]) -> Iterator[Source]:
+def _sentences(state: MemoryBankState, task: Task, brought: Sequence[Mapping[str, Any]]) -> Iterator[AnswerSource]:
     for position, raw in enumerate(brought):
         if raw.get("kind") == "tool_result":
             text, entry = clean(str(raw["text"]))[:MOST_CHARACTERS], entry_id(raw, position, task)

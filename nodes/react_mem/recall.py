@@ -10,11 +10,11 @@ from langchain_core.messages import AnyMessage
 
 from agentic_memory_bank.engines.conversation import Turn, unattributed
 from agentic_memory_bank.engines.extractive.remembering.extraction import is_order
+from agentic_memory_bank.nodes.messages import said, turns_of
 from agentic_memory_bank.nodes.react_mem import episodes, steps
-from agentic_memory_bank.nodes.react_mem.kit import Scope, TierKit
-from agentic_memory_bank.nodes.recall.asking import shortened
+from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope
+from agentic_memory_bank.nodes.recall.message import shortened
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
-from agentic_memory_bank.nodes.spoken import said, turns_of
 from agentic_memory_bank.state.react_mem import FACTS, Episode, KnownFact, Recollection
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
@@ -38,21 +38,21 @@ _NEVER: Final = 2.0
 _Result = TypeVar("_Result")
 
 
-def recollect(kit: TierKit, scope: Scope, messages: Sequence[AnyMessage], id: str) -> Recollection:
+def recollect(deps: AgentDeps, scope: Scope, messages: Sequence[AnyMessage], id: str) -> Recollection:
     """What memory holds on what an agent is asked. Nothing that fails here fails the agent.
 
     Args:
-        kit: What is worked with.
+        deps: What is worked with.
         scope: On whose behalf.
         messages: Of the agent.
         id: Of the invocation.
     """
     found = nothing(id)
     with ThreadPoolExecutor(1, "memories") as pool:
-        talked = pool.submit(_talked, kit, scope)
+        talked = pool.submit(_talked, deps, scope)
         try:
-            if query := query_of(kit, messages):
-                found["facts"], found["episodes"] = look(kit, scope, query, scope.context.fact_limit)
+            if query := query_of(deps, messages):
+                found["facts"], found["episodes"] = look(deps, scope, query, scope.context.fact_limit)
         except Unanswered as failure:
             found["degraded"].append(f"search: {failure.kind}")
         try:
@@ -109,58 +109,58 @@ def nothing(id: str, *degraded: str) -> Recollection:
     }
 
 
-def query_of(kit: TierKit, messages: Sequence[AnyMessage]) -> str:
+def query_of(deps: AgentDeps, messages: Sequence[AnyMessage]) -> str:
     """The goal with the state it is asked in: key terms of what was said before, where the question needs them."""
     asked = steps.split(messages)
     text = said(asked.question) if asked.question else ""
-    if not text.strip() or kit.offline.gate(Turn("", "user", text), []).why in ("greeting", "empty"):
+    if not text.strip() or deps.engine.gate(Turn("", "user", text), []).why in ("greeting", "empty"):
         return ""
-    return shortened(kit.offline.rewrite(shortened(text), turns_of(asked.before)).text)
+    return shortened(deps.engine.rewrite(shortened(text), turns_of(asked.before)).text)
 
 
 def look(
-    kit: TierKit, scope: Scope, query: str, facts: int, episodes_: int | None = None
+    deps: AgentDeps, scope: Scope, query: str, facts: int, episodes_: int | None = None
 ) -> tuple[list[KnownFact], list[Episode]]:
     """Facts and episodes that fit a query, in one look at the store, within the time for recalling.
 
     Raises:
         Unanswered: The store is down, slow, or cannot embed.
     """
-    guard, limit = guard_of(kit.stores), scope.context.recall_timeout
-    until, encoder = time.monotonic() + limit, kit.stores.encoder
+    guard, limit = guard_of(deps.stores), scope.context.recall_timeout
+    until, encoder = time.monotonic() + limit, deps.stores.encoder
 
     def call(job: Callable[[], _Result]) -> _Result:
         return guard.call(job, until - time.monotonic(), limit)
 
     if not encoder.is_loaded:  # for who has no memories no model is loaded; its time is no fault of the store
-        if not call(partial(_has_any, kit, scope)):
+        if not call(partial(_has_any, deps, scope)):
             return [], []
         begun = time.monotonic()
         guard.load(encoder.load)
         until += time.monotonic() - begun
     of_tasks = scope.context.episode_limit if episodes_ is None else episodes_
-    known, done = call(partial(_searched, kit, scope, query, facts, of_tasks))
+    known, done = call(partial(_searched, deps, scope, query, facts, of_tasks))
     if known or done:
         ids = [one["id"] for one in (*known, *done)]
-        guard.later(lambda: kit.records(scope).touch(scope.owner.user, ids))
+        guard.later(lambda: deps.records(scope).touch(scope.owner.user, ids))
     return known, done
 
 
-def _talked(kit: TierKit, scope: Scope) -> Talked:
+def _talked(deps: AgentDeps, scope: Scope) -> Talked:
     limit = scope.context.recall_timeout
-    return guard_of(kit.stores).call(lambda: kit.records(scope).agents.load(*scope.place), limit)
+    return guard_of(deps.stores).call(lambda: deps.records(scope).agents.load(*scope.place), limit)
 
 
-def _has_any(kit: TierKit, scope: Scope) -> bool:
+def _has_any(deps: AgentDeps, scope: Scope) -> bool:
     user, project = scope.owner
-    return bool(kit.records(scope).list(user, project=project, types=[*FACTS, "episodic"], limit=1).records)
+    return bool(deps.records(scope).list(user, project=project, types=[*FACTS, "episodic"], limit=1).records)
 
 
 def _searched(
-    kit: TierKit, scope: Scope, query: str, facts: int, of_tasks: int
+    deps: AgentDeps, scope: Scope, query: str, facts: int, of_tasks: int
 ) -> tuple[list[KnownFact], list[Episode]]:
     user, project = scope.owner
-    model = kit.stores.encoder.model
+    model = deps.stores.encoder.model
     usual, given = by_kind(query, model), scope.context.recall_threshold
     alike = ALIKE_UNKNOWN if not model.endswith(MODEL) else ALIKE_CHINESE if is_cjk(query) else ALIKE
 
@@ -176,7 +176,7 @@ def _searched(
         ),
         Search(episodes.goal(query), project, ["episodic"], of_tasks + SPARE, ByKind(alike, task)),
     ]
-    known, done = kit.records(scope).search_many(user, searches)
+    known, done = deps.records(scope).search_many(user, searches)
     told = [_fact(one.record) for one in known if not episodes.is_episode(one.record) and not _is_order(one.record)]
     alike_ones = [one for one in done if episodes.is_episode(one.record) and one.cosine >= alike]
     surest = sorted(alike_ones, key=lambda one: (-one.cosine, one.record["id"]))

@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from agentic_memory_bank.prompts.common import instructions, memory
 from agentic_memory_bank.prompts.fence import fence
-from agentic_memory_bank.prompts.judging import instructions, memory
 
 INSTRUCTIONS = instructions(
     """
@@ -28,7 +28,7 @@ BATCH_INSTRUCTIONS = f"""{INSTRUCTIONS}
 There are several new memories; each stands above the known ones that it is compared with, and with no others."""
 
 
-class Judged(BaseModel):
+class FactDecision(BaseModel):
     """One known memory beside the new one."""
 
     id: int = Field(description="Number of the known memory.")
@@ -38,13 +38,13 @@ class Judged(BaseModel):
     reason: str = Field(default="", description="Why, in one sentence.")
 
 
-class Verdicts(BaseModel):
+class FactDecisions(BaseModel):
     """How the new memory relates to the known ones."""
 
-    verdicts: list[Judged] = Field(description="One for each known memory that is not unrelated.")
+    verdicts: list[FactDecision] = Field(description="One for each known memory that is not unrelated.")
 
 
-class JudgedOfMany(Judged):
+class JudgedOfMany(FactDecision):
     """One known memory beside one of several new ones."""
 
     new: int = Field(description="Number of the new memory.")

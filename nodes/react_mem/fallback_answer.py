@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 
 from agentic_memory_bank.engines.extractive.answering import quoting
+from agentic_memory_bank.nodes.messages import RECALLED, said
 from agentic_memory_bank.nodes.react_mem import steps
-from agentic_memory_bank.nodes.spoken import RECALLED, said
 from agentic_memory_bank.tools.text import clean, is_cjk, sentences
 
 READ: Final = 40_000

@@ -28,7 +28,7 @@ from agentic_memory_bank.engines.llm.answers import Call
 from agentic_memory_bank.engines.llm.faults import fault_of
 from agentic_memory_bank.engines.llm.meter import Meter
 from agentic_memory_bank.engines.llm.models import RoleModel
-from agentic_memory_bank.engines.llm.retry import Patience
+from agentic_memory_bank.engines.llm.retry import RetryBudget
 from agentic_memory_bank.prompts import react
 from agentic_memory_bank.state.errors import AnswerRejected, BudgetReachedError, MemoryBankError, ToolError
 from agentic_memory_bank.state.settings import Settings
@@ -85,7 +85,7 @@ class ReactAgent:
             EngineError: The model could not be asked.
             BudgetReachedError: The run has spent what it may.
         """
-        patience = Patience(self._model, self._settings, self._sleep)
+        patience = RetryBudget(self._model, self._settings, self._sleep)
         guard = _Guard(self._model, self._meter, self._settings, patience, step)
         offered = [_paged(tool, guard.results) if tool.name == READ_MEMORY else tool for tool in tools]
         agent = create_agent(
@@ -108,7 +108,7 @@ class ReactAgent:
 class _Guard(AgentMiddleware[Any, Any]):
     """Stands between an agent and what it calls."""
 
-    def __init__(self, model: RoleModel, meter: Meter, settings: Settings, patience: Patience, step: str) -> None:
+    def __init__(self, model: RoleModel, meter: Meter, settings: Settings, patience: RetryBudget, step: str) -> None:
         super().__init__()
         self._model, self._meter, self._settings = model, meter, settings
         self._patience, self._step = patience, step

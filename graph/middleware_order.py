@@ -15,7 +15,7 @@ KNOWN: Final = 4_096
 _LOG = logging.getLogger(__name__)
 
 
-class Order:
+class MiddlewareOrder:
     """Compares what memory took in with what the model is shown, since a middleware is not told what stands behind it.
 
     Hashes are kept and no words. Safe across threads.

@@ -9,11 +9,11 @@ from langchain_core.messages import AnyMessage
 from langchain_core.tools import BaseTool, StructuredTool
 
 from agentic_memory_bank.engines.extractive.remembering.extraction import is_order
-from agentic_memory_bank.nodes import dialogue
+from agentic_memory_bank.nodes import agent_messages
 from agentic_memory_bank.nodes.react_mem import steps
-from agentic_memory_bank.nodes.react_mem.kit import Scope, TierKit
-from agentic_memory_bank.nodes.react_mem.recalling import look
-from agentic_memory_bank.nodes.react_mem.working import listed, threshold
+from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope
+from agentic_memory_bank.nodes.react_mem.recall import look
+from agentic_memory_bank.nodes.react_mem.working_memory import listed, threshold
 from agentic_memory_bank.nodes.remember.views import end_of
 from agentic_memory_bank.prompts import four_tiers, recalled
 from agentic_memory_bank.prompts.fence import fence
@@ -25,16 +25,16 @@ TRUST = 0.6
 """How far a fact is trusted that an agent keeps: as what an assistant says."""
 
 
-class Reader:
+class AgentMemoryTools:
     """Makes the tools. On whose behalf they work comes from the run, never from a model.
 
     Args:
-        kit: What is worked with.
+        deps: What is worked with.
         scope_of: On whose behalf a run is made, and in which conversation.
     """
 
-    def __init__(self, kit: TierKit, scope_of: Callable[[Any, str], Scope]) -> None:
-        self._kit, self._scope_of = kit, scope_of
+    def __init__(self, deps: AgentDeps, scope_of: Callable[[Any, str], Scope]) -> None:
+        self._deps, self._scope_of = deps, scope_of
 
     def tools(self) -> list[BaseTool]:
         """`deep_retrieval`, which is offered where there is something to read; the others are by setting."""
@@ -79,16 +79,16 @@ class Reader:
         if scope is None or text is None:
             return four_tiers.UNKNOWN_ID
         start = min(max(0, start), len(text))
-        room = threshold(scope.context) // 2 - dialogue.NOTE_TOKENS
-        return recalled.page(text, start, start + max(1, dialogue.fitting(text[start:], room)))
+        room = threshold(scope.context) // 2 - agent_messages.NOTE_TOKENS
+        return recalled.page(text, start, start + max(1, agent_messages.fitting(text[start:], room)))
 
     def _kept(self, scope: Scope, id: str) -> str | None:
         def read() -> str | None:
-            found = self._kit.records(scope).agents.step(*scope.place, id)
+            found = self._deps.records(scope).agents.step(*scope.place, id)
             return found["text"] if found else None
 
         try:
-            return guard_of(self._kit.stores).call(read, scope.context.recall_timeout)
+            return guard_of(self._deps.stores).call(read, scope.context.recall_timeout)
         except Unanswered:
             return None
 
@@ -97,7 +97,7 @@ class Reader:
         if scope is None or not query.strip():
             return four_tiers.NOTHING
         try:
-            facts, done = look(self._kit, scope, query, scope.context.fact_limit)
+            facts, done = look(self._deps, scope, query, scope.context.fact_limit)
         except Unanswered:
             return four_tiers.OUT_OF_REACH
         text = four_tiers.facts(facts) if is_facts else four_tiers.episodes(done)
@@ -112,10 +112,10 @@ class Reader:
         user, project = scope.owner
         source = {"conversation": scope.conversation, "turns": [], "quotes": [text.strip()]}
         draft: Any = {"text": text.strip(), "project": project, "source": source, "trust": TRUST}
-        draft["expires_at"] = end_of(self._kit.clock(), scope.context)
-        job = partial(self._kit.records(scope).store, user, **draft)
+        draft["expires_at"] = end_of(self._deps.clock(), scope.context)
+        job = partial(self._deps.records(scope).store, user, **draft)
         try:
-            guard_of(self._kit.stores).call(job, scope.context.recall_timeout)
+            guard_of(self._deps.stores).call(job, scope.context.recall_timeout)
         except Unanswered:
             return four_tiers.OUT_OF_REACH
         except MemoryBankError as error:
@@ -129,8 +129,8 @@ def _in_state(runtime: ToolRuntime[Any, Any], id: str) -> str | None:
     mark = runtime.state.get("invocation")
     if mark and id == mark["id"]:
         return listed(steps.split(messages).exchanges)
-    calls = dialogue.calls_of(messages)
+    calls = agent_messages.calls_of(messages)
     for message in messages:
-        if steps.id_of(message, calls) == id and (entry := dialogue.entry_of(message, calls)):
+        if steps.id_of(message, calls) == id and (entry := agent_messages.entry_of(message, calls)):
             return entry["text"]
     return None

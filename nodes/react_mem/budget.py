@@ -23,7 +23,7 @@ class Cost(NamedTuple):
     seconds: float = 0.0
 
 
-class Verdict(NamedTuple):
+class LimitDecision(NamedTuple):
     """How an agent goes on, and why it does not go on as it likes."""
 
     course: Course
@@ -68,7 +68,7 @@ class Tally:
         """As a checkpoint holds it."""
         return {**self._spent, "seconds": self._spent["seconds"] + self._now() - self._began}
 
-    def judged(self, settings: Settings, most: int | None, expected: Cost) -> Verdict:
+    def judged(self, settings: Settings, most: int | None, expected: Cost) -> LimitDecision:
         """How the agent goes on: its last call is the one after which a limit would be reached.
 
         Args:
@@ -76,12 +76,12 @@ class Tally:
             most: Calls that the invocation's own limit of super-steps leaves; None for no such limit.
             expected: What the next call takes.
         """
-        spent, found = self.plain(), Verdict("on")
+        spent, found = self.plain(), LimitDecision("on")
         calls = settings.react_calls if most is None else min(settings.react_calls, most)
         if spent["asked"] + 1 >= calls:
             name = "react_calls" if calls == settings.react_calls else "recursion_limit"
             why = f"{name}: the agent had to answer after {calls:,} calls of its model."
-            found = Verdict("last" if spent["asked"] < calls else "over", why)
+            found = LimitDecision("last" if spent["asked"] < calls else "over", why)
         next_one = {
             "calls": 1.0,
             "tokens": float(expected.input_tokens + expected.output_tokens),
@@ -91,9 +91,9 @@ class Tally:
         for name, limit in limits(settings, {}).items():
             why = f"budget_{name}: the agent had to answer, since the budget of {limit:,.10g} {name} is used up."
             if spent[name] >= limit:
-                return Verdict("over", why)
+                return LimitDecision("over", why)
             if found.course == "on" and spent[name] + next_one[name] >= limit:
-                found = Verdict("last", why)
+                found = LimitDecision("last", why)
         return found
 
     def model_dump(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ QUOTES_ONLY: Final = "agentic_memory_bank_quotes"
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class ResponderInput:
     """A message, and what is at hand to answer it."""
 
     messages: Sequence[BaseMessage]
@@ -40,7 +40,7 @@ class Responder(Protocol):
         """What runs are recorded under."""
         ...
 
-    def respond(self, situation: Situation) -> AIMessage:
+    def respond(self, situation: ResponderInput) -> AIMessage:
         """Answer the message.
 
         Args:

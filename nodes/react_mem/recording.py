@@ -10,19 +10,19 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from agentic_memory_bank.engines.conversation import unattributed
 from agentic_memory_bank.engines.extractive.remembering.extraction import is_order
-from agentic_memory_bank.nodes.dialogue import Exchange, calls_of
-from agentic_memory_bank.nodes.memories import Owner
+from agentic_memory_bank.nodes.agent_messages import Exchange, calls_of
+from agentic_memory_bank.nodes.deps import Owner
 from agentic_memory_bank.nodes.memory_bank.views import digest
+from agentic_memory_bank.nodes.messages import said, turns_of
 from agentic_memory_bank.nodes.react_mem import episodes, steps
+from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope
 from agentic_memory_bank.nodes.react_mem.episodes import masked
-from agentic_memory_bank.nodes.react_mem.kit import Scope, TierKit
 from agentic_memory_bank.nodes.react_mem.lessons import written
-from agentic_memory_bank.nodes.react_mem.working import listed
-from agentic_memory_bank.nodes.remember.keeping import Said, note
+from agentic_memory_bank.nodes.react_mem.working_memory import listed
+from agentic_memory_bank.nodes.remember.saving import IncomingTurns, note
 from agentic_memory_bank.nodes.remember.views import days_of, end_of
-from agentic_memory_bank.nodes.spoken import said, turns_of
 from agentic_memory_bank.state.conversations import MemoryContext, RememberOutput
-from agentic_memory_bank.state.react_mem import Episode, Invocation, KeptStep, Talk
+from agentic_memory_bank.state.react_mem import AgentConversation, Episode, Invocation, KeptStep
 from agentic_memory_bank.state.records import Record, Source
 from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
 from agentic_memory_bank.tools.memories.agent_conversations import FORM, conversation_of, project_of
@@ -68,7 +68,7 @@ def invocation_id(question: HumanMessage, number: int) -> str:
     return "i" + digest("invocation", question.id or said(question), number)[:12]
 
 
-def keep_now(kit: TierKit, scope: Scope, done: Done) -> bool:
+def keep_now(deps: AgentDeps, scope: Scope, done: Done) -> bool:
     """Write down what one invocation did, before its answer is handed out; no model is asked here.
 
     Where the store does not answer within `recall_timeout`, `keep` makes up for it.
@@ -77,36 +77,38 @@ def keep_now(kit: TierKit, scope: Scope, done: Done) -> bool:
         Whether the conversation had been silent for so long that it had ended before: `keep` has to know.
     """
     try:
-        before = guard_of(kit.stores).call(
-            lambda: _written(kit, scope, done),
+        before = guard_of(deps.stores).call(
+            lambda: _written(deps, scope, done),
             scope.context.recall_timeout,
-            is_busy=lambda: kit.records(scope).is_busy(scope.owner.user),
+            is_busy=lambda: deps.records(scope).is_busy(scope.owner.user),
         )
     except Unanswered:
         return False
-    return before is not None and not before["ended"] and before["at"] <= _silent_since(kit, scope)
+    return before is not None and not before["ended"] and before["at"] <= _silent_since(deps, scope)
 
 
-def _written(kit: TierKit, scope: Scope, done: Done) -> Talk | None:
+def _written(deps: AgentDeps, scope: Scope, done: Done) -> AgentConversation | None:
     """Keep the summary, the results, what was said, and the episode by rule. Returns where the conversation stood."""
-    records, (user, project) = kit.records(scope), scope.owner
+    records, (user, project) = deps.records(scope), scope.owner
     if done.at < records.conversations.forgotten_at(user, project):
         return None
     episode = _episode(scope, done)
     summary = _summary(done, episode)
     before = records.agents.add(*scope.place, summary, _texts(done), days_of(scope.context))
     if scope.context.auto_facts:
-        note(records, Said(scope.owner, scope.conversation, _told(done), _drawing(scope), kit.clock(), done.at))
+        note(
+            records, IncomingTurns(scope.owner, scope.conversation, _told(done), _drawing(scope), deps.clock(), done.at)
+        )
     if episode and not scope.context.condense_with_model:
-        _store(records, scope, episode, summary["turns"], kit.clock(), bare=True)
+        _store(records, scope, episode, summary["turns"], deps.clock(), bare=True)
     return before
 
 
-def keep(kit: TierKit, scope: Scope, done: Done, *, was_silent: bool = False) -> None:
+def keep(deps: AgentDeps, scope: Scope, done: Done, *, was_silent: bool = False) -> None:
     """Keep what one invocation did, with what models say of it; done twice, it is done once.
 
     Args:
-        kit: What is worked with.
+        deps: What is worked with.
         scope: On whose behalf.
         done: What was done.
         was_silent: Whether the conversation had ended in silence before.
@@ -114,22 +116,22 @@ def keep(kit: TierKit, scope: Scope, done: Done, *, was_silent: bool = False) ->
     Raises:
         MemoryBankError: Something of it could not be kept.
     """
-    records, user = kit.records(scope), scope.owner.user
+    records, user = deps.records(scope), scope.owner.user
     if done.at < records.conversations.forgotten_at(user, scope.owner.project):
         return  # it was to be forgotten while it waited
     if was_silent:
-        end(kit, scope, but=done.id)
-    end_idle(kit, scope)
+        end(deps, scope, but=done.id)
+    end_idle(deps, scope)
     episode = _episode(scope, done)
     if episode and scope.context.condense_with_model:
-        episode = written(kit, scope, episode, done.id)
+        episode = written(deps, scope, episode, done.id)
     summary = _summary(done, episode)
     records.agents.add(*scope.place, summary, _texts(done), days_of(scope.context))
     if episode:
-        _store(records, scope, episode, summary["turns"], kit.clock())
+        _store(records, scope, episode, summary["turns"], deps.clock())
     records.make_up(user)
     if scope.context.auto_facts:
-        _facts(kit, scope, done)
+        _facts(deps, scope, done)
 
 
 def _store(
@@ -142,11 +144,11 @@ def _store(
     return known or records.store_many(user, [{**draft, "expires_at": end_of(now, scope.context)}], bare=bare)[0].record
 
 
-def end(kit: TierKit, scope: Scope, at: str = "", *, but: str = "") -> None:
+def end(deps: AgentDeps, scope: Scope, at: str = "", *, but: str = "") -> None:
     """End a conversation: its facts are drawn, and several tasks become an episode. Done twice, it is done once.
 
     Args:
-        kit: What is worked with.
+        deps: What is worked with.
         scope: Which conversation.
         at: When it was asked for; nothing is done where all was forgotten since.
         but: The invocation with which it went on since.
@@ -154,11 +156,11 @@ def end(kit: TierKit, scope: Scope, at: str = "", *, but: str = "") -> None:
     Raises:
         MemoryBankError: Something of it could not be kept.
     """
-    records, (user, project) = kit.records(scope), scope.owner
+    records, (user, project) = deps.records(scope), scope.owner
     if at and at < records.conversations.forgotten_at(user, project):
         return
     if scope.context.auto_facts:
-        _remember(kit, scope, {"messages": [], "conversation_id": scope.conversation, "end": True})
+        _remember(deps, scope, {"messages": [], "conversation_id": scope.conversation, "end": True})
     talked = records.agents.load(*scope.place)
     if talked.talk is None or talked.talk["ended"]:
         return
@@ -166,32 +168,32 @@ def end(kit: TierKit, scope: Scope, at: str = "", *, but: str = "") -> None:
     kept = talked.talk["episode"]
     if len(tasks) >= LEAST_TASKS and scope.context.record_episodes:
         turns = [turn for task in tasks for turn in task["turns"]]
-        known = _store(records, scope, episodes.of_conversation(tasks), turns, kit.clock())
+        known = _store(records, scope, episodes.of_conversation(tasks), turns, deps.clock())
         if kept and kept != known["id"] and records.get(user, kept):
             records.replace(user, kept, known["id"])
         kept = known["id"]
     records.agents.end(*scope.place, kept, goes_on=bool(but))
 
 
-def end_idle(kit: TierKit, scope: Scope) -> int:
+def end_idle(deps: AgentDeps, scope: Scope) -> int:
     """End the user's conversations with agents that are silent for long; how many, of some at a time.
 
     Raises:
         MemoryBankError: Something could not be kept.
     """
-    silent_since = _silent_since(kit, scope)
-    talks = kit.records(scope).agents.talks(scope.owner.user)
+    silent_since = _silent_since(deps, scope)
+    talks = deps.records(scope).agents.talks(scope.owner.user)
     silent = [talk for talk in talks if not talk["ended"] and talk["at"] <= silent_since][: MOST_IDLE + 1]
     for talk in silent:
-        end(kit, _scope_of(scope, talk))
+        end(deps, _scope_of(scope, talk))
     return len(silent)
 
 
-def _silent_since(kit: TierKit, scope: Scope) -> str:
-    return stamp(kit.clock() - timedelta(minutes=scope.context.remember_idle_minutes))
+def _silent_since(deps: AgentDeps, scope: Scope) -> str:
+    return stamp(deps.clock() - timedelta(minutes=scope.context.remember_idle_minutes))
 
 
-def _scope_of(scope: Scope, talk: Talk) -> Scope:
+def _scope_of(scope: Scope, talk: AgentConversation) -> Scope:
     owner = Owner(scope.owner.user, project_of(talk))
     context = scope.context.model_copy(update={"project": owner.project})
     return Scope(owner, conversation_of(talk), context, scope.store)
@@ -263,12 +265,12 @@ def _told(done: Done) -> list[AnyMessage]:
     return [done.question, *([answer] if isinstance(answer, AIMessage) else [])]
 
 
-def _facts(kit: TierKit, scope: Scope, done: Done) -> None:
+def _facts(deps: AgentDeps, scope: Scope, done: Done) -> None:
     """Draw facts from what was said."""
     told = {"messages": _told(done), "conversation_id": scope.conversation, "handed_at": done.at}
-    found = _remember(kit, scope, told)
+    found = _remember(deps, scope, told)
     if steps.STORE_FACT in {call["name"] for one in done.exchanges for call in calls_of(one).values()}:
-        _unite(kit.records(scope), scope, found.get("stored", []))
+        _unite(deps.records(scope), scope, found.get("stored", []))
 
 
 def _unite(records: RecordStore, scope: Scope, drawn: Sequence[str]) -> None:
@@ -303,6 +305,6 @@ def _drawing(scope: Scope) -> MemoryContext:
     return scope.context.model_copy(update=update)
 
 
-def _remember(kit: TierKit, scope: Scope, given: dict[str, Any]) -> RememberOutput:
-    graph = kit.remember if scope.store is None else kit.remember.copy({"store": scope.store})
+def _remember(deps: AgentDeps, scope: Scope, given: dict[str, Any]) -> RememberOutput:
+    graph = deps.remember if scope.store is None else deps.remember.copy({"store": scope.store})
     return cast(RememberOutput, graph.invoke(given, context=_drawing(scope)))

@@ -7,13 +7,13 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import Engine, Picture, Recognizer
 from agentic_memory_bank.nodes.executors import Report
-from agentic_memory_bank.nodes.kit import Kit
 from agentic_memory_bank.nodes.memory_bank import contract
+from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.prompts.recognize import UNTOLD
 from agentic_memory_bank.state.errors import EngineError, LoadError, MemoryBankError, StorageError
 from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.state.interaction_tree import Attachment
-from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Result, Waiting
+from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, PendingAttachment, Result
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attachments import AttachmentStore, attachment_of, files_in, picture_type
 
@@ -23,7 +23,7 @@ class _Told(NamedTuple):
     is_recognized: bool = True
 
 
-def recognized(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: Kit) -> MemoryBankUpdate:
+def recognized(state: MemoryBankState, runtime: Runtime[Settings], task: Task, deps: BankDeps) -> MemoryBankUpdate:
     """Turn what waits into raw text, one entry for each attachment; what was recognised is kept.
 
     One that cannot be read fails the step and leaves no entry; the others are remembered all the same. Where no model
@@ -32,12 +32,12 @@ def recognized(state: MemoryBankState, runtime: Runtime[Settings], task: Task, k
     Raises:
         StorageError: What was recognised cannot be kept.
     """
-    store, named = kit.files(state, runtime), _named(state)
+    store, named = deps.files(state, runtime), _named(state)
     items = [item for item in state.get("waiting", []) if item["id"] in task["attachments"]]
     entries: list[dict[str, Any]] = []
     notes: list[str] = []
     is_whole = True
-    for item, said in zip(items, _said(items, store, kit.engine), strict=True):
+    for item, said in zip(items, _said(items, store, deps.engine), strict=True):
         if isinstance(said, MemoryBankError):
             notes.append(f"{item['name']} could not be recognised. {said}")
             is_whole = False
@@ -89,7 +89,7 @@ def with_attachments(done: Report, store: AttachmentStore, most: int) -> Report:
     return {**done, "entries": entries}
 
 
-def to_recognize(state: MemoryBankState, result: Result, store: AttachmentStore) -> list[Waiting]:
+def to_recognize(state: MemoryBankState, result: Result, store: AttachmentStore) -> list[PendingAttachment]:
     """The pictures that tools brought in a step and that are to be recognised, each content once in a thread.
 
     One that an entry names has had its turn, whatever came of it: it is not planned for ever, however often a tool
@@ -110,7 +110,7 @@ def _named(state: MemoryBankState) -> set[str]:
     return {attachment["path"] for entry in entries for attachment in entry["attachments"]}
 
 
-def _waiting(attachment: Attachment, store: AttachmentStore) -> Waiting:
+def _waiting(attachment: Attachment, store: AttachmentStore) -> PendingAttachment:
     sha256 = attachment["path"]
     return {
         "id": attachment["id"],
@@ -121,7 +121,7 @@ def _waiting(attachment: Attachment, store: AttachmentStore) -> Waiting:
     }
 
 
-def _said(items: Sequence[Waiting], store: AttachmentStore, engine: Engine) -> list[_Told | MemoryBankError]:
+def _said(items: Sequence[PendingAttachment], store: AttachmentStore, engine: Engine) -> list[_Told | MemoryBankError]:
     """What each attachment says, or why it cannot be known."""
     found: dict[str, _Told | MemoryBankError] = {}
     pictures: dict[str, Picture] = {}
@@ -144,7 +144,7 @@ def _seen(pictures: Sequence[Picture], engine: Engine) -> list[_Told | MemoryBan
     return [s if isinstance(s, EngineError) else _Told(contract.text(s)) for s in said]
 
 
-def _entry(item: Waiting, said: _Told) -> dict[str, Any]:
+def _entry(item: PendingAttachment, said: _Told) -> dict[str, Any]:
     return {
         "kind": "document",
         "text": said.text,

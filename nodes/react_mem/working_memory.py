@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from langchain_core.messages import AnyMessage, BaseMessage
 
-from agentic_memory_bank.nodes import dialogue
-from agentic_memory_bank.nodes.dialogue import Exchange, Limits
+from agentic_memory_bank.nodes import agent_messages
+from agentic_memory_bank.nodes.agent_messages import Exchange, Limits
 from agentic_memory_bank.nodes.react_mem import steps
 from agentic_memory_bank.state.react_mem import Condensed
 from agentic_memory_bank.state.settings import Settings
@@ -75,7 +75,7 @@ def fitted(exchanges: Sequence[Exchange], settings: Settings, id: str, told: Con
         return Working("", _flat(exchanges), False)
     last = _last(exchanges, most - int(CONDENSED_SHARE * most), settings.keep_steps)
     older = exchanges[: len(exchanges) - len(last.exchanges)]
-    room = max(int(CONDENSED_SHARE * most), most - sum(map(dialogue.total, last.exchanges)))
+    room = max(int(CONDENSED_SHARE * most), most - sum(map(agent_messages.total, last.exchanges)))
     return Working(condensed(older, min(room, most // 2), id), _flat(last.exchanges), bool(older) or last.is_cut)
 
 
@@ -140,20 +140,20 @@ def _last(exchanges: Sequence[Exchange], room: int, keep: int) -> _Last:
         if _fits(last, room):
             return _Last(last, False)
     last = exchanges[-1]
-    calls = dialogue.calls_of(last)
+    calls = agent_messages.calls_of(last)
     limits = Limits(room, room, 1)
-    shown = dialogue.fit(last, room, limits, lambda m: steps.id_of(m, calls))
+    shown = agent_messages.fit(last, room, limits, lambda m: steps.id_of(m, calls))
     if shown is None:  # so many calls at once that not even their names fit: they are never parted from the results
-        shown = [dialogue.excerpted(m, limits.shrunk(dialogue.BARE), steps.id_of(m, calls)) for m in last]
+        shown = [agent_messages.excerpted(m, limits.shrunk(agent_messages.BARE), steps.id_of(m, calls)) for m in last]
     return _Last([list(shown)], True)
 
 
 def _fits(exchanges: Sequence[Exchange], room: int) -> bool:
     """Whether there is room for steps; a text of megabytes is not counted to its end to see that there is none."""
     for exchange in exchanges:
-        cost = dialogue.total([_clipped(message, room) for message in exchange])
+        cost = agent_messages.total([_clipped(message, room) for message in exchange])
         is_long = any(len(message.text) > CLIP * max(room, 1) for message in exchange)
-        room -= dialogue.total(exchange) if is_long and cost <= room else cost
+        room -= agent_messages.total(exchange) if is_long and cost <= room else cost
         if room < 0:
             return False
     return room >= 0

@@ -4,31 +4,30 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 from agentic_memory_bank.engines.base import (
-    Answer,
     ClaimSpan,
     Dispute,
+    DisputeVerdict,
     Engine,
-    Evidence,
     EvidenceSpan,
-    Finding,
+    EvidenceText,
     Integration,
     Link,
-    Memory,
+    MemoryView,
     MergeGroup,
     Pairing,
-    Passage,
+    PassageQuote,
     Picture,
-    Quote,
+    PlannerInput,
+    QuotedAnswer,
     Refresh,
     Relation,
-    Situation,
+    RetrievedPassage,
     Span,
     Step,
-    Structured,
     TopicSpans,
+    TopicSummary,
     TopicText,
 )
-from agentic_memory_bank.engines.llm.asking import Asker, Question
 from agentic_memory_bank.engines.llm.locating import closest, locate
 from agentic_memory_bank.engines.llm.packing import (
     ITEM_TOKENS,
@@ -39,6 +38,7 @@ from agentic_memory_bank.engines.llm.packing import (
     pair_windows,
     within,
 )
+from agentic_memory_bank.engines.llm.structured_output import Asker, StructuredRequest
 from agentic_memory_bank.prompts import (
     answer,
     classify,
@@ -50,7 +50,7 @@ from agentic_memory_bank.prompts import (
     structure,
     validate,
 )
-from agentic_memory_bank.prompts.judging import listed
+from agentic_memory_bank.prompts.common import listed
 from agentic_memory_bank.state.errors import AnswerRejected, EngineError, ModelRefused
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.tools.text import estimate_tokens, passages, sentences
@@ -80,7 +80,7 @@ TASKS_SHOWN = 30
 CONFLICTS_SHOWN = 12
 
 
-class ChatEngine:
+class ChatBankEngine:
     """Judges with chat models. A role without a model is judged by the offline engine.
 
     Args:
@@ -109,7 +109,7 @@ class ChatEngine:
         windows = pack(texts, estimate_tokens, self._room("classify"), item=0)
         cut = self._cut(texts, windows, task)
         questions = [
-            Question(
+            StructuredRequest(
                 "classify",
                 classify.INSTRUCTIONS,
                 classify.render(task, [[texts[i][s:e] for s, e in cut[i]] for i in window]),
@@ -125,28 +125,30 @@ class ChatEngine:
                     found[position] = topics
         return found
 
-    def structure(self, topics: Sequence[TopicText]) -> list[Structured | None]:
+    def structure(self, topics: Sequence[TopicText]) -> list[TopicSummary | None]:
         """Summarise topics, as many in a call as fit."""
         if not self._asks("structure"):
             return list(self._offline.structure(topics))
         # Estimates are rounded up: so what stood in one window of classification is sure to stand in one here.
         windows = pack(topics, lambda topic: estimate_tokens(topic.text) - 1, self._room("structure"), item=0)
         questions = [
-            Question(
+            StructuredRequest(
                 "structure",
                 structure.INSTRUCTIONS,
                 self._topics_shown([topics[i] for i in window]),
-                structure.Memories,
+                structure.StructuredMemories,
                 names_all("memories", len(window)),
             )
             for window in windows
         ]
-        found: list[Structured | None] = [None] * len(topics)
+        found: list[TopicSummary | None] = [None] * len(topics)
         for window, said in zip(windows, self._asker.ask(questions), strict=True):
             for memory in said.memories if said else ():
                 if 1 <= memory.id <= len(window) and memory.summary.strip():
                     keywords = _keywords(memory.keywords)
-                    found[window[memory.id - 1]] = Structured(memory.summary.strip(), memory.context.strip(), keywords)
+                    found[window[memory.id - 1]] = TopicSummary(
+                        memory.summary.strip(), memory.context.strip(), keywords
+                    )
         return found
 
     def find_conflicts(self, pairings: Sequence[Pairing]) -> list[Relation]:
@@ -158,11 +160,11 @@ class ChatEngine:
         differing = {(r.fresh, r.existing): r for r in hints if r.relation == "conflict" and r.claims}
         windows = self._pair_windows(pairings, find_conflicts.INSTRUCTIONS)
         questions = [
-            Question(
+            StructuredRequest(
                 "analyze",
                 find_conflicts.INSTRUCTIONS,
                 find_conflicts.render(_shown(w), w.numbered_pairs(), _points(w, differing)),
-                find_conflicts.Findings,
+                find_conflicts.PairFindings,
             )
             for w in windows
         ]
@@ -197,11 +199,11 @@ class ChatEngine:
             return self._offline.find_related(pairings)
         windows = self._pair_windows(pairings, find_related.INSTRUCTIONS)
         questions = [
-            Question(
+            StructuredRequest(
                 "analyze",
                 find_related.INSTRUCTIONS,
                 find_related.render(_shown(w), w.numbered_pairs()),
-                find_related.Relations,
+                find_related.RelatedPairs,
             )
             for w in windows
         ]
@@ -220,7 +222,7 @@ class ChatEngine:
         rendered = [_group(group, capacity) for group in groups]
         windows = pack(rendered, estimate_tokens, capacity)
         questions = [
-            Question(
+            StructuredRequest(
                 "integrate",
                 integrate.INSTRUCTIONS,
                 integrate.join([rendered[i] for i in window]),
@@ -237,7 +239,7 @@ class ChatEngine:
                     found[position] = _integration(merged, groups[position])
         return found
 
-    def plan(self, situation: Situation) -> Step | None:
+    def plan(self, situation: PlannerInput) -> Step | None:
         """Name the next step."""
         if not self._asks("plan"):
             return self._offline.plan(situation)
@@ -252,19 +254,19 @@ class ChatEngine:
             for contradiction in conflict["contradictions"][:1]
         ]
         prompt = plan.render(doc["goal"], situation.kinds, done[-TASKS_SHOWN:], news, conflicts)
-        question = Question("plan", plan.INSTRUCTIONS, prompt, plan.Plan, _can_be_done(situation.kinds))
+        question = StructuredRequest("plan", plan.INSTRUCTIONS, prompt, plan.Plan, _can_be_done(situation.kinds))
         (said,) = self._asker.ask([question])
         if said is None or said.is_done:
             return None
         named = said.kind.strip().casefold()
         return Step(next(kind for kind in situation.kinds if kind == named), said.description.strip())
 
-    def validate(self, disputes: Sequence[Dispute]) -> list[Finding | None]:
+    def validate(self, disputes: Sequence[Dispute]) -> list[DisputeVerdict | None]:
         """Decide disputes by their evidence, several in a call where they share it."""
         if not self._asks("react"):
             return list(self._offline.validate(disputes))
         capacity = self._capacity("react", validate.INSTRUCTIONS)
-        together: dict[tuple[Evidence, ...], list[int]] = {}
+        together: dict[tuple[EvidenceText, ...], list[int]] = {}
         for position, dispute in enumerate(disputes):
             together.setdefault(dispute.evidence, []).append(position)
         windows = [
@@ -273,19 +275,19 @@ class ChatEngine:
             for start in range(0, len(positions), DISPUTES)
         ]
         questions = [
-            Question(
+            StructuredRequest(
                 "react",
                 validate.INSTRUCTIONS,
                 validate.render(
                     [disputes[i].quotes for i in positions],
                     [(e.source, e.date or f"recorded {e.created_at}", e.text) for e in evidence],
                 ),
-                validate.Verdicts,
+                validate.DisputeDecisions,
                 names_all("verdicts", len(positions), "dispute", "outcome"),
             )
             for positions, evidence in windows
         ]
-        found: list[Finding | None] = [None] * len(disputes)
+        found: list[DisputeVerdict | None] = [None] * len(disputes)
         for (positions, evidence), said in zip(windows, self._asker.ask(questions), strict=True):
             for verdict in said.verdicts if said else ():
                 if 1 <= verdict.dispute <= len(positions):
@@ -293,7 +295,7 @@ class ChatEngine:
                     found[position] = _finding(verdict, disputes[position], evidence)
         return found
 
-    def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
+    def answer(self, question: str, passages: Sequence[RetrievedPassage]) -> QuotedAnswer:
         """Answer from passages; what is quoted stands in them."""
         if not self._asks("react"):
             return self._offline.answer(question, passages)
@@ -302,11 +304,11 @@ class ChatEngine:
         refuted = [passage.text[start:end] for passage in shown for start, end in passage.refuted]
         established = list(dict.fromkeys(said for passage in shown for said in passage.established))
         prompt = answer.render(question, [passage.text for passage in shown], refuted, established)
-        asked = Question("react", answer.INSTRUCTIONS, prompt, answer.Answer, _rests_on(shown))
+        asked = StructuredRequest("react", answer.INSTRUCTIONS, prompt, answer.AnswerFromMemory, _rests_on(shown))
         (said,) = self._asker.ask([asked])
         if said is None or not said.is_found:
-            return Answer("", (), "Memory holds nothing that answers the question.")
-        return Answer(said.answer.strip(), tuple(_quotes(said, shown)), _opening(said.answer))
+            return QuotedAnswer("", (), "Memory holds nothing that answers the question.")
+        return QuotedAnswer(said.answer.strip(), tuple(_quotes(said, shown)), _opening(said.answer))
 
     @property
     def sees(self) -> bool:
@@ -316,7 +318,9 @@ class ChatEngine:
     def recognize(self, pictures: Sequence[Picture]) -> list[str | EngineError]:
         """Put pictures into words, one question each: one that fails is no matter of the others."""
         questions = [
-            Question("react", recognize.INSTRUCTIONS, recognize.render(p.name), recognize.Recognized, images=(p,))
+            StructuredRequest(
+                "react", recognize.INSTRUCTIONS, recognize.render(p.name), recognize.Recognized, images=(p,)
+            )
             for p in pictures
         ]
         before = len(self._asker.failures)
@@ -399,10 +403,10 @@ def _can_be_done(kinds: Sequence[str]) -> Callable[[plan.Plan], None]:
     return check
 
 
-def _rests_on(shown: Sequence[Passage]) -> Callable[[answer.Answer], None]:
+def _rests_on(shown: Sequence[RetrievedPassage]) -> Callable[[answer.AnswerFromMemory], None]:
     """A check that an answer rests on words that stand in the passages."""
 
-    def check(said: answer.Answer) -> None:
+    def check(said: answer.AnswerFromMemory) -> None:
         if said.is_found and not (said.answer.strip() and _quotes(said, shown)):
             raise AnswerRejected("An answer needs quotes, copied exactly from the passages by their numbers.")
 
@@ -455,7 +459,7 @@ def _keywords(said: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word.strip() for word in said if word.strip()))[:KEYWORDS]
 
 
-def _fields(memory: Memory) -> dict[str, str]:
+def _fields(memory: MemoryView) -> dict[str, str]:
     """A memory as a judge is shown it: by its raw text where that is short, otherwise by its summary."""
     is_short = estimate_tokens(memory.text) <= max(FULL_TEXT_TOKENS, estimate_tokens(memory.summary))
     return {
@@ -498,7 +502,7 @@ def _points(window: PairWindow, differing: Mapping[tuple[str, str], Relation]) -
 
 
 def _relation(
-    said: find_conflicts.Finding, window: PairWindow, differing: Mapping[tuple[str, str], Relation]
+    said: find_conflicts.PairFinding, window: PairWindow, differing: Mapping[tuple[str, str], Relation]
 ) -> Relation | None:
     """What was found of a pair; what names no pair, or no relation, is dropped."""
     named = window.named(said.new, said.other)
@@ -517,7 +521,7 @@ def _relation(
 
 
 def _claims(
-    ends: Sequence[Memory], quoted: Sequence[str], reason: str, hint: Relation | None
+    ends: Sequence[MemoryView], quoted: Sequence[str], reason: str, hint: Relation | None
 ) -> tuple[ClaimSpan, ClaimSpan]:
     """The claims in the words of the raw texts: as quoted, as rules see them, or the sentences that say it most."""
     spans = [locate(words, memory.text) for memory, words in zip(ends, quoted, strict=True)]
@@ -530,7 +534,7 @@ def _claims(
     return ClaimSpan(_words(ends[0], first), first), ClaimSpan(_words(ends[1], second), second)
 
 
-def _words(memory: Memory, span: Span) -> str:
+def _words(memory: MemoryView, span: Span) -> str:
     return memory.text[span[0] : span[1]].strip()
 
 
@@ -538,7 +542,7 @@ def _plain(words: str) -> str:
     return " ".join(words.casefold().split())
 
 
-def _link(said: find_related.Relation, named: tuple[str, str], window: PairWindow) -> Link:
+def _link(said: find_related.RelatedPair, named: tuple[str, str], window: PairWindow) -> Link:
     updates = {window.numbers[i]: (i, window.memories[i]) for i in named}
     given = {
         said.new: (said.new_context, said.new_keywords),
@@ -568,7 +572,7 @@ def _group(group: MergeGroup, capacity: int) -> str:
     return integrate.render(told, neighbours, group.cause, refuted, group.statements)
 
 
-def _outline(memory: Memory) -> dict[str, str]:
+def _outline(memory: MemoryView) -> dict[str, str]:
     return {"context": memory.context, "keywords": listed(memory.keywords)}
 
 
@@ -583,12 +587,12 @@ def _integration(said: integrate.Merged, group: MergeGroup) -> Integration:
     )
 
 
-def _finding(said: validate.Verdict, dispute: Dispute, evidence: Sequence[Evidence]) -> Finding:
+def _finding(said: validate.DisputeDecision, dispute: Dispute, evidence: Sequence[EvidenceText]) -> DisputeVerdict:
     outcome = said.outcome.strip().casefold()
     holds = outcome == "holds" and 1 <= said.claim <= len(dispute.quotes)
     spans = [evidence[n - 1] for n in dict.fromkeys(said.evidence) if 1 <= n <= len(evidence)]
     known = outcome in ("integrate", "neither") and bool(said.statement.strip())
-    return Finding(
+    return DisputeVerdict(
         outcome="holds"
         if holds
         else "integrate"
@@ -603,15 +607,15 @@ def _finding(said: validate.Verdict, dispute: Dispute, evidence: Sequence[Eviden
     )
 
 
-def _quotes(said: answer.Answer, shown: Sequence[Passage]) -> list[Quote]:
+def _quotes(said: answer.AnswerFromMemory, shown: Sequence[RetrievedPassage]) -> list[PassageQuote]:
     """The quotes that stand in their passages, and touch nothing that was refuted."""
-    found: list[Quote] = []
+    found: list[PassageQuote] = []
     for quote in said.quotes:
         if 1 <= quote.passage <= len(shown):
             passage = shown[quote.passage - 1]
             span = locate(quote.words, passage.text)
             if span and not any(span[0] < end and start < span[1] for start, end in passage.refuted):
-                found.append(Quote(quote.passage - 1, span))
+                found.append(PassageQuote(quote.passage - 1, span))
     return list(dict.fromkeys(found))
 
 

@@ -8,11 +8,11 @@ from langgraph.errors import GraphBubbleUp
 
 from agentic_memory_bank.engines.llm import parsing
 from agentic_memory_bank.engines.llm.answers import Call
-from agentic_memory_bank.engines.llm.asking import MESSAGE_TOKENS, Asker
-from agentic_memory_bank.engines.llm.faults import Fault, fault_of
+from agentic_memory_bank.engines.llm.faults import ModelFault, fault_of
 from agentic_memory_bank.engines.llm.models import RoleModel
-from agentic_memory_bank.engines.llm.retry import Patience
-from agentic_memory_bank.engines.responding import Responder, Situation
+from agentic_memory_bank.engines.llm.retry import RetryBudget
+from agentic_memory_bank.engines.llm.structured_output import MESSAGE_TOKENS, Asker
+from agentic_memory_bank.engines.responder import Responder, ResponderInput
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.tools.text import clean, estimate_tokens
@@ -40,7 +40,7 @@ class ChatResponder:
         """The models, by which runs are recorded."""
         return self._asker.models.name
 
-    def respond(self, situation: Situation) -> AIMessage:
+    def respond(self, situation: ResponderInput) -> AIMessage:
         """Answer in one call, or in a second where the first one failed.
 
         Raises:
@@ -52,17 +52,17 @@ class ChatResponder:
         model = self._asker.models.roles.get(REACT)
         if model is None:
             return self._offline.respond(situation)
-        patience = Patience(model, self._asker.settings, self._asker.sleep)
+        patience = RetryBudget(model, self._asker.settings, self._asker.sleep)
         while True:
             outcome = self._asked(model, situation.messages)
             if isinstance(outcome, AIMessage):
                 return outcome
-            if isinstance(outcome, Fault):
+            if isinstance(outcome, ModelFault):
                 patience.consider(outcome)
             else:
                 patience.fail(AnswerRejected(f"The answer of {patience.named} cannot be used. {outcome}"))
 
-    def _asked(self, model: RoleModel, messages: Sequence[BaseMessage]) -> AIMessage | Fault | AnswerRejected:
+    def _asked(self, model: RoleModel, messages: Sequence[BaseMessage]) -> AIMessage | ModelFault | AnswerRejected:
         """What came back. What a client raises is looked at and dropped: it may hold keys."""
         meter = self._asker.meter
         prompt = sum(estimate_tokens(str(message.content)) + MESSAGE_TOKENS for message in messages)

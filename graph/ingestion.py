@@ -16,13 +16,12 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import Engine
-from agentic_memory_bank.engines.factory import RunOf
+from agentic_memory_bank.engines.factory import EngineRequest
 from agentic_memory_bank.graph.memory_bank import what_was_found
-from agentic_memory_bank.nodes import turns
-from agentic_memory_bank.nodes.kit import Kit
-from agentic_memory_bank.nodes.memory_bank import fallbacks
+from agentic_memory_bank.nodes.memory_bank import fallbacks, turn_topics
 from agentic_memory_bank.nodes.memory_bank.analyze_conflict import analyze_conflict
 from agentic_memory_bank.nodes.memory_bank.analyze_related import analyze_related
+from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.embed import embed
 from agentic_memory_bank.nodes.memory_bank.integrate import integrate
 from agentic_memory_bank.nodes.memory_bank.retrieve import retrieve
@@ -34,25 +33,25 @@ from agentic_memory_bank.state.settings import Settings
 
 TASK: Final = "Remember a conversation between a user and an assistant, and what its tools brought."
 
-Stage = Callable[[MemoryBankState, Runtime[Settings], Kit], MemoryBankUpdate]
+Stage = Callable[[MemoryBankState, Runtime[Settings], BankDeps], MemoryBankUpdate]
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class MemoryEdits:
     """What was changed by remembering, oldest edit first."""
 
     query_graph: list[GraphEdit] = field(default_factory=list[GraphEdit])
     interaction_tree: list[TreeEdit] = field(default_factory=list[TreeEdit])
 
 
-def remember(
+def ingest(
     graph: QueryGraph,
     tree: InteractionTree,
     said: Sequence[Sequence[str]],
     now: str,
     runtime: Runtime[Settings],
-    kit: Kit,
-) -> Learned:
+    deps: BankDeps,
+) -> MemoryEdits:
     """Make memories of entries that are in the tree.
 
     A judgement that fails stops nothing: what could not be classified becomes a topic as it stands, what could not be
@@ -64,15 +63,15 @@ def remember(
         said: Ids of entries, in turns: a question, the calls it led to, and the answer.
         now: The time of this round.
         runtime: Settings and thread.
-        kit: Engine, encoder and indexes.
+        deps: Engine, encoder and indexes.
 
     Raises:
         SettingsError: A model that the settings name cannot be asked.
     """
-    work = _Round(graph, tree, now, runtime, kit)
-    pieces = turns.pieces(tree, said, Settings.of(runtime))
-    work.do(partial(turns.classify_turns, said=pieces), "classify", lambda _: turns.unclassified(pieces))
-    work.do(turns.structure_turns, "structure", turns.unstructured)
+    work = _Round(graph, tree, now, runtime, deps)
+    pieces = turn_topics.pieces(tree, said, Settings.of(runtime))
+    work.do(partial(turn_topics.classify_turns, said=pieces), "classify", lambda _: turn_topics.unclassified(pieces))
+    work.do(turn_topics.structure_turns, "structure", turn_topics.unstructured)
     work.compare()
     return work.learned
 
@@ -81,11 +80,11 @@ class _Round:
     """The state that the stages of one round read, and what they made of it."""
 
     def __init__(
-        self, graph: QueryGraph, tree: InteractionTree, now: str, runtime: Runtime[Settings], kit: Kit
+        self, graph: QueryGraph, tree: InteractionTree, now: str, runtime: Runtime[Settings], deps: BankDeps
     ) -> None:
-        self._runtime, self._kit = runtime, kit
+        self._runtime, self._deps = runtime, deps
         self._allowance: Allowance = {}
-        self.learned = Learned()
+        self.learned = MemoryEdits()
         self._state: MemoryBankState = {
             "insight_doc": {"id": "", "goal": TASK},
             "query_graph": graph,
@@ -117,7 +116,7 @@ class _Round:
     def do(self, stage: Stage, name: str, instead: Callable[[MemoryBankState], MemoryBankUpdate]) -> bool:
         """Run a stage; where it fails, do what stands in for it, and say no."""
         try:
-            self._fold(stage(self._state, self._runtime, replace(self._kit, engine=self._engine())))
+            self._fold(stage(self._state, self._runtime, replace(self._deps, engine=self._engine())))
         except (GraphBubbleUp, SettingsError):
             raise
         except Exception as error:  # engines and embedders are anybody's, and the agent has to go on
@@ -130,12 +129,12 @@ class _Round:
 
     def _engine(self) -> Engine:
         """Who judges: once a budget is used up, the offline engine."""
-        if self._kit.judges is None:
-            return self._kit.engine
+        if self._deps.engines is None:
+            return self._deps.engine
         info = self._runtime.execution_info
         thread = (info.thread_id if info else None) or ""
-        run = RunOf(Settings.of(self._runtime), thread, thread, self._allowance, lambda: 0.0, lambda _: None)
-        return self._kit.judges.of(run).engine
+        run = EngineRequest(Settings.of(self._runtime), thread, thread, self._allowance, lambda: 0.0, lambda _: None)
+        return self._deps.engines.of(run).engine
 
     def _fold(self, update: MemoryBankUpdate) -> None:
         for name, value in update.items():

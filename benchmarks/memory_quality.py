@@ -161,7 +161,7 @@ class Bench:
         for place, pair in enumerate(pairs):
             known = ExistingMemory("a", pair["a"], "semantic", float(vectors[2 * place] @ vectors[2 * place + 1]))
             quote = TurnQuote("b", pair["b"], (0, len(pair["b"])))
-            verdict = engine.weigh(Fact(pair["b"], "semantic", (quote,)), [known]).verdict
+            verdict = engine.resolve([Fact(pair["b"], "semantic", (quote,))], [[known]])[0].verdict
             run.append({"pid": pair["pid"], "pred": verdict == "supersede"})
         kept = self._written("pairs", pairs)
         table = self._scored("supersede", ["pairs", "--pairs", str(kept), "--by", "source"], run)["ALL"]

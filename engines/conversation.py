@@ -232,12 +232,8 @@ class ConversationEngine(Protocol):
         """Draw from turns, in their order, what is worth remembering; mostly nothing."""
         ...
 
-    def weigh(self, fact: Fact, similar: Sequence[ExistingMemory]) -> Resolution:
-        """Say what becomes of a new memory beside those of the same user and type that are most like it."""
-        ...
-
-    def weigh_all(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> Sequence[Resolution]:
-        """Say what becomes of several new memories, each beside those that are most like it."""
+    def resolve(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> Sequence[Resolution]:
+        """Say what becomes of new memories, each beside those of the same user and type that are most like it."""
         ...
 
     def summarise(self, turns: Sequence[Turn], max_tokens: int = ...) -> Digest:

@@ -116,17 +116,10 @@ def chat_research_engine(asker: "Asker", offline: "ResearchEngine") -> "Research
 
 
 def chat_conversation_engine(asker: "Asker", offline: "ConversationEngine") -> "ConversationEngine":
-    """Make the engine of recall and remember that asks chat models."""
+    """Make the engine of recall, remember and agents that asks chat models."""
     from agentic_memory_bank.engines.llm.conversation import ChatConversationEngine
 
     return ChatConversationEngine(asker, offline, with_passage=asker.settings.recall_hyde)
-
-
-def chat_agent_engine(asker: "Asker", offline: "ConversationEngine") -> "ConversationEngine":
-    """Make the engine of an agent's memory that asks chat models."""
-    from agentic_memory_bank.engines.llm.agent_lessons import ChatAgentEngine
-
-    return ChatAgentEngine(asker, offline)
 
 
 def chat_responder(asker: "Asker", offline: "Responder") -> "Responder":

@@ -29,7 +29,7 @@ from typing_extensions import TypedDict
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
-from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_agent_engine
+from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_conversation_engine
 from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.nodes.deps import BackgroundQueue, Clock, Owner, context_of, owner_of, utc_now
 from agentic_memory_bank.nodes.messages import said
@@ -146,7 +146,9 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
             ),
             queue=self._queue,
             engine=offline,
-            engines=EngineFactory(offline, engine, models, AnswerPool(answers), REMEMBER_ROLES, chat_agent_engine),
+            engines=EngineFactory(
+                offline, engine, models, AnswerPool(answers), REMEMBER_ROLES, chat_conversation_engine
+            ),
             clock=clock,
         )
         self._context = context

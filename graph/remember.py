@@ -22,12 +22,11 @@ from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_
 from agentic_memory_bank.graph.chainable import ChainableGraph
 from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
-from agentic_memory_bank.nodes.remember.extract import extract
-from agentic_memory_bank.nodes.remember.extraction import ExtractionOutage
+from agentic_memory_bank.nodes.remember.extraction import ExtractionOutage, extract
+from agentic_memory_bank.nodes.remember.resolution import resolve
 from agentic_memory_bank.nodes.remember.store import store as store_stage
 from agentic_memory_bank.nodes.remember.take_in import take_in
 from agentic_memory_bank.nodes.remember.views import receipt
-from agentic_memory_bank.nodes.remember.weigh import weigh
 from agentic_memory_bank.state.conversations import (
     MemoryContext,
     RememberInput,
@@ -78,7 +77,7 @@ def wire(deps: MemoryDeps) -> StateGraph[RememberState, MemoryContext, RememberI
     outage = ExtractionOutage()
 
     remember.add_node("take_in", partial(or_unavailable, stage=partial(take_in, deps=deps), deps=deps))
-    for name, stage in (("extract", extract), ("weigh", weigh), ("store", store_stage)):
+    for name, stage in (("extract", extract), ("weigh", resolve), ("store", store_stage)):
         remember.add_node(name, partial(or_unavailable, stage=partial(stage, deps=deps, outage=outage), deps=deps))
 
     remember.add_edge(START, "take_in")

@@ -1,11 +1,19 @@
-"""Reads the messages of a conversation as turns: what each side said, without thoughts, tools or what was recalled."""
+"""Reads messages as turns of user and assistant, and inserts recalled memories into them."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, convert_to_messages
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    ChatMessage,
+    HumanMessage,
+    SystemMessage,
+    convert_to_messages,
+)
 
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.nodes.memory_bank.views import digest
@@ -23,6 +31,7 @@ _LONGEST_WORD: Final = 200
 """Characters of a word that is left out where a turn is cut within it: half a password would look like none."""
 
 _THOUGHT: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_OF_APPLICATION: Final = ("system", "developer")
 _TEXT_PARTS: Final = frozenset(("text", "input_text", "output_text"))
 
 
@@ -111,6 +120,25 @@ def said(message: BaseMessage) -> str:
     return _THOUGHT.sub(" ", clean("\n".join(text for text in texts if text))).strip()
 
 
+def as_message(block: str) -> HumanMessage:
+    """Make the message that shows recalled memories to a model; it is never remembered itself."""
+    return HumanMessage(block, additional_kwargs={RECALLED: True})
+
+
+def injected(messages: Sequence[AnyMessage | BaseMessage], block: str) -> list[AnyMessage]:
+    """Insert recalled memories behind the last message of the application; those of an earlier recall are taken out.
+
+    Args:
+        messages: As `checked_messages` gives them.
+        block: As `recall` gives it; where it is empty, or there are no messages, nothing is put in.
+    """
+    kept: list[AnyMessage] = [m for m in messages if not m.additional_kwargs.get(RECALLED)]  # pyright: ignore[reportAssignmentType]
+    if not kept or not block.strip():
+        return kept
+    place = max((place for place, message in enumerate(kept, start=1) if _is_of_application(message)), default=0)
+    return [*kept[:place], as_message(block), *kept[place:]]
+
+
 def _text(part: Mapping[str, Any]) -> str:
     text = part.get("text")
     return text if part.get("type") in _TEXT_PARTS and isinstance(text, str) else ""
@@ -128,3 +156,8 @@ def _date(message: BaseMessage) -> str:
     """When it was said, where the application says so."""
     date = message.additional_kwargs.get("date") or message.response_metadata.get("date")
     return date if isinstance(date, str) else ""
+
+
+def _is_of_application(message: BaseMessage) -> bool:
+    """Whether the application says it; LangChain keeps the role developer as a kind of system message."""
+    return isinstance(message, SystemMessage) or (isinstance(message, ChatMessage) and message.role in _OF_APPLICATION)

@@ -1,4 +1,4 @@
-"""What becomes of a new memory beside those it is most like? Asked by `remember` before it stores."""
+"""What becomes of new memories beside those they are most like? Asked by `remember` before it stores."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -19,19 +19,17 @@ You keep the memories of one user free of repetition and up to date. Compare the
 - unrelated: anything else. Other people, other things, other times and other conditions are unrelated, and so are
   things of which one may have several: two pets, two trips, two dishes somebody likes.
 In doubt say unrelated: what is kept twice can be united later, what is replaced by mistake misleads.
+
+There are several new memories; each stands above the known ones that it is compared with, and with no others.
 """
 )
 
 
-BATCH_INSTRUCTIONS = f"""{INSTRUCTIONS}
-
-There are several new memories; each stands above the known ones that it is compared with, and with no others."""
-
-
 class FactDecision(BaseModel):
-    """One known memory beside the new one."""
+    """One known memory beside one of the new ones."""
 
-    id: int = Field(description="Number of the known memory.")
+    new: int = Field(description="Number of the new memory.")
+    id: int = Field(description="Number of the known memory among those below this new one.")
     verdict: Literal["same", "revise", "supersede", "contradicts", "unrelated"] = Field(description="How they relate.")
     new_value: str = Field(default="", description="For supersede and contradicts: the value in the new memory.")
     known_value: str = Field(default="", description="For supersede and contradicts: the value in the known one.")
@@ -39,44 +37,23 @@ class FactDecision(BaseModel):
 
 
 class FactDecisions(BaseModel):
-    """How the new memory relates to the known ones."""
-
-    verdicts: list[FactDecision] = Field(description="One for each known memory that is not unrelated.")
-
-
-class JudgedOfMany(FactDecision):
-    """One known memory beside one of several new ones."""
-
-    new: int = Field(description="Number of the new memory.")
-    id: int = Field(description="Number of the known memory among those below this new one.")
-
-
-class AllVerdicts(BaseModel):
     """How the new memories relate to the known ones."""
 
-    verdicts: list[JudgedOfMany] = Field(description="One for each pair that is not unrelated.")
+    verdicts: list[FactDecision] = Field(description="One for each pair that is not unrelated.")
 
 
-def render(text: str, speaker: str, date: str, known: Sequence[tuple[str, str, str]]) -> str:
+def render(pairs: Sequence[tuple[str, str, str, Sequence[tuple[str, str, str]]]]) -> str:
     """Write the question.
 
     Args:
-        text: The new memory.
-        speaker: Who said it; may be empty.
-        date: When; may be empty.
-        known: Text, speaker and date of each known memory.
+        pairs: Of each new memory: its text, who said it and when (both may be empty), and the same of each known one.
     """
+    return "\n\n".join(f"New memory {number}:\n{_pair(*pair)}" for number, pair in enumerate(pairs, 1))
+
+
+def _pair(text: str, speaker: str, date: str, known: Sequence[tuple[str, str, str]]) -> str:
     shown = [
         memory(number, {"text": said, "said by": who, "date": when})
         for number, (said, who, when) in enumerate(known, 1)
     ]
     return "\n\n".join((fence("text", text, speaker=speaker, date=date), *shown))
-
-
-def render_all(pairs: Sequence[tuple[str, str, str, Sequence[tuple[str, str, str]]]]) -> str:
-    """Write the question about several new memories.
-
-    Args:
-        pairs: Of each: its text, who said it and when (both may be empty), and the same of each known memory.
-    """
-    return "\n\n".join(f"New memory {number}:\n{render(*pair)}" for number, pair in enumerate(pairs, 1))

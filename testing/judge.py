@@ -49,8 +49,7 @@ _QUESTIONS = {
     "rewrite": rewrite_query.INSTRUCTIONS,
     "rewrite_with_passage": rewrite_query.WITH_PASSAGE,
     "extract_facts": extract_facts.INSTRUCTIONS,
-    "weigh_all_facts": resolve_facts.BATCH_INSTRUCTIONS,
-    "weigh_facts": resolve_facts.INSTRUCTIONS,
+    "resolve_facts": resolve_facts.INSTRUCTIONS,
     "summarise": summarise_dialogue.INSTRUCTIONS,
     "reflect_memories": reflect_memories.INSTRUCTIONS,
 }
@@ -206,10 +205,8 @@ class ScriptedJudge:
         return {"memories": []}
 
     @staticmethod
-    def _weigh_facts(_: str) -> dict[str, Any]:
+    def _resolve_facts(_: str) -> dict[str, Any]:
         return {"verdicts": []}
-
-    _weigh_all_facts = _weigh_facts
 
     @staticmethod
     def _reflect_memories(_: str) -> dict[str, Any]:

@@ -1,9 +1,7 @@
 """The conversation engine that asks chat models; what they say is checked against the turns before it is believed."""
 
-from collections.abc import Callable, Sequence
-from typing import Final, TypeVar, cast
-
-from pydantic import BaseModel
+from collections.abc import Sequence
+from typing import Final, cast
 
 from agentic_memory_bank.engines.conversation import (
     TRUST,
@@ -22,6 +20,7 @@ from agentic_memory_bank.engines.conversation import (
     TurnQuote,
 )
 from agentic_memory_bank.engines.extractive.remembering.extraction import is_order, own_words
+from agentic_memory_bank.engines.llm.base import ChatEngine
 from agentic_memory_bank.engines.llm.locating import locate
 from agentic_memory_bank.engines.llm.packing import ITEM_TOKENS, pack, within
 from agentic_memory_bank.engines.llm.structured_output import Asker, StructuredRequest
@@ -31,14 +30,12 @@ from agentic_memory_bank.prompts import (
     resolve_facts,
     rewrite_query,
     summarise_dialogue,
+    task_lesson,
 )
-from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.tools.search.gate import passes
 from agentic_memory_bank.tools.text import estimate_tokens, names_and_numbers
 from agentic_memory_bank.tools.text.secrets import secrets_in
-
-_Answer = TypeVar("_Answer", bound=BaseModel)
 
 REWRITE: Final = cast(Role, "rewrite")
 EXTRACT: Final = cast(Role, "extract")
@@ -53,8 +50,8 @@ _HIDDEN: Final = "[left out]"
 _ORDER: Final[tuple[ResolutionAction, ...]] = ("same", "revise", "supersede", "contradicts")
 
 
-class ChatConversationEngine:
-    """Judges with chat models. A role without a model is judged by the offline engine, and so is the gate.
+class ChatConversationEngine(ChatEngine[ConversationEngine]):
+    """Judges conversations, and the tasks of agents, with chat models; the gate is judged offline.
 
     Args:
         asker: Sends the questions.
@@ -63,14 +60,8 @@ class ChatConversationEngine:
     """
 
     def __init__(self, asker: Asker, offline: ConversationEngine, *, with_passage: bool = False) -> None:
-        self._asker = asker
-        self._offline = offline
+        super().__init__(asker, offline)
         self._with_passage = with_passage
-
-    @property
-    def name(self) -> str:
-        """The models, by which runs are recorded."""
-        return self._asker.models.name
 
     def gate(self, turn: Turn, history: Sequence[Turn], hints: Hints | None = None) -> GateDecision:
         """Judged offline: it costs no call."""
@@ -83,7 +74,7 @@ class ChatConversationEngine:
         instructions = rewrite_query.WITH_PASSAGE if self._with_passage else rewrite_query.INSTRUCTIONS
         shown = [(turn.speaker or turn.role, _shown(turn.text)) for turn in history if turn.role in TRUST]
         prompt = rewrite_query.render(query, shown)
-        said = self._asked(REWRITE, instructions, prompt, rewrite_query.Rewritten)
+        said = self._ask(REWRITE, instructions, prompt, rewrite_query.Rewritten)
         passages = (said.passage.strip(),) if self._with_passage and said.passage.strip() else ()
         return RewrittenQuery(said.query.strip() or self._offline.rewrite(query, history).text, passages=passages)
 
@@ -92,52 +83,40 @@ class ChatConversationEngine:
         if not self._asks(EXTRACT):
             return list(self._offline.extract(turns))
         spoken = [turn for turn in turns if turn.role in TRUST and own_words(turn.text).strip()]
-        room = self._room(EXTRACT) - estimate_tokens(extract_facts.INSTRUCTIONS)
+        room = self._room(EXTRACT, extract_facts.INSTRUCTIONS)
         shown = within(spoken[::-1], lambda turn: estimate_tokens(turn.text), room)[::-1]
         if not shown:
             return []
         prompt = extract_facts.render([(turn.speaker or turn.role, turn.date, _shown(turn.text)) for turn in shown])
-        said = self._asked(EXTRACT, extract_facts.INSTRUCTIONS, prompt, extract_facts.ExtractedMemories)
+        said = self._ask(EXTRACT, extract_facts.INSTRUCTIONS, prompt, extract_facts.ExtractedMemories)
         found = (_fact(one, shown) for one in said.memories)
         return list(dict.fromkeys(fact for fact in found if fact is not None))
 
-    def weigh(self, fact: Fact, similar: Sequence[ExistingMemory]) -> Resolution:
-        """Offline where that is sure, else in one call; what is trusted less, or said by another, replaces nothing."""
-        sure = self._offline.weigh(fact, similar)
-        of_type = [known for known in similar if known.type == fact.type]
-        if sure.verdict != "create" or not of_type or not self._asks(EXTRACT):
-            return sure
-        prompt = resolve_facts.render(
-            fact.text, fact.speaker, fact.date, [(known.words, known.speaker, known.date) for known in of_type]
-        )
-        said = self._asked(EXTRACT, resolve_facts.INSTRUCTIONS, prompt, resolve_facts.FactDecisions)
-        return _chosen(said.verdicts, fact, of_type) or sure
+    def resolve(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> list[Resolution]:
+        """Resolve offline where that is sure or nothing is alike, and the others in one call for each window.
 
-    def weigh_all(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> list[Resolution]:
-        """Offline where that is sure or nothing is alike, and for all others one call for as many as fit a window.
-
-        Where a window has no answer, what is sure offline holds.
+        What is trusted less, or said by another, replaces nothing. A window without an answer is resolved offline.
 
         Raises:
             EngineError: None of them has an answer.
         """
-        weighings = list(self._offline.weigh_all(facts, similar))
+        resolutions = list(self._offline.resolve(facts, similar))
         if not self._asks(EXTRACT):
-            return weighings
+            return resolutions
         alike = [
             [known for known in some if self._may_concern(fact, known)]
             for fact, some in zip(facts, similar, strict=True)
         ]
-        unsure = [place for place, one in enumerate(weighings) if one.verdict == "create" and alike[place]]
-        room = self._room(EXTRACT) - estimate_tokens(resolve_facts.BATCH_INSTRUCTIONS)
+        unsure = [place for place, one in enumerate(resolutions) if one.verdict == "create" and alike[place]]
+        room = self._room(EXTRACT, resolve_facts.INSTRUCTIONS)
         windows = pack(unsure, lambda place: _size(facts[place], alike[place]), room)
         batches = [[unsure[position] for position in window] for window in windows]
-        questions = [_weighing_question([(facts[place], alike[place]) for place in batch]) for batch in batches]
+        questions = [_resolution_request([(facts[place], alike[place]) for place in batch]) for batch in batches]
         for batch, said in zip(batches, self._asker.ask(questions), strict=True):
             for number, place in enumerate(batch, 1):
                 told = [one for one in said.verdicts if one.new == number] if said else []
-                weighings[place] = _chosen(told, facts[place], alike[place]) or weighings[place]
-        return weighings
+                resolutions[place] = _chosen(told, facts[place], alike[place]) or resolutions[place]
+        return resolutions
 
     def _may_concern(self, fact: Fact, known: ExistingMemory) -> bool:
         """Whether a pair is alike enough to be worth a question."""
@@ -157,7 +136,7 @@ class ChatConversationEngine:
         spoken = [(turn.speaker or turn.role, _shown(turn.text)) for turn in turns if turn.role in TRUST]
         shown = within(spoken[::-1], lambda turn: estimate_tokens(turn[1]), self._room(SUMMARISE))[::-1]
         prompt = summarise_dialogue.render(shown, int(max_tokens / TOKENS_A_WORD))
-        said = self._asked(SUMMARISE, summarise_dialogue.INSTRUCTIONS, prompt, summarise_dialogue.State)
+        said = self._ask(SUMMARISE, summarise_dialogue.INSTRUCTIONS, prompt, summarise_dialogue.State)
         room = _Room(max_tokens)
         return Digest(room.fit([said.topic]), room.fit(said.facts), room.fit(said.decisions), room.fit(said.open))
 
@@ -166,35 +145,31 @@ class ChatConversationEngine:
         if not self._asks(SUMMARISE):
             return list(self._offline.reflect(memories))
         told = [known for known in memories if not secrets_in(known.words) and not is_order(known.words)]
-        room = self._room(SUMMARISE) - estimate_tokens(reflect_memories.INSTRUCTIONS)
+        room = self._room(SUMMARISE, reflect_memories.INSTRUCTIONS)
         latest = sorted(told, key=lambda known: known.date, reverse=True)
         shown = within(latest, lambda known: estimate_tokens(known.words) + MEMORY_TOKENS, room)
         if len(shown) < LEAST_EVIDENCE:
             return []
         prompt = reflect_memories.render([(known.words, known.speaker, known.date) for known in shown])
-        said = self._asked(SUMMARISE, reflect_memories.INSTRUCTIONS, prompt, reflect_memories.Insights)
+        said = self._ask(SUMMARISE, reflect_memories.INSTRUCTIONS, prompt, reflect_memories.Insights)
         found = (_insight(one, shown) for one in said.insights)
         return [insight for insight in found if insight is not None]
 
-    def _asked(
-        self,
-        role: Role,
-        instructions: str,
-        prompt: str,
-        answer: type[_Answer],
-        check: Callable[[_Answer], None] | None = None,
-    ) -> _Answer:
-        (said,) = self._asker.ask([StructuredRequest(role, instructions, prompt, answer, check)])
-        if said is None:
-            raise AnswerRejected(f"The question to the role {role} has no answer.")
-        return said
+    def lesson(self, goal: str, steps: Sequence[str], outcome: str) -> str:
+        """Say what a task teaches, in one call of the role `summarise`; empty where that has no model.
 
-    def _asks(self, role: Role) -> bool:
-        return role in self._asker.models.roles
+        Args:
+            goal: What was asked.
+            steps: What was called, and what came of it.
+            outcome: How it ended.
 
-    def _room(self, role: Role) -> int:
-        """Tokens of text that one prompt may hold."""
-        return self._asker.models.roles[role].row.text_tokens(self._asker.settings.window_ratio)
+        Raises:
+            EngineError: No answer can be had.
+        """
+        if not self._asks(SUMMARISE):
+            return ""
+        prompt = task_lesson.render(goal, steps, outcome)
+        return self._ask(SUMMARISE, task_lesson.INSTRUCTIONS, prompt, task_lesson.Lesson).lesson
 
 
 class _Room:
@@ -260,15 +235,15 @@ def _insight(said: reflect_memories.ReflectedInsight, shown: Sequence[ExistingMe
     return Insight(text, tuple(one.id for one in evidence), said.subject.strip())
 
 
-def _weighing_question(
+def _resolution_request(
     pairs: Sequence[tuple[Fact, Sequence[ExistingMemory]]],
-) -> StructuredRequest[resolve_facts.AllVerdicts]:
+) -> StructuredRequest[resolve_facts.FactDecisions]:
     shown = [
         (fact.text, fact.speaker, fact.date, [(known.words, known.speaker, known.date) for known in alike])
         for fact, alike in pairs
     ]
     return StructuredRequest(
-        EXTRACT, resolve_facts.BATCH_INSTRUCTIONS, resolve_facts.render_all(shown), resolve_facts.AllVerdicts
+        EXTRACT, resolve_facts.INSTRUCTIONS, resolve_facts.render(shown), resolve_facts.FactDecisions
     )
 
 
@@ -284,11 +259,11 @@ def _chosen(
     for verdict in _ORDER:
         named = [one for one in told if one.verdict == verdict and 1 <= one.id <= len(alike)]
         if named:
-            return _weighing(verdict, fact, alike[named[0].id - 1], named[0])
+            return _resolution(verdict, fact, alike[named[0].id - 1], named[0])
     return None
 
 
-def _weighing(
+def _resolution(
     verdict: ResolutionAction, fact: Fact, known: ExistingMemory, told: resolve_facts.FactDecision
 ) -> Resolution:
     is_other = bool(fact.speaker and known.speaker) and fact.speaker.casefold() != known.speaker.casefold()

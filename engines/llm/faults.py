@@ -28,7 +28,7 @@ _TOO_LONG: Final = (
     "context size",
     "too many tokens",
 )
-_RUNG_WORDS: Final = {
+_MODE_WORDS: Final = {
     "json_schema": ("response_format", "json_schema", "structured output"),
     "function_calling": ("tool_choice", "tool choice", "tools", "tool call", "tool-call", "tool use", "functions")
     + ("function call", "function_call"),
@@ -59,21 +59,21 @@ class ModelFault:
     """The server does not take this form of structured output."""
 
 
-def fault_of(error: Exception, rung: str) -> ModelFault:
+def fault_of(error: Exception, mode: str) -> ModelFault:
     """Classify what a client raised.
 
     Args:
         error: Of the client, whichever it is: status and headers are looked for where the usual ones have them.
-        rung: The form of structured output that was asked for.
+        mode: The form of structured output that was asked for.
     """
     error = _cause(error)
-    if isinstance(error, NotImplementedError) and rung in _RUNG_WORDS:
+    if isinstance(error, NotImplementedError) and mode in _MODE_WORDS:
         return ModelFault("the client does not know this form of request.", refuses=True)
     status = _status(error)
     text = _text(error)
     if status is None:
         return _unanswered(error)
-    if status in (400, 404, 405, 415, 422, 501) and any(word in text for word in _RUNG_WORDS.get(rung, ())):
+    if status in (400, 404, 405, 415, 422, 501) and any(word in text for word in _MODE_WORDS.get(mode, ())):
         return ModelFault(f"status {status}", refuses=True)
     if status in (400, 413, 422) and any(word in text for word in _TOO_LONG):
         return ModelFault(
@@ -88,10 +88,10 @@ def fault_of(error: Exception, rung: str) -> ModelFault:
     return ModelFault(f"status {status}. {_ADVICE.get(status, _ADVICE[400])}", is_final=True, is_general=True)
 
 
-def sightless(error: Exception, rung: str) -> ModelFault:
+def sightless(error: Exception, mode: str) -> ModelFault:
     """As `fault_of`, for a question with a picture: a server that refuses it may answer every other question."""
     error = _cause(error)
-    fault, status = fault_of(error, rung), _status(error)
+    fault, status = fault_of(error, mode), _status(error)
     names_pictures = status in (404, 500, 501) and any(word in _text(error) for word in _PICTURE_WORDS)
     if fault.refuses or not (names_pictures or (fault.is_general and status in (400, 413, 415, 422))):
         return fault

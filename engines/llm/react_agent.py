@@ -85,8 +85,8 @@ class ReactAgent:
             EngineError: The model could not be asked.
             BudgetReachedError: The run has spent what it may.
         """
-        patience = RetryBudget(self._model, self._settings, self._sleep)
-        guard = _Guard(self._model, self._meter, self._settings, patience, step)
+        retries = RetryBudget(self._model, self._settings, self._sleep)
+        guard = _Guard(self._model, self._meter, self._settings, retries, step)
         offered = [_paged(tool, guard.results) if tool.name == READ_MEMORY else tool for tool in tools]
         agent = create_agent(
             self._model.client,
@@ -108,10 +108,10 @@ class ReactAgent:
 class _Guard(AgentMiddleware[Any, Any]):
     """Stands between an agent and what it calls."""
 
-    def __init__(self, model: RoleModel, meter: Meter, settings: Settings, patience: RetryBudget, step: str) -> None:
+    def __init__(self, model: RoleModel, meter: Meter, settings: Settings, retries: RetryBudget, step: str) -> None:
         super().__init__()
         self._model, self._meter, self._settings = model, meter, settings
-        self._patience, self._step = patience, step
+        self._retries, self._step = retries, step
         self._lock = threading.Lock()
         self._bad_calls = 0
         self._calls = 0
@@ -183,9 +183,9 @@ class _Guard(AgentMiddleware[Any, Any]):
                         self._meter.note(call, key, message.model_dump_json())
                         return message
                     self._meter.note(call)
-                    self._patience.fail(rejected)
+                    self._retries.fail(rejected)
                     continue
-            self._patience.consider(fault)
+            self._retries.consider(fault)
 
     def _rejected(self, message: AIMessage) -> AnswerRejected | None:
         """Why an answer cannot be used: it was cut off, held back or refused, or there is none."""
@@ -193,7 +193,7 @@ class _Guard(AgentMiddleware[Any, Any]):
             parsing.complete(message, needs_finish=self._model.is_openai)
         except AnswerRejected as error:
             advice = " Raise MEMORY_BANK_REACT_OUTPUT." if str(error) == parsing.CUT_OFF else ""
-            return AnswerRejected(f"The answer of {self._patience.named} cannot be used. {error}{advice}")
+            return AnswerRejected(f"The answer of {self._retries.named} cannot be used. {error}{advice}")
         if message.text.strip() or message.tool_calls or message.invalid_tool_calls:
             return None
         return AnswerRejected("The agent's model answered with nothing.")

@@ -8,10 +8,11 @@ from langgraph.errors import GraphBubbleUp
 
 from agentic_memory_bank.engines.llm import parsing
 from agentic_memory_bank.engines.llm.answers import Call
+from agentic_memory_bank.engines.llm.base import ChatEngine
 from agentic_memory_bank.engines.llm.faults import ModelFault, fault_of
 from agentic_memory_bank.engines.llm.models import RoleModel
 from agentic_memory_bank.engines.llm.retry import RetryBudget
-from agentic_memory_bank.engines.llm.structured_output import MESSAGE_TOKENS, Asker
+from agentic_memory_bank.engines.llm.structured_output import MESSAGE_TOKENS
 from agentic_memory_bank.engines.responder import Responder, ResponderInput
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.model_table import Role
@@ -21,7 +22,7 @@ REACT: Final[Role] = "react"
 _CALLS: Final = ("tool_calls", "function_call")
 
 
-class ChatResponder:
+class ChatResponder(ChatEngine[Responder]):
     """Answers with the chat model of the role `react`; without one, the offline responder does.
 
     The same question may be asked twice and answered differently: no answer is kept. Its words can be watched while
@@ -31,14 +32,6 @@ class ChatResponder:
         asker: Knows the models, counts, and stops at a budget.
         offline: Answers where the role has no model.
     """
-
-    def __init__(self, asker: Asker, offline: Responder) -> None:
-        self._asker, self._offline = asker, offline
-
-    @property
-    def name(self) -> str:
-        """The models, by which runs are recorded."""
-        return self._asker.models.name
 
     def respond(self, situation: ResponderInput) -> AIMessage:
         """Answer in one call, or in a second where the first one failed.
@@ -52,15 +45,15 @@ class ChatResponder:
         model = self._asker.models.roles.get(REACT)
         if model is None:
             return self._offline.respond(situation)
-        patience = RetryBudget(model, self._asker.settings, self._asker.sleep)
+        retries = RetryBudget(model, self._asker.settings, self._asker.sleep)
         while True:
             outcome = self._asked(model, situation.messages)
             if isinstance(outcome, AIMessage):
                 return outcome
             if isinstance(outcome, ModelFault):
-                patience.consider(outcome)
+                retries.consider(outcome)
             else:
-                patience.fail(AnswerRejected(f"The answer of {patience.named} cannot be used. {outcome}"))
+                retries.fail(AnswerRejected(f"The answer of {retries.named} cannot be used. {outcome}"))
 
     def _asked(self, model: RoleModel, messages: Sequence[BaseMessage]) -> AIMessage | ModelFault | AnswerRejected:
         """What came back. What a client raises is looked at and dropped: it may hold keys."""

@@ -1,4 +1,4 @@
-"""How often, and after how long, a request that failed is sent again: the one layer of retries there is."""
+"""Retries of a request to a model: how many, and after how long. No other layer retries."""
 
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -16,7 +16,13 @@ FIRST_WAIT: Final = 0.5
 
 
 class RetryBudget:
-    """What is left of it for one question: `Settings.retries` further requests, whatever went wrong with the first."""
+    """The retries of one request: `Settings.retries`, whatever went wrong with the first try.
+
+    Args:
+        model: The model that is asked.
+        settings: Say how many retries there are, and the longest wait.
+        sleep: Waits between two tries.
+    """
 
     def __init__(self, model: RoleModel, settings: Settings, sleep: Callable[[float], None]) -> None:
         self._model, self._settings, self._sleep = model, settings, sleep

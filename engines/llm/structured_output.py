@@ -120,7 +120,7 @@ class _Exchange:
     def __init__(self, asker: Asker, question: StructuredRequest[Any], model: RoleModel, key: str) -> None:
         self._asker, self._question, self._model, self._key = asker, question, model, key
         self._objections: list[BaseMessage] = []
-        self._patience = RetryBudget(model, asker.settings, asker.sleep)
+        self._retries = RetryBudget(model, asker.settings, asker.sleep)
 
     def answer(self) -> Any:
         """Ask until there is an answer.
@@ -131,48 +131,48 @@ class _Exchange:
         while True:
             if self._asker.refusal:
                 raise self._asker.refusal
-            rung = self._model.ladder.rung
-            outcome = self._request(rung)
+            mode = self._model.modes.mode
+            outcome = self._request(mode)
             if isinstance(outcome, ModelFault):
-                self._consider(outcome, rung)
+                self._consider(outcome, mode)
             elif isinstance(outcome, _Rejected):
-                self._object(outcome, rung)
+                self._object(outcome, mode)
             else:
                 return outcome
 
-    def _request(self, rung: str) -> BaseModel | ModelFault | _Rejected:
-        messages = self._messages(rung)
+    def _request(self, mode: str) -> BaseModel | ModelFault | _Rejected:
+        messages = self._messages(mode)
         prompt = sum(estimate_tokens(m.text) + MESSAGE_TOKENS for m in messages)
         prompt += IMAGE_TOKENS * len(self._question.images)
         meter, model = self._asker.meter, self._model
         with meter.calling(model.name, prompt, model.row.output):
-            message = self._sent(messages, rung)
+            message = self._sent(messages, mode)
             if isinstance(message, ModelFault):
                 meter.note(Call(meter.run, model.row.role, model.name, "", 0, 0))
                 return message
-            call = self._call(message, rung, prompt)
+            call = self._call(message, mode, prompt)
             answer = self._read(message)
             if isinstance(answer, _Rejected):
                 meter.note(call)
                 return answer
             meter.note(call, self._key, answer.model_dump_json())
             if not self._objections:  # told in words, a model may follow where the form of request was ignored
-                model.ladder.kept_to()
+                model.modes.kept_to()
             return answer
 
-    def _messages(self, rung: str) -> list[BaseMessage]:
+    def _messages(self, mode: str) -> list[BaseMessage]:
         instructions = self._question.instructions
-        if self._objections or rung in ("json_mode", "prompt"):
+        if self._objections or mode in ("json_mode", "prompt"):
             schema = tool_of(self._question.answer)["function"]["parameters"]
             instructions += f"\n\n{_ONE_OBJECT}\n{json.dumps(schema, ensure_ascii=False)}"
         return [SystemMessage(instructions), _asked(self._question), *self._objections]
 
-    def _sent(self, messages: list[BaseMessage], rung: str) -> AIMessage | ModelFault:
+    def _sent(self, messages: list[BaseMessage], mode: str) -> AIMessage | ModelFault:
         """What came back. What a client raises is looked at and dropped: it may hold keys."""
         try:
-            return self._model.bound(rung, self._question.answer).invoke(messages, {"tags": [TAG_NOSTREAM]})
+            return self._model.bound(mode, self._question.answer).invoke(messages, {"tags": [TAG_NOSTREAM]})
         except Exception as error:
-            return broken_off(error) or (sightless(error, rung) if self._question.images else fault_of(error, rung))
+            return broken_off(error) or (sightless(error, mode) if self._question.images else fault_of(error, mode))
 
     def _read(self, message: AIMessage) -> BaseModel | _Rejected:
         try:
@@ -184,31 +184,31 @@ class _Exchange:
         except AnswerRejected as error:
             return _Rejected(str(error), said(message))
 
-    def _call(self, message: AIMessage, rung: str, prompt: int) -> Call:
+    def _call(self, message: AIMessage, mode: str, prompt: int) -> Call:
         """What was spent; estimated where the server does not say."""
         usage = message.usage_metadata
         tokens_in = usage["input_tokens"] if usage else prompt
         tokens_out = usage["output_tokens"] if usage else estimate_tokens(said(message))
-        return Call(self._asker.meter.run, self._model.row.role, self._model.name, rung, tokens_in, tokens_out)
+        return Call(self._asker.meter.run, self._model.row.role, self._model.name, mode, tokens_in, tokens_out)
 
-    def _object(self, rejected: _Rejected, rung: str) -> None:
+    def _object(self, rejected: _Rejected, mode: str) -> None:
         """Show the model what is wrong, if it may be asked again."""
         if rejected.is_whole and "{" not in rejected.said:
-            self._model.ladder.ignored(rung)
+            self._model.modes.ignored(mode)
         advice = f" Raise MEMORY_BANK_{self._model.row.role.upper()}_OUTPUT." if rejected.why == parsing.CUT_OFF else ""
-        self._patience.fail(
-            AnswerRejected(f"The answer of {self._patience.named} cannot be used. {rejected.why}{advice}")
+        self._retries.fail(
+            AnswerRejected(f"The answer of {self._retries.named} cannot be used. {rejected.why}{advice}")
         )
         if rejected.said:
             objection = f"This answer cannot be used. {rejected.why} Give it once more, whole."
             self._objections = [AIMessage(rejected.said[:_SHOWN]), HumanMessage(objection)]
 
-    def _consider(self, fault: ModelFault, rung: str) -> None:
+    def _consider(self, fault: ModelFault, mode: str) -> None:
         """Wait, if the request may be sent again; what would refuse every question, refuses them all."""
-        if fault.refuses and self._model.ladder.step_down(rung):
+        if fault.refuses and self._model.modes.step_down(mode):
             return
         try:
-            self._patience.consider(fault)
+            self._retries.consider(fault)
         except ModelRefused as refusal:
             self._asker.refusal = refusal
             raise

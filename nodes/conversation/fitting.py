@@ -9,8 +9,7 @@ from langchain_core.messages import AnyMessage, BaseMessage, ChatMessage, HumanM
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.nodes.agent_messages import MESSAGE_TOKENS, fitting, size, total
 from agentic_memory_bank.nodes.conversation.history import as_messages, asked, earlier
-from agentic_memory_bank.nodes.messages import RECALLED, said
-from agentic_memory_bank.nodes.recall.placing import as_message, injected
+from agentic_memory_bank.nodes.messages import RECALLED, as_message, injected, said
 from agentic_memory_bank.prompts import converse
 from agentic_memory_bank.tools.text import estimate_tokens
 

@@ -6,7 +6,7 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
-from agentic_memory_bank.nodes.recall.looking import find_memories
+from agentic_memory_bank.nodes.recall.memory_search import find_memories
 from agentic_memory_bank.nodes.recall.ranking import ranked
 from agentic_memory_bank.prompts import recalled
 from agentic_memory_bank.state.conversations import (

@@ -3,7 +3,7 @@
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
-from agentic_memory_bank.nodes.recall.looking import find_memories
+from agentic_memory_bank.nodes.recall.memory_search import find_memories
 from agentic_memory_bank.state.conversations import MemoryContext, RecallState, RecallUpdate
 from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered
 

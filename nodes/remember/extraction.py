@@ -1,4 +1,7 @@
-"""Draws facts from the turns that wait, in batches, each with the turns before it; a stage that is resumed does too."""
+"""Stage 2: what of the turns that wait is worth remembering?
+
+What is extracted is in no checkpoint: a later stage that is resumed without it extracts again.
+"""
 
 import logging
 import threading
@@ -19,15 +22,15 @@ from agentic_memory_bank.state.errors import BudgetReachedError, EngineError
 from agentic_memory_bank.tools.text.secrets import secrets_in
 
 LEAST_BATCH: Final = 20
-"""Turns that are judged at once, also where memories are drawn more often."""
+"""Turns that are judged at once, also where facts are extracted more often."""
 FAULTS: Final = (EngineError, BudgetReachedError)
-"""What is no reason to fail: what could not be judged stays as it was said."""
+"""Errors that do not fail a stage: what could not be judged stays as it was said."""
 
 _LOG = logging.getLogger(__name__)
 
 
 class ExtractionOutage:
-    """Whether memories can be drawn at present: it is told once that they cannot, and once that they can again."""
+    """Logs once that facts cannot be extracted, and once that they can again."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -38,19 +41,19 @@ class ExtractionOutage:
         with self._lock:
             is_new, self._is_out = not self._is_out, True
         level = logging.WARNING if is_new else logging.DEBUG
-        _LOG.log(level, "No memories can be drawn (%s); the turns wait to be tried again.", type(error).__name__)
+        _LOG.log(level, "No facts can be extracted (%s); the turns wait to be tried again.", type(error).__name__)
 
     def worked(self) -> None:
         """Note that it works."""
         with self._lock:
             was_out, self._is_out = self._is_out, False
         if was_out:
-            _LOG.info("Memories can be drawn again.")
+            _LOG.info("Facts can be extracted again.")
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What came of the turns of one conversation."""
+    """The facts of one conversation."""
 
     conversation: str
     turns: tuple[StoredTurn, ...]
@@ -62,10 +65,22 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What was drawn from all conversations whose time it was."""
+    """The facts of all conversations that were due."""
 
     batches: tuple[Batch, ...] = ()
     degraded: tuple[str, ...] = field(default=())
+
+
+def extract(
+    state: RememberState, runtime: Runtime[MemoryContext], deps: MemoryDeps, outage: ExtractionOutage
+) -> RememberUpdate:
+    """Extract facts from the turns that wait; what cannot be judged now waits on.
+
+    Raises:
+        StorageError: The store failed.
+    """
+    metered = engine_of(state, runtime, deps)
+    return {"drawn": extract_facts(state, runtime, deps, outage, metered), **spent(metered)}
 
 
 def extract_facts(
@@ -75,7 +90,7 @@ def extract_facts(
     outage: ExtractionOutage,
     metered: MeteredEngine[ConversationEngine],
 ) -> Extraction:
-    """What is worth remembering of the turns that wait; a run that is resumed has lost it, and draws it again.
+    """Extract what is worth remembering from the turns that wait, in batches, each with the turns before it.
 
     Raises:
         StorageError: The store failed.
@@ -127,11 +142,11 @@ def _is_secret(fact: Fact) -> bool:
 def engine_of(
     state: RememberState, runtime: Runtime[MemoryContext], deps: MemoryDeps
 ) -> MeteredEngine[ConversationEngine]:
-    """Who judges this run, and what it has spent."""
+    """Make the engine of this run."""
     goal = digest(*owner_of(runtime), state["conversation_id"], state["now"])
     return deps.engine_for(cast(MeteredState, state), runtime, goal)
 
 
 def spent(metered: MeteredEngine[ConversationEngine]) -> RememberUpdate:
-    """What the run has spent so far."""
+    """Report what the run has spent so far."""
     return {"usage": metered.meter.usage()} if metered.meter else {}

@@ -1,4 +1,7 @@
-"""Weighs new memories against those that are there, and those drawn before them; a stage that is resumed does too."""
+"""Stage 3: what becomes of each new fact beside the memories that are there, and beside the facts before it?
+
+What is resolved is in no checkpoint: a later stage that is resumed without it resolves again.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -9,12 +12,19 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import ConversationEngine, ExistingMemory, Fact, Resolution
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
-from agentic_memory_bank.engines.extractive.remembering.resolution import may_be_one
+from agentic_memory_bank.engines.extractive.remembering.resolution import is_comparable
 from agentic_memory_bank.engines.factory import MeteredEngine
 from agentic_memory_bank.nodes.deps import Owner, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
-from agentic_memory_bank.nodes.remember.extraction import FAULTS, Extraction, ExtractionOutage, extract_facts
-from agentic_memory_bank.state.conversations import MemoryContext, RememberState
+from agentic_memory_bank.nodes.remember.extraction import (
+    FAULTS,
+    Extraction,
+    ExtractionOutage,
+    engine_of,
+    extract_facts,
+    spent,
+)
+from agentic_memory_bank.state.conversations import MemoryContext, RememberState, RememberUpdate
 from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.memories.fields import Draft
 from agentic_memory_bank.tools.memories.record_store import RecordStore, Search
@@ -29,14 +39,22 @@ NEW: Final = "new "
 
 @dataclass(frozen=True, slots=True)
 class ResolvedFacts:
-    """The new memories of all batches, in their order, and what becomes of each."""
+    """The new facts of all batches, in their order, and what becomes of each."""
 
     drawn: Extraction
     facts: tuple[tuple[str, Fact], ...]
     """Conversation and fact."""
-    weighings: tuple[Resolution | None, ...]
+    resolutions: tuple[Resolution | None, ...]
     """None for what a killed run has stored already."""
     degraded: tuple[str, ...] = ()
+
+
+def resolve(
+    state: RememberState, runtime: Runtime[MemoryContext], deps: MemoryDeps, outage: ExtractionOutage
+) -> RememberUpdate:
+    """Resolve what was extracted. Raises as `extract_facts`."""
+    metered = engine_of(state, runtime, deps)
+    return {"weighed": resolve_facts(state, runtime, deps, outage, metered), **spent(metered)}
 
 
 def resolve_facts(
@@ -51,34 +69,34 @@ def resolve_facts(
     drawn = found if isinstance(found, Extraction) else extract_facts(state, runtime, deps, outage, metered)
     owner, records = owner_of(runtime), deps.records(runtime)
     facts = tuple((batch.conversation, fact) for batch in drawn.batches for fact in batch.facts)
-    known = records.all_said_by(owner.user, [draft_of(fact, said_in, owner.project) for said_in, fact in facts])
+    known = records.all_said_by(owner.user, [draft_from_fact(fact, said_in, owner.project) for said_in, fact in facts])
     open_ = [place for place, there in enumerate(known) if there is None]
     chosen = [facts[place][1] for place in open_]
     similar = _similar(chosen, open_, owner, records, deps)
-    judged, degraded = _weighed(metered.engine, chosen, similar)
-    weighings: list[Resolution | None] = [None] * len(facts)
-    for place, weighing in zip(open_, judged, strict=True):
-        weighings[place] = weighing
+    judged, degraded = _resolved(metered.engine, chosen, similar)
+    resolutions: list[Resolution | None] = [None] * len(facts)
+    for place, resolution in zip(open_, judged, strict=True):
+        resolutions[place] = resolution
     if metered.failures:
         degraded += (f"weigh: {type(metered.failures[0]).__name__} ({len(metered.failures)} of its questions)",)
-    return ResolvedFacts(drawn, facts, tuple(weighings), degraded)
+    return ResolvedFacts(drawn, facts, tuple(resolutions), degraded)
 
 
-def draft_of(fact: Fact, conversation: str, project: str) -> Draft:
+def draft_from_fact(fact: Fact, conversation: str, project: str) -> Draft:
     """A new memory as it is stored."""
     return {**fact.draft(conversation), "project": project}
 
 
-def _weighed(
+def _resolved(
     engine: ConversationEngine, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]
 ) -> tuple[Sequence[Resolution], tuple[str, ...]]:
     """What the engine says; where it says nothing, what is sure without it."""
     if not facts:
         return [], ()
     try:
-        return engine.weigh_all(facts, similar), ()
+        return engine.resolve(facts, similar), ()
     except FAULTS as error:
-        return ExtractiveConversationEngine().weigh_all(facts, similar), (f"weigh: {type(error).__name__}",)
+        return ExtractiveConversationEngine().resolve(facts, similar), (f"weigh: {type(error).__name__}",)
 
 
 def _similar(
@@ -91,7 +109,7 @@ def _similar(
     found: list[list[ExistingMemory]] = []
     for number, fact in enumerate(facts):
         near, earlier = (
-            [(cosine(fact.words, one.words), one) for one in some if may_be_one(fact, one)]
+            [(cosine(fact.words, one.words), one) for one in some if is_comparable(fact, one)]
             for some in (there[number], new[:number])
         )
         alike = [*near, *sorted(earlier, key=lambda pair: -pair[0])[:SIMILAR]]
@@ -124,8 +142,8 @@ def _known(fact: Fact, id: str) -> ExistingMemory:
     )
 
 
-def resolved(weighing: Resolution, ids: dict[int, str]) -> Resolution:
+def with_stored_ids(resolution: Resolution, ids: dict[int, str]) -> Resolution:
     """A judgement with the ids of memories in place of those of new ones, which are stored by now."""
-    named = (ids.get(int(id.removeprefix(NEW)), "") if id.startswith(NEW) else id for id in weighing.known)
+    named = (ids.get(int(id.removeprefix(NEW)), "") if id.startswith(NEW) else id for id in resolution.known)
     known = tuple(dict.fromkeys(id for id in named if id))
-    return replace(weighing, known=known) if known or weighing.verdict == "create" else Resolution("create")
+    return replace(resolution, known=known) if known or resolution.verdict == "create" else Resolution("create")

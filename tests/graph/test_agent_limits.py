@@ -42,7 +42,7 @@ FAR = 90
 
 
 @pytest.fixture(autouse=True)
-def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+def _retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine is no reason for a test to fail."""
     monkeypatch.setenv("MEMORY_BANK_RECALL_TIMEOUT", "10")
 

@@ -921,7 +921,7 @@ def test_an_insight_that_a_model_made_up_is_left_out(make: Make, made_up: dict[s
 
 def test_a_model_weighs_all_memories_in_one_call_when_they_are_drawn_together(make: Make) -> None:
     verdicts = [{"new": 1, "id": 1, "verdict": "same"}]
-    model = Model(seen=[], judge=ScriptedJudge(weigh_all_facts=lambda _: {"verdicts": verdicts}))
+    model = Model(seen=[], judge=ScriptedJudge(resolve_facts=lambda _: {"verdicts": verdicts}))
     memories = make(models=model)
     for text in RUNS:
         memories.store(text, user="ana")

@@ -288,7 +288,7 @@ def _superseding(prompt: str) -> dict[str, Any]:
 @pytest.fixture
 def obeyed(model: Any) -> Iterator[Callable[[], World]]:
     """Begins a world whose models draw every poison, and let it take the place of all others."""
-    model.plays(extract_facts=_drawn, weigh_all_facts=_superseding)
+    model.plays(extract_facts=_drawn, resolve_facts=_superseding)
     made: list[World] = []
 
     def begin() -> World:

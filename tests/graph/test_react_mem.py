@@ -86,7 +86,7 @@ def worker(messages: Sequence[BaseMessage]) -> AIMessage:
 
 
 @pytest.fixture(autouse=True)
-def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+def _retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine is no reason for a test to fail."""
     monkeypatch.setenv("MEMORY_BANK_RECALL_TIMEOUT", "10")
 

@@ -66,9 +66,9 @@ class Engine(ExtractiveConversationEngine):
             raise ModelUnavailable("It is away.")
         return self.facts(turns) if self.facts else super().extract(turns)
 
-    def weigh_all(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> list[Resolution]:
+    def resolve(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> list[Resolution]:
         self.weighed.append((list(facts), [list(some) for some in similar]))
-        return super().weigh_all(facts, similar)
+        return super().resolve(facts, similar)
 
     def summarise(self, turns: Sequence[Turn], max_tokens: int = 100) -> Digest:
         self.summarised.append(list(turns))
@@ -915,7 +915,7 @@ def test_ten_turns_cost_one_extraction_and_at_most_one_weighing_and_one_summary(
     def supersede(prompt: str) -> Any:
         return {"verdicts": [{"new": 1, "id": 1, "verdict": "supersede", "new_value": "teal", "known_value": "blue"}]}
 
-    server = serve(ScriptedJudge(extract_facts=memories(BLUE, TEAL, "Ben sails"), weigh_all_facts=supersede))
+    server = serve(ScriptedJudge(extract_facts=memories(BLUE, TEAL, "Ben sails"), resolve_facts=supersede))
     bench = Bench(engine="models")
     for text in [*turns(9), BLUE]:
         bench.say(text)
@@ -925,7 +925,7 @@ def test_ten_turns_cost_one_extraction_and_at_most_one_weighing_and_one_summary(
     for text in [*turns(8, first=20), "Ben sails to Rome on Sundays", TEAL]:
         bench.say(text)
     assert kinds(server).count("extract_facts") == 1
-    assert kinds(server) == ["extract_facts", "weigh_all_facts", "summarise"]
+    assert kinds(server) == ["extract_facts", "resolve_facts", "summarise"]
     assert sorted(bench.facts()) == [TEAL, "Ben sails"]
 
 
@@ -944,13 +944,13 @@ def test_several_facts_are_weighed_in_one_call_and_each_against_its_own(serve: A
             verdicts += [{"new": number, "id": id, "verdict": "supersede"} for id in found]
         return {"verdicts": verdicts}
 
-    server = serve(ScriptedJudge(extract_facts=memories(*known, *said), weigh_all_facts=judged))
+    server = serve(ScriptedJudge(extract_facts=memories(*known, *said), resolve_facts=judged))
     bench = Bench(engine="models")
     bench.say(*known, end=True, conversation="a")
     server.reset()
     done = bench.say(*said, end=True, conversation="b")
 
-    assert kinds(server).count("weigh_all_facts") == 1
+    assert kinds(server).count("resolve_facts") == 1
     assert len(done["superseded"]) == 2
     assert sorted(bench.facts()) == sorted(said)
 

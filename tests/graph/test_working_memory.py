@@ -43,7 +43,7 @@ THRESHOLD = 2_000
 
 
 @pytest.fixture(autouse=True)
-def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+def _retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine is no reason for a test to fail."""
     monkeypatch.setenv("MEMORY_BANK_RECALL_TIMEOUT", "10")
 

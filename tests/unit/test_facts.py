@@ -475,10 +475,14 @@ def test_ordinary_numbers_and_words_are_no_credentials(text: str) -> None:
     assert secrets_in(text) == []
 
 
-# --- weighing ------------------------------------------------------------------------------------------------------
+# --- resolution ------------------------------------------------------------------------------------------------------
 
 
-def weighed(
+def resolve_one(fact: Fact, similar: Sequence[ExistingMemory]) -> Resolution:
+    return ENGINE.resolve([fact], [similar])[0]
+
+
+def resolved(
     new: str,
     old: str,
     *,
@@ -488,7 +492,7 @@ def weighed(
 ) -> Resolution:
     fact = next(iter(ENGINE.extract([user(new, speaker=speakers[0], date=dates[0])])))
     known = ExistingMemory("old", old, fact.type, cosine, speaker=speakers[1], date=dates[1])
-    return ENGINE.weigh(fact, [known])
+    return resolve_one(fact, [known])
 
 
 @pytest.mark.parametrize(
@@ -514,7 +518,7 @@ def weighed(
 def test_a_changed_value_supersedes_however_like_the_texts_are(
     old: str, new: str, values: tuple[str, str], cosine: float
 ) -> None:
-    found = weighed(new, old, cosine=cosine)
+    found = resolved(new, old, cosine=cosine)
     assert (found.verdict, found.known, found.is_newer, found.values) == ("supersede", ("old",), True, values)
 
 
@@ -535,7 +539,7 @@ def test_a_changed_value_supersedes_however_like_the_texts_are(
     ],
 )
 def test_what_is_about_something_else_stands_beside_it(old: str, new: str) -> None:
-    assert weighed(new, old, cosine=0.8).verdict == "create"
+    assert resolved(new, old, cosine=0.8).verdict == "create"
 
 
 @pytest.mark.parametrize(
@@ -551,44 +555,44 @@ def test_what_is_about_something_else_stands_beside_it(old: str, new: str) -> No
     ],
 )
 def test_the_same_value_is_not_stored_twice(old: str, new: str, verdict: ResolutionAction) -> None:
-    assert weighed(new, old, cosine=0.92).verdict == verdict
+    assert resolved(new, old, cosine=0.92).verdict == verdict
 
 
 def test_nearly_the_same_words_revise() -> None:
     old, new = "I bake sourdough bread with my neighbour.", "I often bake sourdough bread with my neighbour."
-    assert weighed(new, old, cosine=0.95).verdict == "revise"
-    assert weighed(new, old, cosine=0.8).verdict == "create"
+    assert resolved(new, old, cosine=0.95).verdict == "revise"
+    assert resolved(new, old, cosine=0.8).verdict == "create"
 
 
 def test_exactly_nine_tenths_is_the_grey_zone() -> None:
     old, new = "I bake sourdough bread with my neighbour.", "I often bake sourdough bread with my neighbour."
-    assert weighed(new, old, cosine=0.9).verdict == "create"
+    assert resolved(new, old, cosine=0.9).verdict == "create"
 
 
 def test_texts_without_attributes_clash_only_where_they_are_alike() -> None:
     old, new = "The API of our service is stable.", "The API of our service is not stable."
-    assert weighed(new, old, cosine=0.8).verdict == "supersede"
-    assert weighed(new, old, cosine=0.5).verdict == "create"
+    assert resolved(new, old, cosine=0.8).verdict == "supersede"
+    assert resolved(new, old, cosine=0.5).verdict == "create"
 
 
 def test_two_sources_contradict_each_other_and_neither_wins() -> None:
-    found = weighed("Ana lives in Porto.", "I live in Lisbon.", speakers=("Ben", "Ana"))
+    found = resolved("Ana lives in Porto.", "I live in Lisbon.", speakers=("Ben", "Ana"))
     assert (found.verdict, found.values) == ("contradicts", ("Porto", "Lisbon"))
 
 
 def test_two_people_who_speak_of_themselves_do_not_contradict_each_other() -> None:
-    assert weighed("I live in Porto.", "I live in Lisbon.", speakers=("Ben", "Ana")).verdict == "create"
-    assert weighed("I never eat meat at home.", "I eat meat at home.", speakers=("Ben", "Ana")).verdict == "create"
+    assert resolved("I live in Porto.", "I live in Lisbon.", speakers=("Ben", "Ana")).verdict == "create"
+    assert resolved("I never eat meat at home.", "I eat meat at home.", speakers=("Ben", "Ana")).verdict == "create"
 
 
 def test_what_was_said_earlier_comes_already_replaced() -> None:
-    found = weighed("I live in Lisbon.", "I live in Porto.", dates=("2026-05-01", "2026-05-08"))
+    found = resolved("I live in Lisbon.", "I live in Porto.", dates=("2026-05-01", "2026-05-08"))
     assert (found.verdict, found.is_newer) == ("supersede", False)
 
 
 def test_another_type_is_never_touched() -> None:
     fact = only("I live in Porto.")
-    assert ENGINE.weigh(fact, [ExistingMemory("old", "I live in Lisbon.", "episodic", 0.9)]).verdict == "create"
+    assert resolve_one(fact, [ExistingMemory("old", "I live in Lisbon.", "episodic", 0.9)]).verdict == "create"
 
 
 def test_all_old_values_are_superseded_at_once() -> None:
@@ -596,17 +600,17 @@ def test_all_old_values_are_superseded_at_once() -> None:
     similar = [
         ExistingMemory(city, f"I live in {city}.", "semantic", 0.5, speaker="Ana") for city in ("Lisbon", "Rome")
     ]
-    assert set(ENGINE.weigh(fact, similar).known) == {"Lisbon", "Rome"}
+    assert set(resolve_one(fact, similar).known) == {"Lisbon", "Rome"}
 
 
 def test_beside_nothing_a_fact_is_new() -> None:
-    assert ENGINE.weigh(only("I live in Porto."), []) == Resolution("create")
+    assert resolve_one(only("I live in Porto."), []) == Resolution("create")
 
 
 def test_a_short_answer_changes_a_value_too() -> None:
     fact = only(assistant("Where do you live?"), "Porto")
     assert (
-        ENGINE.weigh(fact, [ExistingMemory("old", "I live in Lisbon.", "semantic", 0.4, speaker="Ana")]).verdict
+        resolve_one(fact, [ExistingMemory("old", "I live in Lisbon.", "semantic", 0.4, speaker="Ana")]).verdict
         == "supersede"
     )
 
@@ -622,7 +626,7 @@ def test_a_fact_is_a_draft_that_the_store_takes() -> None:
     assert (kept["subject"], kept["attribute"], kept["type"]) == ("Ana", "home", "semantic")
 
 
-def test_a_record_is_weighed_by_the_words_it_was_drawn_from() -> None:
+def test_a_record_is_resolved_by_the_words_it_was_drawn_from() -> None:
     fact = only("I moved to Lisbon yesterday.")
     kept = checked(fact.draft("c1"))
     kept.pop("project_name")
@@ -632,7 +636,7 @@ def test_a_record_is_weighed_by_the_words_it_was_drawn_from() -> None:
     assert record is not None
     known = ExistingMemory.of(record, 0.8)
     assert (known.words, known.speaker, known.date) == (fact.words, "Ana", "8 May 2026")
-    assert ENGINE.weigh(fact, [known]).verdict == "same"
+    assert resolve_one(fact, [known]).verdict == "same"
 
 
 @pytest.mark.parametrize("text", ["Note: buy milk", "I live in Lisbon.", "wifi: slow"])
@@ -730,8 +734,8 @@ def test_quotes_are_the_exact_words_of_their_turns(first: str, second: str) -> N
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=60), st.text(max_size=60), st.floats(0, 1))
-def test_any_two_texts_can_be_weighed(new: str, old: str, cosine: float) -> None:
-    found = ENGINE.weigh(Fact(new, "semantic", ()), [ExistingMemory("k", old, "semantic", cosine)])
+def test_any_two_texts_can_be_resolved(new: str, old: str, cosine: float) -> None:
+    found = resolve_one(Fact(new, "semantic", ()), [ExistingMemory("k", old, "semantic", cosine)])
     assert found.verdict in ("create", "same", "revise", "supersede", "contradicts")
 
 
@@ -745,7 +749,7 @@ class Says:
         self.answers, self.asked = list(answers), list[Any]()
         row = RoleSettings("react", "fake:model", 0.1, 0.9, 8_000, 500, 30.0)
         self.models = SimpleNamespace(name="models fake", roles={role: SimpleNamespace(row=row) for role in roles})
-        self.settings = SimpleNamespace(window_ratio=0.9)
+        self.settings = SimpleNamespace(window_ratio=0.9, gate_english=0.4, gate_chinese=0.55)
 
     def ask(self, questions: Sequence[Any]) -> list[BaseModel | None]:
         self.asked += questions
@@ -836,10 +840,12 @@ def test_a_message_that_a_model_rewrites_into_nothing_is_rewritten_without_it() 
 
 @pytest.mark.parametrize(("speaker", "verdict"), [("Ana", "supersede"), ("Ben", "contradicts")])
 def test_no_model_lets_one_speaker_replace_what_another_said(speaker: str, verdict: str) -> None:
-    judged = FactDecision(id=1, verdict="supersede", new_value="three", known_value="two")
+    judged = FactDecision(new=1, id=1, verdict="supersede", new_value="three", known_value="two")
     known = ExistingMemory("old", "Our flat has two rooms to sleep in.", "semantic", 0.5, speaker=speaker)
 
-    found = chat(Says(FactDecisions(verdicts=[judged]))).weigh(only("I sleep in one of three rooms here."), [known])
+    found = chat(Says(FactDecisions(verdicts=[judged]))).resolve(
+        [only("I sleep in one of three rooms here.")], [[known]]
+    )[0]
 
     assert (found.verdict, found.known, found.values) == (verdict, ("old",), ("three", "two"))
 
@@ -847,7 +853,7 @@ def test_no_model_lets_one_speaker_replace_what_another_said(speaker: str, verdi
 def test_what_is_sure_costs_no_call() -> None:
     says = Says()
     known = ExistingMemory("old", "I live in Lisbon.", "semantic", 0.5, speaker="Ana")
-    assert chat(says).weigh(only("I live in Porto now."), [known]).verdict == "supersede"
+    assert chat(says).resolve([only("I live in Porto now.")], [[known]])[0].verdict == "supersede"
     assert says.asked == []
 
 

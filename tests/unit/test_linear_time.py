@@ -144,7 +144,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.summarising.summary.summarize": lambda text: summary.summarize(
         text, text_tools.sentences(text)
     ),
-    "engines.extractive.remembering.resolution.weigh": lambda text: resolution.weigh(
+    "engines.extractive.remembering.resolution.resolve": lambda text: resolution.resolve(
         fact(text), [known(f"{text} not")]
     ),
     "nodes.recall.excerpts.excerpt": lambda text: excerpts.excerpt(text, {"tea"}, 40),

@@ -20,7 +20,7 @@ from agentic_memory_bank.engines.extractive.reading.phrases import ENDS_ASKING
 from agentic_memory_bank.engines.extractive.remembering.extraction import own_words, select
 from agentic_memory_bank.engines.extractive.remembering.insights import recurring
 from agentic_memory_bank.engines.extractive.remembering.queries import gate, is_greeting, key_terms, rewrite
-from agentic_memory_bank.engines.extractive.remembering.resolution import weigh
+from agentic_memory_bank.engines.extractive.remembering.resolution import resolve
 from agentic_memory_bank.tools.text import estimate_tokens, sentences
 from agentic_memory_bank.tools.text.secrets import secrets_in
 
@@ -64,13 +64,9 @@ class ExtractiveConversationEngine:
         """The sentences that state something of the one who says them, with the turns they stand in."""
         return select(turns)
 
-    def weigh(self, fact: Fact, similar: Sequence[ExistingMemory]) -> Resolution:
+    def resolve(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> list[Resolution]:
         """Compare attributes and values where both state them, and the words where they do not."""
-        return weigh(fact, similar)
-
-    def weigh_all(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> list[Resolution]:
-        """Weigh each alone."""
-        return [weigh(fact, alike) for fact, alike in zip(facts, similar, strict=True)]
+        return [resolve(fact, alike) for fact, alike in zip(facts, similar, strict=True)]
 
     def summarise(self, turns: Sequence[Turn], max_tokens: int = DIGEST_TOKENS) -> Digest:
         """Key terms, current facts, decisions and what is open, the latest first while there is room."""

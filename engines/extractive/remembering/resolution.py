@@ -39,14 +39,14 @@ _LASTING: Final = frozenset(("semantic", "procedural"))
 _WORD: Final = re.compile(r"[\w$€£¥%]+")
 
 
-def weigh(fact: Fact, similar: Sequence[ExistingMemory]) -> Resolution:
+def resolve(fact: Fact, similar: Sequence[ExistingMemory]) -> Resolution:
     """Say what becomes of a new memory; whatever is not sure is kept beside the others.
 
     Args:
         fact: The new memory.
         similar: Those that are most like it, of the same user; those that cannot be one with it play no part.
     """
-    found = [(known, _weighed(fact, known)) for known in similar if may_be_one(fact, known)]
+    found = [(known, _resolved(fact, known)) for known in similar if is_comparable(fact, known)]
     for verdict in _ORDER:
         chosen = [(known, one) for known, one in found if one.verdict == verdict]
         if chosen:
@@ -58,12 +58,12 @@ def weigh(fact: Fact, similar: Sequence[ExistingMemory]) -> Resolution:
     return Resolution("create")
 
 
-def may_be_one(one: Fact | ExistingMemory, other: ExistingMemory) -> bool:
+def is_comparable(one: Fact | ExistingMemory, other: ExistingMemory) -> bool:
     """Whether two memories may say the same, or one correct the other: what happened on two days happened twice."""
     return one.type == other.type and (one.type != "episodic" or said_on(one) == said_on(other))
 
 
-def _weighed(fact: Fact, known: ExistingMemory) -> Resolution:
+def _resolved(fact: Fact, known: ExistingMemory) -> Resolution:
     is_repeated = _words(fact.words) == _words(known.words) and not _of_other_times(fact, known)
     if is_repeated and (_same_source(fact, known) or not is_personal(fact.words)):
         return Resolution("same", (known.id,), reason="It is said in the same words.")

@@ -33,7 +33,7 @@ from agentic_memory_bank.testing import (
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 
-RUNGS = ("json_schema", "function_calling", "json_mode", "prompt")
+MODES = ("json_schema", "function_calling", "json_mode", "prompt")
 CANARY = "zebra-canary"
 Script = Callable[[ChatRequest], Reply | Fault]
 
@@ -65,7 +65,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def forms(ended: Any) -> Counter[str]:
-    return Counter(request.rung for request in ended.asked)
+    return Counter(request.mode for request in ended.asked)
 
 
 def served(ended: Any) -> Counter[str]:
@@ -83,24 +83,24 @@ def assert_all_is_well(ended: Any) -> None:
 
 @pytest.mark.parametrize("refused", [0, 1, 2, 3])
 def test_a_refused_form_is_asked_for_once_and_the_one_below_it_serves(model: Any, refused: int) -> None:
-    ended = model.ask(refusing(scenario.judge, *RUNGS[:refused]))
-    again = model.ask(refusing(scenario.judge, *RUNGS[:refused]))
+    ended = model.ask(refusing(scenario.judge, *MODES[:refused]))
+    again = model.ask(refusing(scenario.judge, *MODES[:refused]))
 
     assert_all_is_well(ended)
     questions = len(again.asked)
-    assert forms(ended) == {**dict.fromkeys(RUNGS[:refused], 1), RUNGS[refused]: questions}
-    assert served(ended) == {RUNGS[refused]: questions}
+    assert forms(ended) == {**dict.fromkeys(MODES[:refused], 1), MODES[refused]: questions}
+    assert served(ended) == {MODES[refused]: questions}
     assert ended.output["usage"]["calls"] == questions + refused, "what was refused is a call, too"
-    assert forms(again) == {RUNGS[refused]: questions}
+    assert forms(again) == {MODES[refused]: questions}
 
 
 def test_a_server_that_refuses_every_form_is_refused_in_turn(model: Any) -> None:
-    ended = model.ask(refusing(scenario.judge, *RUNGS))
+    ended = model.ask(refusing(scenario.judge, *MODES))
 
     (pause,) = (interrupt.value for interrupt in ended.output["__interrupt__"])
     assert pause["reason"] == "refused"
     assert "MEMORY_BANK_MODEL" in pause["message"]
-    assert {rung: forms(ended)[rung] for rung in RUNGS[:3]} == dict.fromkeys(RUNGS[:3], 1)
+    assert {mode: forms(ended)[mode] for mode in MODES[:3]} == dict.fromkeys(MODES[:3], 1)
 
 
 def test_deepseek_is_never_asked_for_what_it_does_not_have(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +120,7 @@ def test_a_refusal_in_openais_own_words_steps_down(model: Any, loud: bool) -> No
 
     def older(request: ChatRequest) -> Reply | Fault:
         refused = http_error(400, text, param="response_format")
-        return refused if request.rung == "json_schema" else scenario.judge(request)
+        return refused if request.mode == "json_schema" else scenario.judge(request)
 
     with warnings.catch_warnings():
         warnings.simplefilter("error" if loud else "ignore")
@@ -153,12 +153,12 @@ def swallowed(script: Script) -> Script:
 @pytest.mark.parametrize("refused", [0, 1, 2, 3])
 @pytest.mark.parametrize("habit", [fenced, thinking, swallowed, ignoring_tools], ids=lambda habit: habit.__name__)
 def test_habits_are_read_through_at_every_form(model: Any, habit: Any, refused: int) -> None:
-    plain = model.ask(refusing(scenario.judge, *RUNGS[:refused]))
-    ended = model.ask(refusing(habit(scenario.judge), *RUNGS[:refused]))
+    plain = model.ask(refusing(scenario.judge, *MODES[:refused]))
+    ended = model.ask(refusing(habit(scenario.judge), *MODES[:refused]))
 
     assert_all_is_well(ended)
     assert ended.digest == plain.digest
-    assert forms(ended) == {RUNGS[refused]: len(ended.asked)}
+    assert forms(ended) == {MODES[refused]: len(ended.asked)}
 
 
 def test_thoughts_that_never_end_hold_no_answer(model: Any) -> None:
@@ -255,15 +255,15 @@ def ran(client: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("client", "rungs"),
+    ("client", "modes"),
     [(Plain(), {"prompt"}), (Reluctant(), {"prompt"}), (Handy(), {"function_calling"})],
     ids=["plain", "reluctant", "handy"],
 )
-def test_any_chat_model_serves_by_a_form_it_has(model: Any, client: Any, rungs: set[str]) -> None:
+def test_any_chat_model_serves_by_a_form_it_has(model: Any, client: Any, modes: set[str]) -> None:
     ended = ran(client)
 
     assert_all_is_well(ended)
-    assert set(served(ended)) == rungs
+    assert set(served(ended)) == modes
     assert ended.digest == model.ask().digest
 
 

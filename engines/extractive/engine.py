@@ -34,6 +34,7 @@ from agentic_memory_bank.engines.extractive.comparing import corroboration
 from agentic_memory_bank.engines.extractive.comparing.comparison import compare
 from agentic_memory_bank.engines.extractive.reading.values import values_of
 from agentic_memory_bank.engines.extractive.summarising import segmentation, summary
+from agentic_memory_bank.engines.extractive.summarising.keywords import keywords as keywords_of
 from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.embeddings.models import Encoder
 from agentic_memory_bank.tools.search.bank_index import PASSAGE_TOKENS
@@ -153,10 +154,10 @@ class ExtractiveEngine:
 
 def _structured(text: str, background: Mapping[str, int]) -> TopicSummary:
     spans = sentences(text)
-    keywords = summary.keywords(text, limit=KEYWORDS, background=background)
+    named = keywords_of(text, limit=KEYWORDS, background=background)
     chosen = summary.summarize(text, spans, background=background, ratio=SUMMARY_SHARE)
-    context = summary.context(text, spans, keywords)
-    return TopicSummary(_joined(text, chosen), context, tuple(keywords))
+    context = summary.context(text, spans, named)
+    return TopicSummary(_joined(text, chosen), context, tuple(named))
 
 
 def _joined(text: str, spans: Iterable[Span]) -> str:

@@ -19,11 +19,11 @@ from agentic_memory_bank.engines.conversation import (
     Turn,
     TurnQuote,
 )
-from agentic_memory_bank.engines.extractive.remembering.extraction import is_order, own_words
 from agentic_memory_bank.engines.llm.base import ChatEngine
 from agentic_memory_bank.engines.llm.locating import locate
 from agentic_memory_bank.engines.llm.packing import ITEM_TOKENS, pack, within
 from agentic_memory_bank.engines.llm.structured_output import Asker, StructuredRequest
+from agentic_memory_bank.engines.own_words import is_order, own_words
 from agentic_memory_bank.prompts import (
     extract_facts,
     reflect_memories,

@@ -8,7 +8,7 @@ from langchain.tools import ToolRuntime
 from langchain_core.messages import AnyMessage
 from langchain_core.tools import BaseTool, StructuredTool
 
-from agentic_memory_bank.engines.extractive.remembering.extraction import is_order
+from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes import agent_messages
 from agentic_memory_bank.nodes.react_mem import steps
 from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from langchain_core.messages import AnyMessage
 
 from agentic_memory_bank.engines.conversation import Turn, unattributed
-from agentic_memory_bank.engines.extractive.remembering.extraction import is_order
+from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes.messages import said, turns_of
 from agentic_memory_bank.nodes.react_mem import episodes, steps
 from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from agentic_memory_bank.engines.conversation import unattributed
-from agentic_memory_bank.engines.extractive.remembering.extraction import is_order
+from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes.agent_messages import Exchange, calls_of
 from agentic_memory_bank.nodes.deps import Owner
 from agentic_memory_bank.nodes.memory_bank.views import digest

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from agentic_memory_bank.engines.conversation import unattributed
-from agentic_memory_bank.engines.extractive.remembering.extraction import attribute_asked_for
+from agentic_memory_bank.engines.extractive.remembering.queries import attribute_asked_for
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.embeddings.models import MODEL
 from agentic_memory_bank.tools.memories.index import ByKind

@@ -8,12 +8,12 @@ from typing import Final, cast
 from agentic_memory_bank.engines.conversation import TRUST, USER, Digest, Turn, attributed
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, written
 from agentic_memory_bank.engines.extractive.remembering.extraction import is_idle_talk, safe_words
-from agentic_memory_bank.engines.extractive.remembering.sensitive import without
 from agentic_memory_bank.state.conversations import MemoryContext, RememberReceipt, StoredTurn, Trigger
 from agentic_memory_bank.state.settings import Sensitive
 from agentic_memory_bank.tools.memories.fields import Draft
 from agentic_memory_bank.tools.text import clean, is_cjk
 from agentic_memory_bank.tools.text.personal_numbers import HIDDEN
+from agentic_memory_bank.tools.text.sensitive import without
 
 AROUND: Final = 5
 """How many turns before a batch come with it, and how many last turns a conversation keeps."""

@@ -874,7 +874,7 @@ def test_wherever_the_process_dies_handing_the_history_over_again_keeps_everythi
 def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], ModelServer]]:
     """Start a model that a script speaks for, and name it in the environment."""
     monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
-    monkeypatch.setattr(models, "_LADDERS", {})
+    monkeypatch.setattr(models, "_KNOWN_MODES", {})
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
     servers: list[ModelServer] = []

@@ -51,7 +51,7 @@ judge = ScriptedJudge()
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
-    monkeypatch.setattr(models, "_LADDERS", {})
+    monkeypatch.setattr(models, "_KNOWN_MODES", {})
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
 

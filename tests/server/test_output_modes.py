@@ -52,7 +52,7 @@ scenario = _neighbour("scenario")
 
 @pytest.fixture(autouse=True)
 def _a_process_that_asked_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "_LADDERS", {})
+    monkeypatch.setattr(models, "_KNOWN_MODES", {})
     monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)

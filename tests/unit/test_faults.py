@@ -214,9 +214,9 @@ def test_there_is_nothing_below_the_last_form() -> None:
     assert modes.mode == "prompt"
 
 
-def test_the_ladder_of_a_client_that_was_passed_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_modes_of_a_client_that_was_passed_go_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another client may be given the same place in memory; it begins at the top."""
-    monkeypatch.setattr(models, "_LADDERS", {})
+    monkeypatch.setattr(models, "_KNOWN_MODES", {})
     client = FakeListChatModel(responses=["x"])
     first, again = ChatModels.of(Settings(), client), ChatModels.of(Settings(), client)
     assert first.roles["plan"].modes is again.roles["plan"].modes

@@ -23,7 +23,6 @@ from agentic_memory_bank.engines.extractive.remembering import (
     insights,
     queries,
     resolution,
-    sensitive,
 )
 from agentic_memory_bank.engines.extractive.summarising import summary
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
@@ -38,6 +37,7 @@ from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.tools import text as text_tools
 from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
 from agentic_memory_bank.tools.memories.fields import MAX_TEXT
+from agentic_memory_bank.tools.text import sensitive
 from agentic_memory_bank.tools.text.questions import MOST_ASKED, checked_text
 
 _SPEC = util.spec_from_file_location("hostile_text", Path(__file__).parents[1] / "hostile_text.py")
@@ -121,8 +121,8 @@ OTHERS: dict[str, Callable[[str], object]] = {
         record(text), deletion.subjects_of("my tea")
     ),
     "engines.extractive.remembering.extraction.is_idle_talk": lambda text: extraction.is_idle_talk(text, refuses=True),
-    "engines.extractive.remembering.sensitive.speaks_of": lambda text: sensitive.speaks_of(text, ["health"]),
-    "engines.extractive.remembering.sensitive.without": lambda text: sensitive.without(text, ["health"]),
+    "tools.text.sensitive.speaks_of": lambda text: sensitive.speaks_of(text, ["health"]),
+    "tools.text.sensitive.without": lambda text: sensitive.without(text, ["health"]),
     "engines.extractive.remembering.queries.gate": lambda text: queries.gate(
         turn(text), Hints(tools=("search",)), [turn(text)]
     ),

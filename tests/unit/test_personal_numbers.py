@@ -10,11 +10,11 @@ from langgraph.store.memory import InMemoryStore
 from agentic_memory_bank import Memories
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.extractive.remembering.extraction import safe_words, select
-from agentic_memory_bank.engines.extractive.remembering.sensitive import speaks_of, without
 from agentic_memory_bank.nodes.remember.views import saying
 from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
 from agentic_memory_bank.tools.text.personal_numbers import masked, numbers_in
 from agentic_memory_bank.tools.text.secrets import secrets_in
+from agentic_memory_bank.tools.text.sensitive import speaks_of, without
 
 NUMBERS = [
     ("My IBAN is GB82 WEST 1234 5698 7654 32.", "1234 5698"),

@@ -17,10 +17,11 @@ from agentic_memory_bank.engines.conversation import (
 )
 from agentic_memory_bank.engines.extractive.reading.attributes import claims_of, same_attribute
 from agentic_memory_bank.engines.extractive.reading.phrases import ENDS_ASKING
-from agentic_memory_bank.engines.extractive.remembering.extraction import own_words, select
+from agentic_memory_bank.engines.extractive.remembering.extraction import select
 from agentic_memory_bank.engines.extractive.remembering.insights import recurring
 from agentic_memory_bank.engines.extractive.remembering.queries import gate, is_greeting, key_terms, rewrite
 from agentic_memory_bank.engines.extractive.remembering.resolution import resolve
+from agentic_memory_bank.engines.own_words import own_words
 from agentic_memory_bank.tools.text import estimate_tokens, sentences
 from agentic_memory_bank.tools.text.secrets import secrets_in
 

@@ -284,3 +284,38 @@ def _pieces(word: str) -> list[str]:
     return (
         [bare] if len(bare) > 1 and bare.casefold() not in _IDLE and bare.casefold().strip("s'’") not in _IDLE else []
     )
+
+
+_ASKED_FOR: Final = (
+    ("home", re.compile(r"\bwhere (?:do|are) you (?:live|living|based|located)\b|住在?哪|家在哪", re.IGNORECASE)),
+    (
+        "name",
+        re.compile(r"\bwhat(?:'s| is) your name\b|\bwho am i (?:talking|speaking)|叫什么|怎么称呼", re.IGNORECASE),
+    ),
+    ("age", re.compile(r"\bhow old are you\b|多大|几岁", re.IGNORECASE)),
+    (
+        "job",
+        re.compile(
+            r"\bwhat do you do\b|\bwhat(?:'s| is) your (?:job|profession|occupation)\b|做什么工作|什么职业",
+            re.IGNORECASE,
+        ),
+    ),
+    ("employer", re.compile(r"\bwhere do you work\b|在哪(?:里|儿)?(?:工作|上班)", re.IGNORECASE)),
+    ("origin", re.compile(r"\bwhere are you from\b|哪里人|来自哪", re.IGNORECASE)),
+    ("birthday", re.compile(r"\bwhen(?:'s| is) your birthday\b|生日是(?:什么时候|哪天)", re.IGNORECASE)),
+    ("budget", re.compile(r"\bwhat(?:'s| is) your budget\b|预算(?:是)?多少", re.IGNORECASE)),
+)
+
+
+_MYSELF: Final = {"i": "you", "my": "your", "am": "are", "i'm": "you are"}
+
+
+def attribute_asked_for(text: str) -> str | None:
+    """Name the attribute of their own that somebody asks for: "Where do I live?"; None where it has no single value."""
+    turned = " ".join(_MYSELF.get(word, word) for word in text.casefold().replace("’", "'").split())
+    return attribute_asked(turned)
+
+
+def attribute_asked(question: str) -> str | None:
+    """Name the attribute that a question asks its hearer for: "Where do you live?"; None for any other question."""
+    return next((name for name, pattern in _ASKED_FOR if pattern.search(question)), None)

@@ -109,11 +109,7 @@ class Fact:
         return " ".join(quote.text for quote in self.quotes)
 
     def draft(self, conversation: str) -> Draft:
-        """The memory as it is stored.
-
-        Args:
-            conversation: Its id.
-        """
+        """The memory as it is stored."""
         turns = list(dict.fromkeys(quote.turn for quote in self.quotes))
         quotes = [quote.text for quote in self.quotes]
         return {
@@ -246,13 +242,7 @@ class ConversationEngine(Protocol):
 
 
 def attributed(speaker: str, date: str, words: str) -> str:
-    """A memory in its speaker's own words, so that it can be understood alone.
-
-    Args:
-        speaker: Who said it.
-        date: When, in words; may be empty.
-        words: What was said.
-    """
+    """A memory in its speaker's own words, so that it can be understood alone."""
     named = " ".join(_NAME_MARK.sub(" ", speaker).split())[:60] or USER
     return f"{named} ({date}): {words}" if date else f"{named}: {words}"
 

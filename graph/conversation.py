@@ -43,11 +43,7 @@ Conversation = CompiledStateGraph[ConversationState, MemoryContext, Conversation
 
 
 def wire(deps: ConversationDeps) -> StateGraph[ConversationState, MemoryContext, ConversationInput, ConversationOutput]:
-    """Wire the three stages. This is the diagram; no stage knows another.
-
-    Args:
-        deps: What the stages work with.
-    """
+    """Wire the three stages. This is the diagram; no stage knows another."""
     talk: StateGraph[ConversationState, MemoryContext, ConversationInput, ConversationOutput] = StateGraph(
         ConversationState,
         input_schema=ConversationInput,

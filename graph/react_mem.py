@@ -59,12 +59,7 @@ def is_last(state: ReactMemState) -> Literal["close", "__end__"]:
 def wire(
     memory: FourTierMemory, answering: Answering
 ) -> StateGraph[ReactMemState, MemoryContext, ReactMemInput, ReactMemOutput]:
-    """Wire the three stages. This is the diagram; no stage knows another.
-
-    Args:
-        memory: Stands around the agent.
-        answering: Runs the agent.
-    """
+    """Wire the three stages. This is the diagram; no stage knows another."""
     agent: StateGraph[ReactMemState, MemoryContext, ReactMemInput, ReactMemOutput] = StateGraph(
         ReactMemState, input_schema=ReactMemInput, output_schema=ReactMemOutput, context_schema=MemoryContext
     )

@@ -67,11 +67,6 @@ def calls_of(messages: Iterable[BaseMessage]) -> Calls:
 def entry_of(message: BaseMessage, calls: Calls, now: str = "") -> Entry | None:
     """A message as raw text of the Interaction Tree, word for word; the same message gives the same id.
 
-    Args:
-        message: What was said, called or found.
-        calls: All calls, by their id.
-        now: When it arrived.
-
     Returns:
         None for what is no news: instructions of the application, and what was read from memory.
     """

@@ -76,11 +76,7 @@ def turns_of(messages: Iterable[AnyMessage | BaseMessage]) -> list[Turn]:
 
 
 def repeated_in(messages: Iterable[AnyMessage | BaseMessage]) -> set[str]:
-    """The ids of the turns that only say again what was recalled.
-
-    Args:
-        messages: As `turns_of` takes them.
-    """
+    """The ids of the turns that only say again what was recalled."""
     messages = list(messages)
     words = {beginning(said(message)) for message in messages if message.additional_kwargs.get(REPEATS)}
     return {turn.id for turn in turns_of(messages) if turn.role == "assistant" and turn.text in words}

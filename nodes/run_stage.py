@@ -118,7 +118,7 @@ def _wait_again(metered: MeteredEngine[Any], number: int) -> None:
     So nothing is requested before somebody decided, and who stopped the run stops it.
 
     Args:
-        metered: Of the stage.
+        metered: The engine of the stage.
         number: How often the stage has waited since it was run anew.
 
     Raises:

@@ -24,11 +24,5 @@ class Lesson(BaseModel):
 
 
 def render(goal: str, steps: Sequence[str], outcome: str) -> str:
-    """Write the question.
-
-    Args:
-        goal: What was asked.
-        steps: What was called, and what came of it.
-        outcome: How it ended.
-    """
+    """Write the question."""
     return "\n\n".join((fence("task", goal), fence("tool_response", "\n".join(steps)), fence("answer", outcome)))

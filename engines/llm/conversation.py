@@ -158,11 +158,6 @@ class ChatConversationEngine(ChatEngine[ConversationEngine]):
     def lesson(self, goal: str, steps: Sequence[str], outcome: str) -> str:
         """Say what a task teaches, in one call of the role `summarise`; empty where that has no model.
 
-        Args:
-            goal: What was asked.
-            steps: What was called, and what came of it.
-            outcome: How it ended.
-
         Raises:
             EngineError: No answer can be had.
         """

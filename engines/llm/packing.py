@@ -18,12 +18,6 @@ def pack(
 ) -> list[list[int]]:
     """Put items into windows in their order; one that is too large alone has a window of its own.
 
-    Args:
-        items: What is packed.
-        size: Tokens of an item.
-        capacity: Tokens of a window.
-        item: What each item costs besides.
-
     Returns:
         The positions of the items of each window.
     """

@@ -53,12 +53,6 @@ class ReactAgent:
 
     Nothing of its work is checkpointed: answers and results are in the store of paid answers, by what was asked, so a
     step that is done again after a crash goes through the same calls without making them.
-
-    Args:
-        model: Of the role `react`.
-        meter: Counts, and stops at a budget.
-        settings: Limits.
-        sleep: Waits between two tries.
     """
 
     def __init__(

@@ -118,9 +118,9 @@ class ConversationDeps(EngineDeps[Responder]):
         """What is recalled for the message that is answered, which is understood by the turns before it.
 
         Args:
-            state: Of the run.
-            standing: Where the conversation stands.
-            runtime: Of the run.
+            state: Holds the messages.
+            standing: The conversation as it was kept before them.
+            runtime: Names user and store.
             seconds: How long it may take; nothing that fails here fails the message.
         """
         turns = earlier(state["messages"], turns_in(standing))
@@ -155,9 +155,9 @@ class ConversationDeps(EngineDeps[Responder]):
         """Write messages down; what went wrong, empty where they are on disk.
 
         Args:
-            messages: What is new.
+            messages: Those that are new.
             conversation: Its id.
-            runtime: Of the run.
+            runtime: Names user and store.
             seconds: How long it may take.
         """
         owner, context = owner_of(runtime), context_of(runtime)
@@ -170,9 +170,9 @@ class ConversationDeps(EngineDeps[Responder]):
         """Write messages down now, and have memories drawn from them later.
 
         Args:
-            messages: What is new.
+            messages: Those that are new.
             conversation: Its id.
-            runtime: Of the run.
+            runtime: Names user and store.
 
         Returns:
             Whether memories are drawn later, which they are not where too many conversations wait, and why the messages

@@ -43,10 +43,6 @@ def fitted(talked: ConversationHistory, tokens: int) -> list[BaseMessage]:
 
     All of them where they fit into the tokens, the application's own instructions aside; otherwise where the
     conversation stands, its last turns, the memories and the message that is answered, which is never cut.
-
-    Args:
-        talked: The conversation.
-        tokens: What it may take.
     """
     whole = _whole(talked)
     if whole is not None and total(m for m in whole if not _is_application(m)) <= tokens:

@@ -203,12 +203,7 @@ def title_of(metadata: Mapping[str, Any]) -> str:
 
 
 def page_spans(text: str, limit: int) -> list[Span]:
-    """Cut a text into stretches of about the same size, at paragraphs where that can be; no character is lost.
-
-    Args:
-        text: Any text.
-        limit: Longest stretch, in tokens.
-    """
+    """Cut a text into stretches of about the same size, at paragraphs where that can be; no character is lost."""
     total = estimate_tokens(text)
     if total <= limit:
         return [(0, len(text))]

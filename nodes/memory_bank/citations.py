@@ -21,7 +21,7 @@ def supporting(
     """The sentences that hold the names and numbers of an answer, as few as hold them all.
 
     Args:
-        state: Of the run; what was recalled for the step is looked at.
+        state: Holds the memories that were recalled for the step.
         answer: In an executor's own words.
         task: The step.
         brought: New entries of the step; what tools brought is looked at before memory.

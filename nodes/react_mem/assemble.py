@@ -36,10 +36,10 @@ def assembled(
     """The messages with memory; None where memory has nothing to say, so that they stay what they are.
 
     Args:
-        messages: Of the agent, which keeps them whole.
+        messages: The messages of the agent, which keeps them whole.
         known: What was recalled.
-        settings: Of the invocation.
-        id: Of the invocation.
+        settings: Say how much is shown.
+        id: Names the invocation.
         told: What a model made of the first steps.
     """
     asked = steps.split(messages)

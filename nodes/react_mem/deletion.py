@@ -15,9 +15,9 @@ def purge(records: RecordStore, user: str, project: str | None = None, conversat
 
     Args:
         records: The memories.
-        user: Whose.
-        project: Which; an empty text means those without a project, None all.
-        conversation: Which; None for all.
+        user: Whose memories.
+        project: Which project; an empty text means memories without one, None all.
+        conversation: Which conversation; None for all.
 
     Raises:
         NoUserError: Nobody is named.

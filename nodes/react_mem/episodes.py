@@ -71,14 +71,7 @@ def goal(text: str) -> str:
 
 
 def draft(episode: Episode, conversation: str, turns: Sequence[str], project: str) -> Draft:
-    """An episode as it is stored. The same goal once more is another account of the same memory.
-
-    Args:
-        episode: What was done.
-        conversation: Where.
-        turns: The ids of its turns.
-        project: Of the user.
-    """
+    """An episode as it is stored. The same goal once more is another account of the same memory."""
     account = [f"{_OUTCOME}{episode['outcome']}", f"{_LESSON}{episode['lesson']}", *episode["steps"]]
     return {
         "text": goal(episode["goal"]),

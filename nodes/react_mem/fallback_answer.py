@@ -36,11 +36,7 @@ class _Found(NamedTuple):
 
 
 def concluded(messages: Sequence[AnyMessage]) -> AIMessage:
-    """The answer of an agent that had to end; nobody's fact, since what a tool says is none.
-
-    Args:
-        messages: Of the agent.
-    """
+    """The answer of an agent that had to end; nobody's fact, since what a tool says is none."""
     asked = steps.split(messages)
     question = said(asked.question) if asked.question else ""
     done = [message for exchange in asked.exchanges for message in exchange]

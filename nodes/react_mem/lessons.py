@@ -19,14 +19,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def written(deps: AgentDeps, scope: Scope, episode: Episode, id: str) -> Episode:
-    """An episode with the lesson in the words of a model.
-
-    Args:
-        deps: What is worked with.
-        scope: On whose behalf.
-        episode: As rules make it.
-        id: Of the invocation.
-    """
+    """An episode with the lesson in the words of a model."""
     engine = deps.engine_of(scope, id).engine
     if not isinstance(engine, LessonEngine):
         return episode
@@ -46,16 +39,7 @@ def condense(
     told: Condensed | None,
     tally: Tally | None = None,
 ) -> Condensed | None:
-    """Older steps in the words of a model; None where rules do it.
-
-    Args:
-        deps: What is worked with.
-        scope: On whose behalf.
-        exchanges: All steps.
-        id: Of the invocation.
-        told: What was condensed of them before.
-        tally: The account of the invocation, where it has one: the answer waits for this, so that it counts there.
-    """
+    """Older steps in the words of a model; None where rules do it."""
     count = len(exchanges) - scope.context.keep_steps
     before = told if told and told["invocation"] == id else None
     first = before["steps"] if before else 0

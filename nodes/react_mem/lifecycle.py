@@ -49,13 +49,7 @@ def named(given: object) -> str:
 def close(
     state: ReactMemState, runtime: Runtime[MemoryContext], end: Callable[[str, Runtime[Any]], None]
 ) -> ReactMemUpdate:
-    """End the conversation, in the background.
-
-    Args:
-        state: Of the run.
-        runtime: Of the run.
-        end: Ends a conversation by its id.
-    """
+    """End the conversation, in the background."""
     if context_of(runtime).enable_memory:
         end(state["conversation_id"], runtime)
     return {}

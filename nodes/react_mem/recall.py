@@ -39,14 +39,7 @@ _Result = TypeVar("_Result")
 
 
 def recollect(deps: AgentDeps, scope: Scope, messages: Sequence[AnyMessage], id: str) -> Recollection:
-    """What memory holds on what an agent is asked. Nothing that fails here fails the agent.
-
-    Args:
-        deps: What is worked with.
-        scope: On whose behalf.
-        messages: Of the agent.
-        id: Of the invocation.
-    """
+    """What memory holds on what an agent is asked. Nothing that fails here fails the agent."""
     found = nothing(id)
     with ThreadPoolExecutor(1, "memories") as pool:
         talked = pool.submit(_talked, deps, scope)
@@ -65,11 +58,7 @@ def recollect(deps: AgentDeps, scope: Scope, messages: Sequence[AnyMessage], id:
 
 
 class Held:
-    """What was recalled, as a channel holds it: whoever streams or traces the state sees ids, and no word of it.
-
-    Args:
-        found: What was recalled.
-    """
+    """What was recalled, as a channel holds it: whoever streams or traces the state sees ids, and no word of it."""
 
     def __init__(self, found: Recollection) -> None:
         self.found = found
@@ -93,12 +82,7 @@ def receipt(found: Recollection) -> dict[str, Any]:
 
 
 def nothing(id: str, *degraded: str) -> Recollection:
-    """What is recalled where there is nothing.
-
-    Args:
-        id: Of the invocation.
-        degraded: What went wrong.
-    """
+    """What is recalled where there is nothing."""
     return {
         "invocation": id,
         "facts": [],

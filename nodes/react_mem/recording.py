@@ -59,12 +59,7 @@ class Done:
 
 
 def invocation_id(question: HumanMessage, number: int) -> str:
-    """The id of an invocation: the same when it goes on after a crash.
-
-    Args:
-        question: What is asked.
-        number: How many messages stand before it.
-    """
+    """The id of an invocation: the same when it goes on after a crash."""
     return "i" + digest("invocation", question.id or said(question), number)[:12]
 
 
@@ -108,9 +103,9 @@ def keep(deps: AgentDeps, scope: Scope, done: Done, *, was_silent: bool = False)
     """Keep what one invocation did, with what models say of it; done twice, it is done once.
 
     Args:
-        deps: What is worked with.
-        scope: On whose behalf.
-        done: What was done.
+        deps: Stores, engine and queue.
+        scope: Names user and conversation.
+        done: The invocation.
         was_silent: Whether the conversation had ended in silence before.
 
     Raises:
@@ -148,8 +143,8 @@ def end(deps: AgentDeps, scope: Scope, at: str = "", *, but: str = "") -> None:
     """End a conversation: its facts are drawn, and several tasks become an episode. Done twice, it is done once.
 
     Args:
-        deps: What is worked with.
-        scope: Which conversation.
+        deps: Stores, engine and queue.
+        scope: Names user and conversation.
         at: When it was asked for; nothing is done where all was forgotten since.
         but: The invocation with which it went on since.
 

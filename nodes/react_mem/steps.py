@@ -66,7 +66,7 @@ def answered(messages: Sequence[AnyMessage], *, is_structured: bool) -> Sequence
     """The messages of an agent that came to its end, with the result of a last call as its answer.
 
     Args:
-        messages: Of the agent.
+        messages: The messages of the agent.
         is_structured: Whether the last call gives the answer in a given form: it is no action then.
     """
     if not messages or not isinstance(last := messages[-1], ToolMessage):

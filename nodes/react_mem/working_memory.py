@@ -61,8 +61,8 @@ def fitted(exchanges: Sequence[Exchange], settings: Settings, id: str, told: Con
 
     Args:
         exchanges: All of them, oldest first.
-        settings: Of the invocation.
-        id: Of the invocation: under it all steps are listed.
+        settings: Say how much is shown.
+        id: Names the invocation: under it all steps are listed.
         told: What a model made of the first of them.
     """
     most = threshold(settings)

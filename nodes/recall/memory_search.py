@@ -164,12 +164,7 @@ def _ordered(found: Iterable[Found]) -> list[Found]:
 
 
 def elbow(cosines: Sequence[float], floor: float) -> float:
-    """The cosine between what fits and what does not: in the middle of the largest gap, if that is one.
-
-    Args:
-        cosines: Of what was found, in any order.
-        floor: The least there is.
-    """
+    """The cosine between what fits and what does not: in the middle of the largest gap, if that is one."""
     ordered = sorted(cosines, reverse=True)
     gaps = [(upper - lower, upper) for upper, lower in pairwise(ordered)]
     gap, upper = max(gaps, default=(0.0, 0.0), key=lambda one: one[0])

@@ -31,12 +31,7 @@ ANY: Final = -1.0
 
 
 def by_kind(query: str, model: str) -> ByKind:
-    """The default threshold. What states the very attribute that somebody asks for passes in any case.
-
-    Args:
-        query: What is searched.
-        model: The name of the embedder.
-    """
+    """The default threshold. What states the very attribute that somebody asks for passes in any case."""
     asked = attribute_asked_for(query)
     of = partial(_least, is_chinese=is_cjk(query)) if MODEL in model else _unknown
     if asked is not None:

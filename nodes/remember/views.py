@@ -44,13 +44,7 @@ def turn_of(said: StoredTurn) -> Turn:
 
 
 def raw(said: StoredTurn, conversation: str, project: str) -> Draft | None:
-    """A turn as a memory of its own, word for word; None where it says nothing worth finding.
-
-    Args:
-        said: The turn.
-        conversation: Id of the conversation.
-        project: It belongs to.
-    """
+    """A turn as a memory of its own, word for word; None where it says nothing worth finding."""
     if is_idle_talk(said["text"], refuses=said["role"] != "user"):
         return None
     day = day_of(said["date"])

@@ -220,11 +220,11 @@ def test_the_modes_of_a_client_that_was_passed_go_with_it(monkeypatch: pytest.Mo
     client = FakeListChatModel(responses=["x"])
     first, again = ChatModels.of(Settings(), client), ChatModels.of(Settings(), client)
     assert first.roles["plan"].modes is again.roles["plan"].modes
-    assert len(models._LADDERS) == 1
+    assert len(models._KNOWN_MODES) == 1
 
     del client, first, again
     gc.collect()
-    assert models._LADDERS == {}
+    assert models._KNOWN_MODES == {}
 
 
 def test_asking_a_client_for_its_parameters_uses_nothing_up() -> None:

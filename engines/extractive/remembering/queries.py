@@ -177,13 +177,7 @@ _IDLE: Final = STOP_WORDS | frozenset(
 
 
 def gate(turn: Turn, hints: Hints, history: Sequence[Turn] = ()) -> GateDecision:
-    """Say whether memories are worth a search; in doubt they are.
-
-    Args:
-        turn: The message.
-        hints: What the caller knows of it.
-        history: The conversation before it.
-    """
+    """Say whether memories are worth a search; in doubt they are."""
     text = " ".join(turn.text.replace("’", "'").split())
     if not text:
         return GateDecision("empty")

@@ -69,12 +69,12 @@ def _filled(store: BaseStore, chance: random.Random) -> FourTierMemory:
 
 def _timed(memory: FourTierMemory, scope: Scope, query: str) -> float:
     messages: list[Any] = [HumanMessage(query)]
-    text = query_of(memory.kit, messages)
-    memory.kit.stores.encoder.vectors([text, episodes.goal(text)])
+    text = query_of(memory.deps, messages)
+    memory.deps.stores.encoder.vectors([text, episodes.goal(text)])
     begun = time.perf_counter()
-    found = recollect(memory.kit, scope, messages, "i")
+    found = recollect(memory.deps, scope, messages, "i")
     taken = time.perf_counter() - begun
-    guard_of(memory.kit.stores).settle(10)  # that it was used is noted behind an invocation, not beside the next one
+    guard_of(memory.deps.stores).settle(10)  # that it was used is noted behind an invocation, not beside the next one
     if found["degraded"]:
         raise SystemExit(f"Memory was out of reach: {found['degraded']}")
     return taken

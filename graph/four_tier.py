@@ -1,4 +1,4 @@
-"""Four tiers of memory for an agent you have already: a middleware for `langchain.agents.create_agent` (seed 004).
+"""Four tiers of memory for an agent you have already: a middleware for `langchain.agents.create_agent`.
 
 before     facts, episodes and the conversation are recalled, once an invocation, in parallel and within a time limit
 during     they stand in one message before the question; steps over the threshold are shown in few words

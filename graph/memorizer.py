@@ -1,4 +1,4 @@
-"""The memorizer: a stream of texts becomes pages, each an abstract above the text word for word (seed 003).
+"""The memorizer: a stream of texts becomes pages, each an abstract above the text word for word.
 
 memorize   take_in > recall > abstract > store       and back to recall until nothing waits
 nothing    take_in > END                             all of it is empty, or known already

@@ -1,4 +1,4 @@
-"""A ReAct agent with four tiers of memory, which keeps what it failed of as well (seed 004).
+"""A ReAct agent with four tiers of memory, which keeps what it failed of as well.
 
 ask        open > answer                what was done is kept in the background
 last       open > answer > close        the conversation ends with it

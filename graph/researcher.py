@@ -1,4 +1,4 @@
-"""The researcher: plans, searches a memory of pages, puts together and reflects until the evidence suffices (seed 003).
+"""The researcher: plans, searches a memory of pages, puts together and reflects until the evidence suffices.
 
 easy       take_in > plan > search > integrate > reflect > answer       found at once: two calls of a model
 hard       reflect > plan > search > integrate > reflect > ...          up to five follow-up requests a round

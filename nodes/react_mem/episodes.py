@@ -13,7 +13,7 @@ from agentic_memory_bank.tools.text.secrets import secrets_in
 TASK: Final = "task"
 """The attribute of memories that are episodes of an agent: what else happened is no task."""
 LEAST_ACTIONS: Final = 2
-"""Calls of tools that make an invocation a task (seed 004: multi-step)."""
+"""Calls of tools that make an invocation a task (multi-step)."""
 GOAL: Final = 400
 OUTCOME: Final = 200
 LESSON: Final = 500

@@ -1,9 +1,9 @@
 """How alike a message and a memory have to be, where nobody says it: by embedder, language and kind of memory.
 
 Chosen for all-MiniLM-L6-v2 on LoCoMo, so that almost nothing is lost of what is among the first five and answers. The
-0.6 of seed 001 does that for facts in a model's words, not for what people say. Short questions about oneself lie lower
-still ("Where do I live?" and "I moved to Lisbon last month."), hardly above what is of something else. On Chinese
-that model tells nothing apart: what words and order cannot tell is left to who reads it.
+0.6 that is often recommended does that for facts in a model's words, not for what people say. Short questions about
+oneself lie lower still ("Where do I live?" and "I moved to Lisbon last month."), hardly above what is of something
+else. On Chinese that model tells nothing apart: what words and order cannot tell is left to who reads it.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from agentic_memory_bank.tools.text import is_cjk
 SAID: Final = 0.3
 """For what was said word for word: turns, facts that quote, and what somebody stored as it stands."""
 WRITTEN: Final = 0.6
-"""For facts in the words of a model (seed 001)."""
+"""For facts in the words of a model."""
 CHINESE: Final = 0.4
 """For a Chinese message and a Chinese memory, of any kind."""
 UNKNOWN: Final = 0.2

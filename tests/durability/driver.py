@@ -150,9 +150,9 @@ def watch_stages() -> None:
     for name in STAGES:
         stage = getattr(graph_module, name)
 
-        def outer(state: Any, runtime: Any, kit: Any, *, name: str = name, stage: Callable[..., Any] = stage) -> Any:
+        def outer(state: Any, runtime: Any, deps: Any, *, name: str = name, stage: Callable[..., Any] = stage) -> Any:
             TRAP.reach(f"enter {name}")
-            update = stage(state, runtime, kit=kit)
+            update = stage(state, runtime, deps=deps)
             if name == "adapter_in" and "documents" in update:
                 TRAP.reach("intake")
             TRAP.reach(f"leave {name}")

@@ -22,7 +22,7 @@ from agentic_memory_bank.graph.four_tier import FourTierMemory
 from agentic_memory_bank.nodes.deps import Owner
 from agentic_memory_bank.nodes.react_mem import episodes
 from agentic_memory_bank.nodes.react_mem.deps import Scope
-from agentic_memory_bank.nodes.react_mem.recall import query_of, recollect
+from agentic_memory_bank.nodes.react_mem.recall import query_of, recall_for_agent
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.tools.concurrency.circuit_breaker import guard_of
 from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
@@ -72,7 +72,7 @@ def _timed(memory: FourTierMemory, scope: Scope, query: str) -> float:
     text = query_of(memory.deps, messages)
     memory.deps.stores.encoder.vectors([text, episodes.goal(text)])
     begun = time.perf_counter()
-    found = recollect(memory.deps, scope, messages, "i")
+    found = recall_for_agent(memory.deps, scope, messages, "i")
     taken = time.perf_counter() - begun
     guard_of(memory.deps.stores).settle(10)  # that it was used is noted behind an invocation, not beside the next one
     if found["degraded"]:

@@ -43,14 +43,14 @@ from agentic_memory_bank.graph.four_tier_state import (
 from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.graph.tool_offer import ToolOffer
 from agentic_memory_bank.nodes.deps import BackgroundQueue, Clock, utc_now
-from agentic_memory_bank.nodes.messages import said
+from agentic_memory_bank.nodes.messages import text_of
 from agentic_memory_bank.nodes.react_mem import lessons, recording, steps, working_memory
 from agentic_memory_bank.nodes.react_mem.agent_tools import AgentMemoryTools
-from agentic_memory_bank.nodes.react_mem.assemble import assembled
-from agentic_memory_bank.nodes.react_mem.deletion import purge
+from agentic_memory_bank.nodes.react_mem.assemble import assemble_prompt
+from agentic_memory_bank.nodes.react_mem.deletion import delete_memories
 from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope
-from agentic_memory_bank.nodes.react_mem.lifecycle import named
-from agentic_memory_bank.nodes.react_mem.recall import Held, nothing, receipt, recollect
+from agentic_memory_bank.nodes.react_mem.lifecycle import checked_conversation
+from agentic_memory_bank.nodes.react_mem.recall import HeldRecollection, empty_recollection, recall_for_agent, receipt
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
 from agentic_memory_bank.state.react_mem import Recollection
@@ -144,9 +144,9 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         if not self._context_of(runtime).enable_memory or asked.question is None:
             return None
         id = invocation_id(state["messages"])
-        conversation = named(state.get("conversation_id") or thread_of(runtime) or f"c{id[1:]}")
+        conversation = checked_conversation(state.get("conversation_id") or thread_of(runtime) or f"c{id[1:]}")
         self._scope_of(runtime, conversation)
-        question = HumanMessage(said(asked.question), id=asked.question.id)
+        question = HumanMessage(text_of(asked.question), id=asked.question.id)
         mark: Mark = {"id": id, "conversation": conversation, "end": bool(state.get("end")), "question": question}
         return {"invocation": mark}
 
@@ -163,7 +163,7 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         known = recollection_of(state)
         if known is None or known["invocation"] != mark["id"]:
             found = self._recollected(scope, state["messages"], mark["id"])
-            update["recollection"] = Held(found)
+            update["recollection"] = HeldRecollection(found)
             runtime.stream_writer({"memory": receipt(found)})
         if scope.context.condense_with_model:
             update |= self._condensed(state, scope, mark["id"])
@@ -269,7 +269,7 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         if conversation_id is None and drop:
             drop(key)
         self.flush()
-        return purge(self.deps.stores.of(store), user, project, conversation_id)
+        return delete_memories(self.deps.stores.of(store), user, project, conversation_id)
 
     def failed(
         self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any], error: Exception
@@ -285,7 +285,7 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
 
     def recalled(self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any]) -> Recollection:
         """What memory holds on what is asked, for whoever answers without an agent."""
-        found = recollect(self.deps, self._scope_of(runtime, conversation), messages, invocation_id(messages))
+        found = recall_for_agent(self.deps, self._scope_of(runtime, conversation), messages, invocation_id(messages))
         runtime.stream_writer({"memory": receipt(found)})
         return found
 
@@ -304,7 +304,9 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
             return request.override(tools=others)
         context = self._context_of(request.runtime)
         try:
-            shown = assembled(request.messages, recollection_of(state), context, mark["id"], state.get("condensed"))
+            shown = assemble_prompt(
+                request.messages, recollection_of(state), context, mark["id"], state.get("condensed")
+            )
         except Exception as error:
             _LOG.error(_AMISS, type(error).__name__)
             shown = None
@@ -335,10 +337,10 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
 
     def _recollected(self, scope: Scope, messages: Sequence[AnyMessage], id: str) -> Recollection:
         try:
-            return recollect(self.deps, scope, messages, id)
+            return recall_for_agent(self.deps, scope, messages, id)
         except Exception as error:
             _LOG.error(_AMISS, type(error).__name__)
-            return nothing(id, f"search: {type(error).__name__}")
+            return empty_recollection(id, f"search: {type(error).__name__}")
 
     def _keep_later(
         self,
@@ -351,12 +353,12 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         asked = steps.split(messages)
         told = question or asked.question
         if told is not None:
-            done = recording.Done(id, self.deps.now(), told, asked.exchanges, failure)
-            was_silent = recording.keep_now(self.deps, scope, done)
-            self._later(scope, partial(recording.keep, self.deps, scope, done, was_silent=was_silent))
+            done = recording.DoneTask(id, self.deps.now(), told, asked.exchanges, failure)
+            was_silent = recording.record_now(self.deps, scope, done)
+            self._later(scope, partial(recording.record, self.deps, scope, done, was_silent=was_silent))
 
     def _end_later(self, scope: Scope) -> None:
-        self._later(scope, partial(recording.end, self.deps, scope, self.deps.now()))
+        self._later(scope, partial(recording.end_conversation, self.deps, scope, self.deps.now()))
 
     def _later(self, scope: Scope, job: Callable[[], object]) -> None:
         try:

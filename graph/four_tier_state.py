@@ -13,11 +13,11 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from typing_extensions import TypedDict
 
 from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
-from agentic_memory_bank.nodes.messages import said
+from agentic_memory_bank.nodes.messages import text_of
 from agentic_memory_bank.nodes.react_mem import recording, steps
 from agentic_memory_bank.nodes.react_mem.budget import Tally
 from agentic_memory_bank.nodes.react_mem.deps import Scope
-from agentic_memory_bank.nodes.react_mem.recall import Held
+from agentic_memory_bank.nodes.react_mem.recall import HeldRecollection
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.react_mem import Condensed, Recollection
 from agentic_memory_bank.tools.concurrency.circuit_breaker import kind_of
@@ -51,7 +51,7 @@ class FourTierState(AgentState[Any]):
     """Whether the conversation ends with this invocation."""
     invocation: NotRequired[Annotated[Mark, PrivateStateAttr]]
     recollection: NotRequired[Annotated[Any, PrivateStateAttr, UntrackedValue]]
-    """`Held`: whoever streams the state sees ids, and no word of what was recalled."""
+    """`HeldRecollection`: whoever streams the state sees ids, and no word of what was recalled."""
     condensed: NotRequired[Annotated[Condensed, PrivateStateAttr]]
 
 
@@ -104,13 +104,13 @@ def current_question(question: HumanMessage | None, messages: Sequence[AnyMessag
         return question
     there = (message for message in messages if isinstance(message, HumanMessage) and message.id == question.id)
     now = next(there, None)
-    return question if now is None else HumanMessage(said(now), id=question.id)
+    return question if now is None else HumanMessage(text_of(now), id=question.id)
 
 
 def recollection_of(state: FourTierState) -> Recollection | None:
     """Read what was recalled; None before that, or after a resume."""
     held = state.get("recollection")
-    return held.found if isinstance(held, Held) else None
+    return held.found if isinstance(held, HeldRecollection) else None
 
 
 def tally_of(state: FourTierState) -> Tally | None:

@@ -178,7 +178,7 @@ class _Call:
         Args:
             said: What the model said in place of an answer: what it cost stays with it.
         """
-        answer = fallback_answer.concluded(self.request.state["messages"])
+        answer = fallback_answer.answer_from_results(self.request.state["messages"])
         if said is not None:
             kept = {**said.additional_kwargs, **answer.additional_kwargs}
             answer = said.model_copy(update={"content": answer.content, "additional_kwargs": kept})

@@ -39,7 +39,7 @@ from agentic_memory_bank.nodes.memory_bank.analyze_related import analyze_relate
 from agentic_memory_bank.nodes.memory_bank.classify import classify
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.embed import embed
-from agentic_memory_bank.nodes.memory_bank.execute import execute, handed_out
+from agentic_memory_bank.nodes.memory_bank.execute import execute, hand_out
 from agentic_memory_bank.nodes.memory_bank.integrate import integrate
 from agentic_memory_bank.nodes.memory_bank.plan import plan
 from agentic_memory_bank.nodes.memory_bank.retrieve import retrieve
@@ -136,7 +136,7 @@ def wire(deps: BankDeps) -> StateGraph[MemoryBankState, Settings, MemoryBankInpu
         )
     bank.add_node(
         "execute",
-        partial(run_stage, stage=execute, deps=deps, stopped=fallbacks.stopped, first=handed_out),
+        partial(run_stage, stage=execute, deps=deps, stopped=fallbacks.stopped, first=hand_out),
         error_handler=go_on,  # pyright: ignore[reportArgumentType] - as above
     )
     bank.add_node(

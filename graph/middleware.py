@@ -71,7 +71,7 @@ _SAVER = "__pregel_checkpointer"
 _Request = ModelRequest[Any]
 
 
-class BatchWrittenLayerChannel(LayerChannel):
+class BatchedLayerChannel(LayerChannel):
     """For a layer that is written seldom and much at a time: by updates alone, each call would fold them all again."""
 
     __slots__ = ()
@@ -82,7 +82,7 @@ class BatchWrittenLayerChannel(LayerChannel):
 class RememberingState(AgentState[Any]):
     """The state of an agent with memory. What is added is private: it is neither input nor output of the agent."""
 
-    query_graph: NotRequired[Annotated[QueryGraph, PrivateStateAttr, BatchWrittenLayerChannel(apply_graph_edits)]]
+    query_graph: NotRequired[Annotated[QueryGraph, PrivateStateAttr, BatchedLayerChannel(apply_graph_edits)]]
     """Memories of what left the window, and of texts too long for it."""
     interaction_tree: NotRequired[
         Annotated[InteractionTree, PrivateStateAttr, SeldomWrittenLayerChannel(apply_tree_edits)]

@@ -31,7 +31,7 @@ from agentic_memory_bank.graph.four_tier import FourTierMemory
 from agentic_memory_bank.graph.limits import AgentLimits
 from agentic_memory_bank.nodes.deps import BackgroundQueue, Clock, utc_now
 from agentic_memory_bank.nodes.react_mem.answering import Agent, Answering
-from agentic_memory_bank.nodes.react_mem.lifecycle import close, opened
+from agentic_memory_bank.nodes.react_mem.lifecycle import close_conversation, open_conversation
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.react_mem import ReactMemInput, ReactMemOutput, ReactMemState
 from agentic_memory_bank.state.settings import Settings
@@ -63,9 +63,9 @@ def wire(
     agent: StateGraph[ReactMemState, MemoryContext, ReactMemInput, ReactMemOutput] = StateGraph(
         ReactMemState, input_schema=ReactMemInput, output_schema=ReactMemOutput, context_schema=MemoryContext
     )
-    agent.add_node("open", opened)
+    agent.add_node("open", open_conversation)
     agent.add_node("answer", RunnableLambda(answering.answer, answering.aanswer))
-    agent.add_node("close", partial(close, end=memory.end))
+    agent.add_node("close", partial(close_conversation, end=memory.end))
     agent.add_edge(START, "open")
     agent.add_conditional_edges("open", anything_asked)
     agent.add_conditional_edges("answer", is_last)

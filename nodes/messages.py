@@ -66,19 +66,19 @@ def turns_of(messages: Iterable[AnyMessage | BaseMessage]) -> list[Turn]:
     met: Counter[str] = Counter()
     for message in messages:
         role = _role(message)
-        text = said(message)
+        text = text_of(message)
         if role and text:
             same = digest(role, text)
             met[same] += 1
             id = "t" + digest(message.id or f"{same} {met[same]}")[:12]
-            turns.append(Turn(id, role, beginning(text), clean(message.name or ""), _date(message)))
+            turns.append(Turn(id, role, truncated(text), clean(message.name or ""), _date(message)))
     return turns
 
 
 def repeated_in(messages: Iterable[AnyMessage | BaseMessage]) -> set[str]:
     """The ids of the turns that only say again what was recalled."""
     messages = list(messages)
-    words = {beginning(said(message)) for message in messages if message.additional_kwargs.get(REPEATS)}
+    words = {truncated(text_of(message)) for message in messages if message.additional_kwargs.get(REPEATS)}
     return {turn.id for turn in turns_of(messages) if turn.role == "assistant" and turn.text in words}
 
 
@@ -91,7 +91,7 @@ def request_in(given: object) -> str:
     asked: list[str] = []
     for message in reversed(checked_messages(given)):
         if _role(message) == "user":
-            asked.insert(0, said(message))
+            asked.insert(0, text_of(message))
         elif asked:
             break
     text = "\n\n".join(filter(None, asked))
@@ -100,7 +100,7 @@ def request_in(given: object) -> str:
     return text
 
 
-def beginning(text: str) -> str:
+def truncated(text: str) -> str:
     """As much of what was said as is read, up to the end of a word."""
     if len(text) <= LONGEST_TURN:
         return text
@@ -108,7 +108,7 @@ def beginning(text: str) -> str:
     return text[: last if last > 0 else LONGEST_TURN]
 
 
-def said(message: BaseMessage) -> str:
+def text_of(message: BaseMessage) -> str:
     """What a message says, of all its parts that are text, without thoughts."""
     content: Any = message.content
     parts = [content] if isinstance(content, str) else content

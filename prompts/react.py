@@ -1,4 +1,7 @@
-"""What an agent is told that carries out a step with tools."""
+"""What an agent is told that carries out a step with tools.
+
+Short, since each prompt has a module of its own.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,7 @@
-"""Is that enough, and what is missing? Asked by the researcher's `reflect`."""
+"""Is that enough, and what is missing? Asked by the researcher's `reflect`.
+
+Short, since each prompt has a module of its own.
+"""
 
 from collections.abc import Sequence
 

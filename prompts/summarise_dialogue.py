@@ -1,4 +1,7 @@
-"""Where does this conversation stand? Asked when its history is compressed."""
+"""Where does this conversation stand? Asked when its history is compressed.
+
+Short, since each prompt has a module of its own.
+"""
 
 from collections.abc import Sequence
 

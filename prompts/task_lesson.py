@@ -1,4 +1,7 @@
-"""What does a task teach? Asked once an agent has carried one out."""
+"""What does a task teach? Asked once an agent has carried one out.
+
+Short, since each prompt has a module of its own.
+"""
 
 from collections.abc import Sequence
 

@@ -27,7 +27,7 @@ from agentic_memory_bank.nodes.remember.saving import (
     conversation_named,
     save_turns,
 )
-from agentic_memory_bank.nodes.remember.views import handed_over, receipt
+from agentic_memory_bank.nodes.remember.views import queued_receipt, receipt
 from agentic_memory_bank.runs.consolidating import consolidated, insights
 from agentic_memory_bank.runs.talking import talk
 from agentic_memory_bank.state.conversations import ConversationOutput, MemoryContext, RecallOutput, RememberOutput
@@ -238,7 +238,7 @@ class Memories:
         fault = save_turns(self._stores, None, handed, self.settings.recall_timeout)
         said = {"messages": given, "end": end, "handed_at": stamp(now), "conversation_id": conversation}
         is_queued = self._background().submit(owner, partial(self._remembered, said, context))
-        told = handed_over(len(turns), fault, is_queued=is_queued)
+        told = queued_receipt(len(turns), fault, is_queued=is_queued)
         return {"stored": [], "updated": [], "superseded": [], "receipt": told}
 
     def flush(self, timeout: float | None = None) -> bool:

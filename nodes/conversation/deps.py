@@ -20,9 +20,9 @@ from agentic_memory_bank.nodes.conversation.history import (
     as_messages,
     asked,
     earlier,
-    standing_of,
+    new_messages,
+    snapshot_of,
     turns_in,
-    unheard,
     without,
 )
 from agentic_memory_bank.nodes.deps import BackgroundQueue, EngineDeps, Graph, Owner, context_of, owner_of
@@ -51,7 +51,7 @@ _DURABILITY: Final = "__pregel_durability"
 
 
 @dataclass(eq=False, slots=True, weakref_slot=True)
-class HandedOver:
+class QueuedTurns:
     """Turns that memories are drawn from. It lives as long as the job that holds it: nothing outlasts the queue."""
 
     owner: Owner
@@ -72,7 +72,7 @@ class ConversationDeps(EngineDeps[Responder]):
     queue: BackgroundQueue
     offline: ConversationEngine
     """Summarises a conversation of which nothing is kept yet."""
-    waiting: "WeakSet[HandedOver]" = field(default_factory=WeakSet)
+    waiting: "WeakSet[QueuedTurns]" = field(default_factory=WeakSet)
     """What was handed over to this process and could not be written down yet."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -110,7 +110,7 @@ class ConversationDeps(EngineDeps[Responder]):
             kept = guard_of(self.stores).call(read, STATE_SHARE * seconds, seconds)
         except Unanswered:
             kept = None
-        return standing_of(kept, waiting)
+        return snapshot_of(kept, waiting)
 
     def recalled(
         self, state: ConversationState, standing: ConversationSnapshot, runtime: Runtime[MemoryContext], seconds: float
@@ -145,7 +145,7 @@ class ConversationDeps(EngineDeps[Responder]):
         standing = self.standing(conversation, runtime)
         standing = without(standing, turns_of([asked(state["messages"])]))  # kept already where a run goes on
         found = self.recalled(state, standing, runtime, left())
-        if new := unheard(state["messages"], turns_in(standing)):
+        if new := new_messages(state["messages"], turns_in(standing)):
             self.keep(new, conversation, runtime, left())
         return standing, found
 
@@ -183,14 +183,14 @@ class ConversationDeps(EngineDeps[Responder]):
         fault, at = self.keep(messages, conversation, runtime, context.recall_timeout), stamp(self.clock())
         with self.lock:
             number = max((one.number for one in self.waiting), default=0) + 1
-            handed = HandedOver(owner, conversation, messages, turns_of(messages), at, number)
+            handed = QueuedTurns(owner, conversation, messages, turns_of(messages), at, number)
             if fault:
                 self.waiting.add(handed)
         job = partial(_remember, self.remember, runtime.store, handed, context)
         return self.queue.submit(hashed(owner.user), job), fault
 
 
-def _remember(graph: Graph, store: BaseStore | None, handed: HandedOver, context: MemoryContext) -> Mapping[str, Any]:
+def _remember(graph: Graph, store: BaseStore | None, handed: QueuedTurns, context: MemoryContext) -> Mapping[str, Any]:
     """Remember what was handed over, on a thread of the queue and in the store of the run it came from."""
     own = graph if store is None else graph.copy({"store": store})
     said = {"messages": list(handed.messages), "conversation_id": handed.conversation, "handed_at": handed.at}

@@ -9,7 +9,7 @@ from langchain_core.messages import AnyMessage, BaseMessage, ChatMessage, HumanM
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.nodes.agent_messages import MESSAGE_TOKENS, fitting, size, total
 from agentic_memory_bank.nodes.conversation.history import as_messages, asked, earlier
-from agentic_memory_bank.nodes.messages import RECALLED, as_message, injected, said
+from agentic_memory_bank.nodes.messages import RECALLED, as_message, injected, text_of
 from agentic_memory_bank.prompts import converse
 from agentic_memory_bank.tools.text import estimate_tokens
 
@@ -120,7 +120,7 @@ def _plain(message: AnyMessage) -> BaseMessage:
         return message
     parts = [_part(part) for part in cast("list[Any]", message.content)]
     if all(isinstance(part, dict) and part["type"] == "text" for part in parts):
-        return message.model_copy(update={"content": said(message)})
+        return message.model_copy(update={"content": text_of(message)})
     return message.model_copy(update={"content": parts})
 
 

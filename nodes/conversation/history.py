@@ -23,7 +23,7 @@ def asked(messages: Sequence[AnyMessage]) -> HumanMessage:
     raise InputError("There is no message to answer. Hand over `messages`, the last one of the role user.")
 
 
-def standing_of(kept: StoredConversation | None, waiting: Iterable[Sequence[Turn]] = ()) -> ConversationSnapshot:
+def snapshot_of(kept: StoredConversation | None, waiting: Iterable[Sequence[Turn]] = ()) -> ConversationSnapshot:
     """Where a conversation stands, what waits to be written included.
 
     Args:
@@ -74,7 +74,7 @@ def earlier(messages: Sequence[AnyMessage], before: Sequence[Turn]) -> list[Turn
     return [*reversed(missing), *handed]
 
 
-def unheard(messages: Sequence[AnyMessage], before: Sequence[Turn]) -> list[AnyMessage]:
+def new_messages(messages: Sequence[AnyMessage], before: Sequence[Turn]) -> list[AnyMessage]:
     """The messages that were not handed over before; from the one that is answered on, all of them are new.
 
     Whoever hands over the whole conversation each time need not name its messages: the kept turns are looked for among

@@ -1,12 +1,15 @@
-"""Stage 3: what was said is written down, and handed over: memories are drawn from it later, by somebody else."""
+"""Stage 3: what was said is written down, and handed over: memories are drawn from it later, by somebody else.
+
+Short, since each stage has a module of its own.
+"""
 
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.nodes.conversation.deps import ConversationDeps
-from agentic_memory_bank.nodes.conversation.history import turns_in, unheard
+from agentic_memory_bank.nodes.conversation.history import new_messages, turns_in
 from agentic_memory_bank.nodes.deps import context_of
 from agentic_memory_bank.nodes.messages import turns_of
-from agentic_memory_bank.nodes.remember.views import handed_over, receipt
+from agentic_memory_bank.nodes.remember.views import queued_receipt, receipt
 from agentic_memory_bank.state.conversations import ConversationState, ConversationUpdate, MemoryContext
 
 
@@ -22,8 +25,8 @@ def remember(state: ConversationState, runtime: Runtime[MemoryContext], deps: Co
         return {"remembered": receipt("disabled")}
     conversation = state["conversation_id"]
     standing = state["standing"] if "standing" in state else deps.standing(conversation, runtime)
-    new = unheard(state["messages"], turns_in(standing))
+    new = new_messages(state["messages"], turns_in(standing))
     if not new:
         return {"remembered": receipt("nothing")}
     is_queued, fault = deps.hand_over(new, conversation, runtime)
-    return {"remembered": handed_over(len(turns_of(new)), fault, is_queued=is_queued)}
+    return {"remembered": queued_receipt(len(turns_of(new)), fault, is_queued=is_queued)}

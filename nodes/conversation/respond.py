@@ -9,9 +9,9 @@ from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.responder import QUOTES_ONLY, ResponderInput
 from agentic_memory_bank.nodes.conversation.deps import ConversationDeps
 from agentic_memory_bank.nodes.conversation.fitting import ConversationHistory, Digest, fitted, plain
-from agentic_memory_bank.nodes.conversation.history import asked, earlier, turns_in, unheard
+from agentic_memory_bank.nodes.conversation.history import asked, earlier, new_messages, turns_in
 from agentic_memory_bank.nodes.deps import context_of
-from agentic_memory_bank.nodes.messages import RECALLED, REPEATS, said
+from agentic_memory_bank.nodes.messages import RECALLED, REPEATS, text_of
 from agentic_memory_bank.state.conversations import ConversationState, ConversationUpdate, MemoryContext
 from agentic_memory_bank.state.errors import BudgetReachedError, EngineError
 from agentic_memory_bank.tools.text import tokenize
@@ -52,7 +52,7 @@ def respond(state: ConversationState, runtime: Runtime[MemoryContext], deps: Con
 def _repeats(answer: str, state: ConversationState) -> bool:
     """Whether an answer says nothing but what was recalled or asked: kept again, it would be recalled the next time."""
     told = [memory["text"] for memory in state.get("memories", ())]
-    known = {term for text in (*told, said(asked(state["messages"]))) for term in tokenize(text)}
+    known = {term for text in (*told, text_of(asked(state["messages"]))) for term in tokenize(text)}
     return bool(told) and known.issuperset(tokenize(answer))
 
 
@@ -67,7 +67,7 @@ def _at_hand(state: ConversationState, runtime: Runtime[MemoryContext], deps: Co
 def _situation(state: ConversationState, runtime: Runtime[MemoryContext], deps: ConversationDeps) -> ResponderInput:
     context, messages = context_of(runtime), state["messages"]
     if not context.enable_memory:
-        return ResponderInput(plain(messages), said(asked(messages)), (), earlier(messages, ()))
+        return ResponderInput(plain(messages), text_of(asked(messages)), (), earlier(messages, ()))
     standing = state["standing"]
     before = turns_in(standing)
 
@@ -79,10 +79,10 @@ def _situation(state: ConversationState, runtime: Runtime[MemoryContext], deps: 
     tokens = min(context.conversation_tokens, context.role("react").text_tokens(context.window_ratio))
     talked = ConversationHistory(messages, before, standing["count"], digest, state.get("block", ""))
     memories = state.get("memories", ())
-    return ResponderInput(fitted(talked, tokens), said(asked(messages)), memories, earlier(messages, before))
+    return ResponderInput(fitted(talked, tokens), text_of(asked(messages)), memories, earlier(messages, before))
 
 
 def _keep_words(state: ConversationState, runtime: Runtime[MemoryContext], deps: ConversationDeps) -> None:
     """Have what the user said remembered, where memory is not switched off."""
-    if context_of(runtime).enable_memory and (new := unheard(state["messages"], turns_in(state["standing"]))):
+    if context_of(runtime).enable_memory and (new := new_messages(state["messages"], turns_in(state["standing"]))):
         deps.hand_over(new, state["conversation_id"], runtime)

@@ -1,4 +1,7 @@
-"""Stage 3: what does each page say, in one paragraph that stands on its own?"""
+"""Stage 3: what does each page say, in one paragraph that stands on its own?
+
+Short, since each stage has a module of its own.
+"""
 
 from langgraph.runtime import Runtime
 

@@ -1,4 +1,7 @@
-"""Stage 2: which earlier abstracts help to understand the next pages? What a judge is shown is fixed here."""
+"""Stage 2: which earlier abstracts help to understand the next pages? What a judge is shown is fixed here.
+
+Short, since each stage has a module of its own.
+"""
 
 from langgraph.runtime import Runtime
 

@@ -17,7 +17,6 @@ from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpd
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attachments import AttachmentStore, File, checked_attachments
 from agentic_memory_bank.tools.documents.loaders import as_documents
-from agentic_memory_bank.tools.text import clean
 from agentic_memory_bank.tools.text.questions import checked_text
 
 
@@ -126,7 +125,7 @@ def checked_documents(documents: Sequence[Any] | None, settings: Settings) -> li
 def _entry(position: int, document: Document, now: str) -> Entry:
     metadata = {key: value for key, value in document.metadata.items() if key != "source"}
     source = str(document.metadata.get("source") or "input")
-    text = clean(document.page_content)
+    text = document.page_content  # cleaned by `checked_documents`
     return {
         "id": "e" + digest(position, source, sorted(metadata.items(), key=str), text)[:12],
         "kind": "document",

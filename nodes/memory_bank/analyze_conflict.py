@@ -6,7 +6,7 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import ClaimSpan, Pairing, Relation
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
-from agentic_memory_bank.nodes.memory_bank.views import anchor_of, digest, groups, memories, pair_key
+from agentic_memory_bank.nodes.memory_bank.views import anchor_of, digest, groups, memory_views, pair_key
 from agentic_memory_bank.state import query_graph
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
 from agentic_memory_bank.state.query_graph import Conflict, ContradictingClaim, Judgement, MemoryNode
@@ -43,11 +43,11 @@ def unjudged_pairings(state: MemoryBankState, runtime: Runtime[Settings], deps: 
     nodes, judged = graph["nodes"], graph.get("judged", {})
     pairings: list[Pairing] = []
     for fresh_id, candidate_ids in state["candidates"].items():
-        (fresh,) = memories(state, [fresh_id])
+        (fresh,) = memory_views(state, [fresh_id])
         asked = [c for c in candidate_ids if pair_key(nodes[fresh_id], nodes[c]) not in judged]
         if asked:
             cosines = deps.cosines(nodes[fresh_id], [nodes[c] for c in asked])
-            pairings.append(Pairing(fresh, memories(state, asked), cosines))
+            pairings.append(Pairing(fresh, memory_views(state, asked), cosines))
     return pairings
 
 
@@ -65,7 +65,7 @@ def _known(relations: Sequence[Relation], pairings: Sequence[Pairing]) -> list[R
 
 def _conflict(state: MemoryBankState, relation: Relation) -> Conflict:
     nodes, tree = state["query_graph"]["nodes"], state["interaction_tree"]
-    ends = memories(state, [relation.fresh, relation.existing])
+    ends = memory_views(state, [relation.fresh, relation.existing])
     whole = tuple(ClaimSpan("", (0, len(end.text))) for end in ends)
     claims: list[ContradictingClaim] = []
     for node_id, said in zip((relation.fresh, relation.existing), relation.claims or whole, strict=True):

@@ -6,7 +6,7 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import Link, Pairing, Refresh
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
-from agentic_memory_bank.nodes.memory_bank.views import memories, pair_key
+from agentic_memory_bank.nodes.memory_bank.views import memory_views, pair_key
 from agentic_memory_bank.state import query_graph
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
 from agentic_memory_bank.state.query_graph import Judgement
@@ -38,9 +38,9 @@ def clear_pairings(state: MemoryBankState, deps: BankDeps) -> list[Pairing]:
     for fresh_id, candidate_ids in state["candidates"].items():
         clear = [c for c in candidate_ids if c in nodes and judged.get(pair_key(nodes[fresh_id], nodes[c])) == "clear"]
         if clear:
-            (fresh,) = memories(state, [fresh_id])
+            (fresh,) = memory_views(state, [fresh_id])
             cosines = deps.cosines(nodes[fresh_id], [nodes[c] for c in clear])
-            pairings.append(Pairing(fresh, memories(state, clear), cosines))
+            pairings.append(Pairing(fresh, memory_views(state, clear), cosines))
     return pairings
 
 

@@ -23,7 +23,7 @@ class _Told(NamedTuple):
     is_recognized: bool = True
 
 
-def recognized(state: MemoryBankState, runtime: Runtime[Settings], task: Task, deps: BankDeps) -> MemoryBankUpdate:
+def recognize(state: MemoryBankState, runtime: Runtime[Settings], task: Task, deps: BankDeps) -> MemoryBankUpdate:
     """Turn what waits into raw text, one entry for each attachment; what was recognised is kept.
 
     One that cannot be read fails the step and leaves no entry; the others are remembered all the same. Where no model

@@ -1,4 +1,7 @@
-"""Stage 4: what does each fresh memory mean, as a vector?"""
+"""Stage 4: what does each fresh memory mean, as a vector?
+
+Short, since each stage has a module of its own.
+"""
 
 from langgraph.runtime import Runtime
 

@@ -13,7 +13,7 @@ from langgraph.types import interrupt
 from agentic_memory_bank.engines.base import Dispute, EvidenceText, QuotedAnswer, RetrievedPassage
 from agentic_memory_bank.nodes.executors import Assignment, Report, report
 from agentic_memory_bank.nodes.memory_bank import contract
-from agentic_memory_bank.nodes.memory_bank.attachments import recognized, to_recognize, with_attachments
+from agentic_memory_bank.nodes.memory_bank.attachments import recognize, to_recognize, with_attachments
 from agentic_memory_bank.nodes.memory_bank.citations import supporting
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, overlap, refuted_anchors
@@ -50,7 +50,7 @@ def execute(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) 
         raise ToolError("No step is planned.")
     runtime.stream_writer({"stage": "execute", "kind": task["kind"], "memories": len(state.get("recalled", []))})
     if task["kind"] == "recognize":
-        return recognized(state, runtime, task, deps)
+        return recognize(state, runtime, task, deps)
     if task["kind"] == "answer" and not (deps.executor or deps.is_outside):
         return {"result": _read(state, task, deps)}
     do = _validated if task["kind"] == "cross_validate" else _carried_out
@@ -62,7 +62,7 @@ def execute(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) 
     return update
 
 
-def handed_out(state: MemoryBankState, deps: BankDeps) -> BankDeps:
+def hand_out(state: MemoryBankState, deps: BankDeps) -> BankDeps:
     """Hand the step out where it is carried out outside, and come back with what was done.
 
     It comes before all else: a stage that has to wait for a budget or a model is tried again, and what was done outside
@@ -129,13 +129,13 @@ def _left(state: MemoryBankState, runtime: Runtime[Settings], task: Task, deps: 
 
 def _outside(task: Task, prompt: str) -> Report:
     """Hand the step out, and wait for what was done; what is no transcript is handed back with the reason."""
-    handed_out = {"reason": "execute", "message": task["description"], "task": dict(task), "prompt": prompt}
+    handed = {"reason": "execute", "message": task["description"], "task": dict(task), "prompt": prompt}
     while True:
-        said = interrupt(handed_out)
+        said = interrupt(handed)
         try:
             return report(said, prompt, task["kind"])
         except ToolError as error:
-            handed_out = {**handed_out, "message": f"{error} The step was: {task['description']}"}
+            handed = {**handed, "message": f"{error} The step was: {task['description']}"}
 
 
 def _read(state: MemoryBankState, task: Task, deps: BankDeps) -> Result:

@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from agentic_memory_bank.engines.base import Integration, MergeGroup, Span
 from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
-from agentic_memory_bank.nodes.memory_bank.views import digest, groups, losers, memories, span_of
+from agentic_memory_bank.nodes.memory_bank.views import digest, groups, losers, memory_views, span_of
 from agentic_memory_bank.state import insight_doc, interaction_tree, query_graph
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, ValidationVerdict
 from agentic_memory_bank.state.query_graph import Conflict, Contradiction, GraphEdit, MemoryNode, join_anchors
@@ -132,8 +132,8 @@ def _group(
     inherited = dict.fromkeys(n for i in live for n in query_graph.neighbours(graph, i) if n not in live)
     found = [c for c in conflict["contradictions"] if _within(c, live)] if conflict else []
     return MergeGroup(
-        memories=memories(state, live),
-        neighbours=memories(state, inherited),
+        memories=memory_views(state, live),
+        neighbours=memory_views(state, inherited),
         cause="conflict" if conflict else "merge",
         refuted=tuple(_refuted(state, found)),
         statements=tuple(c["statement"] for c in found if "statement" in c),

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from agentic_memory_bank.engines.base import PlannerInput
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.pausing import Pause, pause
-from agentic_memory_bank.nodes.memory_bank.views import digest, memories
+from agentic_memory_bank.nodes.memory_bank.views import digest, memory_views
 from agentic_memory_bank.state import insight_doc
 from agentic_memory_bank.state.errors import BudgetReachedError
 from agentic_memory_bank.state.insight_doc import Task, TaskKind
@@ -99,7 +99,7 @@ def _next_task(state: MemoryBankState, deps: BankDeps, settings: Settings) -> Ta
     conflicts = tuple(graph.get("conflicts", {}).values())
     shown = deepcopy((doc, conflicts))  # an engine may be anybody's code, and the state is not its to change
     step = deps.engine.plan(
-        PlannerInput(shown[0], memories(state, state.get("fresh", [])), shown[1], _kinds(deps, settings))
+        PlannerInput(shown[0], memory_views(state, state.get("fresh", [])), shown[1], _kinds(deps, settings))
     )
     if step is None:
         return None

@@ -16,7 +16,7 @@ _GAP = "\n"
 """Stands between the stretches of a memory's raw text."""
 
 
-def memory(node: MemoryNode, tree: InteractionTree) -> MemoryView:
+def memory_view(node: MemoryNode, tree: InteractionTree) -> MemoryView:
     """A memory as an engine sees it, with its raw text."""
     return MemoryView(
         id=node["id"],
@@ -29,11 +29,11 @@ def memory(node: MemoryNode, tree: InteractionTree) -> MemoryView:
     )
 
 
-def memories(state: MemoryBankState, ids: Iterable[str]) -> tuple[MemoryView, ...]:
+def memory_views(state: MemoryBankState, ids: Iterable[str]) -> tuple[MemoryView, ...]:
     """Several memories; ids that are not live are left out, and what a validation refuted is blank."""
     nodes, tree = state.get("query_graph", {}).get("nodes", {}), state.get("interaction_tree", {})
     wrong = refuted_anchors(state)
-    return tuple(_without(memory(nodes[i], tree), nodes[i], wrong) for i in ids if i in nodes)
+    return tuple(_without(memory_view(nodes[i], tree), nodes[i], wrong) for i in ids if i in nodes)
 
 
 def _without(shown: MemoryView, node: MemoryNode, wrong: Sequence[Anchor]) -> MemoryView:

@@ -12,9 +12,9 @@ from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes import agent_messages
 from agentic_memory_bank.nodes.react_mem import steps
 from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope
-from agentic_memory_bank.nodes.react_mem.recall import look
+from agentic_memory_bank.nodes.react_mem.recall import search_memories
 from agentic_memory_bank.nodes.react_mem.working_memory import listed, threshold
-from agentic_memory_bank.nodes.remember.views import end_of
+from agentic_memory_bank.nodes.remember.views import expiry_of
 from agentic_memory_bank.prompts import four_tiers, recalled
 from agentic_memory_bank.prompts.fence import fence
 from agentic_memory_bank.state.errors import MemoryBankError
@@ -97,7 +97,7 @@ class AgentMemoryTools:
         if scope is None or not query.strip():
             return four_tiers.NOTHING
         try:
-            facts, done = look(self._deps, scope, query, scope.context.fact_limit)
+            facts, done = search_memories(self._deps, scope, query, scope.context.fact_limit)
         except Unanswered:
             return four_tiers.OUT_OF_REACH
         text = four_tiers.facts(facts) if is_facts else four_tiers.episodes(done)
@@ -112,7 +112,7 @@ class AgentMemoryTools:
         user, project = scope.owner
         source = {"conversation": scope.conversation, "turns": [], "quotes": [text.strip()]}
         draft: Any = {"text": text.strip(), "project": project, "source": source, "trust": TRUST}
-        draft["expires_at"] = end_of(self._deps.clock(), scope.context)
+        draft["expires_at"] = expiry_of(self._deps.clock(), scope.context)
         job = partial(self._deps.records(scope).store, user, **draft)
         try:
             guard_of(self._deps.stores).call(job, scope.context.recall_timeout)

@@ -16,7 +16,7 @@ from langgraph.runtime import Runtime, get_runtime
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.responder import Responder, ResponderInput
 from agentic_memory_bank.nodes.deps import context_of
-from agentic_memory_bank.nodes.messages import RECALLED, said, turns_of
+from agentic_memory_bank.nodes.messages import RECALLED, text_of, turns_of
 from agentic_memory_bank.nodes.react_mem import steps
 from agentic_memory_bank.nodes.react_mem.budget import STEPS_A_CALL
 from agentic_memory_bank.state.conversations import MemoryContext, RecalledMemory
@@ -90,7 +90,7 @@ class Answering:
     def _quoted(self, state: ReactMemState, runtime: Runtime[Any]) -> ReactMemUpdate:
         """An answer of quotes; it is nothing to be remembered."""
         messages, asked = state["messages"], steps.split(state["messages"])
-        message = said(asked.question) if asked.question else ""
+        message = text_of(asked.question) if asked.question else ""
         if not context_of(runtime).enable_memory:
             return {"messages": [self.offline.respond(ResponderInput(messages, message, (), turns_of(asked.before)))]}
         known = self.memory.recalled(messages, state["conversation_id"], runtime)

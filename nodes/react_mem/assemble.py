@@ -26,7 +26,7 @@ class Assembled(NamedTuple):
     """Whether anything in it is read on under an id."""
 
 
-def assembled(
+def assemble_prompt(
     messages: Sequence[AnyMessage],
     known: Recollection | None,
     settings: Settings,

@@ -8,7 +8,9 @@ from agentic_memory_bank.tools.memories.fields import MAX_LIMIT
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 
 
-def purge(records: RecordStore, user: str, project: str | None = None, conversation: str | None = None) -> int:
+def delete_memories(
+    records: RecordStore, user: str, project: str | None = None, conversation: str | None = None
+) -> int:
     """Erase facts, episodes, summaries and results; how many memories they were.
 
     Of one conversation only what has no other source goes: a fact that was also said elsewhere stays.

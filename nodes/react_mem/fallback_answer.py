@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 
 from agentic_memory_bank.engines.extractive.answering import quoting
-from agentic_memory_bank.nodes.messages import RECALLED, said
+from agentic_memory_bank.nodes.messages import RECALLED, text_of
 from agentic_memory_bank.nodes.react_mem import steps
 from agentic_memory_bank.tools.text import clean, is_cjk, sentences
 
@@ -35,10 +35,10 @@ class _Found(NamedTuple):
     text: str
 
 
-def concluded(messages: Sequence[AnyMessage]) -> AIMessage:
+def answer_from_results(messages: Sequence[AnyMessage]) -> AIMessage:
     """The answer of an agent that had to end; nobody's fact, since what a tool says is none."""
     asked = steps.split(messages)
-    question = said(asked.question) if asked.question else ""
+    question = text_of(asked.question) if asked.question else ""
     done = [message for exchange in asked.exchanges for message in exchange]
     lines = [*_last_words(done), *_quoted(question, _results(done))]
     opening = _WORDS["found" if lines else "nothing"][is_cjk(question)]
@@ -51,7 +51,7 @@ def has_found(messages: Sequence[AnyMessage]) -> bool:
 
 
 def _last_words(done: Sequence[BaseMessage]) -> list[str]:
-    spoken = (said(message) for message in reversed(done) if isinstance(message, AIMessage))
+    spoken = (text_of(message) for message in reversed(done) if isinstance(message, AIMessage))
     return [words for words in spoken if words.strip()][:1]
 
 

@@ -18,7 +18,7 @@ from agentic_memory_bank.state.react_mem import Condensed, Episode
 _LOG = logging.getLogger(__name__)
 
 
-def written(deps: AgentDeps, scope: Scope, episode: Episode, id: str) -> Episode:
+def with_lesson(deps: AgentDeps, scope: Scope, episode: Episode, id: str) -> Episode:
     """An episode with the lesson in the words of a model."""
     engine = deps.engine_of(scope, id).engine
     if not isinstance(engine, LessonEngine):

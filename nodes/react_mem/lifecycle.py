@@ -15,7 +15,7 @@ from agentic_memory_bank.state.react_mem import ReactMemState, ReactMemUpdate
 LONGEST_ID = 1_000
 
 
-def opened(state: ReactMemState, runtime: Runtime[MemoryContext]) -> ReactMemUpdate:
+def open_conversation(state: ReactMemState, runtime: Runtime[MemoryContext]) -> ReactMemUpdate:
     """Take in what is handed over.
 
     Raises:
@@ -30,10 +30,10 @@ def opened(state: ReactMemState, runtime: Runtime[MemoryContext]) -> ReactMemUpd
         raise InputError("There are no messages. Hand over the conversation as `messages`, the last message last.")
     info = runtime.execution_info
     given: object = state.get("conversation_id") or (info.thread_id if info else None) or f"c{uuid4().hex}"
-    return {"conversation_id": named(given), "asks": asks, "closes": ends, "stopped": ""}
+    return {"conversation_id": checked_conversation(given), "asks": asks, "closes": ends, "stopped": ""}
 
 
-def named(given: object) -> str:
+def checked_conversation(given: object) -> str:
     """A conversation's id.
 
     Raises:
@@ -46,7 +46,7 @@ def named(given: object) -> str:
     return given
 
 
-def close(
+def close_conversation(
     state: ReactMemState, runtime: Runtime[MemoryContext], end: Callable[[str, Runtime[Any]], None]
 ) -> ReactMemUpdate:
     """End the conversation, in the background."""

@@ -10,7 +10,7 @@ from langchain_core.messages import AnyMessage
 
 from agentic_memory_bank.engines.conversation import Turn, unattributed
 from agentic_memory_bank.engines.own_words import is_order
-from agentic_memory_bank.nodes.messages import said, turns_of
+from agentic_memory_bank.nodes.messages import text_of, turns_of
 from agentic_memory_bank.nodes.react_mem import episodes, steps
 from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope
 from agentic_memory_bank.nodes.recall.message import shortened
@@ -38,14 +38,14 @@ _NEVER: Final = 2.0
 _Result = TypeVar("_Result")
 
 
-def recollect(deps: AgentDeps, scope: Scope, messages: Sequence[AnyMessage], id: str) -> Recollection:
+def recall_for_agent(deps: AgentDeps, scope: Scope, messages: Sequence[AnyMessage], id: str) -> Recollection:
     """What memory holds on what an agent is asked. Nothing that fails here fails the agent."""
-    found = nothing(id)
+    found = empty_recollection(id)
     with ThreadPoolExecutor(1, "memories") as pool:
         talked = pool.submit(_talked, deps, scope)
         try:
             if query := query_of(deps, messages):
-                found["facts"], found["episodes"] = look(deps, scope, query, scope.context.fact_limit)
+                found["facts"], found["episodes"] = search_memories(deps, scope, query, scope.context.fact_limit)
         except Unanswered as failure:
             found["degraded"].append(f"search: {failure.kind}")
         try:
@@ -57,7 +57,7 @@ def recollect(deps: AgentDeps, scope: Scope, messages: Sequence[AnyMessage], id:
     return found
 
 
-class Held:
+class HeldRecollection:
     """What was recalled, as a channel holds it: whoever streams or traces the state sees ids, and no word of it."""
 
     def __init__(self, found: Recollection) -> None:
@@ -68,7 +68,7 @@ class Held:
         return receipt(self.found)
 
     def __repr__(self) -> str:
-        return f"Held({self.model_dump()})"
+        return f"HeldRecollection({self.model_dump()})"
 
 
 def receipt(found: Recollection) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def receipt(found: Recollection) -> dict[str, Any]:
     }
 
 
-def nothing(id: str, *degraded: str) -> Recollection:
+def empty_recollection(id: str, *degraded: str) -> Recollection:
     """What is recalled where there is nothing."""
     return {
         "invocation": id,
@@ -96,13 +96,13 @@ def nothing(id: str, *degraded: str) -> Recollection:
 def query_of(deps: AgentDeps, messages: Sequence[AnyMessage]) -> str:
     """The goal with the state it is asked in: key terms of what was said before, where the question needs them."""
     asked = steps.split(messages)
-    text = said(asked.question) if asked.question else ""
+    text = text_of(asked.question) if asked.question else ""
     if not text.strip() or deps.engine.gate(Turn("", "user", text), []).why in ("greeting", "empty"):
         return ""
     return shortened(deps.engine.rewrite(shortened(text), turns_of(asked.before)).text)
 
 
-def look(
+def search_memories(
     deps: AgentDeps, scope: Scope, query: str, facts: int, episodes_: int | None = None
 ) -> tuple[list[KnownFact], list[Episode]]:
     """Facts and episodes that fit a query, in one look at the store, within the time for recalling.

@@ -13,14 +13,14 @@ from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes.agent_messages import Exchange, calls_of
 from agentic_memory_bank.nodes.deps import Owner
 from agentic_memory_bank.nodes.memory_bank.views import digest
-from agentic_memory_bank.nodes.messages import said, turns_of
+from agentic_memory_bank.nodes.messages import text_of, turns_of
 from agentic_memory_bank.nodes.react_mem import episodes, steps
 from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope
 from agentic_memory_bank.nodes.react_mem.episodes import masked
-from agentic_memory_bank.nodes.react_mem.lessons import written
+from agentic_memory_bank.nodes.react_mem.lessons import with_lesson
 from agentic_memory_bank.nodes.react_mem.working_memory import listed
-from agentic_memory_bank.nodes.remember.saving import IncomingTurns, note
-from agentic_memory_bank.nodes.remember.views import days_of, end_of
+from agentic_memory_bank.nodes.remember.saving import IncomingTurns, save_state
+from agentic_memory_bank.nodes.remember.views import expiry_of, retention_days
 from agentic_memory_bank.state.conversations import MemoryContext, RememberOutput
 from agentic_memory_bank.state.react_mem import AgentConversation, Episode, Invocation, KeptStep
 from agentic_memory_bank.state.records import Record, Source
@@ -46,7 +46,7 @@ _DENIES: Final = re.compile(r"\b(?:no|not|never|none|without|cannot)\b|n['’]t\
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class DoneTask:
     """What one invocation of an agent did."""
 
     id: str
@@ -60,16 +60,16 @@ class Done:
 
 def invocation_id(question: HumanMessage, number: int) -> str:
     """The id of an invocation: the same when it goes on after a crash."""
-    return "i" + digest("invocation", question.id or said(question), number)[:12]
+    return "i" + digest("invocation", question.id or text_of(question), number)[:12]
 
 
-def keep_now(deps: AgentDeps, scope: Scope, done: Done) -> bool:
+def record_now(deps: AgentDeps, scope: Scope, done: DoneTask) -> bool:
     """Write down what one invocation did, before its answer is handed out; no model is asked here.
 
-    Where the store does not answer within `recall_timeout`, `keep` makes up for it.
+    Where the store does not answer within `recall_timeout`, `record` makes up for it.
 
     Returns:
-        Whether the conversation had been silent for so long that it had ended before: `keep` has to know.
+        Whether the conversation had been silent for so long that it had ended before: `record` has to know.
     """
     try:
         before = guard_of(deps.stores).call(
@@ -82,16 +82,16 @@ def keep_now(deps: AgentDeps, scope: Scope, done: Done) -> bool:
     return before is not None and not before["ended"] and before["at"] <= _silent_since(deps, scope)
 
 
-def _written(deps: AgentDeps, scope: Scope, done: Done) -> AgentConversation | None:
+def _written(deps: AgentDeps, scope: Scope, done: DoneTask) -> AgentConversation | None:
     """Keep the summary, the results, what was said, and the episode by rule. Returns where the conversation stood."""
     records, (user, project) = deps.records(scope), scope.owner
     if done.at < records.conversations.forgotten_at(user, project):
         return None
     episode = _episode(scope, done)
     summary = _summary(done, episode)
-    before = records.agents.add(*scope.place, summary, _texts(done), days_of(scope.context))
+    before = records.agents.add(*scope.place, summary, _texts(done), retention_days(scope.context))
     if scope.context.auto_facts:
-        note(
+        save_state(
             records, IncomingTurns(scope.owner, scope.conversation, _told(done), _drawing(scope), deps.clock(), done.at)
         )
     if episode and not scope.context.condense_with_model:
@@ -99,7 +99,7 @@ def _written(deps: AgentDeps, scope: Scope, done: Done) -> AgentConversation | N
     return before
 
 
-def keep(deps: AgentDeps, scope: Scope, done: Done, *, was_silent: bool = False) -> None:
+def record(deps: AgentDeps, scope: Scope, done: DoneTask, *, was_silent: bool = False) -> None:
     """Keep what one invocation did, with what models say of it; done twice, it is done once.
 
     Args:
@@ -115,13 +115,13 @@ def keep(deps: AgentDeps, scope: Scope, done: Done, *, was_silent: bool = False)
     if done.at < records.conversations.forgotten_at(user, scope.owner.project):
         return  # it was to be forgotten while it waited
     if was_silent:
-        end(deps, scope, but=done.id)
+        end_conversation(deps, scope, but=done.id)
     end_idle(deps, scope)
     episode = _episode(scope, done)
     if episode and scope.context.condense_with_model:
-        episode = written(deps, scope, episode, done.id)
+        episode = with_lesson(deps, scope, episode, done.id)
     summary = _summary(done, episode)
-    records.agents.add(*scope.place, summary, _texts(done), days_of(scope.context))
+    records.agents.add(*scope.place, summary, _texts(done), retention_days(scope.context))
     if episode:
         _store(records, scope, episode, summary["turns"], deps.clock())
     records.make_up(user)
@@ -136,10 +136,12 @@ def _store(
     user, project = scope.owner
     draft = episodes.draft(episode, scope.conversation, turns, project)
     known = records.said_by(user, draft)
-    return known or records.store_many(user, [{**draft, "expires_at": end_of(now, scope.context)}], bare=bare)[0].record
+    return (
+        known or records.store_many(user, [{**draft, "expires_at": expiry_of(now, scope.context)}], bare=bare)[0].record
+    )
 
 
-def end(deps: AgentDeps, scope: Scope, at: str = "", *, but: str = "") -> None:
+def end_conversation(deps: AgentDeps, scope: Scope, at: str = "", *, but: str = "") -> None:
     """End a conversation: its facts are drawn, and several tasks become an episode. Done twice, it is done once.
 
     Args:
@@ -180,7 +182,7 @@ def end_idle(deps: AgentDeps, scope: Scope) -> int:
     talks = deps.records(scope).agents.talks(scope.owner.user)
     silent = [talk for talk in talks if not talk["ended"] and talk["at"] <= silent_since][: MOST_IDLE + 1]
     for talk in silent:
-        end(deps, _scope_of(scope, talk))
+        end_conversation(deps, _scope_of(scope, talk))
     return len(silent)
 
 
@@ -194,20 +196,20 @@ def _scope_of(scope: Scope, talk: AgentConversation) -> Scope:
     return Scope(owner, conversation_of(talk), context, scope.store)
 
 
-def _summary(done: Done, episode: Episode | None) -> Invocation:
+def _summary(done: DoneTask, episode: Episode | None) -> Invocation:
     """Asked, did, result: by rule, so that it says nothing that was not said or done."""
     calls = steps.actions(done.exchanges)
     failed = sum(call.failed for call in calls)
     did = ", ".join(dict.fromkeys(f"{call.tool}({steps.gist(call.arguments, 60)})" for call in calls))
-    note = f"; {failed} of {len(calls)} calls failed" if failed else ""
+    failures = f"; {failed} of {len(calls)} calls failed" if failed else ""
     result = f"{episodes.NOT_DONE}: {done.failure}" if done.failure else steps.final(done.exchanges)
     answer = [message for exchange in done.exchanges[-1:] for message in exchange[:1]]
     return {
         "v": FORM,
         "id": done.id,
         "at": done.at,
-        "query": masked(steps.gist(said(done.question), QUERY)),
-        "summary": masked(steps.gist(f"called {did}{note}", SUMMARY)) if calls else "",
+        "query": masked(steps.gist(text_of(done.question), QUERY)),
+        "summary": masked(steps.gist(f"called {did}{failures}", SUMMARY)) if calls else "",
         "result": masked(steps.gist(result, RESULT)),
         "is_task": _is_task(done),
         "failed": bool(done.failure),
@@ -217,27 +219,27 @@ def _summary(done: Done, episode: Episode | None) -> Invocation:
     }
 
 
-def _texts(done: Done) -> list[KeptStep]:
+def _texts(done: DoneTask) -> list[KeptStep]:
     """What can be read of an invocation: every result word for word, and the whole course."""
     kept = [
         _text(done, call.id, call.tool, call.result)
         for call in steps.actions(done.exchanges)
         if call.id and call.result
     ]
-    course = [f"User: {said(done.question)}", listed(done.exchanges), f"Result: {steps.final(done.exchanges)}"]
+    course = [f"User: {text_of(done.question)}", listed(done.exchanges), f"Result: {steps.final(done.exchanges)}"]
     return [*kept, _text(done, done.id, "invocation", "\n\n".join(course))]
 
 
-def _text(done: Done, id: str, source: str, text: str) -> KeptStep:
+def _text(done: DoneTask, id: str, source: str, text: str) -> KeptStep:
     return {"v": FORM, "id": id, "of": done.id, "at": done.at, "source": clean(source), "text": clean(text)}
 
 
-def _is_task(done: Done) -> bool:
+def _is_task(done: DoneTask) -> bool:
     """Whether it is worth an episode; an order to the memory is not."""
-    return episodes.is_task(steps.actions(done.exchanges), bool(done.failure)) and not is_order(said(done.question))
+    return episodes.is_task(steps.actions(done.exchanges), bool(done.failure)) and not is_order(text_of(done.question))
 
 
-def _episode(scope: Scope, done: Done) -> Episode | None:
+def _episode(scope: Scope, done: DoneTask) -> Episode | None:
     """What was done as an episode, by rule; None where it was no task, or none is wanted."""
     if not (scope.context.record_episodes and _is_task(done)):
         return None
@@ -245,7 +247,7 @@ def _episode(scope: Scope, done: Done) -> Episode | None:
     result = f"{episodes.NOT_DONE}: {done.failure}" if done.failure else steps.final(done.exchanges)
     return {
         "id": "",
-        "goal": steps.gist(said(done.question), episodes.GOAL),
+        "goal": steps.gist(text_of(done.question), episodes.GOAL),
         "outcome": masked(steps.gist(result, episodes.OUTCOME)),
         "lesson": episodes.lesson(calls),
         "steps": episodes.lines(calls),
@@ -253,14 +255,14 @@ def _episode(scope: Scope, done: Done) -> Episode | None:
     }
 
 
-def _told(done: Done) -> list[AnyMessage]:
+def _told(done: DoneTask) -> list[AnyMessage]:
     """What the user said and the agent answered; nothing of what was recalled or called."""
     final = steps.final(done.exchanges)
     answer = done.exchanges[-1][0] if final and not done.failure else None
     return [done.question, *([answer] if isinstance(answer, AIMessage) else [])]
 
 
-def _facts(deps: AgentDeps, scope: Scope, done: Done) -> None:
+def _facts(deps: AgentDeps, scope: Scope, done: DoneTask) -> None:
     """Draw facts from what was said."""
     told = {"messages": _told(done), "conversation_id": scope.conversation, "handed_at": done.at}
     found = _remember(deps, scope, told)

@@ -11,7 +11,7 @@ from agentic_memory_bank.nodes import agent_messages
 from agentic_memory_bank.nodes.agent_messages import Exchange
 from agentic_memory_bank.nodes.executors import OWN_TOOLS
 from agentic_memory_bank.nodes.memory_bank.views import digest
-from agentic_memory_bank.nodes.messages import RECALLED, said
+from agentic_memory_bank.nodes.messages import RECALLED, text_of
 from agentic_memory_bank.tools.text import clean
 
 STORE_FACT: Final = "store_fact"
@@ -32,7 +32,7 @@ READ: Final = 20_000
 """Characters of a text that are looked at for its gist; the rest is read by its id."""
 
 
-class Called(NamedTuple):
+class ToolCallResult(NamedTuple):
     """One call of a tool and what came of it."""
 
     id: str
@@ -82,7 +82,7 @@ def has_media(message: BaseMessage) -> bool:
     return entry is not None and "content" in entry["metadata"]
 
 
-def called(exchange: Exchange) -> list[Called]:
+def called(exchange: Exchange) -> list[ToolCallResult]:
     """The calls of one exchange with their results; those of our own tools are left out."""
     calls = agent_messages.calls_of(exchange)
     results = {m.tool_call_id: m for m in exchange if isinstance(m, ToolMessage)}
@@ -91,20 +91,20 @@ def called(exchange: Exchange) -> list[Called]:
     ]
 
 
-def actions(exchanges: Sequence[Exchange]) -> list[Called]:
+def actions(exchanges: Sequence[Exchange]) -> list[ToolCallResult]:
     """All calls, oldest first."""
     return [call for exchange in exchanges for call in called(exchange)]
 
 
 def spoken(exchange: Exchange) -> str:
     """What the agent said in an exchange, without thoughts."""
-    return said(exchange[0]) if isinstance(exchange[0], AIMessage) else ""
+    return text_of(exchange[0]) if isinstance(exchange[0], AIMessage) else ""
 
 
 def final(exchanges: Sequence[Exchange]) -> str:
     """The last words of the agent; empty where it has said none after its last call."""
     last = exchanges[-1][0] if exchanges else None
-    return said(last) if isinstance(last, AIMessage) and not last.tool_calls else ""
+    return text_of(last) if isinstance(last, AIMessage) and not last.tool_calls else ""
 
 
 def entry_ids(exchange: Exchange) -> Iterator[tuple[str, BaseMessage]]:
@@ -145,18 +145,18 @@ def gist(text: str, room: int) -> str:
 
 def asked_hash(message: BaseMessage) -> str:
     """By what a question is known when the conversation is handed over again."""
-    return digest("asked", " ".join(said(message).split()))[:16]
+    return digest("asked", " ".join(text_of(message).split()))[:16]
 
 
 def _is_asked(message: BaseMessage) -> bool:
     return isinstance(message, HumanMessage) and not message.additional_kwargs.get(RECALLED)
 
 
-def _called(call: Any, result: ToolMessage | None, calls: agent_messages.Calls) -> Called:
+def _called(call: Any, result: ToolMessage | None, calls: agent_messages.Calls) -> ToolCallResult:
     text = clean(result.text) if result else ""
     failed = result is not None and (result.status == "error" or _FAILED.match(text[:200]) is not None)
     id = id_of(result, calls) if result else None
-    return Called(id or "", str(call["name"]), _arguments(call["args"]), text, failed)
+    return ToolCallResult(id or "", str(call["name"]), _arguments(call["args"]), text, failed)
 
 
 def _arguments(given: Any) -> str:

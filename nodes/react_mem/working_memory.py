@@ -33,7 +33,7 @@ COUNT_TOKENS: Final = 70
 """What the line takes that counts the oldest steps."""
 
 
-class Working(NamedTuple):
+class ShownSteps(NamedTuple):
     """What is shown of the steps of an invocation."""
 
     condensed: str
@@ -56,7 +56,7 @@ def is_over(exchanges: Sequence[Exchange], settings: Settings) -> bool:
     return not _fits(exchanges, threshold(settings))
 
 
-def fitted(exchanges: Sequence[Exchange], settings: Settings, id: str, told: Condensed | None = None) -> Working:
+def fitted(exchanges: Sequence[Exchange], settings: Settings, id: str, told: Condensed | None = None) -> ShownSteps:
     """What is shown of the steps.
 
     Args:
@@ -70,13 +70,13 @@ def fitted(exchanges: Sequence[Exchange], settings: Settings, id: str, told: Con
     if told:
         rest, spoken = exchanges[told["steps"] :], estimate_tokens(told["text"])
         if _fits(rest, most - spoken):
-            return Working(told["text"], _flat(rest), True)
+            return ShownSteps(told["text"], _flat(rest), True)
     elif not is_over(exchanges, settings):
-        return Working("", _flat(exchanges), False)
+        return ShownSteps("", _flat(exchanges), False)
     last = _last(exchanges, most - int(CONDENSED_SHARE * most), settings.keep_steps)
     older = exchanges[: len(exchanges) - len(last.exchanges)]
     room = max(int(CONDENSED_SHARE * most), most - sum(map(agent_messages.total, last.exchanges)))
-    return Working(condensed(older, min(room, most // 2), id), _flat(last.exchanges), bool(older) or last.is_cut)
+    return ShownSteps(condensed(older, min(room, most // 2), id), _flat(last.exchanges), bool(older) or last.is_cut)
 
 
 def condensed(older: Sequence[Exchange], room: int, id: str) -> str:
@@ -113,7 +113,7 @@ def _line(number: int, exchange: Exchange, arguments: int, found: int) -> str:
     return f"{number}. " + " | ".join(part for part in (said, *parts) if part)
 
 
-def _call(call: steps.Called, arguments: int, found: int) -> str:
+def _call(call: steps.ToolCallResult, arguments: int, found: int) -> str:
     named = f"[{call.id}] " if call.id else ""
     verb = "FAILED: " if call.failed else ""
     return f"{named}{call.tool}({steps.gist(call.arguments, arguments)}) → {verb}{steps.gist(call.result, found)}"

@@ -59,7 +59,7 @@ def find_memories(state: RecallState, runtime: Runtime[MemoryContext], deps: Mem
     """
     context, owner, asked = context_of(runtime), owner_of(runtime), state["asked"]
     records, encoder = partial(deps.records, runtime), deps.stores.encoder
-    search = _Search(records, encoder, owner, asked, guard_of(deps.stores), context.recall_timeout)
+    search = _TimedSearch(records, encoder, owner, asked, guard_of(deps.stores), context.recall_timeout)
     own = _own_turns(state)
     found = [one for one in search.of(_queries(state)) if not is_said_by(one, own)] if state["query"].strip() else []
     if records().lacks_vectors(owner.user):  # whoever kept them was killed before they had any
@@ -90,7 +90,7 @@ def _queries(state: RecallState) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
+class _TimedSearch:
     """One search of one user's memories."""
 
     records: Callable[[], RecordStore]

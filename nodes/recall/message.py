@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 
 from agentic_memory_bank.engines.conversation import Turn
-from agentic_memory_bank.nodes.messages import LONGEST_TURN, RECALLED, said, turns_of
+from agentic_memory_bank.nodes.messages import LONGEST_TURN, RECALLED, text_of, turns_of
 
 BEGINNING: Final = 1_500
 """Characters that are read of how a long message begins."""
@@ -31,7 +31,7 @@ def asked_in(messages: Sequence[AnyMessage | BaseMessage]) -> Message:
         return Message(None, [])
     asked = messages[places[-1]]
     before, own = turns_of(messages[: places[-1]]), turns_of([asked])
-    return Message(replace(own[0], text=_both_ends(said(asked), LONGEST_TURN - END)) if own else None, before)
+    return Message(replace(own[0], text=_both_ends(text_of(asked), LONGEST_TURN - END)) if own else None, before)
 
 
 def shortened(text: str) -> str:

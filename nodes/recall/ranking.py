@@ -69,7 +69,7 @@ def ranked(
     ranked = [_weighed(memory, wanted, now, recency_days) for memory in found if not is_harmful(memory["text"])]
     ranked.sort(key=lambda memory: (-memory["score"], memory["id"]))
     shown: list[tuple[RecalledMemory, recalled.Earlier]] = []
-    budget = _Budget(tokens)
+    budget = _TokenBudget(tokens)
     readings = deduplicated([_reading(memory) for memory in ranked])
     told = wanted.difference(*(tokenize(reading.speaker) for reading in readings))  # who is addressed tells nothing
     for reading in (one for one in readings if _says_anything(one, told)):
@@ -82,7 +82,7 @@ def ranked(
     return shown
 
 
-class _Budget:
+class _TokenBudget:
     """The tokens of a block, and what is left of them."""
 
     def __init__(self, tokens: int) -> None:

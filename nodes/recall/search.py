@@ -1,4 +1,7 @@
-"""Stage 3: which memories fit? A store that is down, slow or cannot embed never fails the request."""
+"""Stage 3: which memories fit? A store that is down, slow or cannot embed never fails the request.
+
+Short, since each stage has a module of its own.
+"""
 
 from langgraph.runtime import Runtime
 

@@ -17,7 +17,16 @@ from langgraph.store.base import BaseStore
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.nodes.deps import Owner
 from agentic_memory_bank.nodes.messages import repeated_in, turns_of
-from agentic_memory_bank.nodes.remember.views import AROUND, SEEN, days_of, end_of, mark, raw, saying, turn_of
+from agentic_memory_bank.nodes.remember.views import (
+    AROUND,
+    SEEN,
+    expiry_of,
+    retention_days,
+    stored_turn,
+    turn_hash,
+    turn_of,
+    verbatim_draft,
+)
 from agentic_memory_bank.state.conversations import MemoryContext, StoredConversation, StoredTurn, Trigger
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
@@ -74,13 +83,13 @@ def save_turns(stores: RecordStores, store: BaseStore | None, handed: IncomingTu
         return stores.of(store, handed.context)
 
     try:
-        noted = guard.call(lambda: note(records(), handed), seconds)
+        noted = guard.call(lambda: save_state(records(), handed), seconds)
     except Unanswered as failure:
         return failure.kind
     if noted is not None and noted.state["raw"]:
         with suppress(Unanswered):  # an index that is being read takes its time: then this is made up for
             guard.call(
-                lambda: write_out(records(), handed, noted.state),
+                lambda: store_verbatim(records(), handed, noted.state),
                 until - time.monotonic(),
                 seconds,
                 lambda: records().is_busy(handed.owner.user),
@@ -88,7 +97,7 @@ def save_turns(stores: RecordStores, store: BaseStore | None, handed: IncomingTu
     return ""
 
 
-def note(records: RecordStore, handed: IncomingTurns) -> SavedTurns | None:
+def save_state(records: RecordStore, handed: IncomingTurns) -> SavedTurns | None:
     """Write down where the conversation stands with what is new, and whether it is time to draw memories.
 
     Returns:
@@ -110,7 +119,7 @@ def note(records: RecordStore, handed: IncomingTurns) -> SavedTurns | None:
     return SavedTurns(due, new, due["count"] <= len(turns) and not due["drawn"])
 
 
-def write_out(records: RecordStore, handed: IncomingTurns, state: StoredConversation) -> None:
+def store_verbatim(records: RecordStore, handed: IncomingTurns, state: StoredConversation) -> None:
     """Make memories, without vectors, of the turns that wait and are none yet.
 
     Raises:
@@ -119,9 +128,9 @@ def write_out(records: RecordStore, handed: IncomingTurns, state: StoredConversa
     user, project = handed.owner
     wanted = set(state["raw"])
     sayings = [said for said in state["pending"] if said["id"] in wanted]
-    drafts = [draft for said in sayings if (draft := raw(said, conversation_of(state), project))]
+    drafts = [draft for said in sayings if (draft := verbatim_draft(said, conversation_of(state), project))]
     known = records.all_said_by(user, drafts)
-    end = end_of(handed.now, handed.context)
+    end = expiry_of(handed.now, handed.context)
     fresh: list[Draft] = [
         {**draft, "expires_at": end} for draft, there in zip(drafts, known, strict=True) if there is None
     ]
@@ -146,7 +155,7 @@ def checked_conversation(given: object) -> str | None:
 
 def conversation_named(turns: Sequence[Turn]) -> str:
     """The id of a conversation that nobody names: one made of what was said."""
-    return clean("c" + mark(Turn(" ".join(turn.id for turn in turns), "user", "")))
+    return clean("c" + turn_hash(Turn(" ".join(turn.id for turn in turns), "user", "")))
 
 
 def is_silent(state: StoredConversation, context: MemoryContext, now: datetime) -> bool:
@@ -160,20 +169,20 @@ def is_silent(state: StoredConversation, context: MemoryContext, now: datetime) 
 def _grown(state: StoredConversation, turns: Sequence[Turn], handed: IncomingTurns) -> tuple[StoredConversation, int]:
     """The conversation with what is new of it, and how many turns that is."""
     seen = set(state["seen"])
-    fresh = [turn for turn in turns if mark(turn) not in seen]
+    fresh = [turn for turn in turns if turn_hash(turn) not in seen]
     if not fresh:
         return state, 0
     said = list(_sayings(state, turns, seen, handed))
     repeated = repeated_in(handed.messages) if handed.context.remember_turns else {one["id"] for one in said}
     grown: StoredConversation = {
         **state,
-        "seen": [*state["seen"], *(mark(turn) for turn in fresh)][-SEEN:],
+        "seen": [*state["seen"], *(turn_hash(turn) for turn in fresh)][-SEEN:],
         "pending": [*state["pending"], *said],
         "raw": [*state["raw"], *(one["id"] for one in said if one["id"] not in repeated)],
         "recent": [*state["recent"], *said][-AROUND:],
         "count": state["count"] + len(fresh),
         "at": stamp(handed.now),
-        "expires_at": stamp(handed.now + timedelta(days=days_of(handed.context))),
+        "expires_at": stamp(handed.now + timedelta(days=retention_days(handed.context))),
     }
     return grown, len(fresh)
 
@@ -184,8 +193,8 @@ def _sayings(
     """What is kept of each new turn; what was said just before tells whether it answers for a credential."""
     before = turn_of(state["recent"][-1]) if state["recent"] else None
     for turn in turns:
-        is_new = mark(turn) not in seen
-        if is_new and (said := saying(turn, before, handed.now, handed.context.remember_without)):
+        is_new = turn_hash(turn) not in seen
+        if is_new and (said := stored_turn(turn, before, handed.now, handed.context.remember_without)):
             yield said
         before = turn
 

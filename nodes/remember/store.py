@@ -18,7 +18,15 @@ from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
 from agentic_memory_bank.nodes.remember.extraction import FAULTS, Batch, ExtractionOutage, engine_of, spent
 from agentic_memory_bank.nodes.remember.resolution import ResolvedFacts, draft_from_fact, resolve_facts, with_stored_ids
-from agentic_memory_bank.nodes.remember.views import AROUND, end_of, kept_digest, raw, receipt, standing, turn_of
+from agentic_memory_bank.nodes.remember.views import (
+    AROUND,
+    digest_turns,
+    expiry_of,
+    receipt,
+    stored_digest,
+    turn_of,
+    verbatim_draft,
+)
 from agentic_memory_bank.state.conversations import (
     MemoryContext,
     RememberState,
@@ -84,7 +92,9 @@ def store(
             return {"receipt": receipt("dropped", _trigger(state)), **spent(metered)}
         waiting = _waiting(resolved.drawn.batches, states, owner)
         done = _settled(
-            resolved, waiting, _Place(records, owner, end_of(datetime.fromisoformat(state["now"]), context_of(runtime)))
+            resolved,
+            waiting,
+            _Place(records, owner, expiry_of(datetime.fromisoformat(state["now"]), context_of(runtime))),
         )
         _absorb(resolved, done, records, owner)
         for batch in resolved.drawn.batches:
@@ -220,7 +230,7 @@ def _covered(batch: Batch, resolved: ResolvedFacts, done: _Done, project: str) -
     ]
     for said in batch.turns:
         held = [(_held(fact, said), id) for fact, id in facts]
-        draft = raw(said, batch.conversation, project)
+        draft = verbatim_draft(said, batch.conversation, project)
         spoken = sum(not char.isspace() for char in said["text"])
         if draft and len(set[int]().union(*(spots for spots, _ in held))) >= COVERED * spoken:
             yield draft, max(held, key=lambda one: len(one[0]))[1]
@@ -245,9 +255,9 @@ def _digests(
         kept = states.get(owner.user, owner.project, batch.conversation)
         if kept is None or not batch.turns:
             continue
-        turns = [*standing(kept["digest"]), *(turn_of(said) for said in batch.turns)]
+        turns = [*digest_turns(kept["digest"]), *(turn_of(said) for said in batch.turns)]
         try:
-            digests[batch.conversation] = kept_digest(engine.summarise(turns, DIGEST_TOKENS))
+            digests[batch.conversation] = stored_digest(engine.summarise(turns, DIGEST_TOKENS))
         except FAULTS as error:
             degraded.append(f"store: {type(error).__name__} (where the conversation stands)")
     return digests, list(dict.fromkeys(degraded))

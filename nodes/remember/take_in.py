@@ -16,8 +16,8 @@ from agentic_memory_bank.nodes.remember.saving import (
     checked_conversation,
     conversation_named,
     is_silent,
-    note,
-    write_out,
+    save_state,
+    store_verbatim,
 )
 from agentic_memory_bank.nodes.remember.views import AROUND, receipt
 from agentic_memory_bank.state.conversations import (
@@ -64,10 +64,10 @@ def take_in(state: RememberState, runtime: Runtime[MemoryContext], deps: MemoryD
     }
     end = bool(state.get("end"))
     handed = IncomingTurns(owner, conversation, messages, context, now, state.get("handed_at", ""), end)
-    noted = note(records, handed)
+    noted = save_state(records, handed)
     if noted is None:
         return {**begun, "receipt": receipt("dropped")}
-    write_out(records, handed, noted.state)
+    store_verbatim(records, handed, noted.state)
     records.make_up(owner.user)
     trigger = noted.state["due"] or _drift(noted.state, turns_of(messages), context, deps.stores.encoder)
     draws = [_draw(noted.state, trigger)] if trigger else []

@@ -1,4 +1,7 @@
-"""Stage 5: is that enough, and what is missing?"""
+"""Stage 5: is that enough, and what is missing?
+
+Short, since each stage has a module of its own.
+"""
 
 from langgraph.runtime import Runtime
 

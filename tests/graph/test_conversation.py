@@ -18,7 +18,7 @@ from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.responder import ResponderInput
 from agentic_memory_bank.graph.conversation import build_conversation
 from agentic_memory_bank.nodes.agent_messages import total
-from agentic_memory_bank.nodes.conversation.history import earlier, unheard
+from agentic_memory_bank.nodes.conversation.history import earlier, new_messages
 from agentic_memory_bank.nodes.deps import utc_now
 from agentic_memory_bank.nodes.messages import RECALLED
 from agentic_memory_bank.state.errors import InputError, ModelRefused, ModelUnavailable, NoUserError
@@ -466,9 +466,9 @@ def test_only_what_is_new_of_a_history_is_handed_over() -> None:
         HumanMessage("One."),
     ]
 
-    assert [m.text for m in unheard(history, before)] == ["One."]
-    assert [m.text for m in unheard(history, [])] == [m.text for m in history]
-    assert [m.text for m in unheard([HumanMessage("Three.")], before)] == ["Three."]
+    assert [m.text for m in new_messages(history, before)] == ["One."]
+    assert [m.text for m in new_messages(history, [])] == [m.text for m in history]
+    assert [m.text for m in new_messages([HumanMessage("Three.")], before)] == ["Three."]
     assert [turn.text for turn in earlier([HumanMessage("Three.")], before)] == ["One.", "Two.", "Three."]
     assert [turn.text for turn in earlier(history, before)] == ["One.", "Two.", "Three.", "Four."]
 

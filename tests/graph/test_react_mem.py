@@ -1126,7 +1126,7 @@ def test_a_conversation_whose_id_is_no_text_is_refused_at_the_door(given: Any) -
     assert beside.log.heard == []
 
 
-@pytest.mark.parametrize("part", ["assembled", "recollect"])
+@pytest.mark.parametrize("part", ["assemble_prompt", "recall_for_agent"])
 def test_whatever_breaks_in_memory_the_agent_answers(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*given: Any) -> Any:
         raise RuntimeError("memory is broken")

@@ -679,7 +679,7 @@ def test_what_cannot_be_drawn_now_is_tried_again_twice_and_then_stays_as_it_was_
     tried = [n + 1 for n, receipt in enumerate(outcomes) if receipt["outcome"] == "unavailable"]
     assert tried == [10, 20, 30, 40]  # the last one is the first of what came later
     assert outcomes[9]["degraded"] == ["extract: ModelUnavailable"]
-    assert len([r for r in caplog.records if "No memories can be drawn" in r.message]) == 1
+    assert len([r for r in caplog.records if "No facts can be extracted" in r.message]) == 1
     assert bench.facts() == []
     assert len(bench.kept()) == 40
 

@@ -19,7 +19,7 @@ from agentic_memory_bank.graph.react_mem import build_react_mem
 from agentic_memory_bank.nodes import agent_messages
 from agentic_memory_bank.nodes.messages import RECALLED
 from agentic_memory_bank.nodes.react_mem import steps, working_memory
-from agentic_memory_bank.nodes.react_mem.assemble import assembled
+from agentic_memory_bank.nodes.react_mem.assemble import assemble_prompt
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.worker_pool import Background
@@ -75,7 +75,7 @@ def course(length: int, **options: Any) -> list[list[BaseMessage]]:
     return [exchange(number, **options) for number in range(1, length + 1)]
 
 
-def cost(shown: working_memory.Working) -> int:
+def cost(shown: working_memory.ShownSteps) -> int:
     """What working memory takes in a prompt."""
     return estimate_tokens(shown.condensed) + agent_messages.total(shown.messages)
 
@@ -185,7 +185,7 @@ def test_below_the_threshold_nothing_changes() -> None:
 
     shown = working_memory.fitted(done, Settings(), ID)
 
-    assert shown == working_memory.Working("", [m for one in done for m in one], False)
+    assert shown == working_memory.ShownSteps("", [m for one in done for m in one], False)
 
 
 def test_above_it_the_last_five_steps_are_word_for_word_and_the_older_ones_in_few_words() -> None:
@@ -273,7 +273,7 @@ def test_the_agents_own_messages_stay_whole_and_results_of_our_tools_are_no_step
     messages: list[Any] = [asked, *[m for one in course(30) for m in one], *read]
     before = [m.model_copy(deep=True) for m in messages]
 
-    shown = assembled(messages, None, Settings(), ID)
+    shown = assemble_prompt(messages, None, Settings(), ID)
 
     assert messages == before
     assert shown

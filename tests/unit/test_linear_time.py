@@ -79,7 +79,7 @@ LAYERS = ("engines.", "nodes.", "prompts.", "tools.")
 
 
 def turn(text: str, role: Any = "user") -> Turn:
-    return Turn("t1", role, nodes_messages.beginning(text))
+    return Turn("t1", role, nodes_messages.truncated(text))
 
 
 def fact(text: str) -> Fact:

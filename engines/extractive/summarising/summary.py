@@ -65,13 +65,13 @@ def summarize(
     Returns:
         The spans of the selected sentences in text order: all of one or two, 30 to 50 % of more; none of a blank text.
     """
-    rows = [_Row(span, text[span[0] : span[1]]) for span in sentences if text[span[0] : span[1]].strip()]
+    rows = [_WeighedSentence(span, text[span[0] : span[1]]) for span in sentences if text[span[0] : span[1]].strip()]
     stated = [row for row in rows if not row.is_heading] or rows
     if len(stated) <= 2:
         return [row.span for row in stated]
     stated = stated[:_MOST_SENTENCES]
     total = sum(row.tokens for row in stated)
-    budget = _Budget(*(min(share * total, max_tokens) for share in (_LEAST, ratio, _MOST)))
+    budget = _SummaryLength(*(min(share * total, max_tokens) for share in (_LEAST, ratio, _MOST)))
     return sorted(row.span for row in _chosen(stated, _weights(stated, background), budget))
 
 
@@ -82,7 +82,7 @@ _FACTS: Final = re.compile(
 
 
 @dataclass
-class _Row:
+class _WeighedSentence:
     """A sentence with what its weight is made of."""
 
     span: Span
@@ -106,7 +106,7 @@ class _Row:
 
 
 @dataclass(frozen=True)
-class _Budget:
+class _SummaryLength:
     """How many tokens a summary has at least where that is possible, should have, and may have."""
 
     least: float
@@ -114,13 +114,15 @@ class _Budget:
     most: float
 
 
-def _weights(rows: Iterable[_Row], background: Mapping[str, int] | None) -> dict[str, float]:
+def _weights(rows: Iterable[_WeighedSentence], background: Mapping[str, int] | None) -> dict[str, float]:
     frequency = Counter(term for row in rows for term in sorted(row.terms))
     rarity = Rarity(background)
     return {term: (1 + math.log(count)) * rarity.of(term) for term, count in frequency.items()}
 
 
-def _chosen(rows: Sequence[_Row], weights: dict[str, float], budget: _Budget) -> list[_Row]:
+def _chosen(
+    rows: Sequence[_WeighedSentence], weights: dict[str, float], budget: _SummaryLength
+) -> list[_WeighedSentence]:
     """Take the weightiest sentence that fits, lower the weight of what it says, and go on until there is enough."""
     standing = [row.standing(position == 0) for position, row in enumerate(rows)]
     chosen, used = list[int](), 0
@@ -153,7 +155,7 @@ def _chosen(rows: Sequence[_Row], weights: dict[str, float], budget: _Budget) ->
     return [rows[place] for place in chosen] or [min(rows, key=lambda row: row.tokens)]
 
 
-def _substance(row: _Row, weights: Mapping[str, float]) -> float:
+def _substance(row: _WeighedSentence, weights: Mapping[str, float]) -> float:
     """The weight of a sentence's terms: more than their mean, less than their sum, so that not just length wins."""
     return math.fsum(weights[term] for term in row.terms) / math.sqrt(len(row.terms) + 3)
 
@@ -178,7 +180,7 @@ def context(text: str, sentences: Sequence[Span], keywords: Sequence[str]) -> st
     heading = _HEADING.match(text)
     if heading and len(tokenize(heading["title"])) > 1:
         return _clause(heading["title"])
-    rows = [_Row(span, text[span[0] : span[1]]) for span in sentences if text[span[0] : span[1]].strip()]
+    rows = [_WeighedSentence(span, text[span[0] : span[1]]) for span in sentences if text[span[0] : span[1]].strip()]
     stated = [row for row in rows if not row.is_heading] or rows
     if not stated:
         return ""
@@ -189,7 +191,7 @@ def context(text: str, sentences: Sequence[Span], keywords: Sequence[str]) -> st
     return _clause(stated[best].text)
 
 
-def _aboutness(row: _Row, weights: Mapping[str, float], position: int) -> float:
+def _aboutness(row: _WeighedSentence, weights: Mapping[str, float], position: int) -> float:
     """How many keywords a sentence has; less when it is asked, very short or long, or far down."""
     about = 0.1 + math.fsum(weights.get(term, 0.0) for term in row.terms)
     length = min(1.0, len(row.terms) / _FEW_TERMS) ** 2 / max(1.0, len(row.text) / MAX_CONTEXT)

@@ -109,7 +109,7 @@ def build_conversation(
         recall=build_recall(**parts),
         remember=build_remember(**parts),
         queue=background or Background(Settings.of(None).remember_queue),
-        offline=ExtractiveConversationEngine(),
+        summariser=ExtractiveConversationEngine(),
         clock=clock,
     )
     return ChainableGraph.of(wire(deps).compile(checkpointer=checkpointer, store=store, name="conversation"))

@@ -44,13 +44,13 @@ def anything_left(state: MemorizerState) -> Literal["recall", "__end__"]:
     return "recall" if state["work"].get("waiting") else "__end__"
 
 
-def without_model(state: MemorizerState, error: NodeError) -> Command[Literal["store"]]:
+def without_model(state: MemorizerState, error: NodeError, *, deps: PageDeps) -> Command[Literal["store"]]:
     """Go on with the central sentences of each page where nobody could judge it; what refuses one, refuses all."""
     fault = fallbacks.raised(error.error)
     note = fallbacks.without(error.node, fault, cast(Any, state))
     if isinstance(fault, ModelRefused):
         note["allowance"] = {**state.get("allowance", {}), "ending": "finish"}
-    return Command(update={**unjudged(state), **note}, goto="store")
+    return Command(update={**unjudged(state, deps), **note}, goto="store")
 
 
 def wire(deps: PageDeps) -> StateGraph[MemorizerState, Settings, MemorizerInput, MemorizerOutput]:
@@ -66,7 +66,7 @@ def wire(deps: PageDeps) -> StateGraph[MemorizerState, Settings, MemorizerInput,
         "abstract",
         partial(run_stage, stage=abstract, deps=deps),
         retry_policy=RETRY_ONCE,
-        error_handler=without_model,  # pyright: ignore[reportArgumentType] - LangGraph's type leaves out the error
+        error_handler=partial(without_model, deps=deps),  # pyright: ignore[reportArgumentType] - LangGraph's type leaves out the error
     )
     memorizer.add_node("store", partial(run_stage, stage=store, deps=deps))  # counts what a stage that failed has spent
 

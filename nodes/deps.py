@@ -79,6 +79,11 @@ class EngineDeps(Generic[EngineT]):
     agent: "ReactAgent | None" = None
     """Carries out steps with tools; only runs of the memory bank have one."""
 
+    @property
+    def offline(self) -> EngineT:
+        """The engine that needs no model: it stands in where none answers."""
+        return self.engines.offline if self.engines else self.engine
+
     def goal_of(self, state: Any) -> str:
         """Name what a run works on; what it spends is counted under this name."""
         return ""

@@ -21,8 +21,6 @@ inconclusive: the evidence does not decide. Say so rather than guess.
 """
 )
 
-OUTCOMES = ("holds", "integrate", "neither", "inconclusive")
-
 
 class DisputeDecision(BaseModel):
     """The end of one dispute."""

@@ -70,7 +70,7 @@ class ConversationDeps(EngineDeps[Responder]):
     recall: Graph
     remember: Graph
     queue: BackgroundQueue
-    offline: ConversationEngine
+    summariser: ConversationEngine
     """Summarises a conversation of which nothing is kept yet."""
     waiting: "WeakSet[QueuedTurns]" = field(default_factory=WeakSet)
     """What was handed over to this process and could not be written down yet."""

@@ -74,7 +74,7 @@ def _situation(state: ConversationState, runtime: Runtime[MemoryContext], deps: 
     def digest(unshown: Sequence[Turn]) -> Digest:
         if any(standing["digest"].values()) or not unshown:
             return standing["digest"]
-        return asdict(deps.offline.summarise(unshown[-DIGESTED:]))
+        return asdict(deps.summariser.summarise(unshown[-DIGESTED:]))
 
     tokens = min(context.conversation_tokens, context.role("react").text_tokens(context.window_ratio))
     talked = ConversationHistory(messages, before, standing["count"], digest, state.get("block", ""))

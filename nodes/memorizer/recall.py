@@ -5,7 +5,7 @@ Short, since each stage has a module of its own.
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.engines.extractive.answering.research import abstract_of
+from agentic_memory_bank.engines.research import PageDraft
 from agentic_memory_bank.nodes.page_deps import PageDeps
 from agentic_memory_bank.state.memorizer import AbstractContext, MemorizerState, MemorizerUpdate
 from agentic_memory_bank.state.settings import Settings
@@ -27,9 +27,10 @@ def recall(state: MemorizerState, runtime: Runtime[Settings], deps: PageDeps) ->
     last = store.last()
     previous = last["abstract"] if last else ""
     drafts: list[AbstractContext] = []
-    for waiting in state["work"]["waiting"][: settings.page_batch]:
-        page = waiting["page"]
-        central = abstract_of(page["text"])
+    pages = [waiting["page"] for waiting in state["work"]["waiting"][: settings.page_batch]]
+    centrals = deps.offline.abstract([PageDraft(page["title"], page["text"]) for page in pages])
+    for page, said in zip(pages, centrals, strict=True):
+        central = said or ""
         earlier = index.search(tokenize(f"{page['title']}\n{central}"), settings.abstract_context)
         drafts.append({"id": page["id"], "earlier": earlier, "previous": previous})
         previous = central

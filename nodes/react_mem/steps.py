@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
@@ -105,14 +105,6 @@ def final(exchanges: Sequence[Exchange]) -> str:
     """The last words of the agent; empty where it has said none after its last call."""
     last = exchanges[-1][0] if exchanges else None
     return text_of(last) if isinstance(last, AIMessage) and not last.tool_calls else ""
-
-
-def entry_ids(exchange: Exchange) -> Iterator[tuple[str, BaseMessage]]:
-    """The ids under which what an exchange holds is read."""
-    calls = agent_messages.calls_of(exchange)
-    for message in exchange:
-        if id := id_of(message, calls):
-            yield id, message
 
 
 def id_of(message: BaseMessage, calls: agent_messages.Calls) -> str | None:

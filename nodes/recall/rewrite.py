@@ -5,7 +5,6 @@ from functools import partial
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import RewrittenQuery, Turn
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 from agentic_memory_bank.nodes.deps import MeteredState, context_of, timestamp
 from agentic_memory_bank.nodes.memory_bank.views import digest
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
@@ -30,7 +29,7 @@ def rewrite(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDep
     try:
         return _wanted(_judged(message, turn, runtime, deps))
     except (MemoryBankError, TimeoutError) as error:  # a key that is not set, too: a request never fails of it
-        return {**_wanted(_by_rules(message, turn)), "receipt": _noted(state, error)}
+        return {**_wanted(_by_rules(message, turn, deps)), "receipt": _noted(state, error)}
 
 
 def _judged(message: Message, turn: Turn, runtime: Runtime[MemoryContext], deps: MemoryDeps) -> RewrittenQuery:
@@ -44,8 +43,8 @@ def _judged(message: Message, turn: Turn, runtime: Runtime[MemoryContext], deps:
     return guard_of(deps.stores).within(ask, context_of(runtime).role("rewrite").timeout)
 
 
-def _by_rules(message: Message, turn: Turn) -> RewrittenQuery:
-    return ExtractiveConversationEngine().rewrite(shortened(turn.text), message.history)
+def _by_rules(message: Message, turn: Turn, deps: MemoryDeps) -> RewrittenQuery:
+    return deps.offline.rewrite(shortened(turn.text), message.history)
 
 
 def _wanted(query: RewrittenQuery) -> RecallUpdate:

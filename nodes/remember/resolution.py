@@ -11,7 +11,6 @@ from typing import Final
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import ConversationEngine, ExistingMemory, Fact, Resolution
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 from agentic_memory_bank.engines.extractive.remembering.resolution import is_comparable
 from agentic_memory_bank.engines.factory import MeteredEngine
 from agentic_memory_bank.nodes.deps import Owner, owner_of
@@ -73,7 +72,7 @@ def resolve_facts(
     open_ = [place for place, there in enumerate(known) if there is None]
     chosen = [facts[place][1] for place in open_]
     similar = _similar(chosen, open_, owner, records, deps)
-    judged, degraded = _resolved(metered.engine, chosen, similar)
+    judged, degraded = _resolved(metered.engine, deps.offline, chosen, similar)
     resolutions: list[Resolution | None] = [None] * len(facts)
     for place, resolution in zip(open_, judged, strict=True):
         resolutions[place] = resolution
@@ -88,15 +87,18 @@ def draft_from_fact(fact: Fact, conversation: str, project: str) -> Draft:
 
 
 def _resolved(
-    engine: ConversationEngine, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]
+    engine: ConversationEngine,
+    offline: ConversationEngine,
+    facts: Sequence[Fact],
+    similar: Sequence[Sequence[ExistingMemory]],
 ) -> tuple[Sequence[Resolution], tuple[str, ...]]:
-    """What the engine says; where it says nothing, what is sure without it."""
+    """Ask the engine, or, where that fails, the offline one."""
     if not facts:
         return [], ()
     try:
         return engine.resolve(facts, similar), ()
     except FAULTS as error:
-        return ExtractiveConversationEngine().resolve(facts, similar), (f"weigh: {type(error).__name__}",)
+        return offline.resolve(facts, similar), (f"weigh: {type(error).__name__}",)
 
 
 def _similar(

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
+from typing_extensions import TypeVar
+
 from agentic_memory_bank.state.errors import EngineError
 from agentic_memory_bank.state.insight_doc import InsightDoc, TaskKind
 from agentic_memory_bank.state.query_graph import Conflict
@@ -290,3 +292,7 @@ class Engine(Protocol):
     def answer(self, question: str, passages: Sequence[RetrievedPassage]) -> QuotedAnswer:
         """Answer from the passages, with quotes; without quotes when they do not hold the answer."""
         ...
+
+
+EngineT = TypeVar("EngineT", default=Engine)
+"""The protocol of an engine: that of the memory bank, or of another graph."""

@@ -16,6 +16,8 @@ ResolutionAction = Literal["create", "same", "revise", "supersede", "contradicts
 """Keep it as new; it is known; it says a known memory better; its value took the place of another one; two sources
 say what cannot both be true."""
 
+DIGEST_TOKENS: Final = 100
+"""What the digest of a conversation takes, unless said otherwise."""
 USER: Final = "user"
 """The subject of what users say of themselves, where nobody gave their name."""
 TRUST: Final = {"user": 0.9, "assistant": 0.6}
@@ -232,7 +234,7 @@ class ConversationEngine(Protocol):
         """Say what becomes of new memories, each beside those of the same user and type that are most like it."""
         ...
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int = ...) -> Digest:
+    def summarise(self, turns: Sequence[Turn], max_tokens: int = DIGEST_TOKENS) -> Digest:
         """Say where a conversation stands, within so many tokens."""
         ...
 

@@ -8,9 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
-from typing_extensions import TypeVar
-
-from agentic_memory_bank.engines.base import Engine
+from agentic_memory_bank.engines.base import Engine, EngineT
 from agentic_memory_bank.state.errors import EngineError, SettingsError
 from agentic_memory_bank.state.memory_bank import Allowance, Usage
 from agentic_memory_bank.state.model_table import BANK_ROLES, Role
@@ -25,9 +23,6 @@ if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.structured_output import Asker
     from agentic_memory_bank.engines.research import ResearchEngine
     from agentic_memory_bank.engines.responder import Responder
-
-EngineT = TypeVar("EngineT", default=Engine)
-"""The protocol of an engine: that of the memory bank, or of another graph."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from agentic_memory_bank.engines.factory import EngineFactory, EngineRequest, EngineT, MeteredEngine
+from agentic_memory_bank.engines.base import EngineT
+from agentic_memory_bank.engines.factory import EngineFactory, EngineRequest, MeteredEngine
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import InputError, NoUserError
 from agentic_memory_bank.state.memory_bank import Allowance, Usage

@@ -1,6 +1,6 @@
 """What the stages of recall and remember work with: the stores of memories.
 
-Short, since engine, clock and owner are those of every graph.
+Short: engine, clock and owner are those of every graph.
 """
 
 from dataclasses import dataclass

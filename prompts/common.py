@@ -1,6 +1,6 @@
 """What every judgement is told, and how memories are shown to a judge: fenced, and named by small integers.
 
-Short, since it holds only what all prompts share.
+Short: it holds only what all prompts share.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

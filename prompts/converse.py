@@ -1,6 +1,6 @@
 """What a model is shown of a conversation that has become too long to be shown whole: where it stands.
 
-Short, since each prompt has a module of its own.
+Short: each prompt has a module of its own.
 """
 
 import json

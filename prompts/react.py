@@ -1,6 +1,6 @@
 """What an agent is told that carries out a step with tools.
 
-Short, since each prompt has a module of its own.
+Short: each prompt has a module of its own.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Is that enough, and what is missing? Asked by the researcher's `reflect`.
 
-Short, since each prompt has a module of its own.
+Short: each prompt has a module of its own.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Where does this conversation stand? Asked when its history is compressed.
 
-Short, since each prompt has a module of its own.
+Short: each prompt has a module of its own.
 """
 
 from collections.abc import Sequence

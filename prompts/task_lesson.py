@@ -1,6 +1,6 @@
 """What does a task teach? Asked once an agent has carried one out.
 
-Short, since each prompt has a module of its own.
+Short: each prompt has a module of its own.
 """
 
 from collections.abc import Sequence

@@ -35,7 +35,7 @@ from agentic_memory_bank.runs.export import check_is_kept, files_of, lost, write
 from agentic_memory_bank.runs.export_file import checked_export
 from agentic_memory_bank.runs.home import Home, MadeUp, checked_thread
 from agentic_memory_bank.runs.lease import lease
-from agentic_memory_bank.runs.ledger import Ledger, Run
+from agentic_memory_bank.runs.ledger import Ledger, Run, check_has_trace, no_memory
 from agentic_memory_bank.runs.upkeep import check_is_no_stray, forget
 from agentic_memory_bank.state.errors import (
     EngineMismatchError,
@@ -212,10 +212,7 @@ def run(
         if before is None or not before.keep:
             parts.home.erase(thread)  # what a run that was killed while it ended left behind
             if not can_begin:
-                raise UnknownThreadError(
-                    f"The thread '{thread}' holds no memory to answer from. Give documents with the question, or name "
-                    "a thread that is kept; `memory-bank runs` lists them."
-                )
+                raise no_memory(thread)
         else:
             check_is_kept(thread, parts.home)
         begun = _begin(parts, thread, question, loaded, attached, settings, before, keep=kept, export=place)
@@ -325,10 +322,8 @@ def clear(thread: str, *, home: str | Path | None = None) -> None:
     place = Home(Path(home) if home else None)
     place.prepare()
     with lease(place, checked_thread(thread)):
-        ledger = Ledger(place.ledger)
-        if not place.folder(thread).exists() and not ledger.knows(thread):  # in this order: the disk may be full
-            raise UnknownThreadError(f"Nothing is known of the thread '{thread}'. `memory-bank runs` lists them.")
-        forget(place, ledger, thread)
+        check_has_trace(place, thread)
+        forget(place, Ledger(place.ledger), thread)
 
 
 def _parts(

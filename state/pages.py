@@ -1,6 +1,6 @@
 """Pages: what research searches. A page is a text word for word with an abstract above it.
 
-Short, since every layer needs these two types and nothing else.
+Short: every layer needs these two types and nothing else.
 """
 
 from dataclasses import dataclass

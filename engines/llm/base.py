@@ -5,7 +5,7 @@ from typing import Final, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from agentic_memory_bank.engines.factory import EngineT
+from agentic_memory_bank.engines.base import EngineT
 from agentic_memory_bank.engines.llm.structured_output import Asker, StructuredRequest
 from agentic_memory_bank.prompts.common import listed
 from agentic_memory_bank.state.errors import AnswerRejected, EngineError

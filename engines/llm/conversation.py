@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final, cast
 
 from agentic_memory_bank.engines.conversation import (
+    DIGEST_TOKENS,
     TRUST,
     USER,
     ConversationEngine,
@@ -40,7 +41,6 @@ from agentic_memory_bank.tools.text.secrets import secrets_in
 REWRITE: Final = cast(Role, "rewrite")
 EXTRACT: Final = cast(Role, "extract")
 SUMMARISE: Final = cast(Role, "summarise")
-DIGEST_TOKENS: Final = 100
 TOKENS_A_WORD: Final = 1.4
 MEMORY_TOKENS: Final = 40
 """What a memory costs in a prompt besides its words: tags, speaker, date."""

@@ -1,7 +1,4 @@
-"""Stage 3: what was said is written down, and handed over: memories are drawn from it later, by somebody else.
-
-Short, since each stage has a module of its own.
-"""
+"""Stage 3: what was said is written down, and handed over: memories are drawn from it later, by somebody else."""
 
 from langgraph.runtime import Runtime
 

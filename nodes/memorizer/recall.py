@@ -1,7 +1,4 @@
-"""Stage 2: which earlier abstracts help to understand the next pages? What a judge is shown is fixed here.
-
-Short, since each stage has a module of its own.
-"""
+"""Stage 2: which earlier abstracts help to understand the next pages? What a judge is shown is fixed here."""
 
 from langgraph.runtime import Runtime
 

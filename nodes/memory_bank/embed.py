@@ -1,7 +1,4 @@
-"""Stage 4: what does each fresh memory mean, as a vector?
-
-Short, since each stage has a module of its own.
-"""
+"""Stage 4: what does each fresh memory mean, as a vector?"""
 
 from langgraph.runtime import Runtime
 

@@ -1,7 +1,4 @@
-"""Stage 3: which memories fit? A store that is down, slow or cannot embed never fails the request.
-
-Short, since each stage has a module of its own.
-"""
+"""Stage 3: which memories fit? A store that is down, slow or cannot embed never fails the request."""
 
 from langgraph.runtime import Runtime
 

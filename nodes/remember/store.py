@@ -12,8 +12,7 @@ from typing import Final
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.engines.conversation import ConversationEngine, Fact, Resolution
-from agentic_memory_bank.engines.extractive.remembering.engine import DIGEST_TOKENS
+from agentic_memory_bank.engines.conversation import DIGEST_TOKENS, ConversationEngine, Fact, Resolution
 from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
 from agentic_memory_bank.nodes.remember.extraction import FAULTS, Batch, ExtractionOutage, engine_of, spent

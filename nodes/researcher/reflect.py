@@ -1,7 +1,4 @@
-"""Stage 5: is that enough, and what is missing?
-
-Short, since each stage has a module of its own.
-"""
+"""Stage 5: is that enough, and what is missing?"""
 
 from langgraph.runtime import Runtime
 

@@ -108,7 +108,7 @@ def fill(memories: Memories, store: BaseStore, saver: InMemorySaver) -> None:
             context={"user": "ana", "remember_every": 4},  # type: ignore[arg-type]
         )
     queue.close(30)
-    guard_of(stores).settle(30)
+    guard_of(stores).settle(60)
 
 
 KEPT = ("create", "revise", "replace", "consolidate", "supersede", "reflective", "pending", "digest")
@@ -134,7 +134,7 @@ def test_no_byte_of_a_forgotten_user_is_left_anywhere(
 
         memories.forget_scope(user="ana")
         go.set()
-        assert memories.flush(30)
+        assert memories.flush(60)
 
         for left in (place.everything(), of_files(home), caplog.text.encode()):
             assert CANARY.encode() not in left

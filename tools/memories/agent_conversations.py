@@ -15,8 +15,9 @@ from langgraph.store.base import GetOp, PutOp, SearchItem, SearchOp
 
 from agentic_memory_bank.state.react_mem import AgentConversation, Invocation, KeptStep
 from agentic_memory_bank.state.records import Source
-from agentic_memory_bank.tools.memories.event_log import ROOT, Port
+from agentic_memory_bank.tools.memories.event_log import Port
 from agentic_memory_bank.tools.memories.fields import owner_of, stamp
+from agentic_memory_bank.tools.storage.sqlite_store import ROOT
 
 FORM: Final = 1
 KEPT: Final = 20

@@ -17,8 +17,9 @@ from langgraph.store.base import PutOp
 
 from agentic_memory_bank.state.conversations import StoredConversation, StoredTurn, Trigger
 from agentic_memory_bank.tools.memories.cascade import places_of, without
-from agentic_memory_bank.tools.memories.event_log import ROOT, Port
+from agentic_memory_bank.tools.memories.event_log import Port
 from agentic_memory_bank.tools.memories.fields import owner_of, stamp
+from agentic_memory_bank.tools.storage.sqlite_store import ROOT
 from agentic_memory_bank.tools.text import tokenize
 
 FORM: Final = 1

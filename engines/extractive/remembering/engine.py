@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from agentic_memory_bank.engines.conversation import (
+    DIGEST_TOKENS,
     Digest,
     ExistingMemory,
     Fact,
@@ -25,8 +26,6 @@ from agentic_memory_bank.engines.own_words import own_words
 from agentic_memory_bank.tools.text import estimate_tokens, sentences
 from agentic_memory_bank.tools.text.secrets import secrets_in
 
-DIGEST_TOKENS: Final = 100
-"""What the state of a conversation takes, unless said otherwise."""
 RECENT: Final = 6
 """Turns that tell what a conversation is about now."""
 TOPIC_TERMS: Final = 6

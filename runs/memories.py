@@ -17,13 +17,17 @@ from langgraph.store.base import BaseStore
 from agentic_memory_bank.engines.conversation import TRUST, ConversationEngine
 from agentic_memory_bank.engines.extractive.remembering.deletion import Subject, parts_meant, subjects_of
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
-from agentic_memory_bank.engines.factory import AnswerPool, Judges, RunOf
-from agentic_memory_bank.nodes.kit import Clock, utc_now
-from agentic_memory_bank.nodes.memories import Owner
+from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, EngineRequest, chat_conversation_engine
+from agentic_memory_bank.nodes.deps import Clock, Owner, utc_now
+from agentic_memory_bank.nodes.messages import checked_messages, turns_of
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
-from agentic_memory_bank.nodes.remember.keeping import Said, checked_conversation, conversation_named, keep_now
-from agentic_memory_bank.nodes.remember.views import handed_over, receipt
-from agentic_memory_bank.nodes.spoken import checked_messages, turns_of
+from agentic_memory_bank.nodes.remember.saving import (
+    IncomingTurns,
+    checked_conversation,
+    conversation_named,
+    save_turns,
+)
+from agentic_memory_bank.nodes.remember.views import queued_receipt, receipt
 from agentic_memory_bank.runs.consolidating import consolidated, insights
 from agentic_memory_bank.runs.talking import talk
 from agentic_memory_bank.state.conversations import ConversationOutput, MemoryContext, RecallOutput, RememberOutput
@@ -235,11 +239,11 @@ class Memories:
         if not enable_memory:
             return {"stored": [], "updated": [], "superseded": [], "receipt": receipt("disabled")}
         conversation = checked_conversation(conversation_id) or conversation_named(turns)
-        handed = Said(Owner(user, project), conversation, given, context, now, end=end)
-        fault = keep_now(self._stores, None, handed, self.settings.recall_timeout)
+        handed = IncomingTurns(Owner(user, project), conversation, given, context, now, end=end)
+        fault = save_turns(self._stores, None, handed, self.settings.recall_timeout)
         said = {"messages": given, "end": end, "handed_at": stamp(now), "conversation_id": conversation}
         is_queued = self._background().submit(owner, partial(self._remembered, said, context))
-        told = handed_over(len(turns), fault, is_queued=is_queued)
+        told = queued_receipt(len(turns), fault, is_queued=is_queued)
         return {"stored": [], "updated": [], "superseded": [], "receipt": told}
 
     def flush(self, timeout: float | None = None) -> bool:
@@ -625,22 +629,19 @@ class Memories:
             return self._queue
 
     def _engine(self, goal: str) -> ConversationEngine:
-        from agentic_memory_bank.graph.recall import chat_engine
-
-        offline = ExtractiveConversationEngine()
-        judges = Judges(
-            cast(ConversationEngine, offline),
+        engines: EngineFactory[ConversationEngine] = EngineFactory(
+            ExtractiveConversationEngine(),
             self._given["engine"],
             self._given["models"],
             AnswerPool(),
             REMEMBER_ROLES,
-            chat_engine,
+            chat_conversation_engine,
         )
         begun = self._clock()
-        run = RunOf(
+        run = EngineRequest(
             self.settings, goal, uuid4().hex, {}, lambda: (self._clock() - begun).total_seconds(), lambda usage: None
         )
-        return judges.of(run).engine
+        return engines.of(run).engine
 
     def _all(
         self,

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from langchain_core.runnables import RunnableLambda
 
-from agentic_memory_bank.state.pages import Page, Search
+from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.pages.index import PageHit, PageIndex
@@ -84,10 +84,10 @@ class PageLibrary:
         """Whether the last search was made by meaning too; else the model of embeddings failed, and it was by words."""
         return self._index.has_meaning
 
-    def search(self, searches: Sequence[Search], k: int, settings: Settings) -> list[list[PageHit]]:
+    def search(self, searches: Sequence[PageSearch], k: int, settings: Settings) -> list[list[PageHit]]:
         """For each search the k pages that fit it best, besides those it names; all are searched at the same time."""
 
-        def found(search: Search) -> list[PageHit]:
+        def found(search: PageSearch) -> list[PageHit]:
             return self._index.search(search, k, settings)
 
         return RunnableLambda(found).batch(list(searches), {"max_concurrency": settings.max_concurrency})

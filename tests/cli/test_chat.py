@@ -19,7 +19,7 @@ from .conftest import started
 Command = Callable[..., Result]
 
 SLOW = """
-import sys, time
+import signal, sys, time
 from agentic_memory_bank import cli
 from agentic_memory_bank.engines.extractive.responding import ExtractiveResponder
 from agentic_memory_bank.tools.embeddings import HashEmbeddings
@@ -36,6 +36,7 @@ def respond(self, situation):
 ExtractiveResponder.respond = respond
 cli._parts = lambda settings: {"embeddings": HashEmbeddings()}
 sys.argv[0] = "memory-bank"
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it starts in the background ignore Ctrl-C
 cli.main()
 """
 

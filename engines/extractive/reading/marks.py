@@ -1,0 +1,30 @@
+"""What a sentence does besides stating: it asks, supposes, amends, or says nothing at all."""
+
+import re
+from typing import Final
+
+ASKS: Final = re.compile(r"[?？][\"'”’»)\]）」』*_\s]*\Z")
+"""It is a question."""
+SUPPOSES: Final = re.compile(
+    r"(?:^|[,;(] ?)(?:if|unless|suppose|supposing|should you|in case|assuming)\b|\b(?:would have|could have|"
+    r"would be|might have)\b|"
+    r"如果|假如|要是|倘若|假设|本来会",
+    re.IGNORECASE,
+)
+"""It holds on a condition, or not at all."""
+AMENDS: Final = re.compile(
+    r"\b(?:amendment|erratum|errata|corrigendum|correction|corrected|(?:is|are|was|were|been) (?:replaced|"
+    r"changed|moved|shifted|raised|"
+    r"lowered|increased|reduced|extended|postponed|amended|deleted)|shall read|must read|should read|"
+    r"rises? from|with immediate effect|"
+    r"instead of|no longer|in (?:its|their) place|as of now|from now on|with effect from|now)\b"
+    r"|改为|改由|改到|改在|调整为|变更|顺延|推迟至|更正|作废|取消|不再|以本通知为准|自即日起|现已|有误|为准",
+    re.IGNORECASE,
+)
+"""It, or the text it stands in, puts something in the place of what was said before."""
+SPEAKS_OF_SELF: Final = re.compile(r"\b(?:I|I'll|I've|we|me|my)\b|我|咱")
+"""It says something of whoever speaks."""
+COUNTED: Final = re.compile(
+    r"(?:\d[\d,.]*|[一二两三四五六七八九十百千万亿]+) ?(?:[\w'’-]+ )?([A-Za-z'’-]+|[\u4e00-\u9fff]{1,2})"
+)
+"""What stands beside a number."""

@@ -16,7 +16,7 @@ from agentic_memory_bank.tools.text.places import Place, Placed, placed
 
 Array = npt.NDArray[np.float32]
 
-SURE: Final = 0.5
+SURE: Final = 0.49
 """How sure it has to be that the likeliest sentence answers, else nothing is quoted (`benchmarks/fit_relevance.py`)."""
 
 _ALSO: Final = 0.1
@@ -27,6 +27,9 @@ _SAME: Final = 0.7
 
 _TELLING: Final = 3
 """Terms that a part of a question needs to be understood without the rest of it."""
+
+_MOST_PARTS: Final = 4
+"""Questions that one is taken to be made of at most; what looks like more is none."""
 
 _SHORT: Final = 40
 """Sentences of fewer characters, and rows, are compared by meaning with their place before them."""
@@ -161,7 +164,7 @@ def not_found(parts: Sequence[str]) -> list[str]:
 
 _AND_ASKS: Final = re.compile(
     r"(?:,|;|，|,? and|，?以及)\s*(?=(?:for |at |in |on |by |to |with )?(?:what|which|who|whom|whose|when|where|"
-    r"why|how)\b)|[?？;；]\s*(?=\S)",
+    r"why|how)\b)|[?？]\s*(?=\S)",
     re.IGNORECASE,
 )
 
@@ -170,7 +173,7 @@ def _parts(question: str) -> tuple[str, ...]:
     """The questions of which one is made, where there are two or more."""
     cuts = [0, *(mark.end() for mark in _AND_ASKS.finditer(question)), len(question)]
     parts = [question[a:b].strip(" ,;?，；？") for a, b in pairwise(cuts)]
-    if len(parts) < 2 or not all(parts):
+    if not 1 < len(parts) <= _MOST_PARTS or not all(parts):
         return ()
     return tuple(f"{part}?" for part in parts)
 
@@ -194,11 +197,11 @@ def reads_of(passage: Passage, best: float = 1.0) -> Iterator[Read]:
             vector = passage.vectors[number]
         if before and (before[-1].place.headings != place.headings or place.kind in ("row", "heading")):
             before = []
-        near = " ".join(passage.text[other.start : other.end] for other in (*before[:1], *before[1:][-1:]))
+        near = " ".join(passage.text[other.start : other.end] for other in before)
         text = passage.text[one.start : one.end]
         unit = Unit(text, described(place), near, place.speaker, place.kind, found, vector)
         yield Read(passage, one, unit)
-        before.append(one)
+        before = [*before[:1], one]  # what a section opens with, and what comes right before
 
 
 def _select(question: str, vector: Array | None, reads: Sequence[Read], limit: int) -> list[Quote]:

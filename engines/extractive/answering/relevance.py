@@ -100,6 +100,8 @@ class _Token:
         return None
 
 
+_MOST_WORDS: Final = 60
+"""Words of a question that are looked for; of a longer one, those it begins with."""
 _NAME: Final = 0.5
 """What a name or number of the question counts beside its other words: a text does not repeat it in every sentence."""
 
@@ -149,7 +151,7 @@ class Asked:
             if not char.isascii() and char.isalpha():
                 pairs = frozenset(tokenize(bare[max(0, place - 1) : place + 2]))
                 tokens.append(_Token(char, pairs, meant.get(place, frozenset())))
-        return tokens
+        return list(dict.fromkeys(tokens))[:_MOST_WORDS]
 
     def _weighed(self) -> list[float]:
         """How much each word says: the fewer sentences hold it, the more; names are looked at by themselves, too."""
@@ -280,53 +282,53 @@ def of_sureness(
 
 # Printed by `benchmarks/fit_relevance.py`; "other speaker" and "found" are set by hand, as its data has neither.
 WEIGHTS: Final[Mapping[str, float]] = {
-    "says": 3.71,
-    "means": 5.18,
-    "echoes": 0.92,
-    "place says": -0.19,
-    "place means": 1.01,
-    "near says": -0.32,
-    "near means": -0.53,
-    "says, blind": 2.81,
-    "means, blind": 2.68,
-    "cosine": 4.81,
-    "foreign": 0.71,
-    "fits": 0.37,
-    "misfits": -3.16,
-    "named": 1.16,
-    "unnamed": -0.87,
-    "counts": 2.77,
-    "asks": -0.94,
-    "heading": -1.74,
-    "row": 0.65,
-    "code": -0.19,
-    "supposes": -1.45,
-    "length": -1.07,
-    "short": -0.21,
-    "amends": 0.50,
-    "amends it": 1.62,
+    "says": 3.40,
+    "means": 4.69,
+    "echoes": 1.21,
+    "place says": 0.52,
+    "place means": 1.25,
+    "near says": -0.45,
+    "near means": -0.41,
+    "says, blind": 3.33,
+    "means, blind": 3.03,
+    "cosine": 5.91,
+    "foreign": 0.57,
+    "fits": -0.01,
+    "misfits": -2.80,
+    "named": 0.70,
+    "unnamed": -1.07,
+    "counts": 2.84,
+    "asks": -1.31,
+    "heading": -2.29,
+    "row": 0.37,
+    "code": -0.23,
+    "supposes": -1.31,
+    "length": -1.36,
+    "short": -0.19,
+    "amends": 0.44,
+    "amends it": 1.40,
     "new": 1.00,
     "other speaker": -8.00,
     "found": 1.00,
 }
 """What a sentence is judged by."""
 WEIGHTS_OF_NONE: Final[Mapping[str, float]] = {
-    "always": 3.36,
-    "missing": 2.33,
-    "of no kind": 0.22,
-    "yes or no": 1.88,
-    "blind": -0.92,
+    "always": 3.68,
+    "missing": -0.13,
+    "of no kind": 0.73,
+    "yes or no": 1.80,
+    "blind": -1.03,
 }
 """What speaks for it that no sentence answers."""
 WEIGHTS_OF_SURE: Final[Mapping[str, float]] = {
-    "always": -0.88,
-    "odds": 2.21,
-    "says": 1.22,
-    "cosine": 0.17,
-    "blind": 0.08,
-    "missing": -1.35,
-    "misfits": -0.76,
-    "likely": 1.81,
+    "always": -0.55,
+    "odds": 1.42,
+    "says": 0.55,
+    "cosine": 0.43,
+    "blind": 0.27,
+    "missing": -1.46,
+    "misfits": -1.44,
+    "likely": 1.38,
 }
 """How sure the best sentence is, as the logarithm of its odds."""
 _COSINE, _MISFITS = list(WEIGHTS).index("cosine"), list(WEIGHTS).index("misfits")

@@ -16,13 +16,13 @@ Kind = Literal[
 ]  # fmt: skip
 """`count` is any number; `choice` is yes or no."""
 
-_DIGITS: Final = r"\d[\d,.\u2009]*+"
+_DIGITS: Final = r"(?<![\d,.])\d[\d,.\u2009]*+"
 _SMALL: Final = (
     "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|eighteen|twenty|thirty|"
     "forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|half|once|twice|dozen"
 )
 _HAN_DIGITS: Final = "一二两三四五六七八九十百千万亿半几〇零"
-_NUMBER: Final = rf"(?:{_DIGITS}|\b(?:{_SMALL})\b|[{_HAN_DIGITS}]{{1,8}}+)"
+_NUMBER: Final = rf"(?:{_DIGITS}|\b(?:{_SMALL})\b|(?<![{_HAN_DIGITS}])[{_HAN_DIGITS}]{{1,8}}+)"
 _MONTH: Final = r"(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)(?:[a-z]{2,6})?|may"
 _WEEKDAY: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
 
@@ -72,7 +72,7 @@ _HELD: Final[dict[Kind, re.Pattern[str]]] = {
     ),
     "temperature": _pattern(rf"{_NUMBER}\s?(?:°|degrees?|℃|celsius|fahrenheit|摄氏度|度)"),
     "percent": _pattern(rf"{_NUMBER}\s?(?:%|percent|per cent)|百分之|[\d{_HAN_DIGITS}]成"),
-    "version": _pattern(r"\bv?\d+\.\d+|\b(?:version|release|v)\s?\d|[a-z]+\s?\d"),
+    "version": _pattern(r"\d\.\d|\b(?:version|release|v)\s?\d|[a-z]\s?\d"),
     "count": _pattern(_NUMBER, r"\b(?:no|none|several|few|couple|both|single)\b"),
     "reason": _pattern(
         r"\b(?:because|since|so that|as|due to|therefore|reason|for fear|owing|thanks to|in order|otherwise|so|"
@@ -94,6 +94,9 @@ _PERSON_CHINESE: Final = re.compile(
     rf"[{_SURNAMES}][\u4e00-\u9fff]{{1,2}}|[老小阿][\u4e00-\u9fff]|[\u4e00-\u9fff](?:先生|女士|老师|教授|主任|"
     rf"经理|工程师|医生|阿姨|总|工)|[\u4e00-\u9fff]{{1,4}}·[\u4e00-\u9fff]{{1,4}}|[A-Z][a-z]"
 )
+
+_SHOUTED: Final = re.compile(r"\b[A-Z]{2,}\b")
+"""Headings and labels are written like this, rarely a person."""
 
 _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
     (
@@ -213,6 +216,7 @@ def holds(kind: Kind, text: str, named: frozenset[str] = frozenset()) -> bool:
     if kind == "person":
         if is_cjk(text):
             return _PERSON_CHINESE.search(text) is not None
-        numbers = {number for number, _ in numbers_with_offsets(text)}
-        return any(named.isdisjoint(tokenize(name)) for name in names_and_numbers(text) - numbers)
+        said = _SHOUTED.sub(" ", text)
+        numbers = {number for number, _ in numbers_with_offsets(said)}
+        return any(named.isdisjoint(tokenize(name)) for name in names_and_numbers(said) - numbers)
     return _HELD[kind].search(text) is not None

@@ -25,6 +25,7 @@ AMENDS: Final = re.compile(
 SPEAKS_OF_SELF: Final = re.compile(r"\b(?:I|I'll|I've|we|me|my)\b|我|咱")
 """It says something of whoever speaks."""
 COUNTED: Final = re.compile(
-    r"(?:\d[\d,.]*|[一二两三四五六七八九十百千万亿]+) ?(?:[\w'’-]+ )?([A-Za-z'’-]+|[\u4e00-\u9fff]{1,2})"
+    r"(?:(?<![\d,.])\d[\d,.]*+|(?<![一二两三四五六七八九十百千万亿])[一二两三四五六七八九十百千万亿]++) ?"
+    r"(?:[\w'’-]{1,24} )?([A-Za-z'’-]{1,24}|[\u4e00-\u9fff]{1,2})"
 )
 """What stands beside a number."""

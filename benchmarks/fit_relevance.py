@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from agentic_memory_bank.engines.extractive.answering.quoting import Passage, index_text, reads_of
+from agentic_memory_bank.engines.extractive.answering.quoting import Passage, index_text, reads_of, sentences_of
 from agentic_memory_bank.engines.extractive.answering.relevance import (
     WEIGHTS,
     WEIGHTS_OF_NONE,
@@ -33,7 +33,6 @@ from agentic_memory_bank.engines.extractive.answering.relevance import (
     of_sureness,
 )
 from agentic_memory_bank.tools.embeddings.models import Encoder
-from agentic_memory_bank.tools.text.places import placed
 
 BY_HAND = {"other speaker": -8.0, "found": 1.0, "new": 1.0}
 """Weights of what the data hardly has."""
@@ -129,7 +128,7 @@ def _example(group: str, question: Any, asked: Asked, units: Sequence[Unit]) -> 
 
 def _units(document: Any, encoder: Encoder) -> list[Unit]:
     text = document["text"]
-    found = tuple(one for one in placed(text, document["name"]) if any(map(str.isalnum, text[one.start : one.end])))
+    found = sentences_of(text, document["name"])
     vectors = encoder.vectors([index_text(text[one.start : one.end], one.place) for one in found])
     return [read.unit for read in reads_of(Passage("", text, 1.0, found, vectors))]
 

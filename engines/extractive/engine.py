@@ -39,7 +39,6 @@ from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.embeddings.models import Encoder
 from agentic_memory_bank.tools.search.bank_index import PASSAGE_TOKENS
 from agentic_memory_bank.tools.text import passages, sentences, tokenize
-from agentic_memory_bank.tools.text.places import placed
 
 RELATED_COSINE = 0.5
 """Cosine from which two memories belong together; below it they need a keyword in common."""
@@ -301,7 +300,7 @@ def _readable(id: str, passage: Passage) -> quoting.Passage:
     """A passage with the sentences of it that may be quoted: those that touch nothing refuted."""
     allowed = (
         one
-        for one in passage.placed or placed(passage.text)
+        for one in passage.placed or quoting.sentences_of(passage.text)
         if not any(start < one.end and one.start < end for start, end in passage.refuted)
     )
     return quoting.Passage(id, passage.text, passage.score, tuple(allowed))

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from agentic_memory_bank.engines.extractive.answering.quoting import sentences_of
 from agentic_memory_bank.nodes.memory_bank.views import overlap
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree
 from agentic_memory_bank.state.memory_bank import Recalled
-from agentic_memory_bank.tools.text.places import Placed, placed
+from agentic_memory_bank.tools.text.places import Placed
 
 _DOCUMENTS = 64
 """How many documents are remembered as they were read."""
@@ -80,4 +81,4 @@ def _shifted(one: Placed, by: int) -> Placed:
 
 @lru_cache(maxsize=_DOCUMENTS)
 def _read(text: str, name: str) -> tuple[Placed, ...]:
-    return tuple(one for one in placed(text, name) if any(map(str.isalnum, text[one.start : one.end])))
+    return sentences_of(text, name)

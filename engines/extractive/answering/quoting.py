@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from agentic_memory_bank.engines.extractive.answering.relevance import Asked, Unit, judged
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
+from agentic_memory_bank.engines.extractive.reading.marks import BLANK
 from agentic_memory_bank.tools.text import is_cjk, tokenize
 from agentic_memory_bank.tools.text.places import Place, Placed, placed
 
@@ -56,8 +57,7 @@ class Passage:
     @classmethod
     def of(cls, id: str, text: str, score: float, name: str = "") -> "Passage":
         """A text of that name, of which every sentence may be quoted."""
-        found = (one for one in placed(text, name) if any(map(str.isalnum, text[one.start : one.end])))
-        return cls(id, text, score, tuple(found))
+        return cls(id, text, score, sentences_of(text, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,18 @@ class Reading:
 
     quotes: tuple[Quote, ...]
     missing: tuple[str, ...] = ()
+
+
+def sentences_of(text: str, name: str = "") -> tuple[Placed, ...]:
+    """What of a text may be quoted, in place; what stands in brackets behind a sentence belongs to it."""
+    found: list[Placed] = []
+    for one in placed(text, name):
+        said = text[one.start : one.end]
+        if found and said.startswith(("(", "（")) and found[-1].place == one.place and not one.cells:
+            found[-1] = replace(found[-1], end=one.end)
+        elif any(map(str.isalnum, said)) and not BLANK.search(said):
+            found.append(one)
+    return tuple(found)
 
 
 def index_text(text: str, place: Place) -> str:
@@ -215,7 +227,8 @@ def _select(question: str, vector: Array | None, reads: Sequence[Read], limit: i
     for number in ranked:
         if len(chosen) >= limit or judgement.likely[number] < least:
             break
-        if not any(_repeats(reads[number].unit, other.unit) for other in chosen):
+        is_heading = reads[number].unit.kind == "heading"
+        if not (chosen and is_heading) and not any(_repeats(reads[number].unit, other.unit) for other in chosen):
             chosen.append(reads[number])
     return [Quote(one.passage.id, one.placed, judgement.sure) for one in chosen]
 

@@ -18,9 +18,16 @@ import numpy.typing as npt
 
 from agentic_memory_bank.engines.extractive.reading import concepts
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
-from agentic_memory_bank.engines.extractive.reading.marks import AMENDS, ASKS, COUNTED, SPEAKS_OF_SELF, SUPPOSES
+from agentic_memory_bank.engines.extractive.reading.marks import (
+    AMENDS,
+    ASKS,
+    COUNTED,
+    NUMBERED_NAME,
+    SPEAKS_OF_SELF,
+    SUPPOSES,
+)
 from agentic_memory_bank.engines.extractive.reading.questions import ASKING, counted
-from agentic_memory_bank.tools.text import is_cjk, names_and_numbers, tokenize
+from agentic_memory_bank.tools.text import is_cjk, names_and_numbers, numbers_with_offsets, tokenize
 
 Numbers = npt.NDArray[np.float64]
 Vector = npt.NDArray[np.float32]
@@ -100,6 +107,9 @@ class _Token:
         return None
 
 
+_TITLES: Final = frozenset(tokenize("Mr Mrs Ms Dr Miss Sir Prof"))
+_SAID: Final = (0, 1, 3, 4)
+"""Levels of `_Token` at which a word is said or meant, in a sentence or in its place."""
 _MOST_WORDS: Final = 60
 """Words of a question that are looked for; of a longer one, those it begins with."""
 _NAME: Final = 0.5
@@ -127,6 +137,17 @@ class Asked:
     def can_be_answered(self) -> bool:
         """Whether the question has any word to look for, and there is anything to look at."""
         return bool(self._tokens and self._units)
+
+    @property
+    def lacks_a_name(self) -> bool:
+        """Whether the question names something that no sentence and no place does, in whatever words."""
+        numbers = {number for number, _ in numbers_with_offsets(self._question)}
+        named = {t for name in names_and_numbers(self._question) - numbers for t in tokenize(name)}
+        tokens = [token for token in self._tokens if token.text in named - _TITLES and not token.text.isdigit()]
+        if any(not self._is_there(token) for token in tokens):
+            return True
+        said = "\n".join(f"{unit.place}\n{unit.text}" for unit in self._units).casefold()
+        return any(one.casefold() not in said for one in NUMBERED_NAME.findall(self._question))
 
     def of_units(self) -> Numbers:
         """The features of each sentence, a row each, in the order of `WEIGHTS`."""
@@ -167,8 +188,11 @@ class Asked:
 
     def _missing(self) -> float:
         """The share of what the question says that stands in no sentence and in no place, in whatever words."""
-        found = [any(token.level(unit) in (0, 1, 3, 4) for unit in self._units) for token in self._tokens]
-        return math.fsum(w for w, is_there in zip(self._weights, found, strict=True) if not is_there) / self._total
+        pairs = zip(self._tokens, self._weights, strict=True)
+        return math.fsum(weight for token, weight in pairs if not self._is_there(token)) / self._total
+
+    def _is_there(self, token: _Token) -> bool:
+        return any(token.level(unit) in _SAID for unit in self._units)
 
     def _features(self, unit: Unit) -> list[float]:
         shares = self._shares(unit)
@@ -265,6 +289,8 @@ def judged(asked: Asked) -> Judged:
     likely = np.exp(scores - scores.max())
     likely /= likely.sum()
     against = np.array(list(WEIGHTS_OF_NONE.values()))
+    if asked.lacks_a_name:
+        return Judged(likely, 0.0)
     sure = of_sureness(features, none, scores, likely, against) @ np.array(list(WEIGHTS_OF_SURE.values()))
     return Judged(likely, 1 / (1 + math.exp(-max(-50.0, min(50.0, float(sure))))))
 
@@ -282,30 +308,30 @@ def of_sureness(
 
 # Printed by `benchmarks/fit_relevance.py`; "other speaker" and "found" are set by hand, as its data has neither.
 WEIGHTS: Final[Mapping[str, float]] = {
-    "says": 3.40,
+    "says": 3.43,
     "means": 4.69,
     "echoes": 1.21,
-    "place says": 0.52,
-    "place means": 1.25,
-    "near says": -0.45,
+    "place says": 0.49,
+    "place means": 1.27,
+    "near says": -0.55,
     "near means": -0.41,
-    "says, blind": 3.33,
-    "means, blind": 3.03,
-    "cosine": 5.91,
+    "says, blind": 3.32,
+    "means, blind": 3.02,
+    "cosine": 5.92,
     "foreign": 0.57,
     "fits": -0.01,
     "misfits": -2.80,
-    "named": 0.70,
+    "named": 0.72,
     "unnamed": -1.07,
     "counts": 2.84,
     "asks": -1.31,
-    "heading": -2.29,
-    "row": 0.37,
-    "code": -0.23,
-    "supposes": -1.31,
-    "length": -1.36,
-    "short": -0.19,
-    "amends": 0.44,
+    "heading": -2.27,
+    "row": 0.38,
+    "code": -0.24,
+    "supposes": -1.30,
+    "length": -1.40,
+    "short": -0.38,
+    "amends": 0.45,
     "amends it": 1.40,
     "new": 1.00,
     "other speaker": -8.00,
@@ -314,21 +340,21 @@ WEIGHTS: Final[Mapping[str, float]] = {
 """What a sentence is judged by."""
 WEIGHTS_OF_NONE: Final[Mapping[str, float]] = {
     "always": 3.68,
-    "missing": -0.13,
+    "missing": -0.16,
     "of no kind": 0.73,
     "yes or no": 1.80,
     "blind": -1.03,
 }
 """What speaks for it that no sentence answers."""
 WEIGHTS_OF_SURE: Final[Mapping[str, float]] = {
-    "always": -0.55,
-    "odds": 1.42,
-    "says": 0.55,
-    "cosine": 0.43,
-    "blind": 0.27,
-    "missing": -1.46,
-    "misfits": -1.44,
-    "likely": 1.38,
+    "always": -0.57,
+    "odds": 1.45,
+    "says": 0.50,
+    "cosine": 0.46,
+    "blind": 0.29,
+    "missing": -1.45,
+    "misfits": -1.43,
+    "likely": 1.40,
 }
 """How sure the best sentence is, as the logarithm of its odds."""
 _COSINE, _MISFITS = list(WEIGHTS).index("cosine"), list(WEIGHTS).index("misfits")

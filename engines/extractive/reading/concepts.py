@@ -96,8 +96,8 @@ summer autumn fall winter 季节 春季 夏季 秋季 冬季 春天 夏天 秋�
 dwelling property 房子 住宅 公寓 楼 房屋 楼房 家 建筑 单元 | floor storey story level 楼层 层 楼 最顶层 顶层 几楼 |
 room hall chamber space 房间 厅 室 展厅 会议室 教室 场地 | door gate entrance lock key 门 大门 入口 锁 钥匙 | window
 glass pane 窗 窗户 玻璃 | wall ceiling roof panel plate tile 墙 天花板 屋顶 板 顶 瓷砖 | lift elevator 电梯 升降机 |
-stairs steps staircase 楼梯 台阶 | furniture desk table chair 家具 桌子 椅子 桌 | size dimension large big small
-measure area 大小 尺寸 面积 规模 多大 | length long distance far 长度 长 全长 距离 多远 多长 | width wide broad
+stairs steps staircase 楼梯 台阶 | furniture desk table chair 家具 桌子 椅子 桌 | size dimension measure area 大小
+尺寸 面积 规模 多大 | length long distance far 长度 长 全长 距离 多远 多长 | width wide broad
 narrow narrower 宽度 宽 窄 | height high tall altitude 高度 高 身高 多高 | depth deep 深度 深 多深 | weight heavy
 weigh mass load light 重量 重 体重 多重 载重 自重 净重 轻 | speed fast quick velocity rapid 速度 快 时速 多快 |
 capacity hold accommodate volume fit seat seats 容量 容纳 能装 坐 站 载客 容积 | maximum most max limit upper

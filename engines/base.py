@@ -9,6 +9,7 @@ from typing_extensions import TypeVar
 from agentic_memory_bank.state.errors import EngineError
 from agentic_memory_bank.state.insight_doc import InsightDoc, TaskKind
 from agentic_memory_bank.state.query_graph import Conflict
+from agentic_memory_bank.tools.text.places import Placed
 
 Span = tuple[int, int]
 """Characters `start` up to, not including, `end`."""
@@ -199,6 +200,8 @@ class RetrievedPassage:
     """Stretches that a validation found wrong: not to be quoted."""
     established: tuple[str, ...] = ()
     """What a validation found true of what the passage says; it holds before the passage."""
+    placed: tuple[Placed, ...] = ()
+    """Its sentences, each with its place in the document; none: they are read from the text as it stands here."""
 
 
 @dataclass(frozen=True, slots=True)

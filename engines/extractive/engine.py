@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -46,6 +47,8 @@ KEYWORDS = 8
 """How many keywords a memory has."""
 SUMMARY_SHARE = 0.35
 """Share of a longer topic that its summary aims at (the specification asks for 30 to 50 %)."""
+LEARNED = 2
+"""How many sentences of an answer the Insight Doc shows."""
 REPEATED_SENTENCE = 0.8
 """Share of terms from which a sentence says what another one said already."""
 
@@ -127,18 +130,17 @@ class ExtractiveEngine:
         return [_finding(d, disputes[best], verdicts[best]) for d in disputes for best in [speaking[_question(d)]]]
 
     def answer(self, question: str, passages: Sequence[RetrievedPassage]) -> QuotedAnswer:
-        """Answer with the sentences that fit the question best, word for word."""
-        allowed = [_readable(passage) for passage in passages]
-        texts = [passage.text[s:e] for passage, spans in zip(passages, allowed, strict=True) for s, e in spans]
-        vectors = self._vectors([question, *(text.strip() for text in texts)])
-        rows, offset = [], 1
-        for number, (passage, spans) in enumerate(zip(passages, allowed, strict=True)):
-            own = vectors[offset : offset + len(spans)]
-            rows.append(quoting.Passage(str(number), passage.text, passage.score, tuple(spans), own))
-            offset += len(spans)
-        quotes = [PassageQuote(int(q.passage), (q.start, q.end)) for q in quoting.quotes(question, vectors[0], rows)]
-        text = "\n".join(passages[q.passage].text[q.span[0] : q.span[1]].strip() for q in quotes)
-        return QuotedAnswer(text, tuple(quotes), _first_sentences(text, 2))
+        """Answer with the sentences that fit the question best, word for word, each after its place."""
+        rows = [_readable(str(number), passage) for number, passage in enumerate(passages)]
+        texts = [quoting.index_text(row.text[one.start : one.end], one.place) for row in rows for one in row.placed]
+        vectors = self._vectors([question, *texts])[1:]
+        ends = np.cumsum([len(row.placed) for row in rows]).tolist()
+        rows = [replace(row, vectors=vectors[end - len(row.placed) : end]) for row, end in zip(rows, ends, strict=True)]
+        found = quoting.read(question, lambda part: self._vectors([part])[0], rows)
+        said = [quoting.shown(question, rows[int(quote.passage)].text, quote) for quote in found.quotes]
+        quotes = tuple(PassageQuote(int(quote.passage), (quote.start, quote.end)) for quote in found.quotes)
+        text = "\n".join([*said, *quoting.not_found(found.missing)])
+        return QuotedAnswer(text, quotes, " ".join(said[:LEARNED]))
 
     def _topics(self, spans: Sequence[Span], units: Sequence[str], vectors: np.ndarray) -> list[TopicSpans]:
         groups = segmentation.topics(units, vectors) if units else []
@@ -295,16 +297,11 @@ def _evidence_span(evidence: EvidenceText, span: Span) -> EvidenceSpan:
     return EvidenceSpan(evidence.entry, (evidence.start + span[0], evidence.start + span[1]))
 
 
-def _readable(passage: RetrievedPassage) -> list[Span]:
-    """The sentences of a passage that may be quoted: those that touch nothing refuted."""
-    return [
-        span
-        for span in sentences(passage.text)
-        if passage.text[span[0] : span[1]].strip()
-        and not any(start < span[1] and span[0] < end for start, end in passage.refuted)
-    ]
-
-
-def _first_sentences(text: str, count: int) -> str:
-    spans = sentences(text)[:count]
-    return text[: spans[-1][1]].strip() if spans else ""
+def _readable(id: str, passage: RetrievedPassage) -> quoting.Passage:
+    """A passage with the sentences of it that may be quoted: those that touch nothing refuted."""
+    allowed = (
+        one
+        for one in passage.placed or quoting.sentences_of(passage.text)
+        if not any(start < one.end and one.start < end for start, end in passage.refuted)
+    )
+    return quoting.Passage(id, passage.text, passage.score, tuple(allowed))

@@ -16,6 +16,7 @@ from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.memory_bank.attachments import recognize, to_recognize, with_attachments
 from agentic_memory_bank.nodes.memory_bank.citations import supporting
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
+from agentic_memory_bank.nodes.memory_bank.readable import readable
 from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, overlap, refuted_anchors
 from agentic_memory_bank.prompts.enhanced import render
 from agentic_memory_bank.state.errors import ToolError
@@ -140,19 +141,19 @@ def _outside(task: Task, prompt: str) -> Report:
 
 def _read(state: MemoryBankState, task: Task, deps: BankDeps) -> Result:
     """Answer from the recalled raw text, with quotes; what a validation refuted is not quoted."""
-    tree, wrong = state["interaction_tree"], refuted_anchors(state)
     recalled = [(item, anchor) for item in state.get("recalled", []) for anchor in item["passages"]]
     settled = _settled(state, [anchor for _, anchor in recalled])
-    shown = [*recalled, *_evidence_of(settled, recalled)]
-    shown = [(item, anchor) for item, anchor in shown if text_of(tree, anchor).strip()]  # the rest was forgotten
+    shown = readable(state["interaction_tree"], [*recalled, *_evidence_of(settled, recalled)])
+    wrong = refuted_anchors(state)
     passages = [
         RetrievedPassage(
-            text_of(tree, anchor),
-            item["score"],
-            tuple(s for w in wrong if (s := _inside(anchor, w))),
-            tuple(c.get("statement", "") for c in settled if _is_claimed_in(c, [anchor])),
+            text_of(state["interaction_tree"], one.anchor),
+            one.score,
+            tuple(s for w in wrong if (s := _inside(one.anchor, w))),
+            tuple(c.get("statement", "") for c in settled if _is_claimed_in(c, [one.anchor])),
+            one.placed,
         )
-        for item, anchor in shown
+        for one in shown
     ]
     said = QuotedAnswer("", (), "")
     if passages:
@@ -160,10 +161,10 @@ def _read(state: MemoryBankState, task: Task, deps: BankDeps) -> Result:
     sources: list[AnswerSource] = []
     answer = said.text
     for quote in said.quotes:
-        item, anchor = shown[quote.passage]
+        anchor = shown[quote.passage].anchor
         start = anchor["start"] + quote.span[0]
         place: Anchor = {**anchor, "start": start, "end": start + quote.span[1] - quote.span[0]}
-        sources.append(citation(state, place, item["node"] or None))
+        sources.append(citation(state, place, shown[quote.passage].owner(place)))
     for claim in _other_side(state, sources):
         sources.append(citation(state, claim["anchor"], claim["node"]))
         answer += f"\n{claim['quote']}"

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMess
 from agentic_memory_bank.engines.extractive.answering import quoting
 from agentic_memory_bank.nodes.messages import RECALLED, text_of
 from agentic_memory_bank.nodes.react_mem import steps
-from agentic_memory_bank.tools.text import clean, is_cjk, sentences
+from agentic_memory_bank.tools.text import clean, is_cjk
 
 READ: Final = 40_000
 """Characters of results that are searched for what answers, the latest first."""
@@ -68,10 +68,7 @@ def _results(done: Sequence[BaseMessage]) -> list[_Found]:
 
 
 def _quoted(question: str, results: Sequence[_Found]) -> list[str]:
-    rows = [
-        quoting.Passage(str(place), one.text, 1 / (1 + place), list(sentences(one.text)))
-        for place, one in enumerate(results)
-    ]
+    rows = [quoting.Passage.of(str(place), one.text, 1 / (1 + place)) for place, one in enumerate(results)]
     quotes = quoting.quotes(question, None, rows, limit=QUOTES)
     chosen = [_Found((one := results[int(q.passage)]).tool, one.text[q.start : q.end].strip()) for q in quotes]
     shown = chosen or [_Found(one.tool, steps.gist(one.text, GIST)) for one in results[:QUOTES]]

@@ -104,7 +104,7 @@ def passage(text: str) -> short_answers.Passage:
 
 
 def quoted(text: str) -> quoting.Passage:
-    return quoting.Passage("p", text, 1.0, text_tools.sentences(text))
+    return quoting.Passage.of("p", text, 1.0)
 
 
 OTHERS: dict[str, Callable[[str], object]] = {

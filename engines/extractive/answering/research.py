@@ -84,10 +84,7 @@ class ExtractiveResearchEngine:
 
 def _quotes(request: str, excerpts: Sequence[Excerpt]) -> list[quoting.Quote]:
     """What fits a request by its words: meaning was looked at when the pages were searched."""
-    passages = [
-        quoting.Passage(str(n), e.text, e.score, [span for span in sentences(e.text) if e.text[slice(*span)].strip()])
-        for n, e in enumerate(excerpts)
-    ]
+    passages = [quoting.Passage.of(str(n), e.text, e.score, e.title) for n, e in enumerate(excerpts)]
     return quoting.quotes(request, None, passages)
 
 

@@ -17,6 +17,7 @@ from agentic_memory_bank.engines.extractive.remembering.queries import is_greeti
 from agentic_memory_bank.engines.responder import QUOTES_ONLY, ResponderInput
 from agentic_memory_bank.state.conversations import RecalledMemory
 from agentic_memory_bank.tools.text import is_cjk, sentences
+from agentic_memory_bank.tools.text.places import Place, Placed
 
 QUOTES: Final = 2
 """How many sentences answer a question at most."""
@@ -165,7 +166,8 @@ _ENDS_ASKING: Final = re.compile(r"[?？][\"'”’)\]）」』\s]*\Z")
 
 def _fitting(asked: str, units: Sequence[tuple[_Said, str]]) -> list[tuple[_Said, str]]:
     passages = [
-        quoting.Passage(str(number), words, said.score, [(0, len(words))]) for number, (said, words) in enumerate(units)
+        quoting.Passage(str(n), words, said.score, [Placed(0, len(words), Place(speaker=said.speaker, kind="turn"))])
+        for n, (said, words) in enumerate(units)
     ]
     found = [int(quote.passage) for quote in quoting.quotes(asked, None, passages, limit=QUOTES)]
     if not found and is_cjk(asked):

@@ -53,6 +53,9 @@ _UNIT_TABLE: Final = """
     length 0.0254 inch inches 英寸
     mass 1 kg kilogram kilograms kilo kilos 公斤 千克
     mass 0.001 g gram grams 克
+    mass 1e-6 mg milligram milligrams 毫克
+    mass 0.5 斤
+    length 500 里地 里路
     mass 1000 t ton tons tonne tonnes 吨
     mass 0.4536 lb lbs pound pounds 磅
     share 1 % percent per-cent 百分点
@@ -68,6 +71,9 @@ _UNIT_TABLE: Final = """
     data 1e6 mb megabyte megabytes
     data 1e9 gb gigabyte gigabytes
     data 1e12 tb terabyte terabytes
+    data 1024 kib
+    data 1048576 mib
+    data 1073741824 gib
     area 1 sqm 平方米
     area 1e6 km2 平方公里 平方千米
     area 1e4 hectare hectares ha 公顷

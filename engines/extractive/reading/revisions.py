@@ -1,0 +1,211 @@
+"""What a text says has changed: the words that announce it, the old value and the new one, and what they refer to."""
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, terms_of
+
+Kind = Literal["replace", "cancel", "correct"]
+
+_CHANGES: Final = (
+    r"(?:ris|rais|rose|increas|grow|grew|go|went|drop|fall|fell|reduc|lower|cut|chang|extend|shorten|mov|shift|postpon|"
+    r"adjust|bring|brought)\w*"
+)
+_FROM_TO: Final = re.compile(
+    rf"\b{_CHANGES}\b[^.;:]{{0,40}}?\bfrom (?P<old>[^;:]{{1,50}}?) to (?P<new>[^;:]{{1,60}})", re.IGNORECASE
+)
+_TO: Final = re.compile(
+    r"\b(?:is|are|was|were|(?<!can )(?<!could )(?<!to )(?<!may )be|been|have|has|had|now)\s+(?:\w+ ){0,2}?(?:moved|postponed|rescheduled|changed|extended|shortened|"
+    r"raised|increased|reduced|lowered|brought forward|shifted|relocated|transferred|corrected|amended|put back|"
+    r"put off|adjusted|updated|replaced|superseded)\b(?: back| forward)?(?: to| until| till| by| with)? (?P<new>[^;:]{1,80})",
+    re.IGNORECASE,
+)
+_STRUCK: Final = re.compile(
+    r"[\"“'‘](?P<old>[^\"”]{1,60})[\"”'’]\s+(?:\w+ ){0,3}?(?:struck out|deleted|replaced|substituted|removed|crossed out)\b"
+    r"[^\"“]{0,40}[\"“](?P<new>[^\"”]{1,80})",
+    re.IGNORECASE,
+)
+_READS: Final = re.compile(
+    r"\b(?:shall|should|must|will|has to|is to|to)(?: now| hereby| instead)? (?:read|be replaced)\b|\bread(?:s|ing)? as follows"
+    r"|\bis (?:hereby )?(?:replaced|amended|substituted)\b|\bin (?:its|their) (?:place|stead)\b|\bput in (?:its|their) place"
+    r"|\bsupersedes?\b|\breplaces\b",
+    re.IGNORECASE,
+)
+_CANCELS: Final = re.compile(
+    r"\bno longer\b|\bnot\b[^.;:]{0,40}\b(?:any ?more|any longer)\b"
+    r"|\b(?:is|are|was|were|been|be)\s+(?:\w+ )?(?:deleted|struck out|cancell?ed|withdrawn|revoked|abolished|dropped|"
+    r"discontinued|scrapped|void|superseded|called off|repealed)\b|\bclosed for good\b|\bdoes not apply\b",
+    re.IGNORECASE,
+)
+_INSTEAD: Final = re.compile(
+    r"\b(?:instead of|in place of|rather than) (?P<old>[^,;:.]{1,60})|\binstead\b|\b(?:will|is to) now be\b",
+    re.IGNORECASE,
+)
+_GIVEN_BY: Final = re.compile(
+    r"\bwill be (?:given|held|chaired|taken|led|taught|presented|done) by (?P<new>[^;:]{1,60})", re.IGNORECASE
+)
+_CORRECTS: Final = re.compile(
+    r"\b(?:printed|given|stated|listed|announced|quoted|was|were|is|are|had)\b[^.;:]{0,30}"
+    r"\b(?:wrong(?:ly)?|incorrect(?:ly)?|mistaken(?:ly)?|in error|by mistake)\b"
+    r"|\bmistakes?\b|\berrat\w+|\bcorrections?\b|\bcorrected\b|\bthe wrong \w+",
+    re.IGNORECASE,
+)
+_NOT: Final = re.compile(
+    r"\b(?P<new>[A-Z][\w'-]*(?: [A-Z][\w'-]*)?|[£$€]?\d[\w.,]*(?: \w+)?),? (?:and )?not (?P<old>[A-Z][\w'-]*(?: [A-Z][\w'-]*)?|[£$€]?\d[\w.,]*)"
+)
+_HAN_TO: Final = re.compile(
+    r"(?:改|调整|变更|更正|修改|修订|更改)(?:为|成|到|至|在|由|于)|(?:推迟|延期|延长|延后|提前|提高|增加|上调|下调|降低|减少|缩短)(?:到|至|为)"
+    r"|(?:增|减|降|升|延|移|迁|搬|换)(?:至|到|成|为)|顺延|替换为|改用"
+)
+_HAN_FROM: Final = re.compile(
+    r"(?:由|从|原)(?P<old>[^，,。;；到至为]{1,20}?)(?:调整|提高|增加|改|降|升|减|延长|缩短|上调|下调|变更)[^，,。;；]{0,4}?(?:为|到|至)"
+)
+_HAN_CANCELS: Final = re.compile(r"不再|取消|废止|作废|停用|撤销|停止(?!入|供)|终止|失效")
+_HAN_CORRECTS: Final = re.compile(
+    r"有误|错误|误[写为印记]|应为|应是|实为|更正|勘误|以(?P<source>[^，,。;；]{1,12}?)为准"
+)
+_NUMBER: Final = r"[0-9]{1,3}(?:\.[0-9]{1,3}){0,3}|[a-z]\b"
+_REFERENCE: Final = re.compile(
+    rf"\b(?:clauses?|sections?|items?|articles?|paragraphs?|points?|chapters?|annex)\s?\(?(?P<number>{_NUMBER})\)?|§\s?(?P<sign>{_NUMBER})"
+    r"|第(?P<han>[0-9]{1,3}|[一二三四五六七八九十]{1,3})[条章节款项点]",
+    re.IGNORECASE,
+)
+_REVISING: Final = re.compile(
+    r"amend|correct|errat|chang|addend|supplement|revis|update|put right|notice of|变更|更正|勘误|调整|修订|补充|修改|更改",
+    re.IGNORECASE,
+)
+_HAN: Final = {char: n for n, char in enumerate("零一二三四五六七八九十")}
+_CLAUSE: Final = re.compile(r"[^,;:，。；：;]*$")
+
+
+@dataclass(frozen=True)
+class Revision:
+    """A statement that announces a change.
+
+    Attributes:
+        statement: The statement.
+        kind: Whether it puts something in place of something, takes something back, or says that something was wrong.
+        old: The words of the old value, where they are named.
+        new: The words from which on the new value stands.
+        subject: The terms of what changes: the words before the announcing ones, with those of its clause and heading.
+        references: The numbers of clauses, sections or items it names, or its place does.
+        sure: Whether its own words announce the change, and not only those of its document or of the sentence before.
+    """
+
+    statement: Statement
+    kind: Kind
+    old: str
+    new: str
+    subject: frozenset[str]
+    references: frozenset[str]
+    sure: bool = True
+
+
+def is_revising(document: Document) -> bool:
+    """Whether a document calls itself a correction, an amendment, a notice of changes."""
+    return bool(_REVISING.search(f"{document.name} {document.title}"))
+
+
+def revisions_of(document: Document) -> list[Revision]:
+    """The changes that a document announces, in order."""
+    found: list[Revision] = []
+    revising = is_revising(document)
+    carried: Statement | None = None
+    for statement in document.statements:
+        if statement.mode in ("asked", "possible", "template") or statement.place.kind in (
+            "code",
+            "row",
+            "header",
+            "heading",
+        ):
+            continue
+        if statement.place.speaker:
+            continue
+        revision = _revision(statement)
+        if revision is None and carried is not None and _goes_on(carried, statement):
+            revision = _carried(carried, statement)
+        elif revision is None and revising and (statement.values or statement.clocks):
+            revision = Revision(
+                statement, "replace", "", statement.text, statement.terms, references_of(statement), False
+            )
+        if revision is not None:
+            found.append(revision)
+        opens = revision is not None and revision.sure and (revision.kind == "correct" or not _has_value(revision))
+        carried = statement if opens else carried if revision and carried and _goes_on(carried, statement) else None
+    return found
+
+
+def _has_value(revision: Revision) -> bool:
+    return any(char.isdigit() for char in revision.new)
+
+
+def _goes_on(before: Statement, statement: Statement) -> bool:
+    """Whether a statement follows in the same paragraph, clause or item."""
+    return (
+        0 < statement.number - before.number <= 2
+        and statement.place.headings == before.place.headings
+        and statement.place.numbers == before.place.numbers
+        and statement.start - before.end <= 8
+    )
+
+
+def _carried(before: Statement, statement: Statement) -> Revision:
+    references = references_of(before) | references_of(statement)
+    return Revision(statement, "correct", "", statement.text, before.terms | statement.terms, references, False)
+
+
+def references_of(statement: Statement) -> frozenset[str]:
+    """The numbers of clauses, sections and items that a statement names, or the heading or lead-in it stands under."""
+    place = statement.place
+    text = " ".join((*place.headings[-1:], statement.text))
+    return frozenset(_plain(next(part for part in match.groups() if part)) for match in _REFERENCE.finditer(text))
+
+
+def _plain(number: str) -> str:
+    if number[0] not in _HAN:
+        return number.casefold()
+    ten, mark, one = number.partition("十")
+    return str(10 * _HAN.get(ten, 1) + _HAN.get(one, 0)) if mark else str(_HAN[number[0]])
+
+
+def _revision(statement: Statement) -> Revision | None:
+    text = statement.text
+    for kind, pattern in _PATTERNS:
+        match = pattern.search(text)
+        if match is None:
+            continue
+        groups = match.groupdict()
+        old = (groups.get("old") or "").strip()
+        new = (groups.get("new") or text[match.end() :]).strip()
+        if kind == "cancel":
+            new = text[match.end() :]
+        return Revision(statement, kind, old, new, _subject(statement, match), references_of(statement))
+    return None
+
+
+def _subject(statement: Statement, match: re.Match[str]) -> frozenset[str]:
+    """The terms of the clause before the announcing words; of the whole sentence where there are too few."""
+    before = statement.text[: match.start()]
+    clause = _CLAUSE.search(before)
+    terms = terms_of(clause.group() if clause else before)
+    if len(terms) < 2:
+        terms |= terms_of(before)
+    return terms if terms else statement.terms | terms_of(" ".join(statement.place.headings[-1:]))
+
+
+_PATTERNS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
+    ("replace", _STRUCK),
+    ("replace", _FROM_TO),
+    ("replace", _HAN_FROM),
+    ("correct", _NOT),
+    ("replace", _READS),
+    ("replace", _TO),
+    ("replace", _HAN_TO),
+    ("cancel", _CANCELS),
+    ("cancel", _HAN_CANCELS),
+    ("replace", _INSTEAD),
+    ("replace", _GIVEN_BY),
+    ("correct", _CORRECTS),
+    ("correct", _HAN_CORRECTS),
+)

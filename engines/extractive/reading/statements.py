@@ -1,0 +1,275 @@
+"""What a document states: each sentence, row and list item with its values, what it is about, and how it is meant."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Final, Literal
+
+from agentic_memory_bank.engines.extractive.reading.lexicon import stem
+from agentic_memory_bank.engines.extractive.reading.sentence import Sentence, sentences_of
+from agentic_memory_bank.engines.extractive.reading.values import Value, values_of
+from agentic_memory_bank.tools.text import is_cjk, tokenize
+from agentic_memory_bank.tools.text.places import Place, Placed, placed
+
+Mode = Literal["asserted", "asked", "possible", "planned", "past", "quoted", "template", "none"]
+
+_TOPICS: Final = """
+    place: venue location place room hall address | 地点 地址 场地 会场 会议室 教室 报告厅
+    when: date day time when | 日期 时间 何时
+    fee: price fee cost charge ticket rent rate pay | 价格 票价 费用 门票 租金 收费 售价 单价
+    due: deadline due closing | 截止 期限 截稿
+    speaker: speaker lecturer talk given keynote | 主讲 讲师 讲授 主讲人 演讲
+    hurt: injured hurt injury casualty wounded | 受伤 伤者 伤员
+    dead: killed dead died death fatality | 死亡 遇难 身亡
+    burnt: burnt burned destroyed gutted | 烧毁 被烧 烧成
+    guarantee: guarantee guaranteed warranty | 保修 质保
+    open: open opening hours | 开放 营业
+    salary: salary wage pay | 工资 薪资 月薪
+    leave: leave holiday vacation | 年假 休假
+    notice: notice period | 提前通知 通知期
+    staff: employee staff headcount | 员工 职工 人数
+    lift: lift elevator | 电梯
+    water: water | 停水 供水
+    power: power electricity | 停电 供电
+    weight: weigh weight | 重量 净重 自重
+    load: load carry | 载重 承重
+    member: member membership | 会员
+    deposit: deposit | 押金 定金
+    chair: chair chairman chairwoman chaired head | 主席 主持 会长
+"""
+
+
+def _topics() -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
+    english: dict[str, str] = {}
+    chinese: list[tuple[str, str]] = []
+    for line in _TOPICS.strip().splitlines():
+        name, _, words = line.partition(":")
+        latin, _, han = words.partition("|")
+        english.update({stem(word): f"@{name.strip()}" for word in latin.split()})
+        chinese += [(word, f"@{name.strip()}") for word in han.split()]
+    return english, tuple(chinese)
+
+
+_ENGLISH_TOPICS, _CHINESE_TOPICS = _topics()
+_POSSIBLE: Final = re.compile(
+    r"\b(?:if|unless|would|could|might|may|maybe|perhaps|probably|suppose|supposing|whether|"
+    r"(?<![^,;.] )(?<!\w )had (?:it|they|we|the)|"
+    r"in case|rumou?r\w*|reportedly|estimate[ds]?|expect\w*)\b|如果|假如|要是|倘若|万一|可能|也许|或许|估计|大概|预计|的话",
+    re.IGNORECASE,
+)
+_PLANNED: Final = re.compile(
+    r"\b(?:plan(?:s|ned|ning)?|want(?:s|ed)? to|intend\w*|aim\w*|hope\w*|goal|target|propos\w+|considering)\b"
+    r"|计划|打算|希望|目标|争取|建议|拟于|考虑",
+    re.IGNORECASE,
+)
+_PAST: Final = re.compile(
+    r"\b(?:used to|formerly|previously|in those days|back then|at that time|last (?:year|month|time)|years? ago|"
+    r"originally|once)\b|以前|过去|曾经|当时|去年|上次|往年|原先",
+    re.IGNORECASE,
+)
+_TEMPLATE: Final = re.compile(r"_{3,}|\{\{|<[a-z_ ]{2,30}>|\[(?:name|date|amount|address)[^\]]{0,20}\]", re.IGNORECASE)
+_EXAMPLE: Final = re.compile(r"\b(?:for example|for instance|e\.g\.|such as)|例如|比如|示例|举例", re.IGNORECASE)
+_QUOTE: Final = re.compile(r"[“\"「『][^”\"」』]{8,600}[”\"」』]?")
+_OPINION: Final = re.compile(
+    r"\b(?:I|we|you|thinks?|thought|believes?|feels?|reckons?|guess(?:es)?|wrote|asked|joked)\b|我(?!馆|公司|校|市|院|局|所|会|社|店|国|省|县|区)|觉得|认为|说他|说她|听说",
+)
+_ASKS: Final = re.compile(r"[?？][^\w?？]*+$")
+_CLOCK: Final = re.compile(
+    r"(?<![\d:.])(?P<part>上午|下午|晚上|傍晚|早上|中午|凌晨)?\s?(?P<hour>[0-2]?\d)(?:(?P<mark>[:：]|(?<=\d)\.(?=[0-5]\d\b))(?P<minute>[0-5]\d)"
+    r"|\s?[点时](?P<half>半)?)?\s{0,2}(?P<half_day>[ap]\.?m\.?(?![a-z])|o'clock)?(?![\d%:])",
+    re.IGNORECASE,
+)
+_WEEKDAY: Final = re.compile(
+    r"\b(monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?\b|(?:星期|周|礼拜)([一二三四五六日天])",
+    re.IGNORECASE,
+)
+_DAYS: Final = {day: n for n, day in enumerate("monday tuesday wednesday thursday friday saturday sunday".split(), 1)}
+_HAN_DAYS: Final = {day: n for n, day in enumerate("一二三四五六日", 1)} | {"天": 7}
+_LABEL: Final = re.compile(r"(?:v(?:er(?:sion)?)?\.?\s?)?[A-Za-z]{0,4}[-_.]?\d[\w.]*|[A-Z]{1,3}\d\w*", re.IGNORECASE)
+_HAN_LABEL: Final = re.compile(r"[一二三四五六七八九十]+(?=[号期届楼层班])|[甲乙丙丁]方?(?=队|组|班|公司)")
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A time of day, in minutes after midnight, or a day of the week, by its number."""
+
+    start: int
+    end: int
+    minutes: int
+    kind: Literal["clock", "weekday"] = "clock"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence, row or item of a document.
+
+    Attributes:
+        start: Offset of its first character in the document.
+        end: Offset past its last character.
+        text: Its words, wrapped lines joined; as long as the stretch of the document it stands in.
+        place: Where it stands.
+        mode: How it is meant; only what is asserted can contradict.
+        terms: The words it says, as index terms and topics, numbers left out.
+        about: The words of its headings, row and columns.
+        number: Which statement of the document it is.
+    """
+
+    start: int
+    end: int
+    text: str
+    place: Place
+    mode: Mode
+    terms: frozenset[str]
+    about: frozenset[str]
+    number: int
+    cells: tuple[tuple[int, int], ...] = ()
+
+    @cached_property
+    def values(self) -> tuple[Value, ...]:
+        """The numbers and dates, with offsets in `text`."""
+        return values_of(self.text)
+
+    @cached_property
+    def clocks(self) -> tuple[Clock, ...]:
+        """The times of day and days of the week, with offsets in `text`."""
+        return clocks_of(self.text)
+
+    @cached_property
+    def sentence(self) -> Sentence | None:
+        """The words taken apart; offsets in `text`."""
+        found = sentences_of(self.text)
+        return found[0] if len(found) == 1 else None
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document as a list of statements.
+
+    Attributes:
+        name: What it is called.
+        statements: What it states, in order.
+        labels: Numbers, codes and years in its name and title, by which it is told from others of its kind.
+        mould: Its name and title without those.
+        forms: The labels of its rows and its headings: documents that share most of them are forms filled in twice.
+    """
+
+    name: str
+    title: str
+    statements: tuple[Statement, ...]
+    labels: frozenset[str]
+    mould: tuple[str, str]
+    forms: frozenset[str]
+    is_note: bool
+
+
+@lru_cache(maxsize=128)
+def read(text: str, name: str = "") -> Document:
+    """Read a document.
+
+    Args:
+        text: All of it.
+        name: What it is called.
+    """
+    pieces = placed(text, name)
+    statements = tuple(_statement(text, piece, number) for number, piece in enumerate(pieces))
+    title = next((piece.place.title for piece in pieces if piece.place.title), "")
+    base = name.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    forms = frozenset(
+        p.place.row.casefold() or text[p.start : p.end].casefold().strip("#* ")
+        for p in pieces
+        if p.place.kind in ("heading", "row")
+    )
+    return Document(
+        name,
+        title,
+        statements,
+        labels_of(f"{base} {title}"),
+        (_masked(base), _masked(title)),
+        forms - {""},
+        all(p.place.kind == "text" for p in pieces) and len(pieces) <= 6,
+    )
+
+
+def _without_values(words: str) -> str:
+    """A text with spaces in the place of its numbers and dates."""
+    pieces, end = list[str](), 0
+    for value in values_of(words):
+        pieces += [words[end : value.start], " "]
+        end = max(end, value.end)
+    return "".join((*pieces, words[end:]))
+
+
+def labels_of(text: str) -> frozenset[str]:
+    """Numbers, codes and versions in a name or heading ("2021", "db-01", "A2", "一号")."""
+    return frozenset(m.group().casefold() for p in (_LABEL, _HAN_LABEL) for m in p.finditer(text))
+
+
+def _masked(text: str) -> str:
+    return "".join(_HAN_LABEL.sub("#", _LABEL.sub("#", text)).casefold().split())
+
+
+def terms_of(text: str) -> frozenset[str]:
+    """The index terms of a text, with the topics they belong to, numbers left out."""
+    terms = {term for term in tokenize(text) if not term.isdigit()}
+    topics = {_ENGLISH_TOPICS[term] for term in terms if term in _ENGLISH_TOPICS}
+    if not text.isascii():
+        topics |= {topic for word, topic in _CHINESE_TOPICS if word in text}
+    return frozenset(terms | topics)
+
+
+def clocks_of(text: str) -> tuple[Clock, ...]:
+    """Times of day and days of the week, in order."""
+    found = [clock for match in _CLOCK.finditer(text) if (clock := _clock(match))]
+    for match in _WEEKDAY.finditer(text):
+        day = _DAYS[match[1].lower()] if match[1] else _HAN_DAYS[match[2]]
+        found.append(Clock(match.start(), match.end(), day, "weekday"))
+    return tuple(sorted(found, key=lambda clock: clock.start))
+
+
+def _clock(match: re.Match[str]) -> Clock | None:
+    half_day = (match["half_day"] or "").lower().replace(".", "")
+    if not (match["part"] or match["mark"] or half_day or match.group().strip()[-1:] in "点时半"):
+        return None
+    hour, minute = int(match["hour"]), int(match["minute"] or (30 if match["half"] else 0))
+    late = half_day == "pm" or match["part"] in ("下午", "晚上", "傍晚") or (match["part"] == "中午" and hour < 10)
+    hour += 12 * (late and hour < 12)
+    return Clock(match.start(), match.end(), 60 * hour + minute) if hour <= 24 else None
+
+
+def _statement(text: str, piece: Placed, number: int) -> Statement:
+    words = text[piece.start : piece.end].replace("\n", " ")
+    place = piece.place
+    about = terms_of(" ".join((place.title, *place.headings, place.row, *place.columns)))
+    said = terms_of(_without_values(words))
+    return Statement(piece.start, piece.end, words, place, _mode(words, place, said), said, about, number, piece.cells)
+
+
+def _mode(words: str, place: Place, terms: frozenset[str]) -> Mode:
+    """How a statement is meant."""
+    if place.kind in ("heading", "header", "code") or len(terms) < 2 and place.kind != "row":
+        return "none"
+    if _ASKS.search(words[-12:]):
+        return "asked"
+    if _TEMPLATE.search(words) or _EXAMPLE.search(words):
+        return "template"
+    if place.speaker or _is_quoted(words):
+        return "quoted"
+    bare = _QUOTE.sub(" ", words)
+    if _POSSIBLE.search(bare):
+        return "possible"
+    if _PLANNED.search(bare):
+        return "planned"
+    if _PAST.search(bare):
+        return "past"
+    return "quoted" if _OPINION.search(bare) else "asserted"
+
+
+def _is_quoted(words: str) -> bool:
+    """Whether most of a sentence stands in quotation marks, or is what one of its speakers says."""
+    quoted = sum(len(match.group()) for match in _QUOTE.finditer(words))
+    return quoted * 2 > len(words)
+
+
+def is_chinese(statement: Statement) -> bool:
+    """Whether a statement is written in Chinese."""
+    return is_cjk(statement.text)

@@ -4,32 +4,48 @@ What a text announces as changed or corrected is looked up in the other document
 statements have to be about the same attribute of the same subject, in places that do not tell them apart.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import lru_cache
 from math import log
 from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.comparing.edits import Kind
-from agentic_memory_bank.engines.extractive.reading import lexicon
-from agentic_memory_bank.engines.extractive.reading.revisions import Revision, revisions_of
+from agentic_memory_bank.engines.extractive.reading.revisions import Revision, named_in, revisions_of
+from agentic_memory_bank.engines.extractive.reading.sentence import sentences_of
 from agentic_memory_bank.engines.extractive.reading.statements import (
-    Clock,
     Document,
+    Figure,
     Statement,
-    clocks_of,
+    distinct,
+    figures_of,
+    is_chinese,
     labels_of,
     read,
+    same_figure,
+    same_kind,
     terms_of,
 )
-from agentic_memory_bank.engines.extractive.reading.values import Value, agree, comparable, values_of
 
 _COVERED: Final = 0.6
+_COVERED_CHINESE: Final = 0.4
 _LIKE: Final = 0.5
+_ALIKE: Final = 0.6
 _FORMS: Final = 0.5
 _LEAST_FORMS: Final = 4
 _MOST_POSTINGS: Final = 12
+_MOST_FIGURES: Final = 6
+_CLAUSE: Final = re.compile(r"[^,;，。；;]+")
+_NEEDS: Final = re.compile(
+    r"\b(?:need\w*|requir\w+|must|ha(?:ve|s) to|necessary|only|through)\b|必须|需要|须", re.IGNORECASE
+)
+_NUMBERED: Final = re.compile(
+    r"(?:marker|room|bay|gate|line|unit|plot|table|shelf|no\.|number|line|bus|platform)\s?(?P<latin>\d+)|(?P<han>\d+|[一二三四五六七八九十]+)\s?[号栋楼室班组路](?!线)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -64,18 +80,13 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Con
     if second < first:
         return tuple(one.mirrored() for one in contradictions(second, first))
     left, right = read(first[1], first[0]), read(second[1], second[0])
-    weights = _Weights(left, right)
-    found = [*_announced(left, right, weights), *(c.mirrored() for c in _announced(right, left, weights))]
-    if not _are_apart(left, right):
+    weights, apart = _Weights(left, right), _are_apart(left, right)
+    found = [*_announced(left, right, weights, apart)]
+    found += [one.mirrored() for one in _announced(right, left, weights, apart)]
+    if not apart:
         found += _plain(left, right, weights)
-    taken: set[tuple[int, int]] = set()
-    kept: list[Contradiction] = []
-    for one in found:
-        key = one.first.number, one.second.number
-        if key not in taken:
-            taken.add(key)
-            kept.append(one)
-    return tuple(kept)
+    unique = {(one.first.number, one.second.number): one for one in reversed(found)}
+    return tuple(reversed(unique.values()))
 
 
 class _Weights:
@@ -84,147 +95,214 @@ class _Weights:
     def __init__(self, *documents: Document) -> None:
         statements = [s for document in documents for s in document.statements]
         self._spread = Counter(term for s in statements for term in s.terms)
-        self._count = len(statements) + 1
+        self._count = len(statements) + 8
 
     def of(self, terms: frozenset[str]) -> float:
-        """What some terms weigh together; a topic counts as one word with the words that name it."""
-        return sum(
-            log(self._count / (1 + self._spread.get(term, 0))) * (0.5 if term.startswith("@") else 1.0)
-            for term in terms
-        )
+        """What some terms weigh together; a topic counts half, as the words that name it count too."""
+        return sum(self._one(term) for term in terms)
+
+    def _one(self, term: str) -> float:
+        weight = log(self._count / (1 + self._spread.get(term, 0)))
+        return weight / 2 if term.startswith("@") else weight
 
 
 # --- what is announced -------------------------------------------------------------------------------------------
 
 
-def _announced(revising: Document, other: Document, weights: _Weights) -> Iterator[Contradiction]:
+def _announced(revising: Document, other: Document, weights: _Weights, apart: bool) -> Iterator[Contradiction]:
+    """What one document announces as changed, with the statement of the other that it changes."""
     for revision in revisions_of(revising):
         best: tuple[float, Contradiction] | None = None
-        for target in other.statements:
-            found = _revised(revision, target, weights)
+        called = _called(revision, other)
+        for target in other.statements if called is not False else ():
+            found = _Revised(revision, target, weights, bool(called)).found(apart)
             if found and (best is None or found[0] > best[0]):
                 best = found
         if best:
             yield best[1]
 
 
-def _revised(revision: Revision, target: Statement, weights: _Weights) -> tuple[float, Contradiction] | None:
-    if target.place.kind in ("heading", "header", "code") or target.mode in ("asked", "template"):
-        return None
-    referred = bool(revision.references & set(target.place.numbers))
-    subject, about = revision.subject, target.terms | target.about
-    shared = revision.statement.terms & about
-    weight = weights.of(shared & target.terms) + 0.5 * weights.of(shared - target.terms)
-    total = weights.of(subject)
-    cover = weights.of(subject & about) / total if total else 0.0
-    old = _old(revision, target)
-    pair = old or _replaced(revision, target)
-    if pair is None:
-        if revision.kind == "cancel" or not revision.sure:
-            pair = None if not _cancels(revision, target, referred, cover) else ("negation", "", "")
-        elif not (referred or cover >= 0.75 and weight >= 6):
-            return None
-        else:
-            pair = ("class", "", "")
-        if pair is None:
-            return None
-    enough = referred or (old and weight >= 2) or (cover >= _COVERED and weight >= 4 and (revision.sure or weight >= 8))
-    if not enough:
-        return None
-    kind, new_value, old_value = pair
-    values = (new_value or revision.statement.text[:80], old_value or target.text[:80])
-    score = weight + 6 * referred + 4 * bool(old)
-    return score, Contradiction(revision.statement, target, kind, values, 0, round(min(1.0, 0.5 + weight / 40), 4))
+_DOCUMENTS: Final = frozenset({"@website", "@brochure", "@minutes", "@catalogue"})
 
 
-def _cancels(revision: Revision, target: Statement, referred: bool, cover: float) -> bool:
-    denies = target.sentence is not None and bool(target.sentence.denials)
-    return revision.sure and (referred or (cover >= _COVERED and not denies))
+def _called(revision: Revision, other: Document) -> bool | None:
+    """Whether an announcement names the other document ("the brochure"); False where it names another one."""
+    said = terms_of(named_in(revision)) & _DOCUMENTS
+    called = terms_of(f"{other.name.rsplit('.', 1)[0]} {other.title}") & _DOCUMENTS
+    return bool(said & called) if said else None
 
 
 Pair = tuple[Kind, str, str]
 
 
-def _old(revision: Revision, target: Statement) -> Pair | None:
-    """The old value, where the announcement names it and the target has it."""
-    named = revision.old or (revision.statement.text if revision.kind == "cancel" else "")
-    if not named:
+class _Revised:
+    """Whether a statement is what a revision revises."""
+
+    def __init__(self, revision: Revision, target: Statement, weights: _Weights, named: bool) -> None:
+        self._revision, self._target, self._named = revision, target, named
+        about = target.terms | target.about
+        said = terms_of(revision.context) if revision.context != revision.statement.text else revision.statement.terms
+        shared = said & about
+        self._referred = bool(revision.references & set(target.place.numbers))
+        self._weight = weights.of(shared & target.terms) + 0.5 * weights.of(shared - target.terms)
+        subject = distinct(revision.subject)
+        total = weights.of(subject)
+        self._cover = weights.of(subject & about) / total if total else 0.0
+        row = terms_of(target.place.row)
+        if row and row <= said and len(target.place.columns) < 3 or row <= said and self._column() is not None:
+            self._cover = max(self._cover, 1.0 if row else 0.0)
+        self._topical = bool({term for term in shared if term.startswith("@")})
+        self._covered = self._cover >= (_COVERED_CHINESE if is_chinese(target) else _COVERED)
+
+    def found(self, apart: bool) -> tuple[float, Contradiction] | None:
+        """The contradiction with its score; None where the statement is another one."""
+        revision, target = self._revision, self._target
+        if target.place.kind in ("heading", "header", "code") or target.mode in ("none", "asked", "template"):
+            return None
+        old = self._old()
+        pair = old or (None if apart and not self._referred else self._replaced() or self._reversed())
+        if pair is None or not (old or self._is_meant(pair)):
+            return None
+        kind, new, was = pair
+        values = (new or revision.statement.text[:80], was or target.text[:80])
+        score = self._weight + 6 * self._referred + 4 * bool(old) + 4 * self._cover
+        sure = round(min(1.0, 0.5 + score / 40), 4)
+        return score, Contradiction(revision.statement, target, kind, values, 0, sure)
+
+    def _is_meant(self, pair: Pair) -> bool:
+        if self._referred:
+            return True
+        if self._named and self._revision.sure:
+            return self._topical or self._covered
+        if not self._covered:
+            return False
+        least = 2.5 if self._revision.sure and (pair[1] or self._cover > 0.95) else 4.0 if self._revision.sure else 7.0
+        return self._weight >= least
+
+    def _old(self) -> Pair | None:
+        """The old value, where the announcement names it and the target has it."""
+        revision, target = self._revision, self._target
+        if not (self._referred or self._weight >= 2):
+            return None
+        named = revision.old or (revision.statement.text if revision.kind == "cancel" else "")
+        for figure in figures_of(named):
+            for own in target.figures:
+                if same_kind(figure, own) and same_figure(figure, own) and _is_telling(figure, own):
+                    return (
+                        own.kind if own.kind in ("number", "date") else "date",
+                        revision.new[:40],
+                        _shown(target, own),
+                    )
+        if len(revision.old) > 2 and not figures_of(revision.old) and revision.old.casefold() in target.text.casefold():
+            return "name", revision.new[:60], revision.old
         return None
-    wanted = values_of(named) if revision.old or revision.kind == "cancel" else ()
-    for value in wanted:
-        for own in target.values:
-            if comparable(value, own) and agree(value, own) and (value.unit or value.kind == "date"):
-                return own.kind, _first_value(revision.new, own) or named, _shown(target.text, own)
-    if revision.old and not wanted and len(revision.old) > 2 and revision.old.casefold() in target.text.casefold():
-        return "name", revision.new[:60], revision.old
-    return None
+
+    def _replaced(self) -> Pair | None:
+        """A new value of the kind of which the target has another."""
+        new, owned = figures_of(self._revision.new), self._owned()
+        for figure in new:
+            rivals = [
+                own
+                for own in owned
+                if same_kind(figure, own) and (figure.kind != "number" or figure.unit and figure.unit == own.unit)
+            ]
+            if rivals and not any(same_figure(one, own) for one in new for own in rivals if same_kind(one, own)):
+                shown = self._revision.new[figure.start : figure.end].strip()
+                return "number" if figure.kind == "number" else "date", shown, _shown(self._target, rivals[0])
+        return None
+
+    def _reversed(self) -> Pair | None:
+        """What the target says and the announcement takes back, or puts something else in the place of."""
+        revision, target = self._revision, self._target
+        if not revision.sure:
+            return None
+        if any(
+            same_kind(one, own) and same_figure(one, own) for one in figures_of(revision.new) for own in self._owned()
+        ):
+            return None
+        shared = revision.statement.terms & target.terms
+        denies = _denies(target, shared)
+        if revision.kind == "cancel" and not self._referred:
+            alone = len(revision.subject) < 2 and not _NEEDS.search(target.text)
+            return None if denies or alone else ("negation", "", "")
+        if revision.kind == "correct" and not self._referred:
+            return ("negation", "", "") if _denies(revision.statement, shared) != denies else None
+        return ("class", "", "") if self._referred or self._cover >= _COVERED else None
+
+    def _column(self) -> int | None:
+        """The one column of a table that the announcement names."""
+        said = f"{self._revision.context} {self._revision.statement.place.line()}".casefold()
+        columns = self._target.place.columns
+        named = [n for n, label in enumerate(columns) if n and label and label.casefold() in said]
+        return named[0] if len(named) == 1 and named[0] < len(self._target.cells) else None
+
+    def _owned(self) -> Sequence[Figure]:
+        column = self._column()
+        return self._target.figures if column is None else _in_cell(self._target, column)
 
 
-def _first_value(text: str, like: Value) -> str:
-    return next((_shown(text, v) for v in values_of(text) if v.kind == like.kind), "")
+def _denies(statement: Statement, shared: frozenset[str]) -> bool:
+    """Whether a statement denies in the clause that holds most of what it shares with another one."""
+    clauses = _CLAUSE.findall(statement.text)
+    best = max(clauses, key=lambda clause: len(terms_of(clause) & shared), default="")
+    return any(sentence.denials for sentence in sentences_of(best))
 
 
-def _replaced(revision: Revision, target: Statement) -> Pair | None:
-    """A new value of the kind of which the target has another."""
-    new, owned = values_of(revision.new), _own_values(target, revision.statement)
-    for value in new:
-        rivals = [own for own in owned if comparable(value, own) and (value.unit or value.kind == "date")]
-        if rivals and not any(agree(value, own) for value in new for own in rivals if comparable(value, own)):
-            return value.kind, _shown(revision.new, value), _shown(target.text, rivals[0])
-    clock = _clocks_differ(clocks_of(revision.new), target.clocks)
-    return ("date", revision.new[slice(*clock[0])], target.text[slice(*clock[1])]) if clock else None
+def _is_telling(named: Figure, own: Figure) -> bool:
+    """Whether a value is found again by more than chance: it has a unit, is a date or time, or has several digits."""
+    value = named.value
+    return (
+        value is None
+        or named.kind == "date"
+        or bool(value.unit and value.unit == own.unit)
+        or value.amount % 1 != 0
+        or value.amount >= 100
+        or {named.unit, own.unit} == {"time", "months"}
+    )
 
 
-def _clocks_differ(first: Sequence[Clock], second: Sequence[Clock]) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    for kind in ("clock", "weekday"):
-        left = [c for c in first if c.kind == kind]
-        right = [c for c in second if c.kind == kind]
-        if left and right and not {c.minutes for c in left} & {c.minutes for c in right}:
-            return (left[0].start, left[0].end), (right[0].start, right[0].end)
-    return None
+def _in_cell(target: Statement, column: int) -> list[Figure]:
+    low, high = (offset - target.start for offset in target.cells[column])
+    return [figure for figure in target.figures if low <= figure.start < high]
 
 
-def _own_values(target: Statement, asking: Statement) -> list[Value]:
-    """The values of a statement; of a row with many, those of the column that the other statement names."""
-    if len(target.cells) <= 2:
-        return list(target.values)
-    said = f"{asking.text} {asking.place.line()}".casefold()
-    columns = target.place.columns
-    named = [n for n, label in enumerate(columns) if n and label and label.casefold() in said]
-    if len(named) != 1:
-        return list(target.values)
-    low, high = (offset - target.start for offset in target.cells[named[0]])
-    return [value for value in target.values if low <= value.start < high]
-
-
-def _shown(text: str, value: Value) -> str:
-    return " ".join(text[value.start : value.end].split())
+def _shown(statement: Statement, figure: Figure) -> str:
+    return " ".join(statement.text[figure.start : figure.end].split())
 
 
 # --- what is stated twice ------------------------------------------------------------------------------------------
 
 
 def _are_apart(first: Document, second: Document) -> bool:
-    """Whether two documents are of one kind and about different things: their names or titles differ in a label, or
-    both fill in one form."""
+    """Whether two documents of one kind are about different things: a label of their names differs, or one form
+    is filled in twice.
+    """
     for left, right in zip(first.mould, second.mould, strict=True):
         if left and left == right and "#" in left and first.labels != second.labels:
             return True
-    shared, either = first.forms & second.forms, min(len(first.forms), len(second.forms))
-    return len(shared) >= _LEAST_FORMS and len(shared) >= _FORMS * either
+    labelled = first.labels and second.labels and first.labels.isdisjoint(second.labels)
+    if labelled and any(_similar(*pair) for pair in zip(first.mould, second.mould, strict=True)):
+        return True
+    shared, fewer = first.forms & second.forms, min(len(first.forms), len(second.forms))
+    return len(shared) >= _LEAST_FORMS and len(shared) >= _FORMS * fewer
+
+
+def _similar(first: str, second: str) -> bool:
+    """Whether two names are cut to one pattern."""
+    return bool(first and second) and SequenceMatcher(None, first[:80], second[:80], autojunk=False).ratio() >= _ALIKE
 
 
 def _plain(first: Document, second: Document, weights: _Weights) -> Iterator[Contradiction]:
     postings: dict[str, list[Statement]] = {}
     for statement in second.statements:
         if statement.mode == "asserted":
-            for term in statement.terms | statement.about:
+            for term in statement.terms:
                 postings.setdefault(term, []).append(statement)
     for statement in first.statements:
-        if statement.mode != "asserted" or not (statement.values or statement.clocks):
+        if statement.mode != "asserted" or not statement.figures:
             continue
         found: dict[int, Statement] = {}
-        for term in statement.terms | statement.about:
+        for term in statement.terms:
             listed = postings.get(term, [])
             if len(listed) <= _MOST_POSTINGS:
                 found.update((other.number, other) for other in listed)
@@ -234,31 +312,48 @@ def _plain(first: Document, second: Document, weights: _Weights) -> Iterator[Con
 
 
 def _clash(first: Statement, second: Statement, weights: _Weights) -> Contradiction | None:
-    pair = _clashing(first, second)
-    if pair is None or _told_apart(first, second):
+    """Two figures of one attribute that exclude each other, where nothing tells the statements apart."""
+    if _told_apart(first, second):
         return None
-    kind, left, right = pair
-    shared = first.terms & second.terms
-    about = (first.terms | first.about) & (second.terms | second.about)
-    smaller = min(weights.of(first.terms), weights.of(second.terms))
-    like = weights.of(shared) / smaller if smaller else 0.0
-    if like < _LIKE or len(about) < 2 or weights.of(about) < 5:
-        return None
-    return Contradiction(first, second, kind, (left, right), None, round(min(1.0, like), 4))
+    best: Contradiction | None = None
+    differing: set[int] = set()
+    for figure in first.figures[:_MOST_FIGURES]:
+        for other in second.figures[:_MOST_FIGURES]:
+            if not same_kind(figure, other):
+                continue
+            like = _like(figure, other, first, second, weights)
+            if like < _LIKE:
+                continue
+            if same_figure(figure, other):
+                return None
+            differing.add(figure.start)
+            if best is None or like > best.score:
+                values = _shown(first, figure), _shown(second, other)
+                kind: Kind = "number" if figure.kind == "number" else "date"
+                best = Contradiction(first, second, kind, values, None, round(min(1.0, like), 4))
+    return best if len(differing) < 2 else None  # all that is said differs: it is said of something else
 
 
-def _clashing(first: Statement, second: Statement) -> Pair | None:
-    left, right = _own_values(first, second), _own_values(second, first)
-    if len(left) > 6 or len(right) > 6:
-        return None
-    for value in left:
-        if not value.unit and value.kind == "number":
-            continue
-        rivals = [other for other in right if comparable(value, other)]
-        if rivals and not any(agree(value, other) for other in rivals):
-            return value.kind, _shown(first.text, value), _shown(second.text, rivals[0])
-    clock = _clocks_differ(first.clocks, second.clocks)
-    return ("date", first.text[slice(*clock[0])], second.text[slice(*clock[1])]) if clock else None
+def _like(figure: Figure, other: Figure, first: Statement, second: Statement, weights: _Weights) -> float:
+    """How far two figures stand among the same words, from 0 to 1."""
+    left, right = _around(figure, first), _around(other, second)
+    shared = left & right
+    bare = figure.kind == "number" and not (figure.unit and figure.unit == other.unit)
+    if len(shared) < 2 + bare or weights.of(shared) < 4:
+        return 0.0
+    return weights.of(shared) / min(weights.of(left), weights.of(right))
+
+
+def _around(figure: Figure, statement: Statement) -> frozenset[str]:
+    """The terms a figure stands among: its clause; of a row, its label and that of the column."""
+    if not statement.cells:
+        return figure.near
+    column = next(
+        (n for n, (low, high) in enumerate(statement.cells) if low <= statement.start + figure.start < high), 0
+    )
+    labels = statement.place.columns
+    named = labels[column] if len(labels) > 2 and column < len(labels) else ""
+    return terms_of(f"{statement.place.row} {named}") | statement.terms
 
 
 def _told_apart(first: Statement, second: Statement) -> bool:
@@ -266,4 +361,8 @@ def _told_apart(first: Statement, second: Statement) -> bool:
     left, right = (labels_of(" ".join((*s.place.headings, s.place.row))) for s in (first, second))
     if left and right and left.isdisjoint(right):
         return True
-    return False
+    left, right = (frozenset(m["latin"] or m["han"] for m in _NUMBERED.finditer(s.text)) for s in (first, second))
+    if left and right and left.isdisjoint(right):
+        return True
+    left, right = (s.sentence.names if s.sentence else frozenset[str]() for s in (first, second))
+    return bool(left and right) and left.isdisjoint(right)

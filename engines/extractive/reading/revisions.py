@@ -1,7 +1,7 @@
 """What a text says has changed: the words that announce it, the old value and the new one, and what they refer to."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, terms_of
@@ -65,6 +65,7 @@ _HAN_CANCELS: Final = re.compile(r"不再|取消|废止|作废|停用|撤销|停
 _HAN_CORRECTS: Final = re.compile(
     r"有误|错误|误[写为印记]|应为|应是|实为|更正|勘误|以(?P<source>[^，,。;；]{1,12}?)为准"
 )
+_HOLDING: Final = re.compile(r"以[^，,。;；]{1,12}为准")
 _NUMBER: Final = r"[0-9]{1,3}(?:\.[0-9]{1,3}){0,3}|[a-z]\b"
 _REFERENCE: Final = re.compile(
     rf"\b(?:clauses?|sections?|items?|articles?|paragraphs?|points?|chapters?|annex)\s?\(?(?P<number>{_NUMBER})\)?|§\s?(?P<sign>{_NUMBER})"
@@ -76,6 +77,7 @@ _REVISING: Final = re.compile(
     re.IGNORECASE,
 )
 _HAN: Final = {char: n for n, char in enumerate("零一二三四五六七八九十")}
+_CLAUSE_BEGINS: Final = re.compile(r"[^,;:，。；：;]*")
 _CLAUSE: Final = re.compile(r"[^,;:，。；：;]*$")
 
 
@@ -90,6 +92,7 @@ class Revision:
         new: The words from which on the new value stands.
         subject: The terms of what changes: the words before the announcing ones, with those of its clause and heading.
         references: The numbers of clauses, sections or items it names, or its place does.
+        context: Its words, with those of the sentence that it goes on from.
         sure: Whether its own words announce the change, and not only those of its document or of the sentence before.
     """
 
@@ -99,6 +102,7 @@ class Revision:
     new: str
     subject: frozenset[str]
     references: frozenset[str]
+    context: str
     sure: bool = True
 
 
@@ -123,17 +127,31 @@ def revisions_of(document: Document) -> list[Revision]:
         if statement.place.speaker:
             continue
         revision = _revision(statement)
-        if revision is None and carried is not None and _goes_on(carried, statement):
+        if revision is not None and revision.kind == "correct" and carried is not None and _goes_on(carried, statement):
+            revision = replace(revision, context=f"{carried.text} {statement.text}")
+        elif revision is None and carried is not None and _goes_on(carried, statement):
             revision = _carried(carried, statement)
-        elif revision is None and revising and (statement.values or statement.clocks):
+        elif revision is None and revising and statement.figures:
             revision = Revision(
-                statement, "replace", "", statement.text, statement.terms, references_of(statement), False
+                statement,
+                "replace",
+                "",
+                statement.text,
+                statement.terms,
+                references_of(statement),
+                statement.text,
+                False,
             )
         if revision is not None:
             found.append(revision)
         opens = revision is not None and revision.sure and (revision.kind == "correct" or not _has_value(revision))
         carried = statement if opens else carried if revision and carried and _goes_on(carried, statement) else None
     return found
+
+
+def named_in(revision: Revision) -> str:
+    """The words of an announcement in which it may name what it corrects: not those that say what holds."""
+    return _HOLDING.sub(" ", revision.context)
 
 
 def _has_value(revision: Revision) -> bool:
@@ -152,7 +170,16 @@ def _goes_on(before: Statement, statement: Statement) -> bool:
 
 def _carried(before: Statement, statement: Statement) -> Revision:
     references = references_of(before) | references_of(statement)
-    return Revision(statement, "correct", "", statement.text, before.terms | statement.terms, references, False)
+    return Revision(
+        statement,
+        "correct",
+        "",
+        statement.text,
+        before.terms | statement.terms,
+        references,
+        f"{before.text} {statement.text}",
+        False,
+    )
 
 
 def references_of(statement: Statement) -> frozenset[str]:
@@ -171,22 +198,22 @@ def _plain(number: str) -> str:
 
 def _revision(statement: Statement) -> Revision | None:
     text = statement.text
-    for kind, pattern in _PATTERNS:
-        match = pattern.search(text)
-        if match is None:
-            continue
-        groups = match.groupdict()
-        old = (groups.get("old") or "").strip()
-        new = (groups.get("new") or text[match.end() :]).strip()
-        if kind == "cancel":
-            new = text[match.end() :]
-        return Revision(statement, kind, old, new, _subject(statement, match), references_of(statement))
-    return None
+    found = [(match.start(), n, match) for n, (_, p) in enumerate(_PATTERNS) if (match := p.search(text))]
+    if not found:
+        return None
+    _, number, match = min(found, key=lambda one: one[:2])
+    kind = _PATTERNS[number][0]
+    groups = match.groupdict()
+    old = (groups.get("old") or "").strip()
+    new = (groups.get("new") or text[match.end() :]).strip()
+    return Revision(statement, kind, old, new, _subject(statement, match), references_of(statement), text)
 
 
 def _subject(statement: Statement, match: re.Match[str]) -> frozenset[str]:
     """The terms of the clause before the announcing words; of the whole sentence where there are too few."""
     before = statement.text[: match.start()]
+    if match.group() == "不再":
+        return terms_of(_CLAUSE_BEGINS.match(statement.text[match.end() :]).group())  # type: ignore[union-attr]
     clause = _CLAUSE.search(before)
     terms = terms_of(clause.group() if clause else before)
     if len(terms) < 2:

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.sentence import Sentence, sentences_of
-from agentic_memory_bank.engines.extractive.reading.values import Value, values_of
+from agentic_memory_bank.engines.extractive.reading.values import Value, agree, comparable, values_of
 from agentic_memory_bank.tools.text import is_cjk, tokenize
 from agentic_memory_bank.tools.text.places import Place, Placed, placed
 
@@ -35,6 +35,10 @@ _TOPICS: Final = """
     load: load carry | 载重 承重
     member: member membership | 会员
     deposit: deposit | 押金 定金
+    website: website site homepage webshop shop | 网站 官网 网页 网店
+    brochure: brochure leaflet flyer | 宣传册 手册 折页
+    minutes: minutes | 纪要 会议记录
+    catalogue: catalogue catalog | 目录 样本
     chair: chair chairman chairwoman chaired head | 主席 主持 会长
 """
 
@@ -51,6 +55,7 @@ def _topics() -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
 
 
 _ENGLISH_TOPICS, _CHINESE_TOPICS = _topics()
+_HAN_TOPICS: Final = frozenset(word for word, _ in _CHINESE_TOPICS)
 _POSSIBLE: Final = re.compile(
     r"\b(?:if|unless|would|could|might|may|maybe|perhaps|probably|suppose|supposing|whether|"
     r"(?<![^,;.] )(?<!\w )had (?:it|they|we|the)|"
@@ -85,18 +90,60 @@ _WEEKDAY: Final = re.compile(
 )
 _DAYS: Final = {day: n for n, day in enumerate("monday tuesday wednesday thursday friday saturday sunday".split(), 1)}
 _HAN_DAYS: Final = {day: n for n, day in enumerate("一二三四五六日", 1)} | {"天": 7}
+_CLAUSE: Final = re.compile(r"(?:[^,;，。；;()（）]|,(?=\d))+")
 _LABEL: Final = re.compile(r"(?:v(?:er(?:sion)?)?\.?\s?)?[A-Za-z]{0,4}[-_.]?\d[\w.]*|[A-Z]{1,3}\d\w*", re.IGNORECASE)
 _HAN_LABEL: Final = re.compile(r"[一二三四五六七八九十]+(?=[号期届楼层班])|[甲乙丙丁]方?(?=队|组|班|公司)")
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
-    """A time of day, in minutes after midnight, or a day of the week, by its number."""
+class Figure:
+    """A number, date, time of day or day of the week, with the words it stands among.
+
+    Attributes:
+        start: Offset of its first character in the statement.
+        end: Offset past its last character.
+        kind: What it is.
+        value: The number or date.
+        minutes: Minutes after midnight of a time of day; the number of a day of the week.
+        near: The terms of the clause it stands in.
+    """
 
     start: int
     end: int
+    kind: Literal["number", "date", "clock", "weekday"]
+    value: Value | None
     minutes: int
-    kind: Literal["clock", "weekday"] = "clock"
+    near: frozenset[str]
+
+    @property
+    def unit(self) -> str:
+        """Its unit, or the noun it counts."""
+        return self.value.unit if self.value else ""
+
+
+def same_kind(first: Figure, second: Figure) -> bool:
+    """Whether two figures may answer one question: of one kind and dimension, or bare numbers of what is counted."""
+    one, other = first.value, second.value
+    if one is None or other is None or first.kind == "date":
+        return first.kind == second.kind and (one is None or other is None or comparable(one, other))
+    if first.kind != second.kind or one.ordinal != other.ordinal:
+        return False
+    if one.measured or other.measured:
+        return one.unit == other.unit or {one.unit, other.unit} == {"time", "months"}
+    return True
+
+
+def same_figure(first: Figure, second: Figure) -> bool:
+    """Whether two figures of one kind can both be true."""
+    one, other = first.value, second.value
+    if one is None or other is None:
+        return first.minutes == second.minutes
+    if one.kind == "date":
+        return agree(one, other)
+    if {one.unit, other.unit} == {"time", "months"}:
+        days = [v.amount * 30.4 if v.unit == "months" else v.amount / 86400 for v in (one, other)]
+        return abs(days[0] - days[1]) <= 0.035 * max(days)
+    return agree(one, other)
 
 
 @dataclass(frozen=True)
@@ -125,14 +172,9 @@ class Statement:
     cells: tuple[tuple[int, int], ...] = ()
 
     @cached_property
-    def values(self) -> tuple[Value, ...]:
-        """The numbers and dates, with offsets in `text`."""
-        return values_of(self.text)
-
-    @cached_property
-    def clocks(self) -> tuple[Clock, ...]:
-        """The times of day and days of the week, with offsets in `text`."""
-        return clocks_of(self.text)
+    def figures(self) -> tuple[Figure, ...]:
+        """The numbers, dates and times, with offsets in `text`."""
+        return figures_of(self.text)
 
     @cached_property
     def sentence(self) -> Sentence | None:
@@ -190,6 +232,11 @@ def read(text: str, name: str = "") -> Document:
     )
 
 
+def distinct(terms: frozenset[str]) -> frozenset[str]:
+    """Terms without those that their topic stands for."""
+    return frozenset(term for term in terms if term not in _ENGLISH_TOPICS and term not in _HAN_TOPICS)
+
+
 def _without_values(words: str) -> str:
     """A text with spaces in the place of its numbers and dates."""
     pieces, end = list[str](), 0
@@ -217,23 +264,44 @@ def terms_of(text: str) -> frozenset[str]:
     return frozenset(terms | topics)
 
 
-def clocks_of(text: str) -> tuple[Clock, ...]:
-    """Times of day and days of the week, in order."""
-    found = [clock for match in _CLOCK.finditer(text) if (clock := _clock(match))]
+def figures_of(text: str) -> tuple[Figure, ...]:
+    """Numbers, dates, times of day and days of the week, in order, each with the terms of its clause."""
+    times = [(match, clock) for match in _CLOCK.finditer(text) if (clock := _clock(match)) is not None]
+    taken = {index for match, _ in times for index in range(*match.span())}
+    found = [(*match.span(), "clock", None, minutes) for match, minutes in times]
+    found += [(v.start, v.end, v.kind, v, 0) for v in values_of(text) if v.start not in taken]
     for match in _WEEKDAY.finditer(text):
         day = _DAYS[match[1].lower()] if match[1] else _HAN_DAYS[match[2]]
-        found.append(Clock(match.start(), match.end(), day, "weekday"))
-    return tuple(sorted(found, key=lambda clock: clock.start))
+        found.append((*match.span(), "weekday", None, day))
+    clauses = _clauses(text)
+    figures: list[Figure] = []
+    for start, end, kind, value, minutes in sorted(found, key=lambda one: one[:2]):
+        near = next((terms for low, high, terms in clauses if low <= start < high), frozenset())
+        figures.append(Figure(start, end, kind, value, minutes, near))
+    return tuple(figures)
 
 
-def _clock(match: re.Match[str]) -> Clock | None:
+def _clauses(text: str) -> list[tuple[int, int, frozenset[str]]]:
+    """The clauses of a sentence with their terms; a short one goes with the one before it."""
+    found: list[tuple[int, int, frozenset[str]]] = []
+    for match in _CLAUSE.finditer(text):
+        terms = terms_of(_without_values(match.group()))
+        if found and len(terms) < 3:
+            terms |= found[-1][2]
+        found.append((*match.span(), terms))
+    if len(found) > 1 and len(found[0][2]) < 3:
+        found[0] = (*found[0][:2], found[0][2] | found[1][2])
+    return found
+
+
+def _clock(match: re.Match[str]) -> int | None:
     half_day = (match["half_day"] or "").lower().replace(".", "")
     if not (match["part"] or match["mark"] or half_day or match.group().strip()[-1:] in "点时半"):
         return None
     hour, minute = int(match["hour"]), int(match["minute"] or (30 if match["half"] else 0))
     late = half_day == "pm" or match["part"] in ("下午", "晚上", "傍晚") or (match["part"] == "中午" and hour < 10)
     hour += 12 * (late and hour < 12)
-    return Clock(match.start(), match.end(), 60 * hour + minute) if hour <= 24 else None
+    return 60 * hour + minute if hour <= 24 else None
 
 
 def _statement(text: str, piece: Placed, number: int) -> Statement:

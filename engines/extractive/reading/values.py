@@ -123,7 +123,7 @@ _DATE_PATTERNS: Final = tuple(
         rf"\b{_MONTH.format('month')}\s*{_DAY.format('day')}\b(?!\s*:)(?:\s*+(?:,\s*+)?{_YEAR.format('year')}\b)?",
         rf"\b{_MONTH.format('month')}\s*+(?:,\s*+)?(?:of\s+)?{_YEAR.format('year')}\b",
         rf"(?:\b(?:in|on|since|until|till|during|of|by|late|early|mid)[\s-]+)(?P<named>{_MONTH.format('month')})(?!\w)",
-        rf"(?<![A-Za-z0-9_.,$€£¥#/])(?<![A-Za-z]-){_YEAR.format('year')}(?P<decade>s)?(?![A-Za-z0-9_%]|[.,][0-9]|-[a-z])",
+        rf"(?<![A-Za-z0-9_.,$€£¥#/])(?<![A-Za-z]-)(?<![^0-9][0-9][0-9]-){_YEAR.format('year')}(?P<decade>s)?(?![A-Za-z0-9_%]|[.,][0-9]|-[a-z])",
     )
 )
 _NUMBER: Final = re.compile(

@@ -80,10 +80,10 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Con
     if second < first:
         return tuple(one.mirrored() for one in contradictions(second, first))
     left, right = read(first[1], first[0]), read(second[1], second[0])
-    weights, apart = _Weights(left, right), _are_apart(left, right)
-    found = [*_announced(left, right, weights, apart)]
-    found += [one.mirrored() for one in _announced(right, left, weights, apart)]
-    if not apart:
+    weights, twins = _Weights(left, right), _are_twins(left, right)
+    found = [*_announced(left, right, weights, twins)]
+    found += [one.mirrored() for one in _announced(right, left, weights, twins)]
+    if not twins and not _are_alike(left, right):
         found += _plain(left, right, weights)
     unique = {(one.first.number, one.second.number): one for one in reversed(found)}
     return tuple(reversed(unique.values()))
@@ -100,6 +100,10 @@ class _Weights:
     def of(self, terms: frozenset[str]) -> float:
         """What some terms weigh together; a topic counts half, as the words that name it count too."""
         return sum(self._one(term) for term in terms)
+
+    def known(self, terms: frozenset[str]) -> frozenset[str]:
+        """The terms that stand in more than one statement."""
+        return frozenset(term for term in terms if self._spread.get(term, 0) > 1)
 
     def _one(self, term: str) -> float:
         weight = log(self._count / (1 + self._spread.get(term, 0)))
@@ -149,8 +153,7 @@ class _Revised:
         total = weights.of(subject)
         self._cover = weights.of(subject & about) / total if total else 0.0
         row = terms_of(target.place.row)
-        if row and row <= said and len(target.place.columns) < 3 or row <= said and self._column() is not None:
-            self._cover = max(self._cover, 1.0 if row else 0.0)
+        self._is_cell = bool(row) and row <= said and (len(target.place.columns) < 3 or self._column() is not None)
         self._topical = bool({term for term in shared if term.startswith("@")})
         self._covered = self._cover >= (_COVERED_CHINESE if is_chinese(target) else _COVERED)
 
@@ -170,11 +173,11 @@ class _Revised:
         return score, Contradiction(revision.statement, target, kind, values, 0, sure)
 
     def _is_meant(self, pair: Pair) -> bool:
-        if self._referred:
+        if self._referred or (self._is_cell and self._column() is not None):
             return True
         if self._named and self._revision.sure:
-            return self._topical or self._covered
-        if not self._covered:
+            return self._topical or self._covered or self._weight >= 5
+        if not (self._covered or self._is_cell):
             return False
         least = 2.5 if self._revision.sure and (pair[1] or self._cover > 0.95) else 4.0 if self._revision.sure else 7.0
         return self._weight >= least
@@ -273,18 +276,21 @@ def _shown(statement: Statement, figure: Figure) -> str:
 # --- what is stated twice ------------------------------------------------------------------------------------------
 
 
-def _are_apart(first: Document, second: Document) -> bool:
+def _are_twins(first: Document, second: Document) -> bool:
     """Whether two documents of one kind are about different things: a label of their names differs, or one form
     is filled in twice.
     """
-    for left, right in zip(first.mould, second.mould, strict=True):
-        if left and left == right and "#" in left and first.labels != second.labels:
+    for left, right, ours, theirs in zip(first.mould, second.mould, first.labels, second.labels, strict=True):
+        if left and left == right and ours != theirs:
             return True
-    labelled = first.labels and second.labels and first.labels.isdisjoint(second.labels)
-    if labelled and any(_similar(*pair) for pair in zip(first.mould, second.mould, strict=True)):
-        return True
     shared, fewer = first.forms & second.forms, min(len(first.forms), len(second.forms))
     return len(shared) >= _LEAST_FORMS and len(shared) >= _FORMS * fewer
+
+
+def _are_alike(first: Document, second: Document) -> bool:
+    """Whether names or titles of one pattern hold different labels ("Path No. 1: Herons", "Path No. 2: Otters")."""
+    named = zip(first.mould, second.mould, first.labels, second.labels, strict=True)
+    return any(ours and theirs and ours.isdisjoint(theirs) and _similar(a, b) for a, b, ours, theirs in named)
 
 
 def _similar(first: str, second: str) -> bool:
@@ -318,14 +324,14 @@ def _clash(first: Statement, second: Statement, weights: _Weights) -> Contradict
     best: Contradiction | None = None
     differing: set[int] = set()
     for figure in first.figures[:_MOST_FIGURES]:
+        if any(same_kind(figure, other) and same_figure(figure, other) for other in second.figures):
+            continue
         for other in second.figures[:_MOST_FIGURES]:
             if not same_kind(figure, other):
                 continue
             like = _like(figure, other, first, second, weights)
             if like < _LIKE:
                 continue
-            if same_figure(figure, other):
-                return None
             differing.add(figure.start)
             if best is None or like > best.score:
                 values = _shown(first, figure), _shown(second, other)
@@ -337,8 +343,10 @@ def _clash(first: Statement, second: Statement, weights: _Weights) -> Contradict
 def _like(figure: Figure, other: Figure, first: Statement, second: Statement, weights: _Weights) -> float:
     """How far two figures stand among the same words, from 0 to 1."""
     left, right = _around(figure, first), _around(other, second)
-    shared = left & right
     bare = figure.kind == "number" and not (figure.unit and figure.unit == other.unit)
+    if is_chinese(first) and is_chinese(second):  # pairs of characters that come once are seldom words
+        left, right, bare = weights.known(left), weights.known(right), False
+    shared = left & right
     if len(shared) < 2 + bare or weights.of(shared) < 4:
         return 0.0
     return weights.of(shared) / min(weights.of(left), weights.of(right))

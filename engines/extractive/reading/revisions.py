@@ -48,9 +48,10 @@ _GIVEN_BY: Final = re.compile(
 _CORRECTS: Final = re.compile(
     r"\b(?:printed|given|stated|listed|announced|quoted|was|were|is|are|had)\b[^.;:]{0,30}"
     r"\b(?:wrong(?:ly)?|incorrect(?:ly)?|mistaken(?:ly)?|in error|by mistake)\b"
-    r"|\bmistakes?\b|\berrat\w+|\bcorrections?\b|\bcorrected\b|\bthe wrong \w+",
+    r"|\bcorrected\b|\bthe wrong \w+",
     re.IGNORECASE,
 )
+_OPENS: Final = re.compile(r"\bmistakes?\b|\berrat\w+|\bcorrections?\b|更正|勘误", re.IGNORECASE)
 _NOT: Final = re.compile(
     r"\b(?P<new>[A-Z][\w'-]*(?: [A-Z][\w'-]*)?|[£$€]?\d[\w.,]*(?: \w+)?),? (?:and )?not (?P<old>[A-Z][\w'-]*(?: [A-Z][\w'-]*)?|[£$€]?\d[\w.,]*)"
 )
@@ -62,9 +63,7 @@ _HAN_FROM: Final = re.compile(
     r"(?:由|从|原)(?P<old>[^，,。;；到至为]{1,20}?)(?:调整|提高|增加|改|降|升|减|延长|缩短|上调|下调|变更)[^，,。;；]{0,4}?(?:为|到|至)"
 )
 _HAN_CANCELS: Final = re.compile(r"不再|取消|废止|作废|停用|撤销|停止(?!入|供)|终止|失效")
-_HAN_CORRECTS: Final = re.compile(
-    r"有误|错误|误[写为印记]|应为|应是|实为|更正|勘误|以(?P<source>[^，,。;；]{1,12}?)为准"
-)
+_HAN_CORRECTS: Final = re.compile(r"有误|错误|误[写为印记]|应为|应是|实为|以(?P<source>[^，,。;；]{1,12}?)为准")
 _HOLDING: Final = re.compile(r"以[^，,。;；]{1,12}为准")
 _NUMBER: Final = r"[0-9]{1,3}(?:\.[0-9]{1,3}){0,3}|[a-z]\b"
 _REFERENCE: Final = re.compile(
@@ -144,7 +143,7 @@ def revisions_of(document: Document) -> list[Revision]:
             )
         if revision is not None:
             found.append(revision)
-        opens = revision is not None and revision.sure and (revision.kind == "correct" or not _has_value(revision))
+        opens = revision is not None and (revision.kind == "correct" or revision.sure and not _has_value(revision))
         carried = statement if opens else carried if revision and carried and _goes_on(carried, statement) else None
     return found
 
@@ -162,7 +161,7 @@ def _goes_on(before: Statement, statement: Statement) -> bool:
     """Whether a statement follows in the same paragraph, clause or item."""
     return (
         0 < statement.number - before.number <= 2
-        and statement.place.headings == before.place.headings
+        and statement.place.headings[: len(before.place.headings)] == before.place.headings
         and statement.place.numbers == before.place.numbers
         and statement.start - before.end <= 8
     )
@@ -206,7 +205,8 @@ def _revision(statement: Statement) -> Revision | None:
     groups = match.groupdict()
     old = (groups.get("old") or "").strip()
     new = (groups.get("new") or text[match.end() :]).strip()
-    return Revision(statement, kind, old, new, _subject(statement, match), references_of(statement), text)
+    sure = match.re is not _OPENS
+    return Revision(statement, kind, old, new, _subject(statement, match), references_of(statement), text, sure)
 
 
 def _subject(statement: Statement, match: re.Match[str]) -> frozenset[str]:
@@ -235,4 +235,5 @@ _PATTERNS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
     ("replace", _GIVEN_BY),
     ("correct", _CORRECTS),
     ("correct", _HAN_CORRECTS),
+    ("correct", _OPENS),
 )

@@ -57,11 +57,12 @@ def _topics() -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
 _ENGLISH_TOPICS, _CHINESE_TOPICS = _topics()
 _HAN_TOPICS: Final = frozenset(word for word, _ in _CHINESE_TOPICS)
 _POSSIBLE: Final = re.compile(
-    r"\b(?:if|unless|would|could|might|may|maybe|perhaps|probably|suppose|supposing|whether|"
+    r"\b(?:if|unless|would|maybe|perhaps|probably|suppose|supposing|whether|"
     r"(?<![^,;.] )(?<!\w )had (?:it|they|we|the)|"
     r"in case|rumou?r\w*|reportedly|estimate[ds]?|expect\w*)\b|如果|假如|要是|倘若|万一|可能|也许|或许|估计|大概|预计|的话",
     re.IGNORECASE,
 )
+_MODAL: Final = re.compile(r"\b(?:could|might|may)\b", re.IGNORECASE)
 _PLANNED: Final = re.compile(
     r"\b(?:plan(?:s|ned|ning)?|want(?:s|ed)? to|intend\w*|aim\w*|hope\w*|goal|target|propos\w+|considering)\b"
     r"|计划|打算|希望|目标|争取|建议|拟于|考虑",
@@ -91,7 +92,9 @@ _WEEKDAY: Final = re.compile(
 _DAYS: Final = {day: n for n, day in enumerate("monday tuesday wednesday thursday friday saturday sunday".split(), 1)}
 _HAN_DAYS: Final = {day: n for n, day in enumerate("一二三四五六日", 1)} | {"天": 7}
 _CLAUSE: Final = re.compile(r"(?:[^,;，。；;()（）]|,(?=\d))+")
-_LABEL: Final = re.compile(r"(?:v(?:er(?:sion)?)?\.?\s?)?[A-Za-z]{0,4}[-_.]?\d[\w.]*|[A-Z]{1,3}\d\w*", re.IGNORECASE)
+_LABEL: Final = re.compile(
+    r"(?<![A-Za-z])(?:v(?:er(?:sion)?)?\.?\s?)?[A-Za-z]{0,4}[-_.]?\d[\w.]*|[A-Z]{1,3}\d\w*", re.IGNORECASE
+)
 _HAN_LABEL: Final = re.compile(r"[一二三四五六七八九十]+(?=[号期届楼层班])|[甲乙丙丁]方?(?=队|组|班|公司)")
 
 
@@ -128,7 +131,7 @@ def same_kind(first: Figure, second: Figure) -> bool:
         return first.kind == second.kind and (one is None or other is None or comparable(one, other))
     if first.kind != second.kind or one.ordinal != other.ordinal:
         return False
-    if one.measured or other.measured:
+    if (one.measured or other.measured) and "people" not in (one.unit, other.unit):
         return one.unit == other.unit or {one.unit, other.unit} == {"time", "months"}
     return True
 
@@ -198,7 +201,7 @@ class Document:
     name: str
     title: str
     statements: tuple[Statement, ...]
-    labels: frozenset[str]
+    labels: tuple[frozenset[str], frozenset[str]]
     mould: tuple[str, str]
     forms: frozenset[str]
     is_note: bool
@@ -225,7 +228,7 @@ def read(text: str, name: str = "") -> Document:
         name,
         title,
         statements,
-        labels_of(f"{base} {title}"),
+        (labels_of(base), labels_of(title)),
         (_masked(base), _masked(title)),
         forms - {""},
         all(p.place.kind == "text" for p in pieces) and len(pieces) <= 6,
@@ -286,7 +289,9 @@ def _clauses(text: str) -> list[tuple[int, int, frozenset[str]]]:
     found: list[tuple[int, int, frozenset[str]]] = []
     for match in _CLAUSE.finditer(text):
         terms = terms_of(_without_values(match.group()))
-        if found and len(terms) < 3:
+        if _MODAL.search(match.group()):
+            terms = frozenset[str]()
+        elif found and len(terms) < 3:
             terms |= found[-1][2]
         found.append((*match.span(), terms))
     if len(found) > 1 and len(found[0][2]) < 3:

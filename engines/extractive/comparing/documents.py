@@ -34,11 +34,19 @@ _COVERED: Final = 0.6
 _COVERED_CHINESE: Final = 0.4
 _LIKE: Final = 0.5
 _ALIKE: Final = 0.6
+_NEAR: Final = 12
+"""How far from the label of a row a figure of prose may stand, in characters."""
+_FEW_CLASHES: Final = 2
+_FEW: Final = 60
+"""Statements of two documents, below which a word is weighed as if there were so many."""
 _FORMS: Final = 0.5
 _LEAST_FORMS: Final = 4
 _MOST_POSTINGS: Final = 12
 _MOST_FIGURES: Final = 6
 _CLAUSE: Final = re.compile(r"[^,;，。；;]+")
+_BARE: Final = re.compile(r"[£$€¥]?[\d.,]+|[a-z]+", re.IGNORECASE)
+_UNIT: Final = re.compile(r"^\W*(?:[\d.,]+|[a-z]+)", re.IGNORECASE)
+_LAST_WORD: Final = re.compile(r"[A-Z][A-Za-z]+(?= ?$)")
 _NEEDS: Final = re.compile(
     r"\b(?:need\w*|requir\w+|must|ha(?:ve|s) to|necessary|only|through)\b|必须|需要|须", re.IGNORECASE
 )
@@ -95,7 +103,7 @@ class _Weights:
     def __init__(self, *documents: Document) -> None:
         statements = [s for document in documents for s in document.statements]
         self._spread = Counter(term for s in statements for term in s.terms)
-        self._count = len(statements) + 8
+        self._count = max(len(statements), _FEW) + 8
 
     def of(self, terms: frozenset[str]) -> float:
         """What some terms weigh together; a topic counts half, as the words that name it count too."""
@@ -143,13 +151,15 @@ class _Revised:
     """Whether a statement is what a revision revises."""
 
     def __init__(self, revision: Revision, target: Statement, weights: _Weights, named: bool) -> None:
-        self._revision, self._target, self._named = revision, target, named
+        self._revision, self._target, self._named, self._weights = revision, target, named, weights
         about = target.terms | target.about
         said = terms_of(revision.context) if revision.context != revision.statement.text else revision.statement.terms
         shared = said & about
         self._referred = bool(revision.references & set(target.place.numbers))
         self._weight = weights.of(shared & target.terms) + 0.5 * weights.of(shared - target.terms)
         subject = distinct(revision.subject)
+        if is_chinese(target):
+            subject = weights.known(subject)
         total = weights.of(subject)
         self._cover = weights.of(subject & about) / total if total else 0.0
         row = terms_of(target.place.row)
@@ -161,6 +171,8 @@ class _Revised:
         """The contradiction with its score; None where the statement is another one."""
         revision, target = self._revision, self._target
         if target.place.kind in ("heading", "header", "code") or target.mode in ("none", "asked", "template"):
+            return None
+        if target.place.speaker or not (self._referred or self._is_on_topic()):
             return None
         old = self._old()
         pair = old or (None if apart and not self._referred else self._replaced() or self._reversed())
@@ -182,15 +194,26 @@ class _Revised:
         least = 2.5 if self._revision.sure and (pair[1] or self._cover > 0.95) else 4.0 if self._revision.sure else 7.0
         return self._weight >= least
 
+    def _is_on_topic(self) -> bool:
+        """Whether the target has a word of what the announcement says it is about ("About the tours: ...")."""
+        for heading in self._revision.statement.place.headings[-1:]:
+            if re.search(rf"{re.escape(heading)}\s?[:：]", self._revision.context):
+                topic = self._weights.known(terms_of(heading))
+                return not topic or bool(topic & (self._target.terms | self._target.about))
+        return True
+
     def _old(self) -> Pair | None:
         """The old value, where the announcement names it and the target has it."""
         revision, target = self._revision, self._target
         if not (self._referred or self._weight >= 2):
             return None
-        named = revision.old or (revision.statement.text if revision.kind == "cancel" else "")
+        named = _with_unit(revision) or (revision.statement.text if revision.kind == "cancel" else "")
         for figure in figures_of(named):
             for own in target.figures:
-                if same_kind(figure, own) and same_figure(figure, own) and _is_telling(figure, own):
+                telling = (
+                    _is_telling(figure, own) or _word_before(named, figure) == _word_before(target.text, own) != ""
+                )
+                if same_kind(figure, own) and same_figure(figure, own) and telling:
                     return (
                         own.kind if own.kind in ("number", "date") else "date",
                         revision.new[:40],
@@ -264,6 +287,17 @@ def _is_telling(named: Figure, own: Figure) -> bool:
     )
 
 
+def _with_unit(revision: Revision) -> str:
+    """The old value, with the unit of the new one where it has none ("from 25 to 28 days")."""
+    return f"{revision.old}{_UNIT.sub('', revision.new, count=1)}" if _BARE.fullmatch(revision.old) else revision.old
+
+
+def _word_before(text: str, figure: Figure) -> str:
+    """The word right before a figure: "Java" before 11."""
+    found = _LAST_WORD.search(text[max(0, figure.start - 24) : figure.start])
+    return found[0].casefold() if found else ""
+
+
 def _in_cell(target: Statement, column: int) -> list[Figure]:
     low, high = (offset - target.start for offset in target.cells[column])
     return [figure for figure in target.figures if low <= figure.start < high]
@@ -298,33 +332,47 @@ def _similar(first: str, second: str) -> bool:
     return bool(first and second) and SequenceMatcher(None, first[:80], second[:80], autojunk=False).ratio() >= _ALIKE
 
 
-def _plain(first: Document, second: Document, weights: _Weights) -> Iterator[Contradiction]:
+def _plain(first: Document, second: Document, weights: _Weights) -> list[Contradiction]:
+    """What both documents state of one subject: they name it, or agree in some figure."""
+    titles = distinct(terms_of(first.title)), distinct(terms_of(second.title))
+    subjects = titles[0] & second.vocabulary | titles[1] & first.vocabulary
+    found: list[Contradiction] = []
+    agreeing = 0
+    for statement, others in _neighbours(first, second):
+        compared = [_clash(statement, other, weights) for other in others]
+        agreeing += any(one == "agrees" for one in compared)
+        clashes = [one for one in compared if isinstance(one, Contradiction)]
+        if clashes:
+            found.append(max(clashes, key=lambda one: one.score))
+    about_one = bool(subjects) or agreeing > 0
+    return found if about_one and len(found) <= _FEW_CLASHES + 2 * agreeing else []
+
+
+def _neighbours(first: Document, second: Document) -> Iterator[tuple[Statement, list[Statement]]]:
+    """Asserted statements with a figure, each with those of the other document that share a rarer word with it."""
     postings: dict[str, list[Statement]] = {}
     for statement in second.statements:
-        if statement.mode == "asserted":
+        if statement.mode == "asserted" and statement.figures:
             for term in statement.terms:
                 postings.setdefault(term, []).append(statement)
     for statement in first.statements:
-        if statement.mode != "asserted" or not statement.figures:
-            continue
-        found: dict[int, Statement] = {}
-        for term in statement.terms:
-            listed = postings.get(term, [])
-            if len(listed) <= _MOST_POSTINGS:
-                found.update((other.number, other) for other in listed)
-        clashes = [c for other in found.values() if (c := _clash(statement, other, weights))]
-        if clashes:
-            yield max(clashes, key=lambda c: c.score)
+        if statement.mode == "asserted" and statement.figures:
+            listed = [postings.get(term, []) for term in sorted(statement.terms)]
+            near = {other.number: other for some in listed if len(some) <= _MOST_POSTINGS for other in some}
+            yield statement, list(near.values())
 
 
-def _clash(first: Statement, second: Statement, weights: _Weights) -> Contradiction | None:
+def _clash(first: Statement, second: Statement, weights: _Weights) -> Contradiction | Literal["agrees"] | None:
     """Two figures of one attribute that exclude each other, where nothing tells the statements apart."""
     if _told_apart(first, second):
         return None
     best: Contradiction | None = None
     differing: set[int] = set()
+    agrees = False
     for figure in first.figures[:_MOST_FIGURES]:
-        if any(same_kind(figure, other) and same_figure(figure, other) for other in second.figures):
+        equal = [other for other in second.figures if same_kind(figure, other) and same_figure(figure, other)]
+        if equal:
+            agrees = agrees or any(_like(figure, other, first, second, weights) >= _LIKE for other in equal)
             continue
         for other in second.figures[:_MOST_FIGURES]:
             if not same_kind(figure, other):
@@ -337,19 +385,43 @@ def _clash(first: Statement, second: Statement, weights: _Weights) -> Contradict
                 values = _shown(first, figure), _shown(second, other)
                 kind: Kind = "number" if figure.kind == "number" else "date"
                 best = Contradiction(first, second, kind, values, None, round(min(1.0, like), 4))
-    return best if len(differing) < 2 else None  # all that is said differs: it is said of something else
+    if len(differing) < 2 and best is not None:
+        return best  # where all that is said differs, it is said of something else
+    return "agrees" if agrees else None
 
 
 def _like(figure: Figure, other: Figure, first: Statement, second: Statement, weights: _Weights) -> float:
     """How far two figures stand among the same words, from 0 to 1."""
     left, right = _around(figure, first), _around(other, second)
+    if _is_row_of(figure, first, other, second) or _is_row_of(other, second, figure, first):
+        return 1.0
     bare = figure.kind == "number" and not (figure.unit and figure.unit == other.unit)
     if is_chinese(first) and is_chinese(second):  # pairs of characters that come once are seldom words
         left, right, bare = weights.known(left), weights.known(right), False
+    elif is_chinese(first) != is_chinese(second):
+        return _like_across(left, right, weights)
     shared = left & right
-    if len(shared) < 2 + bare or weights.of(shared) < 4:
+    if len(distinct(shared)) < 2 + bare or weights.of(shared) < 4:
         return 0.0
-    return weights.of(shared) / min(weights.of(left), weights.of(right))
+    ratios = sorted((weights.of(shared) / weights.of(left), weights.of(shared) / weights.of(right)))
+    return sum(ratios) / 2 if first.cells or second.cells else ratios[1]
+
+
+def _like_across(left: frozenset[str], right: frozenset[str], weights: _Weights) -> float:
+    """The same for two languages: by the topics that both have words for, and the names written alike."""
+    shared = left & right
+    topics = [{term for term in terms if term.startswith("@")} for terms in (left, right)]
+    return len(shared) / (1 + min(map(len, topics))) if len(shared) > 1 and 2 * weights.of(shared) >= 4 else 0.0
+
+
+def _is_row_of(figure: Figure, row: Statement, other: Figure, said: Statement) -> bool:
+    """Whether prose names the row of a figure, word for word, and gives another of its unit: the only one of the row."""
+    label = row.place.row.casefold()
+    alone = sum(f.kind == figure.kind and f.unit == figure.unit for f in row.figures) == 1
+    if not row.cells or said.cells or len(label) < 2 or not alone or not figure.unit or figure.unit != other.unit:
+        return False
+    at = said.text.casefold().find(label)
+    return at >= 0 and abs(other.start - at - len(label)) <= _NEAR
 
 
 def _around(figure: Figure, statement: Statement) -> frozenset[str]:

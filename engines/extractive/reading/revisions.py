@@ -55,6 +55,9 @@ _OPENS: Final = re.compile(r"\bmistakes?\b|\berrat\w+|\bcorrections?\b|更正|�
 _NOT: Final = re.compile(
     r"\b(?P<new>[A-Z][\w'-]*(?: [A-Z][\w'-]*)?|[£$€]?\d[\w.,]*(?: \w+)?),? (?:and )?not (?P<old>[A-Z][\w'-]*(?: [A-Z][\w'-]*)?|[£$€]?\d[\w.,]*)"
 )
+_NOT_NAME: Final = re.compile(
+    r", (?:and )?not (?:the )?(?P<old>[A-Z][\w'.-]*(?: [A-Z][\w'.-]*){0,2})(?=[.,;]|$)|(?:而非|而不是|不是)(?P<han>[^，,。;；]{2,8})"
+)
 _HAN_TO: Final = re.compile(
     r"(?:改|调整|变更|更正|修改|修订|更改)(?:为|成|到|至|在|由|于)|(?:推迟|延期|延长|延后|提前|提高|增加|上调|下调|降低|减少|缩短)(?:到|至|为)"
     r"|(?:增|减|降|升|延|移|迁|搬|换)(?:至|到|成|为)|顺延|替换为|改用"
@@ -63,7 +66,9 @@ _HAN_FROM: Final = re.compile(
     r"(?:由|从|原)(?P<old>[^，,。;；到至为]{1,20}?)(?:调整|提高|增加|改|降|升|减|延长|缩短|上调|下调|变更)[^，,。;；]{0,4}?(?:为|到|至)"
 )
 _HAN_CANCELS: Final = re.compile(r"不再|取消|废止|作废|停用|撤销|停止(?!入|供)|终止|失效")
-_HAN_CORRECTS: Final = re.compile(r"有误|错误|误[写为印记]|应为|应是|实为|以(?P<source>[^，,。;；]{1,12}?)为准")
+_HAN_CORRECTS: Final = re.compile(
+    r"有误|错误|误[写为印记]|应为|应是|实为|以[^，,。;；]{0,10}?(?:本|此|新版|最新|通知|公告|合同|协议|文件|启事|网站|官网|手册|册|表|原件|文本)[^，,。;；]{0,4}?为准"
+)
 _HOLDING: Final = re.compile(r"以[^，,。;；]{1,12}为准")
 _NUMBER: Final = r"[0-9]{1,3}(?:\.[0-9]{1,3}){0,3}|[a-z]\b"
 _REFERENCE: Final = re.compile(
@@ -200,10 +205,10 @@ def _revision(statement: Statement) -> Revision | None:
     found = [(match.start(), n, match) for n, (_, p) in enumerate(_PATTERNS) if (match := p.search(text))]
     if not found:
         return None
-    _, number, match = min(found, key=lambda one: one[:2])
+    _, number, match = min(found, key=lambda one: (_PATTERNS[one[1]][1] is _OPENS, *one[:2]))
     kind = _PATTERNS[number][0]
     groups = match.groupdict()
-    old = (groups.get("old") or "").strip()
+    old = (groups.get("old") or groups.get("han") or "").strip(" .")
     new = (groups.get("new") or text[match.end() :]).strip()
     sure = match.re is not _OPENS
     return Revision(statement, kind, old, new, _subject(statement, match), references_of(statement), text, sure)
@@ -226,6 +231,7 @@ _PATTERNS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
     ("replace", _FROM_TO),
     ("replace", _HAN_FROM),
     ("correct", _NOT),
+    ("correct", _NOT_NAME),
     ("replace", _READS),
     ("replace", _TO),
     ("replace", _HAN_TO),

@@ -39,6 +39,45 @@ _TOPICS: Final = """
     brochure: brochure leaflet flyer | 宣传册 手册 折页
     minutes: minutes | 纪要 会议记录
     catalogue: catalogue catalog | 目录 样本
+    hotel: hotel guesthouse | 酒店 宾馆 旅馆
+    chamber: room guestroom bedroom | 客房 房间
+    museum: museum | 博物馆
+    exhibit: exhibit collection | 藏品 展品 文物
+    visitor: visitor guest | 游客 观众 访客
+    bridge: bridge | 大桥 桥梁
+    repair: repair renovation | 维修 修缮
+    cost: cost costs expense expenditure | 费用 造价 耗资 支出
+    income: income revenue turnover sales | 收入 营收 营业额
+    pupil: pupil student | 学生 学员
+    school: school | 学校
+    course: course training class | 课程 培训
+    parking: parking park | 停车位 停车场 停车
+    seat: seat capacity | 座位 席位
+    floor: floor storey | 楼层 层
+    length: length long | 全长 长度
+    height: height tall high | 高度 身高
+    area: area | 面积
+    battery: battery range | 电池 续航
+    speed: speed | 速度 车速
+    breakfast: breakfast | 早餐
+    lunch: lunch | 午餐 午饭
+    discount: discount reduction | 优惠 折扣
+    delivery: delivery deliver shipping | 配送 发货 送货
+    refund: refund return | 退款 退货
+    limit: limit maximum upper | 上限 最高 限额
+    contract: contract agreement lease | 合同 协议
+    server: server host | 服务器
+    version: version release | 版本
+    password: password | 密码
+    login: login sign | 登录
+    backup: backup | 备份
+    fire: fire blaze | 火灾 大火 起火
+    accident: accident crash collision | 事故 车祸
+    winner: winner won prize award | 获奖 冠军 得主
+    founder: founder founded established | 创立 成立 创办 创始
+    built: built constructed completed | 建成 竣工 建于
+    closed: closed close shut | 关闭 停业 闭馆
+    interrupt: interruption outage cut | 中断 停水 停电
     chair: chair chairman chairwoman chaired head | 主席 主持 会长
 """
 
@@ -80,6 +119,8 @@ _OPINION: Final = re.compile(
     r"\b(?:I|we|you|thinks?|thought|believes?|feels?|reckons?|guess(?:es)?|wrote|asked|joked)\b|我(?!馆|公司|校|市|院|局|所|会|社|店|国|省|县|区)|觉得|认为|说他|说她|听说",
 )
 _ASKS: Final = re.compile(r"[?？][^\w?？]*+$")
+_NOTE: Final = 6
+"""Most sentences of a note that is more than one paragraph."""
 _CLOCK: Final = re.compile(
     r"(?<![\d:.])(?P<part>上午|下午|晚上|傍晚|早上|中午|凌晨)?\s?(?P<hour>[0-2]?\d)(?:(?P<mark>[:：]|(?<=\d)\.(?=[0-5]\d\b))(?P<minute>[0-5]\d)"
     r"|\s?[点时](?P<half>半)?)?\s{0,2}(?P<half_day>[ap]\.?m\.?(?![a-z])|o'clock)?(?![\d%:])",
@@ -195,6 +236,7 @@ class Document:
         statements: What it states, in order.
         labels: Numbers, codes and years in its name and title, by which it is told from others of its kind.
         mould: Its name and title without those.
+        is_note: Whether it is a paragraph or a few sentences, with nothing that gives them places.
         forms: The labels of its rows and its headings: documents that share most of them are forms filled in twice.
     """
 
@@ -205,6 +247,11 @@ class Document:
     mould: tuple[str, str]
     forms: frozenset[str]
     is_note: bool
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """All terms of its statements and their places."""
+        return frozenset(term for statement in self.statements for term in statement.terms | statement.about)
 
 
 @lru_cache(maxsize=128)
@@ -231,7 +278,7 @@ def read(text: str, name: str = "") -> Document:
         (labels_of(base), labels_of(title)),
         (_masked(base), _masked(title)),
         forms - {""},
-        all(p.place.kind == "text" for p in pieces) and len(pieces) <= 6,
+        "\n" not in text.strip() or (len(pieces) <= _NOTE and all(p.place.kind == "text" for p in pieces)),
     )
 
 

@@ -33,23 +33,25 @@ from agentic_memory_bank.engines.extractive.reading.statements import (
 _COVERED: Final = 0.6
 _COVERED_CHINESE: Final = 0.4
 _LIKE: Final = 0.5
+_LIKE_COUNTED: Final = 0.64
 _ALIKE: Final = 0.6
 _NEAR: Final = 12
 """How far from the label of a row a figure of prose may stand, in characters."""
 _FEW_CLASHES: Final = 2
+_MOST_CELL: Final = 40
 _FEW: Final = 60
 """Statements of two documents, below which a word is weighed as if there were so many."""
 _FORMS: Final = 0.5
 _LEAST_FORMS: Final = 4
 _MOST_POSTINGS: Final = 12
+_MOST_TEXT: Final = 300
+_MOST_TARGETS: Final = 40
 _MOST_FIGURES: Final = 6
 _CLAUSE: Final = re.compile(r"[^,;，。；;]+")
 _BARE: Final = re.compile(r"[£$€¥]?[\d.,]+|[a-z]+", re.IGNORECASE)
 _UNIT: Final = re.compile(r"^\W*(?:[\d.,]+|[a-z]+)", re.IGNORECASE)
 _LAST_WORD: Final = re.compile(r"[A-Z][A-Za-z]+(?= ?$)")
-_NEEDS: Final = re.compile(
-    r"\b(?:need\w*|requir\w+|must|ha(?:ve|s) to|necessary|only|through)\b|必须|需要|须", re.IGNORECASE
-)
+_NEEDS: Final = re.compile(r"\b(?:need\w*|requir\w+|must|ha(?:ve|s) to|necessary)\b|必须|需要|须", re.IGNORECASE)
 _NUMBERED: Final = re.compile(
     r"(?:marker|room|bay|gate|line|unit|plot|table|shelf|no\.|number|line|bus|platform)\s?(?P<latin>\d+)|(?P<han>\d+|[一二三四五六七八九十]+)\s?[号栋楼室班组路](?!线)",
     re.IGNORECASE,
@@ -123,10 +125,20 @@ class _Weights:
 
 def _announced(revising: Document, other: Document, weights: _Weights, apart: bool) -> Iterator[Contradiction]:
     """What one document announces as changed, with the statement of the other that it changes."""
+    postings: dict[str, list[Statement]] = {}
+    for statement in other.statements:
+        for term in (*statement.terms, *statement.about, *(f"#{number}" for number in statement.place.numbers)):
+            postings.setdefault(term, []).append(statement)
     for revision in revisions_of(revising):
         best: tuple[float, Contradiction] | None = None
         called = _called(revision, other)
-        for target in other.statements if called is not False else ():
+        wanted = (
+            *sorted(revision.subject | revision.statement.terms),
+            *(f"#{number}" for number in revision.references),
+        )
+        listed = [postings.get(term, []) for term in wanted] if called is not False else []
+        near = {target.number: target for some in listed if len(some) <= _MOST_TARGETS for target in some}
+        for target in near.values():
             found = _Revised(revision, target, weights, bool(called)).found(apart)
             if found and (best is None or found[0] > best[0]):
                 best = found
@@ -191,6 +203,8 @@ class _Revised:
             return self._topical or self._covered or self._weight >= 5
         if not (self._covered or self._is_cell):
             return False
+        if not self._revision.announcing and self._cover < 0.75:
+            return False
         least = 2.5 if self._revision.sure and (pair[1] or self._cover > 0.95) else 4.0 if self._revision.sure else 7.0
         return self._weight >= least
 
@@ -205,9 +219,14 @@ class _Revised:
     def _old(self) -> Pair | None:
         """The old value, where the announcement names it and the target has it."""
         revision, target = self._revision, self._target
-        if not (self._referred or self._weight >= 2):
+        contrasted = revision.kind == "correct" and not (
+            revision.announcing or self._cover >= 0.5 and self._weight >= 8
+        )
+        taken_back = revision.kind in ("cancel", "end") and self._cover < _COVERED
+        least = 0.1 if revision.announcing else 0.5
+        if not self._referred and (self._weight < 2 or self._cover < least or contrasted or taken_back):
             return None
-        named = _with_unit(revision) or (revision.statement.text if revision.kind == "cancel" else "")
+        named = _with_unit(revision) or (revision.before if revision.kind in ("cancel", "end") else "")
         for figure in figures_of(named):
             for own in target.figures:
                 telling = (
@@ -219,7 +238,8 @@ class _Revised:
                         revision.new[:40],
                         _shown(target, own),
                     )
-        if len(revision.old) > 2 and not figures_of(revision.old) and revision.old.casefold() in target.text.casefold():
+        is_name = len(revision.old) > 1 and (revision.old[0].isupper() or not revision.old.isascii())
+        if is_name and not figures_of(revision.old) and revision.old.casefold() in target.text.casefold():
             return "name", revision.new[:60], revision.old
         return None
 
@@ -248,12 +268,22 @@ class _Revised:
             return None
         shared = revision.statement.terms & target.terms
         denies = _denies(target, shared)
-        if revision.kind == "cancel" and not self._referred:
+        if not (self._referred or revision.announcing or (revision.kind == "end" and self._cover > 0.95)):
+            return None
+        if revision.kind in ("cancel", "end") and not self._referred:
             alone = len(revision.subject) < 2 and not _NEEDS.search(target.text)
-            return None if denies or alone else ("negation", "", "")
+            return None if denies or alone or not self._says_what_ends() else ("negation", "", "")
         if revision.kind == "correct" and not self._referred:
             return ("negation", "", "") if _denies(revision.statement, shared) != denies else None
         return ("class", "", "") if self._referred or self._cover >= _COVERED else None
+
+    def _says_what_ends(self) -> bool:
+        """Whether the target says what is "no longer" so: half of the words behind, or that something is needed."""
+        if self._revision.kind != "end" or _NEEDS.search(self._target.text):
+            return True
+        ended = terms_of(_CLAUSE.findall(self._revision.new)[0]) if self._revision.new.strip(" .") else frozenset[str]()
+        shared = ended & (self._target.terms | self._target.about)
+        return 2 * self._weights.of(shared) >= self._weights.of(distinct(ended))
 
     def _column(self) -> int | None:
         """The one column of a table that the announcement names."""
@@ -352,14 +382,23 @@ def _neighbours(first: Document, second: Document) -> Iterator[tuple[Statement, 
     """Asserted statements with a figure, each with those of the other document that share a rarer word with it."""
     postings: dict[str, list[Statement]] = {}
     for statement in second.statements:
-        if statement.mode == "asserted" and statement.figures:
+        if _is_side(statement):
             for term in statement.terms:
                 postings.setdefault(term, []).append(statement)
     for statement in first.statements:
-        if statement.mode == "asserted" and statement.figures:
+        if _is_side(statement):
             listed = [postings.get(term, []) for term in sorted(statement.terms)]
             near = {other.number: other for some in listed if len(some) <= _MOST_POSTINGS for other in some}
             yield statement, list(near.values())
+
+
+def _is_side(statement: Statement) -> bool:
+    """Whether a statement asserts a few figures, and is no list of them."""
+    return (
+        statement.mode == "asserted"
+        and len(statement.text) <= _MOST_TEXT
+        and 0 < len(statement.figures) <= _MOST_FIGURES
+    )
 
 
 def _clash(first: Statement, second: Statement, weights: _Weights) -> Contradiction | Literal["agrees"] | None:
@@ -369,12 +408,12 @@ def _clash(first: Statement, second: Statement, weights: _Weights) -> Contradict
     best: Contradiction | None = None
     differing: set[int] = set()
     agrees = False
-    for figure in first.figures[:_MOST_FIGURES]:
+    for figure in first.figures:
         equal = [other for other in second.figures if same_kind(figure, other) and same_figure(figure, other)]
         if equal:
             agrees = agrees or any(_like(figure, other, first, second, weights) >= _LIKE for other in equal)
             continue
-        for other in second.figures[:_MOST_FIGURES]:
+        for other in second.figures:
             if not same_kind(figure, other):
                 continue
             like = _like(figure, other, first, second, weights)
@@ -396,6 +435,12 @@ def _like(figure: Figure, other: Figure, first: Statement, second: Statement, we
     if _is_row_of(figure, first, other, second) or _is_row_of(other, second, figure, first):
         return 1.0
     bare = figure.kind == "number" and not (figure.unit and figure.unit == other.unit)
+    if not (_is_counting(figure) and _is_counting(other)) or (bare and figure.unit and other.unit):
+        return 0.0
+    if not (_names_column(figure, first, right) and _names_column(other, second, left)):
+        return 0.0
+    if not left or not right:
+        return 0.0
     if is_chinese(first) and is_chinese(second):  # pairs of characters that come once are seldom words
         left, right, bare = weights.known(left), weights.known(right), False
     elif is_chinese(first) != is_chinese(second):
@@ -404,14 +449,34 @@ def _like(figure: Figure, other: Figure, first: Statement, second: Statement, we
     if len(distinct(shared)) < 2 + bare or weights.of(shared) < 4:
         return 0.0
     ratios = sorted((weights.of(shared) / weights.of(left), weights.of(shared) / weights.of(right)))
-    return sum(ratios) / 2 if first.cells or second.cells else ratios[1]
+    like = sum(ratios) / 2 if first.cells or second.cells else ratios[1]
+    counted = figure.value is not None and figure.kind == "number" and not figure.value.measured
+    return like if like >= _LIKE_COUNTED or not counted else 0.0
+
+
+def _is_counting(figure: Figure) -> bool:
+    """Whether a number that measures nothing is more than an article ("one of them", "the two")."""
+    return figure.value is None or figure.kind == "date" or figure.value.measured or figure.value.amount > 2
+
+
+def _names_column(figure: Figure, row: Statement, other: frozenset[str]) -> bool:
+    """Whether, of a table with several columns, what is said elsewhere names that of a figure."""
+    labels = row.place.columns
+    if len(labels) < 3:
+        return True
+    label = terms_of(labels[min(_cell(figure, row), len(labels) - 1)])
+    return not label or bool(label & other)
+
+
+def _cell(figure: Figure, row: Statement) -> int:
+    return next((n for n, (low, high) in enumerate(row.cells) if low <= row.start + figure.start < high), 0)
 
 
 def _like_across(left: frozenset[str], right: frozenset[str], weights: _Weights) -> float:
     """The same for two languages: by the topics that both have words for, and the names written alike."""
-    shared = left & right
     topics = [{term for term in terms if term.startswith("@")} for terms in (left, right)]
-    return len(shared) / (1 + min(map(len, topics))) if len(shared) > 1 and 2 * weights.of(shared) >= 4 else 0.0
+    shared = topics[0] & topics[1]
+    return len(shared) / min(map(len, topics)) if len(shared) > 1 and 2 * weights.of(frozenset(shared)) >= 4 else 0.0
 
 
 def _is_row_of(figure: Figure, row: Statement, other: Figure, said: Statement) -> bool:

@@ -6,11 +6,12 @@ from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, terms_of
 
-Kind = Literal["replace", "cancel", "correct"]
+Kind = Literal["replace", "cancel", "end", "correct"]
 
 _CHANGES: Final = (
-    r"(?:ris|rais|rose|increas|grow|grew|go|went|drop|fall|fell|reduc|lower|cut|chang|extend|shorten|mov|shift|postpon|"
-    r"adjust|bring|brought)\w*"
+    r"(?:ris(?:e|es|en|ing)|rose|rais(?:e[sd]?|ing)|increas\w+|grow[sn]?|grew|go(?:es)?|went|gone|drop\w*|falls?|fell|"
+    r"reduc\w+|lower(?:s|ed|ing)?|cuts?|chang\w+|extend\w*|shorten\w*|mov(?:e[sd]?|ing)|shift(?:s|ed)?|postpon\w+|"
+    r"adjust(?:s|ed)?|brings?|brought)"
 )
 _FROM_TO: Final = re.compile(
     rf"\b{_CHANGES}\b[^.;:]{{0,40}}?\bfrom (?P<old>[^;:]{{1,50}}?) to (?P<new>[^;:]{{1,60}})", re.IGNORECASE
@@ -28,14 +29,15 @@ _STRUCK: Final = re.compile(
 )
 _READS: Final = re.compile(
     r"\b(?:shall|should|must|will|has to|is to|to)(?: now| hereby| instead)? (?:read|be replaced)\b|\bread(?:s|ing)? as follows"
-    r"|\bis (?:hereby )?(?:replaced|amended|substituted)\b|\bin (?:its|their) (?:place|stead)\b|\bput in (?:its|their) place"
+    r"|\bis (?:hereby )?(?:replaced (?:by|with)|amended|substituted)\b|\bin (?:its|their) (?:place|stead)\b|\bput in (?:its|their) place"
     r"|\bsupersedes?\b|\breplaces\b",
     re.IGNORECASE,
 )
+_ENDS: Final = re.compile(r"\bno longer\b|\bdo(?:es)? not\b[^.;:]{0,40}\b(?:any ?more|any longer)\b", re.IGNORECASE)
 _CANCELS: Final = re.compile(
-    r"\bno longer\b|\bnot\b[^.;:]{0,40}\b(?:any ?more|any longer)\b"
-    r"|\b(?:is|are|was|were|been|be)\s+(?:\w+ )?(?:deleted|struck out|cancell?ed|withdrawn|revoked|abolished|dropped|"
-    r"discontinued|scrapped|void|superseded|called off|repealed)\b|\bclosed for good\b|\bdoes not apply\b",
+    r"\bnot\b[^.;:]{0,40}\b(?:any ?more|any longer)\b"
+    r"|\b(?:is|are|been|(?<!can )(?<!may )(?<!to )be)\s+(?:\w+ )?(?:deleted|struck out|cancell?ed|withdrawn|revoked|abolished|dropped|"
+    r"discontinued|scrapped|void|superseded|called off)\b|\bclosed for good\b|\bdoes not apply\b",
     re.IGNORECASE,
 )
 _INSTEAD: Final = re.compile(
@@ -77,9 +79,12 @@ _REFERENCE: Final = re.compile(
     re.IGNORECASE,
 )
 _REVISING: Final = re.compile(
-    r"amend|correct|errat|chang|addend|supplement|revis|update|put right|notice of|变更|更正|勘误|调整|修订|补充|修改|更改",
+    r"amend|correct|errat|chang|addend|supplement|revis|update|put right|变更|更正|勘误|调整|修订|补充|修改|更改|更新",
     re.IGNORECASE,
 )
+_NEWS: Final = re.compile(r"notice|release|what.?s new|\bnews\b|公告|启事|通知|通报", re.IGNORECASE)
+_OPENING: Final = 9
+"""How many statements a document opens with, the header of a mail included."""
 _HAN: Final = {char: n for n, char in enumerate("零一二三四五六七八九十")}
 _CLAUSE_BEGINS: Final = re.compile(r"[^,;:，。；：;]*")
 _CLAUSE: Final = re.compile(r"[^,;:，。；：;]*$")
@@ -93,32 +98,39 @@ class Revision:
         statement: The statement.
         kind: Whether it puts something in place of something, takes something back, or says that something was wrong.
         old: The words of the old value, where they are named.
+        before: The words before the announcing ones.
         new: The words from which on the new value stands.
         subject: The terms of what changes: the words before the announcing ones, with those of its clause and heading.
         references: The numbers of clauses, sections or items it names, or its place does.
         context: Its words, with those of the sentence that it goes on from.
+        announcing: Whether its document is there to announce changes.
         sure: Whether its own words announce the change, and not only those of its document or of the sentence before.
     """
 
     statement: Statement
     kind: Kind
     old: str
+    before: str
     new: str
     subject: frozenset[str]
     references: frozenset[str]
     context: str
     sure: bool = True
+    announcing: bool = False
 
 
 def is_revising(document: Document) -> bool:
-    """Whether a document calls itself a correction, an amendment, a notice of changes."""
-    return bool(_REVISING.search(f"{document.name} {document.title}"))
+    """Whether a document calls itself a correction, an amendment, a notice of changes, or opens with one."""
+    if _REVISING.search(f"{document.name} {document.title}"):
+        return True
+    return any(_OPENS.search(statement.text) for statement in document.statements[:_OPENING])
 
 
 def revisions_of(document: Document) -> list[Revision]:
     """The changes that a document announces, in order."""
     found: list[Revision] = []
     revising = is_revising(document)
+    announcing = revising or bool(_NEWS.search(f"{document.name} {document.title}"))
     carried: Statement | None = None
     for statement in document.statements:
         if statement.mode in ("asked", "possible", "template") or statement.place.kind in (
@@ -136,18 +148,9 @@ def revisions_of(document: Document) -> list[Revision]:
         elif revision is None and carried is not None and _goes_on(carried, statement):
             revision = _carried(carried, statement)
         elif revision is None and revising and statement.figures:
-            revision = Revision(
-                statement,
-                "replace",
-                "",
-                statement.text,
-                statement.terms,
-                references_of(statement),
-                statement.text,
-                False,
-            )
+            revision = _weak(statement, statement.terms, references_of(statement), statement.text)
         if revision is not None:
-            found.append(revision)
+            found.append(replace(revision, announcing=announcing))
         opens = revision is not None and (revision.kind == "correct" or revision.sure and not _has_value(revision))
         carried = statement if opens else carried if revision and carried and _goes_on(carried, statement) else None
     return found
@@ -174,16 +177,12 @@ def _goes_on(before: Statement, statement: Statement) -> bool:
 
 def _carried(before: Statement, statement: Statement) -> Revision:
     references = references_of(before) | references_of(statement)
-    return Revision(
-        statement,
-        "correct",
-        "",
-        statement.text,
-        before.terms | statement.terms,
-        references,
-        f"{before.text} {statement.text}",
-        False,
-    )
+    return _weak(statement, before.terms | statement.terms, references, f"{before.text} {statement.text}")
+
+
+def _weak(statement: Statement, subject: frozenset[str], references: frozenset[str], context: str) -> Revision:
+    """A statement whose own words announce nothing: all of them may say what is new."""
+    return Revision(statement, "correct", "", "", statement.text, subject, references, context, sure=False)
 
 
 def references_of(statement: Statement) -> frozenset[str]:
@@ -211,7 +210,9 @@ def _revision(statement: Statement) -> Revision | None:
     old = (groups.get("old") or groups.get("han") or "").strip(" .")
     new = (groups.get("new") or text[match.end() :]).strip()
     sure = match.re is not _OPENS
-    return Revision(statement, kind, old, new, _subject(statement, match), references_of(statement), text, sure)
+    return Revision(
+        statement, kind, old, text[: match.end()], new, _subject(statement, match), references_of(statement), text, sure
+    )
 
 
 def _subject(statement: Statement, match: re.Match[str]) -> frozenset[str]:
@@ -235,6 +236,7 @@ _PATTERNS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
     ("replace", _READS),
     ("replace", _TO),
     ("replace", _HAN_TO),
+    ("end", _ENDS),
     ("cancel", _CANCELS),
     ("cancel", _HAN_CANCELS),
     ("replace", _INSTEAD),

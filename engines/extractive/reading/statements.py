@@ -122,10 +122,15 @@ _ASKS: Final = re.compile(r"[?？][^\w?？]*+$")
 _NOTE: Final = 6
 """Most sentences of a note that is more than one paragraph."""
 _CLOCK: Final = re.compile(
-    r"(?<![\d:.])(?P<part>上午|下午|晚上|傍晚|早上|中午|凌晨)?\s?(?P<hour>[0-2]?\d)(?:(?P<mark>[:：]|(?<=\d)\.(?=[0-5]\d\b))(?P<minute>[0-5]\d)"
-    r"|\s?[点时](?P<half>半)?)?\s{0,2}(?P<half_day>[ap]\.?m\.?(?![a-z])|o'clock)?(?![\d%:])",
+    r"(?<![\d:.,$£€/-])(?P<part>上午|下午|晚上|傍晚|早上|中午|凌晨)?\s?(?P<hour>[0-2]?\d)"
+    r"(?:(?P<mark>[:：.])(?P<minute>[0-5]\d)(?![\d.:])|\s?[点时](?P<half>半)?)?"
+    r"\s{0,2}(?P<half_day>[ap]\.?m\.?(?![a-z])|o'clock)?(?![\d%:])",
     re.IGNORECASE,
 )
+_AT: Final = re.compile(
+    r"(?:\b(?:at|from|to|until|till|by|and|before|after|between)|day,?|\||[–—,-])\s{0,2}$", re.IGNORECASE
+)
+_MEASURED: Final = re.compile(r"\s?[a-zA-Z%€$£]")
 _WEEKDAY: Final = re.compile(
     r"\b(monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?\b|(?:星期|周|礼拜)([一二三四五六日天])",
     re.IGNORECASE,
@@ -307,7 +312,7 @@ def _masked(text: str) -> str:
 
 def terms_of(text: str) -> frozenset[str]:
     """The index terms of a text, with the topics they belong to, numbers left out."""
-    terms = {term for term in tokenize(text) if not term.isdigit()}
+    terms = {term for term in tokenize(text) if not term.replace(".", "").isdigit()}
     topics = {_ENGLISH_TOPICS[term] for term in terms if term in _ENGLISH_TOPICS}
     if not text.isascii():
         topics |= {topic for word, topic in _CHINESE_TOPICS if word in text}
@@ -350,10 +355,18 @@ def _clock(match: re.Match[str]) -> int | None:
     half_day = (match["half_day"] or "").lower().replace(".", "")
     if not (match["part"] or match["mark"] or half_day or match.group().strip()[-1:] in "点时半"):
         return None
+    if match["mark"] == "." and not half_day and not _is_dotted(match):
+        return None
     hour, minute = int(match["hour"]), int(match["minute"] or (30 if match["half"] else 0))
     late = half_day == "pm" or match["part"] in ("下午", "晚上", "傍晚") or (match["part"] == "中午" and hour < 10)
     hour += 12 * (late and hour < 12)
     return 60 * hour + minute if hour <= 24 else None
+
+
+def _is_dotted(match: re.Match[str]) -> bool:
+    """Whether "9.30" is a time of day, and no number: after "at" or at the head of a row, and without a unit."""
+    before = match.string[max(0, match.start() - 12) : match.start() + 1]
+    return bool(_AT.search(before)) and not _MEASURED.match(match.string, match.end()) and match["minute"][1] in "05"
 
 
 def _statement(text: str, piece: Placed, number: int) -> Statement:

@@ -191,6 +191,8 @@ class Value:
         date: (year, month, day), each None where the text does not say.
         bound: "at least", "at most", "about" or "" (exact).
         measured: Whether `unit` comes from the table of units, and not from a counted noun.
+        factor: How many base units its unit is.
+        step: Half of what its last significant digit stands for, in base units.
     """
 
     kind: Literal["number", "date"]
@@ -202,6 +204,8 @@ class Value:
     date: tuple[int | None, int | None, int | None] = (None, None, None)
     bound: str = ""
     measured: bool = False
+    factor: float = 1.0
+    step: float = 0.0
 
 
 def agree(first: Value, second: Value) -> bool:
@@ -244,10 +248,18 @@ def _values_of(text: str) -> tuple[Value, ...]:
     return tuple(sorted((*dates, *numbers), key=lambda value: (value.start, value.end)))
 
 
+_MOST_ROUNDED: Final = 0.03
+"""Share of a measure by which it may be off when it was converted and rounded."""
+
+
 def _amounts_agree(first: Value, second: Value) -> bool:
     low, high = sorted((first, second), key=lambda value: value.amount)
     if low.bound == "at least" or high.bound == "at most":
         return True
+    if first.measured and first.factor != second.factor:  # written in other units: as exact as the coarser one
+        rounded = min(max(first.step, second.step), _MOST_ROUNDED * high.amount)
+        if abs(first.amount - second.amount) <= rounded:
+            return True
     slack = 0.1 if "about" in (first.bound, second.bound) else 0.002
     if not first.measured or first.amount == second.amount:
         slack = slack if slack > 0.01 else 0.0
@@ -334,7 +346,28 @@ def _number(
     if currency:
         return Value("number", start, end, amount, currency, False, bound=bound, measured=True)
     unit, factor, unit_end, measured = _unit(text, end) if not ordinal else ("", 1.0, end, False)
-    return Value("number", start, unit_end, amount * factor, unit, ordinal, bound=bound, measured=measured)
+    step = _step(text[start:end]) * factor
+    return Value(
+        "number",
+        start,
+        unit_end,
+        amount * factor,
+        unit,
+        ordinal,
+        bound=bound,
+        measured=measured,
+        factor=factor,
+        step=step,
+    )
+
+
+def _step(written: str) -> float:
+    """Half of what the last digit other than a closing zero stands for: 50 for "1,200", 0.05 for "3.2"."""
+    digits = "".join(char for char in written if char.isdigit() or char == ".").strip(".")
+    whole, dot, rest = digits.partition(".")
+    if dot:
+        return float(0.5 * 10.0 ** -len(rest))
+    return float(0.5 * 10.0 ** (len(whole) - len(whole.rstrip("0")))) if whole.strip("0") and len(whole) < 16 else 0.0
 
 
 @lru_cache(maxsize=1024)

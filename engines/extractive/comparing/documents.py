@@ -14,6 +14,7 @@ from math import log
 from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.comparing.edits import Kind
+from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.revisions import Revision, named_in, revisions_of
 from agentic_memory_bank.engines.extractive.reading.sentence import sentences_of
 from agentic_memory_bank.engines.extractive.reading.statements import (
@@ -33,11 +34,14 @@ from agentic_memory_bank.engines.extractive.reading.statements import (
 _COVERED: Final = 0.6
 _COVERED_CHINESE: Final = 0.4
 _LIKE: Final = 0.5
+_LIKE_EVENT: Final = 0.7
 _LIKE_COUNTED: Final = 0.64
 _ALIKE: Final = 0.6
 _NEAR: Final = 12
 """How far from the label of a row a figure of prose may stand, in characters."""
 _FEW_CLASHES: Final = 2
+_SAME_UNIT: Final = 2.0
+"""What it adds to the words in common that something is counted or measured alike."""
 _MOST_CELL: Final = 40
 _FEW: Final = 60
 """Statements of two documents, below which a word is weighed as if there were so many."""
@@ -51,6 +55,9 @@ _CLAUSE: Final = re.compile(r"[^,;，。；;]+")
 _BARE: Final = re.compile(r"[£$€¥]?[\d.,]+|[a-z]+", re.IGNORECASE)
 _UNIT: Final = re.compile(r"^\W*(?:[\d.,]+|[a-z]+)", re.IGNORECASE)
 _LAST_WORD: Final = re.compile(r"[A-Z][A-Za-z]+(?= ?$)")
+_EVENT: Final = re.compile(
+    r"\b([a-z]{3,20}ed|built|born|began|sold|won|held|died)\s+(?:in|on|since|until)\s+(?:the\s+)?$"
+)
 _NEEDS: Final = re.compile(r"\b(?:need\w*|requir\w+|must|ha(?:ve|s) to|necessary)\b|必须|需要|须", re.IGNORECASE)
 _NUMBERED: Final = re.compile(
     r"(?:marker|room|bay|gate|line|unit|plot|table|shelf|no\.|number|line|bus|platform)\s?(?P<latin>\d+)|(?P<han>\d+|[一二三四五六七八九十]+)\s?[号栋楼室班组路](?!线)",
@@ -81,14 +88,14 @@ class Contradiction:
     def mirrored(self) -> "Contradiction":
         """The same, the other way round."""
         holds: Literal[0, 1] | None = None if self.holds is None else 0 if self.holds else 1
-        return Contradiction(self.second, self.first, self.kind, self.values[::-1], holds, self.score)
+        return Contradiction(self.second, self.first, self.kind, (self.values[1], self.values[0]), holds, self.score)
 
 
 @lru_cache(maxsize=256)
 def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Contradiction, ...]:
     """Every contradiction between two documents, each given as its name and its text."""
     if second < first:
-        return tuple(one.mirrored() for one in contradictions(second, first))
+        return tuple([one.mirrored() for one in contradictions(second, first)])
     left, right = read(first[1], first[0]), read(second[1], second[0])
     weights, twins = _Weights(left, right), _are_twins(left, right)
     found = [*_announced(left, right, weights, twins)]
@@ -146,7 +153,7 @@ def _announced(revising: Document, other: Document, weights: _Weights, apart: bo
             yield best[1]
 
 
-_DOCUMENTS: Final = frozenset({"@website", "@brochure", "@minutes", "@catalogue"})
+_DOCUMENTS: Final = frozenset({"@website", "@brochure", "@catalogue"})
 
 
 def _called(revision: Revision, other: Document) -> bool | None:
@@ -156,6 +163,8 @@ def _called(revision: Revision, other: Document) -> bool | None:
     return bool(said & called) if said else None
 
 
+_GENERAL: Final = frozenset({"@when", "@place", "@fee"})
+"""Topics that many things have."""
 Pair = tuple[Kind, str, str]
 
 
@@ -177,7 +186,8 @@ class _Revised:
         row = terms_of(target.place.row)
         self._is_cell = bool(row) and row <= said and (len(target.place.columns) < 3 or self._column() is not None)
         self._topical = bool({term for term in shared if term.startswith("@")})
-        self._covered = self._cover >= (_COVERED_CHINESE if is_chinese(target) else _COVERED)
+        specific = {term for term in subject & about if term not in _GENERAL}
+        self._covered = bool(specific) and self._cover >= (_COVERED_CHINESE if is_chinese(target) else _COVERED)
 
     def found(self, apart: bool) -> tuple[float, Contradiction] | None:
         """The contradiction with its score; None where the statement is another one."""
@@ -253,6 +263,7 @@ class _Revised:
                 if same_kind(figure, own) and (figure.kind != "number" or figure.unit and figure.unit == own.unit)
             ]
             if rivals and not any(same_figure(one, own) for one in new for own in rivals if same_kind(one, own)):
+                self._weight += _SAME_UNIT * bool(figure.unit)
                 shown = self._revision.new[figure.start : figure.end].strip()
                 return "number" if figure.kind == "number" else "date", shown, _shown(self._target, rivals[0])
         return None
@@ -268,18 +279,19 @@ class _Revised:
             return None
         shared = revision.statement.terms & target.terms
         denies = _denies(target, shared)
-        if not (self._referred or revision.announcing or (revision.kind == "end" and self._cover > 0.95)):
+        if not (self._referred or revision.announcing or (revision.kind == "end" and self._cover >= 0.75)):
             return None
         if revision.kind in ("cancel", "end") and not self._referred:
-            alone = len(revision.subject) < 2 and not _NEEDS.search(target.text)
-            return None if denies or alone or not self._says_what_ends() else ("negation", "", "")
+            ends = self._says_what_ends()
+            alone = len(revision.subject) < 2 and not (ends if revision.kind == "end" else _NEEDS.search(target.text))
+            return None if denies or alone or not ends else ("negation", "", "")
         if revision.kind == "correct" and not self._referred:
             return ("negation", "", "") if _denies(revision.statement, shared) != denies else None
         return ("class", "", "") if self._referred or self._cover >= _COVERED else None
 
     def _says_what_ends(self) -> bool:
         """Whether the target says what is "no longer" so: half of the words behind, or that something is needed."""
-        if self._revision.kind != "end" or _NEEDS.search(self._target.text):
+        if self._revision.kind != "end" or is_chinese(self._target) or _NEEDS.search(self._target.text):
             return True
         ended = terms_of(_CLAUSE.findall(self._revision.new)[0]) if self._revision.new.strip(" .") else frozenset[str]()
         shared = ended & (self._target.terms | self._target.about)
@@ -435,6 +447,13 @@ def _like(figure: Figure, other: Figure, first: Statement, second: Statement, we
     if _is_row_of(figure, first, other, second) or _is_row_of(other, second, figure, first):
         return 1.0
     bare = figure.kind == "number" and not (figure.unit and figure.unit == other.unit)
+    event = _event(figure, first)
+    if (
+        event
+        and event == _event(other, second)
+        and distinct((first.terms | first.about) & (second.terms | second.about)) - {event}
+    ):
+        return _LIKE_EVENT
     if not (_is_counting(figure) and _is_counting(other)) or (bare and figure.unit and other.unit):
         return 0.0
     if not (_names_column(figure, first, right) and _names_column(other, second, left)):
@@ -452,6 +471,12 @@ def _like(figure: Figure, other: Figure, first: Statement, second: Statement, we
     like = sum(ratios) / 2 if first.cells or second.cells else ratios[1]
     counted = figure.value is not None and figure.kind == "number" and not figure.value.measured
     return like if like >= _LIKE_COUNTED or not counted else 0.0
+
+
+def _event(figure: Figure, statement: Statement) -> str:
+    """What happened on a date: the word before it, but for prepositions ("founded in 1987")."""
+    found = _EVENT.search(statement.text[max(0, figure.start - 40) : figure.start]) if figure.kind == "date" else None
+    return stem(found[1]) if found else ""
 
 
 def _is_counting(figure: Figure) -> bool:
@@ -510,4 +535,5 @@ def _told_apart(first: Statement, second: Statement) -> bool:
     if left and right and left.isdisjoint(right):
         return True
     left, right = (s.sentence.names if s.sentence else frozenset[str]() for s in (first, second))
-    return bool(left and right) and left.isdisjoint(right)
+    around = [s.terms | s.about for s in (first, second)]
+    return bool(left and right) and left.isdisjoint(right | around[1]) and right.isdisjoint(around[0])

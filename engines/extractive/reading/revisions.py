@@ -17,7 +17,7 @@ _FROM_TO: Final = re.compile(
     rf"\b{_CHANGES}\b[^.;:]{{0,40}}?\bfrom (?P<old>[^;:]{{1,50}}?) to (?P<new>[^;:]{{1,60}})", re.IGNORECASE
 )
 _TO: Final = re.compile(
-    r"\b(?:is|are|was|were|(?<!can )(?<!could )(?<!to )(?<!may )be|been|have|has|had|now)\s+(?:\w+ ){0,2}?(?:moved|postponed|rescheduled|changed|extended|shortened|"
+    r"\b(?:is|are|was|were|(?<!can )(?<!could )(?<!to )(?<!may )be|been|have|has|had|now)\s+(?!not\b|never\b)(?:\w+ ){0,2}?(?:moved|postponed|rescheduled|changed|extended|shortened|"
     r"raised|increased|reduced|lowered|brought forward|shifted|relocated|transferred|corrected|amended|put back|"
     r"put off|adjusted|updated|replaced|superseded)\b(?: back| forward)?(?: to| until| till| by| with)? (?P<new>[^;:]{1,80})",
     re.IGNORECASE,
@@ -53,7 +53,9 @@ _CORRECTS: Final = re.compile(
     r"|\bcorrected\b|\bthe wrong \w+",
     re.IGNORECASE,
 )
-_OPENS: Final = re.compile(r"\bmistakes?\b|\berrat\w+|\bcorrections?\b|更正|勘误", re.IGNORECASE)
+_OPENS: Final = re.compile(
+    r"\bmistakes?\b|\berrat\w+|\bcorrections?\b|\bchange:|\bchange of\b|更正|勘误", re.IGNORECASE
+)
 _NOT: Final = re.compile(
     r"\b(?P<new>[A-Z][\w'-]*(?: [A-Z][\w'-]*)?|[£$€]?\d[\w.,]*(?: \w+)?),? (?:and )?not (?P<old>[A-Z][\w'-]*(?: [A-Z][\w'-]*)?|[£$€]?\d[\w.,]*)"
 )
@@ -67,9 +69,13 @@ _HAN_TO: Final = re.compile(
 _HAN_FROM: Final = re.compile(
     r"(?:由|从|原)(?P<old>[^，,。;；到至为]{1,20}?)(?:调整|提高|增加|改|降|升|减|延长|缩短|上调|下调|变更)[^，,。;；]{0,4}?(?:为|到|至)"
 )
-_HAN_CANCELS: Final = re.compile(r"不再|取消|废止|作废|停用|撤销|停止(?!入|供)|终止|失效")
+_HAN_ENDS: Final = re.compile(r"不再(?!变|调整)")
+_HAN_CANCELS: Final = re.compile(r"取消|废止|作废|停用|撤销|停止(?!入|供)|终止|失效")
 _HAN_CORRECTS: Final = re.compile(
     r"有误|错误|误[写为印记]|应为|应是|实为|以[^，,。;；]{0,10}?(?:本|此|新版|最新|通知|公告|合同|协议|文件|启事|网站|官网|手册|册|表|原件|文本)[^，,。;；]{0,4}?为准"
+)
+_FIGURE_ON: Final = re.compile(
+    r"(?:\b(?:\d|two|three|four|five|six|seven|eight|nine|ten|first|second)[^,;:]*)?$", re.IGNORECASE
 )
 _HOLDING: Final = re.compile(r"以[^，,。;；]{1,12}为准")
 _NUMBER: Final = r"[0-9]{1,3}(?:\.[0-9]{1,3}){0,3}|[a-z]\b"
@@ -147,7 +153,7 @@ def revisions_of(document: Document) -> list[Revision]:
             revision = replace(revision, context=f"{carried.text} {statement.text}")
         elif revision is None and carried is not None and _goes_on(carried, statement):
             revision = _carried(carried, statement)
-        elif revision is None and revising and statement.figures:
+        elif revision is None and revising and statement.figures and len(statement.terms) > 1:
             revision = _weak(statement, statement.terms, references_of(statement), statement.text)
         if revision is not None:
             found.append(replace(revision, announcing=announcing))
@@ -171,7 +177,7 @@ def _goes_on(before: Statement, statement: Statement) -> bool:
         0 < statement.number - before.number <= 2
         and statement.place.headings[: len(before.place.headings)] == before.place.headings
         and statement.place.numbers == before.place.numbers
-        and statement.start - before.end <= 8
+        and statement.paragraph == before.paragraph
     )
 
 
@@ -209,9 +215,16 @@ def _revision(statement: Statement) -> Revision | None:
     groups = match.groupdict()
     old = (groups.get("old") or groups.get("han") or "").strip(" .")
     new = (groups.get("new") or text[match.end() :]).strip()
-    sure = match.re is not _OPENS
+    sure = match.re is not _OPENS or (
+        any(char.isdigit() for char in new) and ":" in text[match.start() : match.end() + 40]
+    )
+    references = references_of(statement)
+    if match.re in (_READS, _TO) and not terms_of(text[: match.start()]):  # "§ 4 shall read": the item's own number
+        references |= set(statement.place.numbers[-1:])
+    if match.re is _INSTEAD:
+        new = _FIGURE_ON.search(text[: match.start()])[0]  # type: ignore[index]
     return Revision(
-        statement, kind, old, text[: match.end()], new, _subject(statement, match), references_of(statement), text, sure
+        statement, kind, old, text[: match.end()], new, _subject(statement, match), references, text, sure
     )
 
 
@@ -220,6 +233,8 @@ def _subject(statement: Statement, match: re.Match[str]) -> frozenset[str]:
     before = statement.text[: match.start()]
     if match.group() == "不再":
         return terms_of(_CLAUSE_BEGINS.match(statement.text[match.end() :]).group())  # type: ignore[union-attr]
+    if match.re is _OPENS or not terms_of(before):
+        return terms_of(statement.text[match.end() :]) or statement.terms
     clause = _CLAUSE.search(before)
     terms = terms_of(clause.group() if clause else before)
     if len(terms) < 2:
@@ -238,6 +253,7 @@ _PATTERNS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
     ("replace", _HAN_TO),
     ("end", _ENDS),
     ("cancel", _CANCELS),
+    ("end", _HAN_ENDS),
     ("cancel", _HAN_CANCELS),
     ("replace", _INSTEAD),
     ("replace", _GIVEN_BY),

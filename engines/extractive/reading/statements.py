@@ -11,12 +11,13 @@ from agentic_memory_bank.engines.extractive.reading.values import Value, agree, 
 from agentic_memory_bank.tools.text import is_cjk, tokenize
 from agentic_memory_bank.tools.text.places import Place, Placed, placed
 
+FigureKind = Literal["number", "date", "clock", "weekday"]
 Mode = Literal["asserted", "asked", "possible", "planned", "past", "quoted", "template", "none"]
 
 _TOPICS: Final = """
     place: venue location place room hall address | 地点 地址 场地 会场 会议室 教室 报告厅
     when: date day time when | 日期 时间 何时
-    fee: price fee cost charge ticket rent rate pay | 价格 票价 费用 门票 租金 收费 售价 单价
+    fee: price fee cost charge ticket rent | 价格 票价 费用 门票 租金 收费 售价 单价
     due: deadline due closing | 截止 期限 截稿
     speaker: speaker lecturer talk given keynote | 主讲 讲师 讲授 主讲人 演讲
     hurt: injured hurt injury casualty wounded | 受伤 伤者 伤员
@@ -37,7 +38,6 @@ _TOPICS: Final = """
     deposit: deposit | 押金 定金
     website: website site homepage webshop shop | 网站 官网 网页 网店
     brochure: brochure leaflet flyer | 宣传册 手册 折页
-    minutes: minutes | 纪要 会议记录
     catalogue: catalogue catalog | 目录 样本
     hotel: hotel guesthouse | 酒店 宾馆 旅馆
     chamber: room guestroom bedroom | 客房 房间
@@ -104,7 +104,7 @@ _POSSIBLE: Final = re.compile(
 _MODAL: Final = re.compile(r"\b(?:could|might|may)\b", re.IGNORECASE)
 _PLANNED: Final = re.compile(
     r"\b(?:plan(?:s|ned|ning)?|want(?:s|ed)? to|intend\w*|aim\w*|hope\w*|goal|target|propos\w+|considering)\b"
-    r"|计划|打算|希望|目标|争取|建议|拟于|考虑",
+    r"|计划|打算|希望|目标|争取|拟于|考虑",
     re.IGNORECASE,
 )
 _PAST: Final = re.compile(
@@ -116,7 +116,7 @@ _TEMPLATE: Final = re.compile(r"_{3,}|\{\{|<[a-z_ ]{2,30}>|\[(?:name|date|amount
 _EXAMPLE: Final = re.compile(r"\b(?:for example|for instance|e\.g\.|such as)|例如|比如|示例|举例", re.IGNORECASE)
 _QUOTE: Final = re.compile(r"[“\"「『][^”\"」』]{8,600}[”\"」』]?")
 _OPINION: Final = re.compile(
-    r"\b(?:I|we|you|thinks?|thought|believes?|feels?|reckons?|guess(?:es)?|wrote|asked|joked)\b|我(?!馆|公司|校|市|院|局|所|会|社|店|国|省|县|区)|觉得|认为|说他|说她|听说",
+    r"\b(?:I|thinks?|thought|believes?|feels?|reckons?|guess(?:es)?|wrote|asked|joked)\b|我(?!馆|公司|校|市|院|局|所|会|社|店|国|省|县|区)|觉得|认为|说他|说她|听说",
 )
 _ASKS: Final = re.compile(r"[?？][^\w?？]*+$")
 _NOTE: Final = 6
@@ -135,13 +135,18 @@ _WEEKDAY: Final = re.compile(
     r"\b(monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?\b|(?:星期|周|礼拜)([一二三四五六日天])",
     re.IGNORECASE,
 )
-_DAYS: Final = {day: n for n, day in enumerate("monday tuesday wednesday thursday friday saturday sunday".split(), 1)}
+_DAYS: Final = {
+    day: n for n, day in enumerate(("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"), 1)
+}
 _HAN_DAYS: Final = {day: n for n, day in enumerate("一二三四五六日", 1)} | {"天": 7}
 _CLAUSE: Final = re.compile(r"(?:[^,;，。；;()（）]|,(?=\d))+")
 _LABEL: Final = re.compile(
     r"(?<![A-Za-z])(?:v(?:er(?:sion)?)?\.?\s?)?[A-Za-z]{0,4}[-_.]?\d[\w.]*|[A-Z]{1,3}\d\w*", re.IGNORECASE
 )
-_HAN_LABEL: Final = re.compile(r"[一二三四五六七八九十]+(?=[号期届楼层班])|[甲乙丙丁]方?(?=队|组|班|公司)")
+_HAN_LABEL: Final = re.compile(
+    r"(?i:\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(?:[a-z]{3,8})?\b|\b(?:spring|summer|autumn|winter)\b)"
+    r"|[春夏秋冬]季|[上下]半年|[一二三四五六七八九十]+(?=[号期届楼层班])|[甲乙丙丁]方?(?=队|组|班|公司)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +164,7 @@ class Figure:
 
     start: int
     end: int
-    kind: Literal["number", "date", "clock", "weekday"]
+    kind: FigureKind
     value: Value | None
     minutes: int
     near: frozenset[str]
@@ -208,6 +213,7 @@ class Statement:
         terms: The words it says, as index terms and topics, numbers left out.
         about: The words of its headings, row and columns.
         number: Which statement of the document it is.
+        paragraph: Which paragraph of the document it stands in.
     """
 
     start: int
@@ -218,6 +224,7 @@ class Statement:
     terms: frozenset[str]
     about: frozenset[str]
     number: int
+    paragraph: int
     cells: tuple[tuple[int, int], ...] = ()
 
     @cached_property
@@ -268,7 +275,12 @@ def read(text: str, name: str = "") -> Document:
         name: What it is called.
     """
     pieces = placed(text, name)
-    statements = tuple(_statement(text, piece, number) for number, piece in enumerate(pieces))
+    statements: list[Statement] = []
+    paragraph = end = 0
+    for number, piece in enumerate(pieces):
+        paragraph += text.count("\n", end, piece.start) > 1
+        end = piece.end
+        statements.append(_statement(text, piece, number, paragraph))
     title = next((piece.place.title for piece in pieces if piece.place.title), "")
     base = name.rsplit("/", 1)[-1].rsplit(".", 1)[0]
     forms = frozenset(
@@ -279,7 +291,7 @@ def read(text: str, name: str = "") -> Document:
     return Document(
         name,
         title,
-        statements,
+        tuple(statements),
         (labels_of(base), labels_of(title)),
         (_masked(base), _masked(title)),
         forms - {""},
@@ -323,7 +335,9 @@ def figures_of(text: str) -> tuple[Figure, ...]:
     """Numbers, dates, times of day and days of the week, in order, each with the terms of its clause."""
     times = [(match, clock) for match in _CLOCK.finditer(text) if (clock := _clock(match)) is not None]
     taken = {index for match, _ in times for index in range(*match.span())}
-    found = [(*match.span(), "clock", None, minutes) for match, minutes in times]
+    found: list[tuple[int, int, FigureKind, Value | None, int]] = [
+        (*match.span(), "clock", None, minutes) for match, minutes in times
+    ]
     found += [(v.start, v.end, v.kind, v, 0) for v in values_of(text) if v.start not in taken]
     for match in _WEEKDAY.finditer(text):
         day = _DAYS[match[1].lower()] if match[1] else _HAN_DAYS[match[2]]
@@ -369,12 +383,14 @@ def _is_dotted(match: re.Match[str]) -> bool:
     return bool(_AT.search(before)) and not _MEASURED.match(match.string, match.end()) and match["minute"][1] in "05"
 
 
-def _statement(text: str, piece: Placed, number: int) -> Statement:
+def _statement(text: str, piece: Placed, number: int, paragraph: int) -> Statement:
     words = text[piece.start : piece.end].replace("\n", " ")
     place = piece.place
     about = terms_of(" ".join((place.title, *place.headings, place.row, *place.columns)))
     said = terms_of(_without_values(words))
-    return Statement(piece.start, piece.end, words, place, _mode(words, place, said), said, about, number, piece.cells)
+    return Statement(
+        piece.start, piece.end, words, place, _mode(words, place, said), said, about, number, paragraph, piece.cells
+    )
 
 
 def _mode(words: str, place: Place, terms: frozenset[str]) -> Mode:

@@ -264,7 +264,7 @@ class _Draft:
         self._rename(dict.fromkeys(live, new_id))
 
     def _rename(self, heirs: dict[str, str | None]) -> None:
-        """Let conflicts that are not settled follow their memories; one of which no contradiction is left is dropped."""
+        """Let conflicts that are not settled follow their memories; one without a contradiction left is dropped."""
         for conflict_id, found in list(self.conflicts.items()):
             if found["status"] == "settled" or not any(n in heirs for n in found["nodes"]):
                 continue

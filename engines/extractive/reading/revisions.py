@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, terms_of
+from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement
+from agentic_memory_bank.engines.extractive.reading.terms import terms_of
 
 Kind = Literal["replace", "cancel", "end", "correct"]
 
@@ -16,28 +17,29 @@ _CHANGES: Final = (
 _FROM_TO: Final = re.compile(
     rf"\b{_CHANGES}\b[^.;:]{{0,40}}?\bfrom (?P<old>[^;:]{{1,50}}?) to (?P<new>[^;:]{{1,60}})", re.IGNORECASE
 )
+_BE: Final = r"\b(?:is|are|was|were|(?<!can )(?<!could )(?<!to )(?<!may )be|been|have|has|had|now)\s+"
 _TO: Final = re.compile(
-    r"\b(?:is|are|was|were|(?<!can )(?<!could )(?<!to )(?<!may )be|been|have|has|had|now)\s+(?!not\b|never\b)(?:\w+ ){0,2}?(?:moved|postponed|rescheduled|changed|extended|shortened|"
-    r"raised|increased|reduced|lowered|brought forward|shifted|relocated|transferred|corrected|amended|put back|"
-    r"put off|adjusted|updated|replaced|superseded)\b(?: back| forward)?(?: to| until| till| by| with)? (?P<new>[^;:]{1,80})",
+    rf"{_BE}(?!not\b|never\b)(?:\w+ ){{0,2}}?(?:moved|postponed|rescheduled|changed|extended|shortened|raised|"
+    r"increased|reduced|lowered|brought forward|shifted|relocated|transferred|corrected|amended|put back|put off|"
+    r"adjusted|updated|replaced|superseded)\b(?: back| forward)?(?: to| until| till| by| with)? (?P<new>[^;:]{1,80})",
     re.IGNORECASE,
 )
 _STRUCK: Final = re.compile(
-    r"[\"“'‘](?P<old>[^\"”]{1,60})[\"”'’]\s+(?:\w+ ){0,3}?(?:struck out|deleted|replaced|substituted|removed|crossed out)\b"
-    r"[^\"“]{0,40}[\"“](?P<new>[^\"”]{1,80})",
+    r"[\"“'‘](?P<old>[^\"”]{1,60})[\"”'’]\s+(?:\w+ ){0,3}?"
+    r"(?:struck out|deleted|replaced|substituted|removed|crossed out)\b[^\"“]{0,40}[\"“](?P<new>[^\"”]{1,80})",
     re.IGNORECASE,
 )
 _READS: Final = re.compile(
-    r"\b(?:shall|should|must|will|has to|is to|to)(?: now| hereby| instead)? (?:read|be replaced)\b|\bread(?:s|ing)? as follows"
-    r"|\bis (?:hereby )?(?:replaced (?:by|with)|amended|substituted)\b|\bin (?:its|their) (?:place|stead)\b|\bput in (?:its|their) place"
-    r"|\bsupersedes?\b|\breplaces\b",
+    r"\b(?:shall|should|must|will|has to|is to|to)(?: now| hereby| instead)? (?:read|be replaced)\b"
+    r"|\bread(?:s|ing)? as follows|\bis (?:hereby )?(?:replaced (?:by|with)|amended|substituted)\b"
+    r"|\b(?:put )?in (?:its|their) (?:place|stead)\b|\bsupersedes?\b|\breplaces\b",
     re.IGNORECASE,
 )
 _ENDS: Final = re.compile(r"\bno longer\b|\bdo(?:es)? not\b[^.;:]{0,40}\b(?:any ?more|any longer)\b", re.IGNORECASE)
 _CANCELS: Final = re.compile(
     r"\bnot\b[^.;:]{0,40}\b(?:any ?more|any longer)\b"
-    r"|\b(?:is|are|been|(?<!can )(?<!may )(?<!to )be)\s+(?:\w+ )?(?:deleted|struck out|cancell?ed|withdrawn|revoked|abolished|dropped|"
-    r"discontinued|scrapped|void|superseded|called off)\b|\bclosed for good\b|\bdoes not apply\b",
+    r"|\b(?:is|are|been|(?<!can )(?<!may )(?<!to )be)\s+(?:\w+ )?(?:deleted|struck out|cancell?ed|withdrawn|revoked|"
+    r"abolished|dropped|discontinued|scrapped|void|superseded|called off)\b|\bclosed for good\b|\bdoes not apply\b",
     re.IGNORECASE,
 )
 _INSTEAD: Final = re.compile(
@@ -56,11 +58,13 @@ _CORRECTS: Final = re.compile(
 _OPENS: Final = re.compile(
     r"\bmistakes?\b|\berrat\w+|\bcorrections?\b|\bchange:|\bchange of\b|更正|勘误", re.IGNORECASE
 )
+_NAME: Final = r"[A-Z][\w'-]*(?: [A-Z][\w'-]*)?"
 _NOT: Final = re.compile(
-    r"\b(?P<new>[A-Z][\w'-]*(?: [A-Z][\w'-]*)?|[£$€]?\d[\w.,]*(?: \w+)?),? (?:and )?not (?P<old>[A-Z][\w'-]*(?: [A-Z][\w'-]*)?|[£$€]?\d[\w.,]*)"
+    rf"\b(?P<new>{_NAME}|[£$€]?\d[\w.,]*(?: \w+)?),? (?:and )?not (?P<old>{_NAME}|[£$€]?\d[\w.,]*)"
 )
 _NOT_NAME: Final = re.compile(
-    r", (?:and )?not (?:the )?(?P<old>[A-Z][\w'.-]*(?: [A-Z][\w'.-]*){0,2})(?=[.,;]|$)|(?:而非|而不是|不是)(?P<han>[^，,。;；]{2,8})"
+    r", (?:and )?not (?:the )?(?P<old>[A-Z][\w'.-]*(?: [A-Z][\w'.-]*){0,2})(?=[.,;]|$)"
+    r"|(?:而非|而不是|不是)(?P<han>[^，,。;；]{2,8})"
 )
 _HAN_TO: Final = re.compile(
     r"(?:改|调整|变更|更正|修改|修订|更改)(?:为|成|到|至|在|由|于)|(?:推迟|延期|延长|延后|提前|提高|增加|上调|下调|降低|减少|缩短)(?:到|至|为)"
@@ -223,9 +227,7 @@ def _revision(statement: Statement) -> Revision | None:
         references |= set(statement.place.numbers[-1:])
     if match.re is _INSTEAD:
         new = _FIGURE_ON.search(text[: match.start()])[0]  # type: ignore[index]
-    return Revision(
-        statement, kind, old, text[: match.end()], new, _subject(statement, match), references, text, sure
-    )
+    return Revision(statement, kind, old, text[: match.end()], new, _subject(statement, match), references, text, sure)
 
 
 def _subject(statement: Statement, match: re.Match[str]) -> frozenset[str]:

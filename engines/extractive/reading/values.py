@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
+from agentic_memory_bank.engines.extractive.reading.units import UNITS
 
 
 def _numbered(words: str, start: int, step: int = 1) -> dict[str, int]:
@@ -42,70 +43,8 @@ _MONTHS: Final = {
     "sept": 9,
 }
 
-_UNIT_TABLE: Final = """
-    length 1 m metre metres meter meters 米 公尺
-    length 1000 km kilometre kilometres kilometer kilometers 公里 千米
-    length 0.01 cm centimetre centimetres centimeter centimeters 厘米 公分
-    length 0.001 mm millimetre millimetres millimeter millimeters 毫米
-    length 1609.344 mile miles mi 英里
-    length 0.3048 ft foot feet 英尺
-    length 0.9144 yard yards 码
-    length 0.0254 inch inches 英寸
-    mass 1 kg kilogram kilograms kilo kilos 公斤 千克
-    mass 0.001 g gram grams 克
-    mass 1e-6 mg milligram milligrams 毫克
-    mass 0.5 斤
-    length 500 里地 里路
-    mass 1000 t ton tons tonne tonnes 吨
-    mass 0.4536 lb lbs pound pounds 磅
-    share 1 % percent per-cent 百分点
-    time 1 second seconds sec secs 秒 秒钟
-    time 60 minute minutes min mins 分钟
-    time 3600 hour hours hr hrs 小时 个小时
-    time 86400 day days 天
-    time 604800 week weeks 周 星期 个星期
-    months 1 month months 个月
-    months 12 year years 年
-    data 1 byte bytes 字节
-    data 1e3 kb kilobyte kilobytes
-    data 1e6 mb megabyte megabytes
-    data 1e9 gb gigabyte gigabytes
-    data 1e12 tb terabyte terabytes
-    data 1024 kib
-    data 1048576 mib
-    data 1073741824 gib
-    area 1 sqm 平方米
-    area 1e6 km2 平方公里 平方千米
-    area 1e4 hectare hectares ha 公顷
-    temperature 1 °c ℃ celsius 摄氏度
-    fahrenheit 1 °f ℉ fahrenheit
-    dollar 1 $ us$ dollar dollars usd 美元
-    euro 1 € euro euros eur 欧元
-    sterling 1 £ gbp 英镑
-    yuan 1 ¥ yuan rmb cny 元 人民币 元人民币
-    people 1 people person persons inhabitant inhabitants resident residents 人 名
-    age 1 岁
-    power 1 w watt watts 瓦
-    power 1e3 kw kilowatt kilowatts 千瓦
-    power 1e6 mw megawatt megawatts 兆瓦
-    qubit 1 qubit qubits 量子比特 个量子比特
-    floor 1 层 层楼
-    seat 1 seat seats 个座位 座
-    times 1 times 次
-"""
-
-
-def _units() -> dict[str, tuple[str, float]]:
-    return {
-        name: (dimension, float(factor))
-        for dimension, factor, *names in (line.split() for line in _UNIT_TABLE.strip().splitlines())
-        for name in names
-    }
-
-
-_UNITS: Final = _units()
 _CURRENCY: Final = {"$": "dollar", "€": "euro", "£": "sterling", "¥": "yuan", "￥": "yuan"}
-_CHINESE_UNITS: Final = sorted((name for name in _UNITS if not name.isascii()), key=lambda name: (-len(name), name))
+_CHINESE_UNITS: Final = sorted((name for name in UNITS if not name.isascii()), key=lambda name: (-len(name), name))
 _CHINESE_UNIT_STARTS: Final = frozenset(name[0] for name in _CHINESE_UNITS)
 
 _MONTH: Final = r"(?P<{0}>(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r"))\b\.?"
@@ -303,7 +242,7 @@ def _is_plain_number(text: str, match: re.Match[str]) -> bool:
     word = after.group("unit").lower() if after else ""
     if text[match.end() : match.end() + 1] in _HAN_COUNTERS:
         return True
-    return word in _PEOPLE or (word in _UNITS and word not in {"in", "t", "g", "m"} and not word.startswith("second"))
+    return word in _PEOPLE or (word in UNITS and word not in {"in", "t", "g", "m"} and not word.startswith("second"))
 
 
 def _han_year(word: str | None) -> int | None:
@@ -336,7 +275,7 @@ def _digit_numbers(text: str) -> list[Value]:
 
 def _glued_unit(text: str, position: int) -> bool:
     after = _AFTER.match(text, position)
-    return not text[position].isascii() or (after is not None and after.group("unit").lower() in _UNITS)
+    return not text[position].isascii() or (after is not None and after.group("unit").lower() in UNITS)
 
 
 def _number(
@@ -385,12 +324,12 @@ def _unit(text: str, end: int) -> tuple[str, float, int, bool]:
     gap = len(text[end : end + 8]) - len(rest)
     for name in _CHINESE_UNITS if rest[:1] in _CHINESE_UNIT_STARTS else ():
         if rest.startswith(name):
-            return *_UNITS[name], end + gap + len(name), True
+            return *UNITS[name], end + gap + len(name), True
     after = _AFTER.match(text, end)
     if after:
         word = after.group("unit").lower().replace(" ", "")
-        if word in _UNITS:
-            return *_UNITS[word], after.end(), True
+        if word in UNITS:
+            return *UNITS[word], after.end(), True
     counted = _COUNTED.match(text, end)
     return (_head_noun(counted), 1.0, end, False) if counted else ("", 1.0, end, False)
 

@@ -19,7 +19,7 @@ _MOST_TARGETS: Final = 40
 _CLAUSE: Final = re.compile(r"[^,;，。；;]+")
 _BARE: Final = re.compile(r"[£$€¥]?[\d.,]+|[a-z]+", re.IGNORECASE)
 _UNIT: Final = re.compile(r"^\W*(?:[\d.,]+|[a-z]+)", re.IGNORECASE)
-_LAST_WORD: Final = re.compile(r"[A-Z][A-Za-z]+(?= ?$)")
+_LAST_WORD: Final = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]{1,23}(?= ?$)")
 _NEEDS: Final = re.compile(r"\b(?:need\w*|requir\w+|must|ha(?:ve|s) to|necessary)\b|必须|需要|须", re.IGNORECASE)
 
 

@@ -40,7 +40,7 @@ _EVENT: Final = re.compile(
     r"\b([a-z]{3,20}ed|built|born|began|sold|won|held|died)\s+(?:in|on|since|until)\s+(?:the\s+)?$"
 )
 _NUMBERED: Final = re.compile(
-    r"(?:marker|room|bay|gate|line|unit|plot|table|shelf|no\.|number|line|bus|platform)\s?(?P<latin>\d+)|(?P<han>\d+|[一二三四五六七八九十]+)\s?[号栋楼室班组路](?!线)",
+    r"(?:marker|room|bay|gate|line|unit|plot|table|shelf|no\.|number|line|bus|platform)\s?(?P<latin>\d{1,6})|(?<![\d一二三四五六七八九十])(?P<han>\d{1,6}|[一二三四五六七八九十]{1,4})\s?[号栋楼室班组路](?!线)",
     re.IGNORECASE,
 )
 

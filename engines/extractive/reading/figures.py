@@ -1,14 +1,18 @@
 """The figures of a text: numbers, dates, times of day and days of the week, each with the words it stands among."""
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
 from agentic_memory_bank.engines.extractive.reading.values import Value, agree, comparable, values_of
+from agentic_memory_bank.tools.text import MAX_SENTENCE
 
 FigureKind = Literal["number", "date", "clock", "weekday"]
 
+_SHORT: Final = 3
+"""Terms from which a clause says what its figures are about."""
 _MODAL: Final = re.compile(r"\b(?:could|might|may)\b", re.IGNORECASE)
 _CLOCK: Final = re.compile(
     r"(?<![\d:.,$£€/-])(?P<part>上午|下午|晚上|傍晚|早上|中午|凌晨)?\s?(?P<hour>[0-2]?\d)"
@@ -83,37 +87,44 @@ def same_figure(first: Figure, second: Figure) -> bool:
 
 
 def figures_of(text: str) -> tuple[Figure, ...]:
-    """Numbers, dates, times of day and days of the week, in order, each with the terms of its clause."""
+    """Numbers, dates, times of day and days of the week, in order, each with the terms of its clause.
+
+    Args:
+        text: A sentence; of a longer text, what lies behind the length of one is not read.
+    """
+    text = text[:MAX_SENTENCE]
     times = [(match, clock) for match in _CLOCK.finditer(text) if (clock := _clock(match)) is not None]
     taken = {index for match, _ in times for index in range(*match.span())}
-    found: list[tuple[int, int, FigureKind, Value | None, int]] = [
-        (*match.span(), "clock", None, minutes) for match, minutes in times
-    ]
-    found += [(v.start, v.end, v.kind, v, 0) for v in values_of(text) if v.start not in taken]
+    found: list[tuple[int, int, FigureKind, Value | None, int]] = []
+    for match, minutes in times:
+        found.append((*match.span(), "clock", None, minutes))
+    for value in values_of(text):
+        if value.start not in taken:
+            found.append((value.start, value.end, value.kind, value, 0))
     for match in _WEEKDAY.finditer(text):
         day = _DAYS[match[1].lower()] if match[1] else _HAN_DAYS[match[2]]
         found.append((*match.span(), "weekday", None, day))
     clauses = _clauses(text)
+    starts = [start for start, _ in clauses]
     figures: list[Figure] = []
     for start, end, kind, value, minutes in sorted(found, key=lambda one: one[:2]):
-        near = next((terms for low, high, terms in clauses if low <= start < high), frozenset())
-        figures.append(Figure(start, end, kind, value, minutes, near))
+        at = bisect_right(starts, start) - 1
+        figures.append(Figure(start, end, kind, value, minutes, clauses[at][1] if at >= 0 else frozenset()))
     return tuple(figures)
 
 
-def _clauses(text: str) -> list[tuple[int, int, frozenset[str]]]:
-    """The clauses of a sentence with their terms; a short one goes with the one before it."""
-    found: list[tuple[int, int, frozenset[str]]] = []
+def _clauses(text: str) -> list[tuple[int, frozenset[str]]]:
+    """Where each clause of a sentence begins, with its terms; a short one goes with the one before it."""
+    starts: list[int] = []
+    own: list[frozenset[str]] = []
     for match in _CLAUSE.finditer(text):
-        terms = terms_of(without_values(match.group()))
-        if _MODAL.search(match.group()):
-            terms = frozenset[str]()
-        elif found and len(terms) < 3:
-            terms |= found[-1][2]
-        found.append((*match.span(), terms))
-    if len(found) > 1 and len(found[0][2]) < 3:
-        found[0] = (*found[0][:2], found[0][2] | found[1][2])
-    return found
+        starts.append(match.start())
+        own.append(frozenset() if _MODAL.search(match.group()) else terms_of(without_values(match.group())))
+    wide = [
+        terms | own[at - 1 if at else 1] if 0 < len(terms) < _SHORT and len(own) > 1 else terms
+        for at, terms in enumerate(own)
+    ]
+    return list(zip(starts, wide, strict=True))
 
 
 def _clock(match: re.Match[str]) -> int | None:

@@ -58,10 +58,9 @@ _CORRECTS: Final = re.compile(
 _OPENS: Final = re.compile(
     r"\bmistakes?\b|\berrat\w+|\bcorrections?\b|\bchange:|\bchange of\b|更正|勘误", re.IGNORECASE
 )
-_NAME: Final = r"[A-Z][\w'-]*(?: [A-Z][\w'-]*)?"
-_NOT: Final = re.compile(
-    rf"\b(?P<new>{_NAME}|[£$€]?\d[\w.,]*(?: \w+)?),? (?:and )?not (?P<old>{_NAME}|[£$€]?\d[\w.,]*)"
-)
+_NAME: Final = r"(?<![\w'-])[A-Z][\w'-]{0,24}(?: [A-Z][\w'-]{0,24})?"
+_AMOUNT: Final = r"(?<![\w.,])[£$€]?\d[\w.,]{0,16}"
+_NOT: Final = re.compile(rf"(?P<new>{_NAME}|{_AMOUNT}(?: \w{{1,16}})?),? (?:and )?not (?P<old>{_NAME}|{_AMOUNT})")
 _NOT_NAME: Final = re.compile(
     r", (?:and )?not (?:the )?(?P<old>[A-Z][\w'.-]*(?: [A-Z][\w'.-]*){0,2})(?=[.,;]|$)"
     r"|(?:而非|而不是|不是)(?P<han>[^，,。;；]{2,8})"
@@ -74,7 +73,7 @@ _HAN_FROM: Final = re.compile(
     r"(?:由|从|原)(?P<old>[^，,。;；到至为]{1,20}?)(?:调整|提高|增加|改|降|升|减|延长|缩短|上调|下调|变更)[^，,。;；]{0,4}?(?:为|到|至)"
 )
 _HAN_ENDS: Final = re.compile(r"不再(?!变|调整)")
-_HAN_CANCELS: Final = re.compile(r"取消|废止|作废|停用|撤销|停止(?!入|供)|终止|失效")
+_HAN_CANCELS: Final = re.compile(r"取消|删除|删去|废止|作废|停用|撤销|停止(?!入|供)|终止|失效")
 _HAN_CORRECTS: Final = re.compile(
     r"有误|错误|误[写为印记]|应为|应是|实为|以[^，,。;；]{0,10}?(?:本|此|新版|最新|通知|公告|合同|协议|文件|启事|网站|官网|手册|册|表|原件|文本)[^，,。;；]{0,4}?为准"
 )
@@ -223,7 +222,9 @@ def _revision(statement: Statement) -> Revision | None:
         any(char.isdigit() for char in new) and ":" in text[match.start() : match.end() + 40]
     )
     references = references_of(statement)
-    if match.re in (_READS, _TO) and not terms_of(text[: match.start()]):  # "§ 4 shall read": the item's own number
+    if match.re in (_READS, _TO, _HAN_TO, _HAN_CANCELS) and not terms_of(
+        text[: match.start()]
+    ):  # "§ 4 shall read": the item's own number
         references |= set(statement.place.numbers[-1:])
     if match.re is _INSTEAD:
         new = _FIGURE_ON.search(text[: match.start()])[0]  # type: ignore[index]

@@ -21,7 +21,8 @@ _POSSIBLE: Final = re.compile(
     re.IGNORECASE,
 )
 _PLANNED: Final = re.compile(
-    r"\b(?:plan(?:s|ned|ning)?|want(?:s|ed)? to|intend\w*|aim\w*|hope\w*|goal|target|propos\w+|considering)\b"
+    r"\b(?:plan(?:s|ned|ning)?|want(?:s|ed)?\b[^.;]{0,40}? to|"
+    r"intend\w*|aim\w*|hope\w*|goal|target|propos\w+|considering)\b"
     r"|计划|打算|希望|目标|争取|拟于|考虑",
     re.IGNORECASE,
 )
@@ -44,7 +45,7 @@ _LABEL: Final = re.compile(
 )
 _HAN_LABEL: Final = re.compile(
     r"(?i:\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(?:[a-z]{3,8})?\b|\b(?:spring|summer|autumn|winter)\b)"
-    r"|[春夏秋冬]季|[上下]半年|[一二三四五六七八九十]+(?=[号期届楼层班])|[甲乙丙丁]方?(?=队|组|班|公司)"
+    r"|[春夏秋冬]季|[上下]半年|(?<![一二三四五六七八九十])[一二三四五六七八九十]{1,4}(?=[号期届楼层班])|[甲乙丙丁]方?(?=队|组|班|公司)"
 )
 
 

@@ -46,7 +46,7 @@ class MemoryNode(TypedDict):
     history: list[Revision]
 
 
-class Claim(TypedDict):
+class ContradictingClaim(TypedDict):
     """One side of a contradiction: which memory says what, word for word, and where it stands."""
 
     node: str
@@ -60,7 +60,7 @@ class Contradiction(TypedDict):
 
     kind: str
     reason: str
-    claims: list[Claim]
+    claims: list[ContradictingClaim]
     announced: NotRequired[int]
     """Which claim the texts themselves put in the place of the other: a correction, an amendment."""
     outcome: NotRequired[Literal["holds", "integrate", "neither", "inconclusive"]]
@@ -248,7 +248,7 @@ class _Draft:
         }
 
     def _merge(self, ids: list[str], node: MemoryNode) -> None:
-        """Replace `ids` by `node`. Needs two live ones (B-04); keeps every anchor of every one (B-03)."""
+        """Replace `ids` by `node`. Needs two live ones; keeps every anchor of every one."""
         new_id = node["id"]
         live = [i for i in dict.fromkeys(ids) if i in self.nodes and i != new_id]
         if len(live) < 2:
@@ -312,7 +312,7 @@ def apply_graph_edits(graph: QueryGraph, updates: Iterable[Sequence[GraphEdit]])
 
 
 def _follow(contradiction: Contradiction, heirs: dict[str, str | None]) -> Contradiction | None:
-    claims: list[Claim] = []
+    claims: list[ContradictingClaim] = []
     for claim in contradiction["claims"]:
         heir = heirs.get(claim["node"], claim["node"])
         if heir is None:

@@ -281,6 +281,7 @@ def _disputes(
             quotes=tuple(claim["quote"] for claim in contradiction["claims"]),
             values=tuple(claim["value"] for claim in contradiction["claims"]),
             evidence=evidence,
+            announced=contradiction.get("announced"),
         )
         for contradiction in conflict["contradictions"]
     ]

@@ -37,7 +37,7 @@ from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.tools import text as text_tools
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.fields import MAX_TEXT
-from agentic_memory_bank.tools.text import sensitive
+from agentic_memory_bank.tools.text import forms, sensitive
 from agentic_memory_bank.tools.text.questions import MOST_ASKED, checked_text
 
 _SPEC = util.spec_from_file_location("hostile_text", Path(__file__).parents[1] / "hostile_text.py")
@@ -153,6 +153,8 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "nodes.react_mem.steps.gist": lambda text: steps.gist(text, 100),
     "nodes.messages.turns_of": lambda text: nodes_messages.turns_of([HumanMessage(text)]),
     "tools.text.questions.checked_text": lambda text: checked_text(text[:MOST_ASKED], "question"),
+    "tools.text.forms.cells": lambda text: forms.cells(text, (0, len(text)), forms.CELL),
+    "tools.text.forms.aligned": lambda text: forms.aligned(text, [(0, len(text))]),
     "tools.text.passages": lambda text: text_tools.passages(text, 100),
 }
 """What takes a text beside other things, with other things; turns and memories are as long as they can be."""

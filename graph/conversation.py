@@ -1,6 +1,6 @@
 """A conversation with memory: what is known of the user goes in front of a message, what was said is kept after it.
 
-talk       recall > respond > remember      a plain model call where memory is switched off
+talk       told > recall > respond > remember      a request to forget ends at `told`; a plain model call where memory is switched off
 """
 
 from functools import partial
@@ -25,6 +25,7 @@ from agentic_memory_bank.nodes.conversation.kit import Queue, TalkKit
 from agentic_memory_bank.nodes.conversation.recall import recall
 from agentic_memory_bank.nodes.conversation.remember import remember
 from agentic_memory_bank.nodes.conversation.respond import respond
+from agentic_memory_bank.nodes.conversation.told import told
 from agentic_memory_bank.nodes.kit import Clock, utc_now
 from agentic_memory_bank.state.conversations import ConversationInput, ConversationOutput, MemoryContext, Talk
 from agentic_memory_bank.state.settings import Settings
@@ -39,7 +40,7 @@ Conversation = CompiledStateGraph[Talk, MemoryContext, ConversationInput, Conver
 
 
 def wire(kit: TalkKit) -> StateGraph[Talk, MemoryContext, ConversationInput, ConversationOutput]:
-    """Wire the three stages. This is the diagram; no stage knows another.
+    """Wire the four stages. This is the diagram; no stage knows another.
 
     Args:
         kit: What the stages work with.
@@ -47,10 +48,11 @@ def wire(kit: TalkKit) -> StateGraph[Talk, MemoryContext, ConversationInput, Con
     talk: StateGraph[Talk, MemoryContext, ConversationInput, ConversationOutput] = StateGraph(
         Talk, input_schema=ConversationInput, output_schema=ConversationOutput, context_schema=MemoryContext
     )
+    talk.add_node("told", partial(told, kit=kit), destinations=("recall", END))
     talk.add_node("recall", partial(recall, kit=kit))
     talk.add_node("respond", partial(respond, kit=kit))
     talk.add_node("remember", partial(remember, kit=kit))
-    talk.add_edge(START, "recall")
+    talk.add_edge(START, "told")
     talk.add_edge("recall", "respond")
     talk.add_edge("respond", "remember")
     talk.add_edge("remember", END)

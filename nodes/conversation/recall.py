@@ -23,7 +23,7 @@ def recall(state: Talk, runtime: Runtime[MemoryContext], kit: TalkKit) -> TalkUp
     """
     asked(state.get("messages", []))
     kit.judges.check(context_of(runtime))
-    conversation = _conversation(state, runtime)
+    conversation = conversation_of(state, runtime)
     if not context_of(runtime).enable_memory:
         return {"conversation_id": conversation, "recalled": DISABLED, "block": "", "memories": []}
     owner_of(runtime)
@@ -37,7 +37,7 @@ def recall(state: Talk, runtime: Runtime[MemoryContext], kit: TalkKit) -> TalkUp
     }
 
 
-def _conversation(state: Talk, runtime: Runtime[MemoryContext]) -> str:
+def conversation_of(state: Talk, runtime: Runtime[MemoryContext]) -> str:
     """Which conversation it is: the one that is named, or that of the thread, or a new one."""
     named = state.get("conversation_id")
     if named:

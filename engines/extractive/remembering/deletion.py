@@ -1,12 +1,13 @@
 """Says what a request to forget is about, and which parts of a memory speak of it: by its words, never by likeness."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from agentic_memory_bank.engines.conversation import USER, attributed, unattributed
 from agentic_memory_bank.engines.extractive.remembering.queries import key_terms
+from agentic_memory_bank.engines.extractive.remembering.telling import told_to_forget
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.text import Span, is_cjk, names_and_numbers, sentences, tokenize
 
@@ -60,7 +61,7 @@ _LATIN: Final = re.compile(r"[^\u3400-\u9fff]+")
 _CHINESE: Final = re.compile(r"[\u3400-\u9fff]+")
 _EMPTY: Final = re.compile(
     r"的|我们?|咱们?|你们?|他们?|她们?|它们?|自己|[那这][次个件些]?|了|都|过去|吧|呢|啊|把|将|请|一切|所有|全部|私?事情?|东西|内容|记忆|信息|情况|毛病"
-    r"|问题|去|在|是|有|跟|和|与|关于|有关|别|不|也|就|还|给|让|想|要"
+    r"|问题|去|在|是|有|跟|和|与|(?<![意再看听偏主])见(?!面)|[他她](?=[爸妈])|关于|有关|别|不|也|就|还|给|让|想|要"
 )
 _KIN: Final = re.compile(r"(?P<kin>[爸妈爷奶姐哥弟妹])(?!(?P=kin))(?P<rest>..)\Z")
 _BREAK: Final = re.compile(
@@ -74,6 +75,12 @@ _GOES_ON: Final = re.compile(
     re.IGNORECASE,
 )
 """A piece that goes on about whom the one before it names."""
+_SAME: Final = (frozenset(("爸妈", "父母", "家长", "爹妈")), frozenset(("mum", "mom", "mother")), frozenset(("dad", "father")))
+_GOES_ON_CHINESE: Final = re.compile(
+    r"\W*(?:[嫁娶是有要会在得住做当跟被说想没不刚]|打算|准备|已经|正在|一直|听说|今年|明年|我[得要会想去来就也还]{0,3}[送陪帮当给替])"
+)
+"""A piece that leaves out its subject, which is that of the piece before; or what the speaker does for them."""
+_MINE: Final = re.compile(r"\A\W*(?:我们?(?:家|的)?|咱们?|那个|这个)?")
 _WORD: Final = re.compile(r"\w+(?:'\w+)?")
 _NOTE: Final = re.compile(r" \[(?P<phrase>[^\[\]\n]{1,60}) = [^\[\]\n]{1,40}\]")
 
@@ -126,13 +133,16 @@ def subjects_of(description: str) -> tuple[Subject, ...]:
     Returns:
         Nothing where the description says nothing.
     """
+    told = told_to_forget(description)
     found: list[Subject] = []
-    for part in _AND.split(subject_of(description)):
+    for part in _AND.split(subject_of(told.about if told and told.about else description)):
         groups = tuple(_groups(part))
         if found and _THEIRS.match(part):  # "Marcus and his money" is what Marcus has to do with money
             found[-1] = Subject((*found[-1].groups, *groups))
         elif groups:
             found.append(Subject(groups))
+    if told and told.whose:
+        found = [_of_whom(told.whose, [group for subject in found for group in subject.groups])]
     return tuple(dict.fromkeys(found))
 
 
@@ -160,6 +170,24 @@ def parts_meant(record: Record, subjects: Sequence[Subject]) -> list[Span] | Non
     return [] if before or any(meant.values()) else None
 
 
+def echoes_in(text: str, roots: Collection[str]) -> list[Span]:
+    """The stretches of a turn that say one of these words again.
+
+    Args:
+        text: Of the turn, with who said it.
+        roots: As `roots_of` gives them.
+    """
+    speaker, date, _ = unattributed(text)
+    pieces = list(_pieces(text, len(attributed(speaker, date, "")) if speaker else 0, len(text)))
+    spans = [one.span for one in pieces if not one.roots.isdisjoint(roots)]
+    return [(0, len(text))] if spans and len(spans) == len(pieces) else spans
+
+
+def roots_of(text: str) -> frozenset[str]:
+    """The words of a text, each without its endings."""
+    return _roots(text)
+
+
 # --- what is asked for -----------------------------------------------------------------------------------------------
 
 
@@ -172,6 +200,14 @@ def _english(plain: str) -> str:
             if found and any(_groups(bare := _bare(found["subject"]))):
                 return bare
     return _bare(plain)
+
+
+def _of_whom(whose: str, groups: Sequence[frozenset[str]]) -> Subject:
+    """What is said of somebody whom another clause names: the name, with one of the other words of both clauses."""
+    names = frozenset[str]().union(*(_roots(name) for name in names_and_numbers(f"{whose}, {whose}.")))
+    named = [group for group in _groups(whose) if group & names]
+    said = frozenset[str]().union(*(group for group in (*_groups(whose), *groups) if group not in named))
+    return Subject((*named, said) if said else tuple(named))
 
 
 def _bare(words: str) -> str:
@@ -205,9 +241,9 @@ def _groups(words: str) -> Iterator[frozenset[str]]:
         for root in (*_roots(found["role"]), *_roots(found["name"]))
     }
     latin = [term for match in _LATIN.finditer(words) for term in tokenize(match[0]) if term not in _GENERIC]
-    yield from dict.fromkeys(called.get(root, frozenset((root,))) for term in latin for root in (_root(term),))
+    yield from dict.fromkeys(called.get(root, _alike(root)) for term in latin for root in (_root(term),))
     for run in _CHINESE.finditer(words):
-        yield from (frozenset((part,)) for part in _words_of(run[0]))
+        yield from (_alike(part) for part in _words_of(run[0]))
 
 
 def _words_of(run: str) -> Iterator[str]:
@@ -217,6 +253,11 @@ def _words_of(run: str) -> Iterator[str]:
     for part in parts:
         kin = _KIN.fullmatch(part)
         yield from (kin["kin"], kin["rest"]) if kin else (part,)
+
+
+def _alike(word: str) -> frozenset[str]:
+    """A word with others for the same people."""
+    return next((same for same in _SAME if word in same), frozenset((word,)))
 
 
 # --- what is meant ---------------------------------------------------------------------------------------------------
@@ -229,6 +270,7 @@ def _meant(text: str, head: int, speaker: str, subjects: Sequence[Subject]) -> l
     notes = list(_NOTE.finditer(text, head))
     said = list(_pieces(text, head, min((note.start() for note in notes), default=len(text))))
     places = {place for subject in subjects for place in _places(said, subject, speaker)}
+    places |= set(_beside(said, places, subjects))
     places |= set(_gone_on_with(said, places, subjects))
     if len(places) == len(said):
         return [(0, len(text))] if places else []
@@ -237,20 +279,41 @@ def _meant(text: str, head: int, speaker: str, subjects: Sequence[Subject]) -> l
     return [*spans, *(note.span() for note in notes if spans and note["phrase"] not in left)]
 
 
+def _beside(said: Sequence[_Said], places: set[int], subjects: Sequence[Subject]) -> Iterator[int]:
+    """Where several things are named, of a sentence about one the pieces that name another, and those between them."""
+    heads = [Subject(subject.groups[-1:]) for subject in subjects] if len(subjects) > 1 else []
+    for sentence in {said[place].sentence for place in places} if heads else ():
+        inside = [place for place, one in enumerate(said) if one.sentence == sentence]
+        named = [place for place in inside if any(_held(head, [said[place]], "") for head in heads)]
+        if not places.issuperset(named):
+            both = [*named, *places.intersection(inside)]
+            yield from range(min(both), max(both) + 1)
+
+
 def _gone_on_with(said: Sequence[_Said], places: set[int], subjects: Sequence[Subject]) -> Iterator[int]:
     """The pieces that go on about what the piece before them is about: by a pronoun, or without a subject."""
-    going = ""
+    going, was, is_first = "", "", False
     for place in range(1, len(said)):
         one, before = said[place], said[place - 1]
         goes_on = place - 1 in places or bool(going)
         going = going or (before.text[: _verb(before.text)] if place - 1 in places else "")
         named = any(_all_held(subject, _roots(going), going) for subject in subjects)
         is_elliptic = one.sentence == before.sentence and _NO_SUBJECT.match(one.text) is not None
+        is_first = is_first if going == was else place == 1 or said[place - 2].sentence != before.sentence
+        was = going
+        if is_first and one.sentence == before.sentence and _GOES_ON_CHINESE.match(one.text):
+            is_elliptic, named = True, _begins_with(going, subjects)
         is_rest = one.sentence == before.sentence and _is_fragment(one.text)
         if goes_on and (_GOES_ON.match(one.text) or (is_elliptic and named) or is_rest):
             yield place
         else:
             going = ""
+
+
+def _begins_with(text: str, subjects: Sequence[Subject]) -> bool:
+    """Whether a Chinese piece begins with what is meant: then what follows without a subject is said of it."""
+    words = (word for subject in subjects for group in subject.groups for word in group if is_cjk(word))
+    return _MINE.sub("", text, count=1).startswith(tuple(word[:2] for word in words))
 
 
 def _is_fragment(text: str) -> bool:

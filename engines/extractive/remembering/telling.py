@@ -1,0 +1,354 @@
+"""Reads whether somebody tells a memory to forget, and what: said in a chat, in plain words, English or Chinese.
+
+Only what is said as a request counts: at the beginning of a clause ("please forget ..."), as a wish ("I don't want you
+keeping anything on ..."), or, in Chinese, behind the thing it is about. "Don't forget", "I forget" and "forget it" by
+itself are none.
+"""
+
+import re
+from typing import Final, Literal, NamedTuple
+
+from agentic_memory_bank.engines.extractive.remembering.extraction import is_order, own_words
+from agentic_memory_bank.tools.text import is_cjk, sentences, tokenize
+
+LONGEST: Final = 600
+"""Characters of a message that is read as a request; what is longer was pasted, or tells a story."""
+
+_CLAUSE: Final = re.compile(r"[^,;:()，；：、！？。!?\n—–]+")
+_LEAD: Final = (
+    r"\A\W*(?:(?:please|pls|kindly|just|ok(?:ay)?|hey|hi|also|and|so|but|then|actually|oh|well|right|now|look|btw|sorry"
+    r"|by the way|go ahead and|(?:could|can|would|will|should) you|you(?:'d)? (?:can|could|may|should|must|better)"
+    r"|you (?:need|have|ought) to|i(?:'d| would) (?:like|want|love|prefer) (?:you )?to|i (?:want|need) (?:you )?to"
+    r"|let's|feel free to|do me a favou?r and|maybe|perhaps|if you (?:can|could)|safely)\b\W*){0,8}"
+)
+_FORGET: Final = re.compile(_LEAD + r"forget\b(?! to\b)(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+_SELF: Final = re.compile(r"\A\W*(?:and |but |so )?i(?:'d| would)? (?:like|want|need|love|prefer|try|wish|hope) to forget\b", re.IGNORECASE)
+_DELETE: Final = re.compile(
+    _LEAD + r"(?:delete|erase|remove|wipe|scrub|purge|clear|drop|get rid of|strike)(?: out)?\b(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_KEEP: Final = r"(?:remember|memori[sz]e|store|save|keep|retain|record|note|log|hold on to|write down)"
+_KEEPING: Final = r"(?:remember|memori[sz]|stor|sav|keep|retain|record|not|logg|hold|writ)ing"
+_KEEP_NOT: Final = re.compile(
+    _LEAD + rf"(?:(?:don't|do not|never|no need to|you needn't|you (?:don't|do not) (?:need|have) to|not) {_KEEP}|stop {_KEEPING}"
+    rf"|i (?:don't|do not|wouldn't) (?:want|like) you (?:to {_KEEP}|{_KEEPING})"
+    rf"|i'd (?:rather|prefer) (?:if )?you (?:didn't|did not|don't) {_KEEP})\b(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_DONE: Final = (
+    r"(?:forgotten|deleted|erased|removed|wiped|gone|written down|kept|stored|saved|remembered|recorded|on (?:record|file))"
+)
+_WISH: Final = re.compile(
+    r"\A\W*(?:and |so |please |but )?(?:"
+    rf"i(?:'d| would)? (?:rather|prefer|like|want)\b(?P<wished>[^.]{{0,80}}?)\b(?:was|were|is|to be|be|got)? ?"
+    r"(?:forgotten|deleted|erased|removed|wiped|gone)"
+    rf"|i (?:don't|do not) want (?P<unwished>[^.]{{0,80}}?) (?:to be )?{_DONE}"
+    r"|(?P<passive>[^.]{1,80}?) (?:should|can|must|may) be (?:forgotten|deleted|erased|wiped))\b",
+    re.IGNORECASE,
+)
+_THIS: Final = re.compile(
+    r"\A\W*(?:about |any of |all of |all |i (?:just )?(?:said|told you) |of )*(?:it|this|that|these|those|them"
+    r"|what i(?:'ve)? (?:just )?(?:said|told you|wrote)|(?:this|that|my last|the last) (?:message|one|bit|part|thing))\b"
+    r"(?: (?:please|now|then|too|either|though|for me|for good|at all|any ?more|anywhere|down|on record|on file|again|ok(?:ay)?"
+    r"|(?:in|from|to) (?:your |the )?(?:memory|memories|notes|records?)))*\W*\Z",
+    re.IGNORECASE,
+)
+_SOMETHING: Final = re.compile(
+    r"\A\W*(?:any ?thing|every ?thing|something|notes?|an? (?:note|record)|records?|stuff|info(?:rmation)?|details?|things?"
+    r"|any(?: \w+)?|all(?: that)?)\b(?P<where>.{0,40}?)\b(?:on|about|of|regarding|concerning|to do with)\b\s*(?P<about>\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_ABOUT: Final = re.compile(
+    r"\b(?:about|regarding|concerning|to do with|(?:anything|everything|all) (?:on|of))\b\s*(?P<about>\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SAID: Final = re.compile(
+    r"\A\W*(?:(?:all|everything|anything|whatever|what|that|the (?:thing|stuff|part|bit)s?|stuff|things?)\b ?)*"
+    r"(?:that )?(?:i(?:'ve)?|we(?:'ve)?|you)(?: (?:ever|just|once|have))* (?:said|told you|told|mentioned|know|remember|have)\b",
+    re.IGNORECASE,
+)
+_OURS: Final = re.compile(
+    r"\A\W*(?:(?:all|everything|any) (?:of )?)?(?:my|our|that (?:i|he|she|we|they|it|my|our|there)\b|what\b)", re.IGNORECASE
+)
+_TOPIC: Final = re.compile(
+    r"\A\W*(?:and |so |but |oh |well )?(?:(?:about|as for|regarding|concerning)\b"
+    r"|(?:all )?(?:that|the|this|my)?\s?(?:whole )?(?:stuff|things?|business|matter|part|bit|story) (?:about|with|of|i)\b"
+    r"|(?:what|everything|all) (?:that )?i(?:'ve)? (?:said|told|mentioned)|everything about\b|(?:all )?that \w+ (?:stuff|thing|business)\b)",
+    re.IGNORECASE,
+)
+_WORK: Final = re.compile(
+    r"\b(?:accounts?|calendars?|files?|folders?|paragraphs?|sentences?|words?|lines?|columns?|rows?|cells?|code|comments?"
+    r"|e-?mails?|photos?|pictures?|browser|cache|cookies|apps?|branch|repo\w*|tables?|slides?|drafts?|chapters?|sections?"
+    r"|passages?|pages?|commas?|instructions?|prompts?|rules?|functions?|variables?|tests?|duplicates?|stains?)\b",
+    re.IGNORECASE,
+)
+"""What is worked on rather than remembered: "delete my last paragraph"."""
+_INSTEAD: Final = re.compile(
+    r"\b(?:instead|make (?:it|that)|let's|let us|go with|it's (?:now|actually)|(?:it|that)(?:'s| is) .{1,40} now"
+    r"|we(?:'re| are) (?:now|going)|change (?:it|that) to)\b",
+    re.IGNORECASE,
+)
+"""Something is put in the place of what is to be forgotten: a correction."""
+_ALL: Final = re.compile(
+    r"\W*(?:about )?(?:me|(?:all|everything|anything)(?: (?:of (?:it|that)|about me))?"
+    r"|(?:all |all of |everything in )?(?:your|my|the) (?:memory|memories)(?: of me)?"
+    r"|(?:all|everything|anything|whatever|what)(?: that)? (?:i(?:'ve)?|you|we(?:'ve)?)(?: (?:have|ever))* "
+    r"(?:told you|said|know|remember|have|stored|kept|mentioned)(?: (?:about|of|on) me| to you| so far| ever)*)\W*",
+    re.IGNORECASE,
+)
+
+_LEAD_ZH: Final = (
+    r"(?:请|麻烦|拜托|你|您|帮我|帮忙|可以|能不能|可不可以|能|那|就|也|还有|对了|嗯|好了?|先|直接|赶紧|给我|以后|千万|都|希望|最好|还是){0,6}"
+)
+_DELETE_ZH: Final = r"(?:忘掉|删掉|删除|删了|抹掉|抹去|清掉|清除|擦掉|去掉)"
+_FORGET_ZH: Final = r"(?:忘了|忘记|忘)"
+_KEEP_NOT_ZH: Final = r"(?:别|不要|不用|不必|甭|不许|无需)再?(?:记录|记住|记着|记得|记下来?|记|保存|保留|留存|留着|留|存着|存|储存)(?:着|住|下来|下)?"
+_TAIL_ZH: Final = r"(?:它|她|他)?(?:吧|了|啊|哈|呗|呢|哦|好吗|好不好|行吗|行不行|可以吗|可好|谢谢|掉|在记忆里|到记忆里)*"
+_BEHIND_ZH: Final = re.compile(
+    rf"\s*(?P<before>.{{0,80}}?)(?P<verb>(?:都|给|就|全部?|一起|也|统统|赶紧|可以|还是){{0,3}}(?:{_DELETE_ZH}|{_FORGET_ZH}|{_KEEP_NOT_ZH}))"
+    rf"{_TAIL_ZH}\s*"
+)
+_FRONT_ZH: Final = re.compile(
+    rf"\s*{_LEAD_ZH}(?:(?P<delete>{_DELETE_ZH}|忘了|忘记)|(?P<kept>{_KEEP_NOT_ZH}))(?P<about>.{{1,80}}?)(?:吧|了|啊|好吗|行吗|可以吗|谢谢)*\s*"
+)
+_DEAD_ZH: Final = re.compile(
+    r"(?:别|不要|(?<!能)不能|不会|没有?|(?<!能)不|勿|难|老是?|总是?|经常|常常?|差点|容易|怕|免得|以免|千万别)(?:再|把.{0,20})?忘|忘不|忘带|忘[了记](?:带|拿|关|做|写|吃|买|去|发|交|告诉|跟|说|提|问|给)"
+)
+_STATED_ZH: Final = re.compile(r"\s*(?:我|他|她|我们|他们|她们|大家|谁|我[妈爸姐哥弟妹]+|结果)(?:又|都|也|早|就|给|把.{1,20}|已经|全)*(?:忘|删|去掉|清)")
+_CUE_ZH: Final = re.compile(
+    r"\s*(?:所有|一切)?(?:关于|有关|跟|和|我|咱|那[次个件些]|这[次个件些])|的(?:私?事情?|内容|信息|消息|记忆|情况|那些)|说的|告诉你|说过"
+)
+_TOLD_ZH: Final = re.compile(r"\A(?:关于|有关|这|那|我(?:说|讲|提|跟你|告诉))|的(?:私?事情?|信息|消息|情况)")
+_WITH_ZH: Final = re.compile(
+    rf"\s*{_LEAD_ZH}(?:别|不要|不用|不必|甭)再?[把将](?P<about>.{{1,60}}?)(?:记|存|留|保存|保留)(?:着|住|下来|下|在.{{1,6}})?(?:吧|了|啊|哈)*\s*"
+)
+_WORK_ZH: Final = re.compile(r"[段句行列页字]$|文件|代码|邮件|照片|图片|标点|表格|应用|软件|账号|评论|段落|章|笔记|日历|重复|第[一二三四五六七八九十\d]+[段句行列页章]|指令|提示")
+_HANDS_ZH: Final = re.compile(r"\A(?:请|麻烦|你|您|帮我|可以|能不能|那|就|也|还是|最好|把|将|都|一并|这?那?些|这?件?事情?|这个|那个|这些|这|那|它|她|他|的|话|条|句|所以|先|希望|给我)*")
+_ENDS_ZH: Final = re.compile(r"(?:你|您|请|就|都|也|可以|那些|这件事情?|这些|这个|给我|帮我|麻烦|还是|最好|希望|[,，\s])+\Z")
+_MATTER_ZH: Final = re.compile(r".{1,40}?的?(?:私?事情?|毛病|问题|情况|消息)(?!业|实|故|务)")
+_ALL_ZH: Final = re.compile(r"(?:把|将|关于|有关)*(?:我的?)?(?:所有|一切|全部)(?:关于)?(?:我的?|记忆|内容|信息|事情|东西|说过的话?|的)*|(?:关于)?我的(?:记忆|信息)")
+
+_YES: Final = re.compile(
+    r"(?:(?:yes|yeah|yep|yup|sure|ok(?:ay)?|please|do(?: it| so| that)?|go ahead|right|correct|confirm(?:ed)?|definitely|of course"
+    r"|absolutely|that's right|(?:delete|erase|forget|remove) (?:it|them|that|those|all(?: of (?:it|them|that))?|everything)|all of (?:it|them|that)"
+    r"|both|thanks|thank you|是的?|好的?|对的?|嗯+|行|可以|确认|确定|没错|当然|请|(?:都|全)?(?:删|忘|抹)(?:掉|除|了|吧)*|谢谢|吧|呀|啊)[\s,.!，。！]*){1,6}",
+    re.IGNORECASE,
+)
+_NO: Final = re.compile(
+    r"(?:(?:no|nope|nah|don't|do not|stop|wait|keep (?:it|them|that)|leave (?:it|them|that)|not (?:that|those|all)|cancel|never mind|please"
+    r"|thanks|thank you|不用?了?|不要了?|不是|别删?了?|算了|先?不删了?|取消|留着|谢谢|吧)[\s,.!，。！]*){1,6}",
+    re.IGNORECASE,
+)
+
+
+class Telling(NamedTuple):
+    """What somebody tells a memory to forget."""
+
+    kind: Literal["about", "this", "all"]
+    """What speaks of something; what is said in this message, or just before it; everything."""
+    about: str = ""
+    """What it is about, in the user's words."""
+    whose: str = ""
+    """Whom or what `about` goes on about, where another clause names it: "About Marcus, erase that he pays"."""
+    rest: str = ""
+    """What else the message says, the request aside."""
+
+
+class _Asked(NamedTuple):
+    """What one clause asks for; nothing is named where it speaks of "it" or "this"."""
+
+    about: str
+    is_idle: bool = False
+    """Whether "forget it" is all it says, which asks for nothing by itself."""
+    wants_nothing_kept: bool = False
+
+
+def told_to_forget(text: str) -> Telling | None:
+    """What a message tells a memory to forget; None where it tells nothing of the kind.
+
+    Args:
+        text: What a user says.
+    """
+    words = " ".join(own_words(text[: LONGEST + 1]).replace("’", "'").split())
+    if len(text) > LONGEST or not words or is_order(words):
+        return None
+    clauses = _clauses(words)
+    for place, (sentence, clause) in enumerate(clauses):
+        after = ", ".join(one for _, one in clauses[place + 1 :])
+        asked = _asked(clause, after) or _asked_zh(clause, words)
+        if asked is not None:
+            same = [one for number, one in clauses[:place] if number == sentence]
+            before = [one for _, one in clauses[:place]]
+            if (told := _told(asked, same, before, after)) is not None:
+                return told
+    return None
+
+
+def is_yes(text: str) -> bool:
+    """Whether a message only agrees."""
+    return len(text) <= LONGEST and _YES.fullmatch(text.replace("’", "'").strip()) is not None
+
+
+def is_no(text: str) -> bool:
+    """Whether a message only refuses."""
+    return len(text) <= LONGEST and _NO.fullmatch(text.replace("’", "'").strip()) is not None
+
+
+def _clauses(words: str) -> list[tuple[int, str]]:
+    """The clauses of a message, each with the number of its sentence."""
+    found: list[tuple[int, str]] = []
+    for number, (start, end) in enumerate(sentences(words)):
+        found += [(number, one[0].strip(" .\"'")) for one in _CLAUSE.finditer(words[start:end].rstrip())]
+    return [(number, clause) for number, clause in found if clause]
+
+
+def _told(asked: _Asked, same: list[str], before: list[str], after: str) -> Telling | None:
+    """What a request is for, by its own words and those of the clauses around it."""
+    if asked.about:
+        if _ALL.fullmatch(asked.about) or _ALL_ZH.fullmatch(asked.about):
+            return Telling("all")
+        topic = next((one for one in same if _TOPIC.match(one)), "")
+        whose = _bare(topic) if topic and _HE.match(asked.about) else ""
+        return Telling("about", asked.about, whose) if tokenize(asked.about) else None
+    if topic := _topic(asked, same, before):
+        return Telling("about", topic)
+    if asked.wants_nothing_kept:
+        return Telling("this", rest=", ".join((*before, after)).strip(", "))
+    return None
+
+
+_HE: Final = re.compile(r"\A\W*(?:that )?(?:he|she|they|it|his|her|their)\b", re.IGNORECASE)
+
+
+def _topic(asked: _Asked, same: list[str], before: list[str]) -> str:
+    """What "it" stands for: the clauses before it, where they name something and say no more."""
+    if any(is_cjk(one) for one in before):
+        matter = next((found[0] for one in before if (found := _MATTER_ZH.match(one))), "")
+        return matter or ("" if asked.is_idle or asked.wants_nothing_kept or len(before[0]) > _LONG_ZH else before[0])
+    named = [one for one in same if _TOPIC.match(one) or (not asked.is_idle and _is_noun(one))]
+    return " and ".join(bare for one in named if (bare := _bare(one)) and tokenize(bare))
+
+
+_LONG_ZH: Final = 20
+_VERBLESS: Final = re.compile(
+    r"\b(?:i|he|she|they|we|it|you|is|are|was|were|am|has|have|had|will|would|can|i'm|i've|it's|he's|she's)\b", re.IGNORECASE
+)
+
+
+def _is_noun(clause: str) -> bool:
+    """Whether a clause only names something: "my voice problem", "the nodules and all that"."""
+    return len(clause.split()) <= _MOST_NOUN and not _VERBLESS.search(clause)
+
+
+_MOST_NOUN: Final = 8
+_OPENING: Final = re.compile(
+    r"\A\W*(?:(?:and|so|but|oh|well|about|as for|regarding|concerning|all|that|the|this|whole|stuff|things?|business|matter|part|bit"
+    r"|story|everything|what|with|of|i|i've|said|told|you|mentioned)\b\W*)*",
+    re.IGNORECASE,
+)
+_CLOSING: Final = re.compile(r"\s+(?:and|or) (?:all (?:that|of that)|so on|such|everything|stuff|the rest)\W*\Z", re.IGNORECASE)
+
+
+def _bare(clause: str) -> str:
+    return _CLOSING.sub("", _OPENING.sub("", clause, count=1))
+
+
+# --- English ---------------------------------------------------------------------------------------------------------
+
+
+def _asked(clause: str, after: str) -> _Asked | None:
+    """What an English clause asks to forget; None where it asks for nothing of the kind."""
+    if found := _KEEP_NOT.match(clause):
+        return _kept_not(found["rest"])
+    if found := _WISH.match(clause):
+        return _wished(found["wished"] or found["unwished"] or found["passive"] or "")
+    found, is_sure = None if _SELF.match(clause) else _FORGET.match(clause), True
+    if found is None:
+        found, is_sure = _DELETE.match(clause), False
+    if found is None or _INSTEAD.search(after) or _INSTEAD.search(found["rest"]):
+        return None
+    rest = found["rest"].strip()
+    if _THIS.match(rest) or not rest:
+        return _Asked("", is_idle=is_sure or not rest)
+    if _WORK.search(rest) and not _is_remembered(rest):
+        return None
+    return _Asked(rest) if is_sure or _is_remembered(rest) or _OURS.match(rest) else None
+
+
+def _is_remembered(rest: str) -> bool:
+    """Whether something is named as a thing that was told or is kept."""
+    return any(pattern.search(rest) for pattern in (_ABOUT, _SAID, _IN_MEMORY)) or _ALL.fullmatch(rest) is not None
+
+
+_IN_MEMORY: Final = re.compile(
+    r"\b(?:from|in) (?:your|the) (?:memory|memories|notes|records?)\b|\b(?:stuff|thing|business|promise|dream)\b", re.IGNORECASE
+)
+_STORED: Final = re.compile(r"\A\W*(?:that|my|our|about|what|the (?:thing|stuff|business|part|bit))\b", re.IGNORECASE)
+
+
+def _kept_not(rest: str) -> _Asked | None:
+    if _THIS.match(rest) or _SAID.match(rest):
+        about = _ABOUT.search(rest)
+        return _Asked(about["about"] if about else "", wants_nothing_kept=True)
+    if found := _SOMETHING.match(rest):
+        return _Asked(found["about"])
+    return _Asked(rest) if _STORED.match(rest) and not _WORK.search(rest) and not _WAITING.search(rest) else None
+
+
+_WAITING: Final = re.compile(r"\b\w{2,20}ing\b|\b(?:for|in|to|at|waiting)\b", re.IGNORECASE)
+
+
+def _wished(what: str) -> _Asked | None:
+    if _WORK.search(what):
+        return None
+    if found := _SOMETHING.match(what):
+        return _Asked(found["about"])
+    return _Asked("", wants_nothing_kept=True) if _THIS.match(what) or not what.strip() else _Asked(what)
+
+
+# --- Chinese ---------------------------------------------------------------------------------------------------------
+
+
+def _asked_zh(clause: str, words: str) -> _Asked | None:
+    """What a Chinese clause asks to forget; None where it asks for nothing of the kind."""
+    if not is_cjk(clause) or _DEAD_ZH.search(clause) or _STATED_ZH.match(clause):
+        return None
+    if (found := _WITH_ZH.fullmatch(clause)) and not _WORK_ZH.search(found["about"]):
+        return _Asked("" if _THIS_ZH.fullmatch(found["about"]) else found["about"], wants_nothing_kept=True)
+    if found := _BEHIND_ZH.fullmatch(clause):
+        return _behind(found["before"], found["verb"], clause, words)
+    found = _FRONT_ZH.fullmatch(clause)
+    if found is None or _WORK_ZH.search(found["about"]):
+        return None
+    about = found["about"]
+    if _THIS_ZH.fullmatch(about):
+        return _Asked("", wants_nothing_kept=True)
+    is_sure = found["delete"] not in (None, "忘了", "忘记") or _CUE_ZH.search(about) is not None
+    if found["kept"] and "记" not in found["kept"]:  # what is kept may be money, or company
+        is_sure = _TOLD_ZH.search(about) is not None
+    return _Asked(about) if is_sure else None
+
+
+_THIS_ZH: Final = re.compile(
+    r"(?:我?(?:刚才|刚刚|刚)?(?:说|讲|提|告诉你)的?)?(?:这|那|刚才)?(?:个|件|条|句|些|段|番)?(?:事情?|话|消息|内容|东西)?(?:下来|了|吧|哈|啊)*"
+)
+
+
+def _behind(before: str, verb: str, clause: str, words: str) -> _Asked | None:
+    """What stands before the verb: "把我妹妹的事忘了吧"."""
+    is_not_kept = "记" in verb or "留" in verb or "存" in verb
+    about = _ENDS_ZH.sub("", _HANDS_ZH.sub("", before, count=1))
+    if not is_not_kept and "忘" in verb and "掉" not in verb and not _asks_zh(before, clause, words):
+        return None
+    if _WORK_ZH.search(about):
+        return None
+    if not about or _THIS_ZH.fullmatch(about):
+        return _Asked("", is_idle="忘" in verb and "掉" not in verb and not about, wants_nothing_kept=is_not_kept)
+    return _Asked(about) if not is_not_kept or _CUE_ZH.search(before) or "把" in before else None
+
+
+def _asks_zh(before: str, clause: str, words: str) -> bool:
+    """Whether "忘了" asks for it, and does not tell that somebody has forgotten."""
+    end = words.find(clause) + len(clause)
+    is_question = words[end : end + 1] in ("?", "？") or clause.endswith("吗")
+    return not is_question and ("你" in before or "请" in before or before.startswith(("把", "将")) or "吧" in clause)

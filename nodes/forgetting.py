@@ -1,0 +1,58 @@
+"""Finds what of a user's memories is meant by something that is to be forgotten: memories, parts of them, and echoes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from agentic_memory_bank.engines.conversation import unattributed
+from agentic_memory_bank.engines.extractive.remembering.deletion import Subject, echoes_in, parts_meant, roots_of
+from agentic_memory_bank.state.records import Record
+from agentic_memory_bank.tools.memories.cascade import Cut
+from agentic_memory_bank.tools.text import Span
+
+
+def meant(records: Sequence[Record], subjects: Sequence[Subject]) -> list[str]:
+    """The ids of the memories, or of the parts of memories, that speak of a subject.
+
+    What an assistant said in the same conversations goes where it says again what goes, and nothing else says.
+
+    Args:
+        records: All that may be meant.
+        subjects: What is to be forgotten.
+    """
+    found = {record["id"]: spans for record in records if (spans := parts_meant(record, subjects)) is not None}
+    for id, spans in _echoes(records, found):
+        found[id] = [*found.get(id, ()), *spans]
+    return [_named(record, found[record["id"]]) for record in records if record["id"] in found]
+
+
+def is_turn(record: Record) -> bool:
+    """Whether a memory is a turn, word for word."""
+    return record["type"] == "verbatim"
+
+
+def is_of_assistant(record: Record) -> bool:
+    """Whether a memory is a turn of an assistant."""
+    return is_turn(record) and unattributed(record["text"])[0] == "assistant"
+
+
+def _named(record: Record, spans: Sequence[Span]) -> str:
+    """The id of a memory, or of a part."""
+    is_whole = (0, len(record["text"])) in spans and not is_turn(record)  # with a turn go all its facts
+    return record["id"] if is_whole else Cut.of(record, spans).id
+
+
+def _echoes(records: Sequence[Record], found: Mapping[str, Sequence[Span]]) -> Iterator[tuple[str, list[Span]]]:
+    """Where assistants said again what goes, in words that stand in nothing that stays."""
+    told = [record for record in records if not is_of_assistant(record)]
+    cuts = [Cut.of(record, found[record["id"]]) for record in told if found.get(record["id"])]
+    gone = roots_of(" ".join(_words(word) for cut in cuts for word in cut.gone)) if cuts else frozenset[str]()
+    stays = [cut.left for cut in cuts] + [record["text"] for record in told if record["id"] not in found]
+    roots = gone.difference(*(roots_of(_words(text)) for text in stays)) if gone else gone
+    places = {source["conversation"] for cut in cuts for source in cut.record["sources"]}
+    for record in records if roots else ():
+        if is_of_assistant(record) and any(source["conversation"] in places for source in record["sources"]):
+            if spans := echoes_in(record["text"], roots):
+                yield record["id"], spans
+
+
+def _words(text: str) -> str:
+    return unattributed(text)[2]

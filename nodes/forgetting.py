@@ -1,12 +1,16 @@
 """Finds what of a user's memories is meant by something that is to be forgotten: memories, parts of them, and echoes."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
-from agentic_memory_bank.engines.conversation import unattributed
+from agentic_memory_bank.engines.conversation import attributed, unattributed
 from agentic_memory_bank.engines.extractive.remembering.deletion import Subject, echoes_in, parts_meant, roots_of
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.memories.cascade import Cut
 from agentic_memory_bank.tools.text import Span
+
+RARE: Final = 6
+"""In how many memories a word may stand that alone tells what comes near."""
 
 
 def meant(records: Sequence[Record], subjects: Sequence[Subject]) -> list[str]:
@@ -24,6 +28,29 @@ def meant(records: Sequence[Record], subjects: Sequence[Subject]) -> list[str]:
     return [_named(record, found[record["id"]]) for record in records if record["id"] in found]
 
 
+def near(records: Sequence[Record], subjects: Sequence[Subject]) -> list[str]:
+    """The ids of what comes near where nothing is meant: it speaks of what is known of a subject, or of the rarest.
+
+    Args:
+        records: All that may be meant.
+        subjects: What is to be forgotten.
+    """
+    fewer: list[Subject] = []
+    for subject in subjects:
+        alone = {group: _known(records, Subject((group,))) for group in subject.groups}
+        known = {group: count for group, count in alone.items() if count}
+        both = Subject(tuple(known))
+        if known and _known(records, both):
+            fewer.append(both)
+        elif known and min(known.values()) <= RARE:
+            fewer.append(Subject((min(known, key=lambda group: known[group]),)))
+    return meant(records, fewer) if fewer else []
+
+
+def _known(records: Sequence[Record], subject: Subject) -> int:
+    return sum(parts_meant(record, [subject]) is not None for record in records)
+
+
 def is_turn(record: Record) -> bool:
     """Whether a memory is a turn, word for word."""
     return record["type"] == "verbatim"
@@ -36,8 +63,11 @@ def is_of_assistant(record: Record) -> bool:
 
 def _named(record: Record, spans: Sequence[Span]) -> str:
     """The id of a memory, or of a part."""
-    is_whole = (0, len(record["text"])) in spans and not is_turn(record)  # with a turn go all its facts
-    return record["id"] if is_whole else Cut.of(record, spans).id
+    if not is_turn(record):
+        return record["id"] if (0, len(record["text"])) in spans else Cut.of(record, spans).id
+    speaker, date, _ = unattributed(record["text"])  # who spoke is no part of what conversations keep of a turn
+    head = len(attributed(speaker, date, "")) if speaker else 0
+    return Cut.of(record, [(max(start, head), end) for start, end in spans]).id  # with a whole turn go all its facts
 
 
 def _echoes(records: Sequence[Record], found: Mapping[str, Sequence[Span]]) -> Iterator[tuple[str, list[Span]]]:

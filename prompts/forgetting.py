@@ -14,8 +14,12 @@ def erased(texts: Sequence[str], *, chinese: bool) -> str:
     return f"已经删除，不会再记得：\n{_list(texts)}" if chinese else f"Erased for good:\n{_list(texts, 'and {} more')}"
 
 
-def would_erase(texts: Sequence[str], *, chinese: bool) -> str:
-    """What would be erased; ends with a question."""
+def would_erase(texts: Sequence[str], *, chinese: bool, is_near: bool = False) -> str:
+    """What would be erased; ends with a question. What only comes near is called so."""
+    if is_near and chinese:
+        return f"没有完全对得上的内容，相近的有这些：\n{_list(texts)}\n要删除吗？"
+    if is_near:
+        return f"Nothing says all of that; this comes near:\n{_list(texts, 'and {} more')}\nShall I erase it?"
     if chinese:
         return f"要删除的有这些（{len(texts)}条），以及当时的原话：\n{_list(texts)}\n确定都删除吗？"
     shown = _list(texts, "and {} more")

@@ -18,7 +18,7 @@ from agentic_memory_bank.engines.extractive.remembering.telling import Telling, 
 from agentic_memory_bank.nodes.conversation.history import asked, earlier, turns_in
 from agentic_memory_bank.nodes.conversation.kit import TalkKit
 from agentic_memory_bank.nodes.conversation.recall import DISABLED, conversation_of
-from agentic_memory_bank.nodes.forgetting import is_of_assistant, is_turn, meant
+from agentic_memory_bank.nodes.forgetting import is_of_assistant, is_turn, meant, near
 from agentic_memory_bank.nodes.memories import context_of, owner_of
 from agentic_memory_bank.nodes.remember.views import days_of, receipt
 from agentic_memory_bank.nodes.spoken import RECALLED, said
@@ -94,15 +94,16 @@ class _Listener:
         if not subjects:
             return None
         records = self._records
-        reached = records.reach(user, meant(list(_all(records, user, project)), subjects))
-        shown = _shown(reached)
+        everything = list(_all(records, user, project))
+        ids = meant(everything, subjects)
+        reached = records.reach(user, ids or near(everything, subjects))
         if not reached.ids:
             return forgetting.nothing_found(subject_of(request.whose or request.about), chinese=chinese)
-        if _count(reached) <= SMALL:
+        if ids and _count(reached) <= SMALL:
             records.forget(user, reached.ids)
-            return forgetting.erased(shown, chinese=chinese)
+            return forgetting.erased(_shown(reached), chinese=chinese)
         self._ask(reached.ids)
-        return forgetting.would_erase(shown, chinese=chinese)
+        return forgetting.would_erase(_shown(reached), chinese=chinese, is_near=not ids)
 
     def _confirmed(self, words: str) -> str | None:
         """Erase what waits for a yes; None where nothing does."""

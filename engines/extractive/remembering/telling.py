@@ -292,6 +292,8 @@ def _kept_not(rest: str) -> _Asked | None:
         return _Asked(about["about"] if about else "", wants_nothing_kept=True)
     if found := _SOMETHING.match(rest):
         return _Asked(found["about"])
+    if _STORED.match(rest) and _ABOUT.search(rest):
+        return _Asked(rest)
     return _Asked(rest) if _STORED.match(rest) and not _WORK.search(rest) and not _WAITING.search(rest) else None
 
 

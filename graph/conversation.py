@@ -1,6 +1,7 @@
 """A conversation with memory: what is known of the user goes in front of a message, what was said is kept after it.
 
-talk       told > recall > respond > remember      a request to forget ends at `told`; a plain model call where memory is switched off
+talk       told > recall > respond > remember      a request to forget is done, and ends, at `told`
+                                                   a plain model call where memory is switched off
 """
 
 from functools import partial

@@ -1,10 +1,11 @@
-"""Finds what of a user's memories is meant by something that is to be forgotten: memories, parts of them, and echoes."""
+"""Finds what of a user's memories is to be forgotten with a subject: memories, parts of them, and their echoes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from agentic_memory_bank.engines.conversation import attributed, unattributed
-from agentic_memory_bank.engines.extractive.remembering.deletion import Subject, echoes_in, parts_meant, roots_of
+from agentic_memory_bank.engines.extractive.remembering.deletion import echoes_in, parts_meant
+from agentic_memory_bank.engines.extractive.remembering.subjects import Subject, roots_of
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.memories.cascade import Cut
 from agentic_memory_bank.tools.text import Span
@@ -79,9 +80,9 @@ def _echoes(records: Sequence[Record], found: Mapping[str, Sequence[Span]]) -> I
     roots = gone.difference(*(roots_of(_words(text)) for text in stays)) if gone else gone
     places = {source["conversation"] for cut in cuts for source in cut.record["sources"]}
     for record in records if roots else ():
-        if is_of_assistant(record) and any(source["conversation"] in places for source in record["sources"]):
-            if spans := echoes_in(record["text"], roots):
-                yield record["id"], spans
+        is_near = any(source["conversation"] in places for source in record["sources"])
+        if is_near and is_of_assistant(record) and (spans := echoes_in(record["text"], roots)):
+            yield record["id"], spans
 
 
 def _words(text: str) -> str:

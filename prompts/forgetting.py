@@ -23,13 +23,16 @@ def would_erase(texts: Sequence[str], *, chinese: bool, is_near: bool = False) -
     if chinese:
         return f"要删除的有这些（{len(texts)}条），以及当时的原话：\n{_list(texts)}\n确定都删除吗？"
     shown = _list(texts, "and {} more")
-    return f"This would be erased for good, with the words it was said in ({len(texts)} in all):\n{shown}\nShall I erase it?"
+    opening = f"This would be erased for good, with the words it was said in ({len(texts)} in all):"
+    return f"{opening}\n{shown}\nShall I erase it?"
 
 
 def nothing_found(about: str, *, chinese: bool) -> str:
     """That nothing is known of it, and so nothing was erased."""
     about = _cut(about)
-    return f"我的记忆里没有提到“{about}”的内容，没有什么可删的。" if chinese else f'I keep nothing that speaks of "{about}", so there was nothing to erase.'
+    if chinese:
+        return f"我的记忆里没有提到“{about}”的内容，没有什么可删的。"
+    return f'I keep nothing that speaks of "{about}", so there was nothing to erase.'
 
 
 def not_kept(*, chinese: bool, is_erased: bool) -> str:
@@ -58,7 +61,10 @@ def failed(*, chinese: bool) -> str:
     """That the memories could not be reached, or have changed meanwhile."""
     if chinese:
         return "现在没能删除：记忆暂时读不到，或者内容刚刚变了。请再说一遍要忘掉什么。"
-    return "I could not erase it: the memories could not be reached, or have changed since. Please say again what to forget."
+    return (
+        "I could not erase it: the memories could not be reached, or have changed since. Please say again what is to "
+        "be forgotten."
+    )
 
 
 def _list(texts: Sequence[str], more: str = "还有{}条") -> str:

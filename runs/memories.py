@@ -15,8 +15,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import TRUST, ConversationEngine
-from agentic_memory_bank.engines.extractive.remembering.deletion import subjects_of
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.remembering.subjects import subjects_of
 from agentic_memory_bank.engines.factory import AnswerPool, Judges, RunOf
 from agentic_memory_bank.nodes.forgetting import meant
 from agentic_memory_bank.nodes.kit import Clock, utc_now

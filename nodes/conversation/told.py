@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from agentic_memory_bank.engines.conversation import unattributed
-from agentic_memory_bank.engines.extractive.remembering.deletion import subject_of, subjects_of
+from agentic_memory_bank.engines.extractive.remembering.subjects import subject_of, subjects_of
 from agentic_memory_bank.engines.extractive.remembering.telling import Telling, is_no, is_yes, told_to_forget
 from agentic_memory_bank.nodes.conversation.history import asked, earlier, turns_in
 from agentic_memory_bank.nodes.conversation.kit import TalkKit
@@ -50,8 +50,12 @@ def told(state: Talk, runtime: Runtime[MemoryContext], kit: TalkKit) -> Command[
         return Command(goto="recall")
     unkept = list(_unkept(state["messages"], message))
     conversation = conversation_of(state, runtime)
+    request = told_to_forget(said(message))
+    if request is not None and request.after:  # what comes before it is not kept, what comes after is said as ever
+        rest = message.model_copy(update={"content": request.after})
+        return Command(goto="recall", update={"messages": [*unkept, rest]})
     try:
-        answer = _Listener(state, runtime, kit, conversation).answer(said(message))
+        answer = _Listener(state, runtime, kit, conversation).answer(said(message), request)
     except (StorageError, EmbeddingError, InputError):
         answer = forgetting.failed(chinese=is_cjk(said(message)))
     if answer is None:
@@ -73,9 +77,8 @@ class _Listener:
     def __init__(self, state: Talk, runtime: Runtime[MemoryContext], kit: TalkKit, conversation: str) -> None:
         self._state, self._runtime, self._kit, self._conversation = state, runtime, kit, conversation
 
-    def answer(self, words: str) -> str | None:
+    def answer(self, words: str, request: Telling | None) -> str | None:
         """The answer to a request to forget, or to a question about one; None for any other message."""
-        request = told_to_forget(words)
         if request is None:
             return self._confirmed(words) if is_yes(words) or is_no(words) else None
         chinese = is_cjk(words)
@@ -130,7 +133,7 @@ class _Listener:
             if state is None:
                 over = stamp(now + timedelta(days=days_of(context)))
                 state = new_state(project, self._conversation)
-                state = {**state, "at": stamp(now), "expires_at": over}
+                state["at"], state["expires_at"] = stamp(now), over
             states.put(user, {**state, "to_forget": [str(state["count"]), *ids]})
 
     def _drop(self, request: Telling, *, chinese: bool) -> str:

@@ -118,6 +118,9 @@ def test_a_request_to_forget_what_is_being_said_is_heard(said: str) -> None:
         "不用记笔记",
         "删掉第二段",
         "我想忘掉前男友",
+        "I want to help people who have gone through the same things.",
+        "他们要求立刻删除。",
+        "玩家的副武器，可以清除掉画面的多数敌人。",
     ],
 )
 def test_what_only_sounds_like_it_is_no_request(said: str) -> None:
@@ -248,6 +251,15 @@ def test_a_turn_that_is_not_to_be_remembered_is_not(opened: Open, before: str, s
 
     assert not is_held(memories, "therapist")
     assert not is_held(memories, "心理医生")
+    assert is_held(memories, "Oslo")
+
+
+def test_what_is_said_after_a_sentence_not_to_keep_is_kept(opened: Open) -> None:
+    memories = opened()
+
+    say(memories, "The sort code is 20-45-77 for Zed. Don't keep that. I live in Oslo.")
+
+    assert not is_held(memories, "Zed")
     assert is_held(memories, "Oslo")
 
 

@@ -24,6 +24,7 @@ from agentic_memory_bank.engines.extractive.remembering import (
     queries,
     resolution,
     sensitive,
+    subjects,
 )
 from agentic_memory_bank.engines.extractive.summarising import summary
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
@@ -115,8 +116,9 @@ OTHERS: dict[str, Callable[[str], object]] = {
         text[: len(text) // 2], f"{text[: len(text) // 2]} not", 0.9
     ),
     "engines.extractive.remembering.deletion.parts_meant": lambda text: deletion.parts_meant(
-        record(text), deletion.subjects_of("my tea")
+        record(text), subjects.subjects_of("my tea")
     ),
+    "engines.extractive.remembering.deletion.echoes_in": lambda text: deletion.echoes_in(text, ["tea"]),
     "engines.extractive.remembering.extraction.is_idle_talk": lambda text: extraction.is_idle_talk(text, refuses=True),
     "engines.extractive.remembering.sensitive.speaks_of": lambda text: sensitive.speaks_of(text, ["health"]),
     "engines.extractive.remembering.sensitive.without": lambda text: sensitive.without(text, ["health"]),

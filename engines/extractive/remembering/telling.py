@@ -13,6 +13,8 @@ from agentic_memory_bank.tools.text import is_cjk, sentences, tokenize
 
 LONGEST: Final = 600
 """Characters of a message that is read as a request; what is longer was pasted, or tells a story."""
+LONGEST_ZH: Final = 150
+"""The same of a Chinese one."""
 
 _CLAUSE: Final = re.compile(r"[^,;:()，；：、！？。!?\n—–]+")
 _LEAD: Final = (
@@ -22,7 +24,9 @@ _LEAD: Final = (
     r"|let's|feel free to|do me a favou?r and|maybe|perhaps|if you (?:can|could)|safely)\b\W*){0,8}"
 )
 _FORGET: Final = re.compile(_LEAD + r"forget\b(?! to\b)(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
-_SELF: Final = re.compile(r"\A\W*(?:and |but |so )?i(?:'d| would)? (?:like|want|need|love|prefer|try|wish|hope) to forget\b", re.IGNORECASE)
+_SELF: Final = re.compile(
+    r"\A\W*(?:and |but |so )?i(?:'d| would)? (?:like|want|need|love|prefer|try|wish|hope) to forget\b", re.IGNORECASE
+)
 _DELETE: Final = re.compile(
     _LEAD + r"(?:delete|erase|remove|wipe|scrub|purge|clear|drop|get rid of|strike)(?: out)?\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
@@ -30,32 +34,38 @@ _DELETE: Final = re.compile(
 _KEEP: Final = r"(?:remember|memori[sz]e|store|save|keep|retain|record|note|log|hold on to|write down)"
 _KEEPING: Final = r"(?:remember|memori[sz]|stor|sav|keep|retain|record|not|logg|hold|writ)ing"
 _KEEP_NOT: Final = re.compile(
-    _LEAD + rf"(?:(?:don't|do not|never|no need to|you needn't|you (?:don't|do not) (?:need|have) to|not) {_KEEP}|stop {_KEEPING}"
+    _LEAD + rf"(?:(?:don't|do not|never|no need to|you needn't|you (?:don't|do not) (?:need|have) to|not) {_KEEP}"
+    rf"|stop {_KEEPING}"
     rf"|i (?:don't|do not|wouldn't) (?:want|like) you (?:to {_KEEP}|{_KEEPING})"
     rf"|i'd (?:rather|prefer) (?:if )?you (?:didn't|did not|don't) {_KEEP})\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _DONE: Final = (
-    r"(?:forgotten|deleted|erased|removed|wiped|gone|written down|kept|stored|saved|remembered|recorded|on (?:record|file))"
+    r"(?:forgotten|deleted|erased|removed|wiped|gone|written down|kept|stored|saved|remembered|recorded"
+    r"|on (?:record|file))"
 )
 _WISH: Final = re.compile(
     r"\A\W*(?:and |so |please |but )?(?:"
     rf"i(?:'d| would)? (?:rather|prefer|like|want)\b(?P<wished>[^.]{{0,80}}?)\b(?:was|were|is|to be|be|got)? ?"
-    r"(?:forgotten|deleted|erased|removed|wiped|gone)"
+    r"(?:forgotten|deleted|erased|removed|wiped|gone)(?=\W*(?:please|now|for good|from .{1,20})?\W*\Z)"
     rf"|i (?:don't|do not) want (?P<unwished>[^.]{{0,80}}?) (?:to be )?{_DONE}"
     r"|(?P<passive>[^.]{1,80}?) (?:should|can|must|may) be (?:forgotten|deleted|erased|wiped))\b",
     re.IGNORECASE,
 )
 _THIS: Final = re.compile(
     r"\A\W*(?:about |any of |all of |all |i (?:just )?(?:said|told you) |of )*(?:it|this|that|these|those|them"
-    r"|what i(?:'ve)? (?:just )?(?:said|told you|wrote)|(?:this|that|my last|the last) (?:message|one|bit|part|thing))\b"
-    r"(?: (?:please|now|then|too|either|though|for me|for good|at all|any ?more|anywhere|down|on record|on file|again|ok(?:ay)?"
+    r"|what i(?:'ve)? (?:just )?(?:said|told you|wrote)|(?:this|that|my last|the last) (?:message|one|bit|part"
+    r"|thing))\b"
+    r"(?: (?:please|now|then|too|either|though|for me|for good|at all|any ?more|anywhere|down|on record|on file"
+    r"|again|ok(?:ay)?"
     r"|(?:in|from|to) (?:your |the )?(?:memory|memories|notes|records?)))*\W*\Z",
     re.IGNORECASE,
 )
 _SOMETHING: Final = re.compile(
-    r"\A\W*(?:any ?thing|every ?thing|something|notes?|an? (?:note|record)|records?|stuff|info(?:rmation)?|details?|things?"
-    r"|any(?: \w+)?|all(?: that)?)\b(?P<where>.{0,40}?)\b(?:on|about|of|regarding|concerning|to do with)\b\s*(?P<about>\S.*)",
+    r"\A\W*(?:any ?thing|every ?thing|something|notes?|an? (?:note|record)|records?|stuff|info(?:rmation)?|details?"
+    r"|things?"
+    r"|any(?: \w+)?|all(?: that)?)\b(?P<where>.{0,40}?)\b(?:on|about|of|regarding|concerning"
+    r"|to do with)\b\s*(?P<about>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _ABOUT: Final = re.compile(
@@ -64,21 +74,27 @@ _ABOUT: Final = re.compile(
 )
 _SAID: Final = re.compile(
     r"\A\W*(?:(?:all|everything|anything|whatever|what|that|the (?:thing|stuff|part|bit)s?|stuff|things?)\b ?)*"
-    r"(?:that )?(?:i(?:'ve)?|we(?:'ve)?|you)(?: (?:ever|just|once|have))* (?:said|told you|told|mentioned|know|remember|have)\b",
+    r"(?:that )?(?:i(?:'ve)?|we(?:'ve)?|you)(?: (?:ever|just|once|have))* (?:said|told you|told|mentioned|know"
+    r"|remember|have)\b",
     re.IGNORECASE,
 )
 _OURS: Final = re.compile(
-    r"\A\W*(?:(?:all|everything|any) (?:of )?)?(?:my|our|that (?:i|he|she|we|they|it|my|our|there)\b|what\b)", re.IGNORECASE
+    r"\A\W*(?:(?:all|everything|any) (?:of )?)?(?:my|our|that (?:i|he|she|we|they|it|my|our|there)\b|what\b)",
+    re.IGNORECASE,
 )
 _TOPIC: Final = re.compile(
     r"\A\W*(?:and |so |but |oh |well )?(?:(?:about|as for|regarding|concerning)\b"
-    r"|(?:all )?(?:that|the|this|my)?\s?(?:whole )?(?:stuff|things?|business|matter|part|bit|story) (?:about|with|of|i)\b"
-    r"|(?:what|everything|all) (?:that )?i(?:'ve)? (?:said|told|mentioned)|everything about\b|(?:all )?that \w+ (?:stuff|thing|business)\b)",
+    r"|(?:all )?(?:that|the|this|my)?\s?(?:whole )?(?:stuff|things?|business|matter|part|bit|story) (?:about|with"
+    r"|of|i)\b"
+    r"|(?:what|everything|all) (?:that )?i(?:'ve)? (?:said|told|mentioned)|everything about\b"
+    r"|(?:all )?that \w+ (?:stuff|thing|business)\b)",
     re.IGNORECASE,
 )
 _WORK: Final = re.compile(
-    r"\b(?:accounts?|calendars?|files?|folders?|paragraphs?|sentences?|words?|lines?|columns?|rows?|cells?|code|comments?"
-    r"|e-?mails?|photos?|pictures?|browser|cache|cookies|apps?|branch|repo\w*|tables?|slides?|drafts?|chapters?|sections?"
+    r"\b(?:accounts?|calendars?|files?|folders?|paragraphs?|sentences?|words?|lines?|columns?|rows?|cells?|code"
+    r"|comments?"
+    r"|e-?mails?|photos?|pictures?|browser|cache|cookies|apps?|branch|repo\w*|tables?|slides?|drafts?|chapters?"
+    r"|sections?"
     r"|passages?|pages?|commas?|instructions?|prompts?|rules?|functions?|variables?|tests?|duplicates?|stains?)\b",
     re.IGNORECASE,
 )
@@ -98,23 +114,34 @@ _ALL: Final = re.compile(
 )
 
 _LEAD_ZH: Final = (
-    r"(?:请|麻烦|拜托|你|您|帮我|帮忙|可以|能不能|可不可以|能|那|就|也|还有|对了|嗯|好了?|先|直接|赶紧|给我|以后|千万|都|希望|最好|还是){0,6}"
+    r"(?:请|麻烦|拜托|你|您|帮我|帮忙|可以|能不能|可不可以|能|那|就|也|还有|对了|嗯|好了?|先|直接|赶紧|给我|以后|千万|都"
+    r"|希望|最好|还是){0,6}"
 )
 _DELETE_ZH: Final = r"(?:忘掉|删掉|删除|删了|抹掉|抹去|清掉|清除|擦掉|去掉)"
 _FORGET_ZH: Final = r"(?:忘了|忘记|忘)"
-_KEEP_NOT_ZH: Final = r"(?:别|不要|不用|不必|甭|不许|无需)再?(?:记录|记住|记着|记得|记下来?|记|保存|保留|留存|留着|留|存着|存|储存)(?:着|住|下来|下)?"
-_TAIL_ZH: Final = r"(?:它|她|他)?(?:吧|了|啊|哈|呗|呢|哦|好吗|好不好|行吗|行不行|可以吗|可好|谢谢|掉|在记忆里|到记忆里)*"
+_KEEP_NOT_ZH: Final = (
+    r"(?:别|不要|不用|不必|甭|不许|无需)再?"
+    r"(?:记录|记住|记着|记得|记下来?|记|保存|保留|留存|留着|留|存着|存|储存)(?:着|住|下来|下)?"
+)
+_TAIL_ZH: Final = (
+    r"(?:它|她|他)?(?:吧|了|啊|哈|呗|呢|哦|好吗|好不好|行吗|行不行|可以吗|可好|谢谢|掉|在记忆里|到记忆里)*"
+)
 _BEHIND_ZH: Final = re.compile(
-    rf"\s*(?P<before>.{{0,80}}?)(?P<verb>(?:都|给|就|全部?|一起|也|统统|赶紧|可以|还是){{0,3}}(?:{_DELETE_ZH}|{_FORGET_ZH}|{_KEEP_NOT_ZH}))"
+    rf"\s*(?P<before>.{{0,80}}?)(?P<verb>(?:都|给|就|全部?|一起|也|统统|赶紧|可以|还是){{0,3}}(?:{_DELETE_ZH}|{_FORGET_ZH}"
+    rf"|{_KEEP_NOT_ZH}))"
     rf"{_TAIL_ZH}\s*"
 )
 _FRONT_ZH: Final = re.compile(
-    rf"\s*{_LEAD_ZH}(?:(?P<delete>{_DELETE_ZH}|忘了|忘记)|(?P<kept>{_KEEP_NOT_ZH}))(?P<about>.{{1,80}}?)(?:吧|了|啊|好吗|行吗|可以吗|谢谢)*\s*"
+    rf"\s*{_LEAD_ZH}(?:(?P<delete>{_DELETE_ZH}|忘了|忘记)|(?P<kept>{_KEEP_NOT_ZH}))(?P<about>.{{1,80}}?)(?:吧|了|啊|好吗|行吗"
+    rf"|可以吗|谢谢)*\s*"
 )
 _DEAD_ZH: Final = re.compile(
-    r"(?:别|不要|(?<!能)不能|不会|没有?|(?<!能)不|勿|难|老是?|总是?|经常|常常?|差点|容易|怕|免得|以免|千万别)(?:再|把.{0,20})?忘|忘不|忘带|忘[了记](?:带|拿|关|做|写|吃|买|去|发|交|告诉|跟|说|提|问|给)"
+    r"被|加以|予以|要求|必须|为了|(?:别|不要|(?<!能)不能|不会|没有?|(?<!能)不|勿|难|老是?|总是?|经常|常常?|差点|容易|怕|免得|以免|千万别)(?:再|把.{0,20})?忘|忘不|忘带|忘[了记](?:带|拿|关|做|写"
+    r"|吃|买|去|发|交|告诉|跟|说|提|问|给)"
 )
-_STATED_ZH: Final = re.compile(r"\s*(?:我|他|她|我们|他们|她们|大家|谁|我[妈爸姐哥弟妹]+|结果)(?:又|都|也|早|就|给|把.{1,20}|已经|全)*(?:忘|删|去掉|清)")
+_STATED_ZH: Final = re.compile(
+    r"\s*(?:我|他|她|我们|他们|她们|大家|谁|我[妈爸姐哥弟妹]+|结果)(?:又|都|也|早|就|给|把.{1,20}|已经|全)*(?:忘|删|去掉|清)"
+)
 _CUE_ZH: Final = re.compile(
     r"\s*(?:所有|一切)?(?:关于|有关|跟|和|我|咱|那[次个件些]|这[次个件些])|的(?:私?事情?|内容|信息|消息|记忆|情况|那些)|说的|告诉你|说过"
 )
@@ -122,20 +149,33 @@ _TOLD_ZH: Final = re.compile(r"\A(?:关于|有关|这|那|我(?:说|讲|提|跟�
 _WITH_ZH: Final = re.compile(
     rf"\s*{_LEAD_ZH}(?:别|不要|不用|不必|甭)再?[把将](?P<about>.{{1,60}}?)(?:记|存|留|保存|保留)(?:着|住|下来|下|在.{{1,6}})?(?:吧|了|啊|哈)*\s*"
 )
-_WORK_ZH: Final = re.compile(r"[段句行列页字]$|文件|代码|邮件|照片|图片|标点|表格|应用|软件|账号|评论|段落|章|笔记|日历|重复|第[一二三四五六七八九十\d]+[段句行列页章]|指令|提示")
-_HANDS_ZH: Final = re.compile(r"\A(?:请|麻烦|你|您|帮我|可以|能不能|那|就|也|还是|最好|把|将|都|一并|这?那?些|这?件?事情?|这个|那个|这些|这|那|它|她|他|的|话|条|句|所以|先|希望|给我)*")
-_ENDS_ZH: Final = re.compile(r"(?:你|您|请|就|都|也|可以|那些|这件事情?|这些|这个|给我|帮我|麻烦|还是|最好|希望|[,，\s])+\Z")
+_WORK_ZH: Final = re.compile(
+    r"[段句行列页字]$|文件|代码|邮件|照片|图片|标点|表格|应用|软件|账号|评论|段落|章|笔记|日历|重复|第[一二三四五六七八九十\d]+[段句行列页章]|指令|提示"
+)
+_HANDS_ZH: Final = re.compile(
+    r"\A(?:请|麻烦|你|您|帮我|可以|能不能|那|就|也|还是|最好|把|将|都|一并|这?那?些|这?件?事情?|这个|那个|这些|这|那|它|她|他|的|话|条|句|所以|先|希望|给我)*"
+)
+_ENDS_ZH: Final = re.compile(
+    r"(?:你|您|请|就|都|也|可以|那些|这件事情?|这些|这个|给我|帮我|麻烦|还是|最好|希望|[,，\s])+\Z"
+)
 _MATTER_ZH: Final = re.compile(r".{1,40}?的?(?:私?事情?|毛病|问题|情况|消息)(?!业|实|故|务)")
-_ALL_ZH: Final = re.compile(r"(?:把|将|关于|有关)*(?:我的?)?(?:所有|一切|全部)(?:关于)?(?:我的?|记忆|内容|信息|事情|东西|说过的话?|的)*|(?:关于)?我的(?:记忆|信息)")
+_ALL_ZH: Final = re.compile(
+    r"(?:把|将|关于|有关)*(?:我的?)?(?:所有|一切|全部)(?:关于)?(?:我的?|记忆|内容|信息|事情|东西|说过的话?|的)*|(?:关于)?我的(?:记忆|信息)"
+)
 
 _YES: Final = re.compile(
-    r"(?:(?:yes|yeah|yep|yup|sure|ok(?:ay)?|please|do(?: it| so| that)?|go ahead|right|correct|confirm(?:ed)?|definitely|of course"
-    r"|absolutely|that's right|(?:delete|erase|forget|remove) (?:it|them|that|those|all(?: of (?:it|them|that))?|everything)|all of (?:it|them|that)"
-    r"|both|thanks|thank you|是的?|好的?|对的?|嗯+|行|可以|确认|确定|没错|当然|请|(?:都|全)?(?:删|忘|抹)(?:掉|除|了|吧)*|谢谢|吧|呀|啊)[\s,.!，。！]*){1,6}",
+    r"(?:(?:yes|yeah|yep|yup|sure|ok(?:ay)?|please|do(?: it| so| that)?|go ahead|right|correct|confirm(?:ed)?"
+    r"|definitely|of course"
+    r"|absolutely|that's right|(?:delete|erase|forget|remove) (?:it|them|that|those|all(?: of (?:it|them|that))?"
+    r"|everything)|all of (?:it|them|that)"
+    r"|both|thanks|thank you|是的?|好的?|对的?|嗯+|行|可以|确认|确定|没错|当然|请"
+    r"|(?:都|全)?(?:删|忘|抹)(?:掉|除|了|吧)*|谢谢|吧|呀"
+    r"|啊)[\s,.!，。！]*){1,6}",
     re.IGNORECASE,
 )
 _NO: Final = re.compile(
-    r"(?:(?:no|nope|nah|don't|do not|stop|wait|keep (?:it|them|that)|leave (?:it|them|that)|not (?:that|those|all)|cancel|never mind|please"
+    r"(?:(?:no|nope|nah|don't|do not|stop|wait|keep (?:it|them|that)|leave (?:it|them|that)|not (?:that|those|all)"
+    r"|cancel|never mind|please"
     r"|thanks|thank you|不用?了?|不要了?|不是|别删?了?|算了|先?不删了?|取消|留着|谢谢|吧)[\s,.!，。！]*){1,6}",
     re.IGNORECASE,
 )
@@ -151,7 +191,9 @@ class Telling(NamedTuple):
     whose: str = ""
     """Whom or what `about` goes on about, where another clause names it: "About Marcus, erase that he pays"."""
     rest: str = ""
-    """What else the message says, the request aside."""
+    """What else the message says that is not to be kept, where it is about what is said in it."""
+    after: str = ""
+    """What the message goes on to say, after a sentence that tells not to keep what comes before."""
 
 
 class _Asked(NamedTuple):
@@ -173,6 +215,7 @@ def told_to_forget(text: str) -> Telling | None:
     if len(text) > LONGEST or not words or is_order(words):
         return None
     clauses = _clauses(words)
+    starts = [start for start, _ in sentences(words)]
     for place, (sentence, clause) in enumerate(clauses):
         after = ", ".join(one for _, one in clauses[place + 1 :])
         asked = _asked(clause, after) or _asked_zh(clause, words)
@@ -180,7 +223,8 @@ def told_to_forget(text: str) -> Telling | None:
             same = [one for number, one in clauses[:place] if number == sentence]
             before = [one for _, one in clauses[:place]]
             if (told := _told(asked, same, before, after)) is not None:
-                return told
+                is_over = told.kind == "this" and before and sentence + 1 < len(starts)
+                return told._replace(after=words[starts[sentence + 1] :]) if is_over else told
     return None
 
 
@@ -231,7 +275,8 @@ def _topic(asked: _Asked, same: list[str], before: list[str]) -> str:
 
 _LONG_ZH: Final = 20
 _VERBLESS: Final = re.compile(
-    r"\b(?:i|he|she|they|we|it|you|is|are|was|were|am|has|have|had|will|would|can|i'm|i've|it's|he's|she's)\b", re.IGNORECASE
+    r"\b(?:i|he|she|they|we|it|you|is|are|was|were|am|has|have|had|will|would|can|i'm|i've|it's|he's|she's)\b",
+    re.IGNORECASE,
 )
 
 
@@ -242,11 +287,14 @@ def _is_noun(clause: str) -> bool:
 
 _MOST_NOUN: Final = 8
 _OPENING: Final = re.compile(
-    r"\A\W*(?:(?:and|so|but|oh|well|about|as for|regarding|concerning|all|that|the|this|whole|stuff|things?|business|matter|part|bit"
+    r"\A\W*(?:(?:and|so|but|oh|well|about|as for|regarding|concerning|all|that|the|this|whole|stuff|things?"
+    r"|business|matter|part|bit"
     r"|story|everything|what|with|of|i|i've|said|told|you|mentioned)\b\W*)*",
     re.IGNORECASE,
 )
-_CLOSING: Final = re.compile(r"\s+(?:and|or) (?:all (?:that|of that)|so on|such|everything|stuff|the rest)\W*\Z", re.IGNORECASE)
+_CLOSING: Final = re.compile(
+    r"\s+(?:and|or) (?:all (?:that|of that)|so on|such|everything|stuff|the rest)\W*\Z", re.IGNORECASE
+)
 
 
 def _bare(clause: str) -> str:
@@ -281,7 +329,8 @@ def _is_remembered(rest: str) -> bool:
 
 
 _IN_MEMORY: Final = re.compile(
-    r"\b(?:from|in) (?:your|the) (?:memory|memories|notes|records?)\b|\b(?:stuff|thing|business|promise|dream)\b", re.IGNORECASE
+    r"\b(?:from|in) (?:your|the) (?:memory|memories|notes|records?)\b|\b(?:stuff|thing|business|promise|dream)\b",
+    re.IGNORECASE,
 )
 _STORED: Final = re.compile(r"\A\W*(?:that|my|our|about|what|the (?:thing|stuff|business|part|bit))\b", re.IGNORECASE)
 
@@ -313,7 +362,7 @@ def _wished(what: str) -> _Asked | None:
 
 def _asked_zh(clause: str, words: str) -> _Asked | None:
     """What a Chinese clause asks to forget; None where it asks for nothing of the kind."""
-    if not is_cjk(clause) or _DEAD_ZH.search(clause) or _STATED_ZH.match(clause):
+    if not is_cjk(clause) or len(words) > LONGEST_ZH or _DEAD_ZH.search(clause) or _STATED_ZH.match(clause):
         return None
     if (found := _WITH_ZH.fullmatch(clause)) and not _WORK_ZH.search(found["about"]):
         return _Asked("" if _THIS_ZH.fullmatch(found["about"]) else found["about"], wants_nothing_kept=True)
@@ -325,7 +374,7 @@ def _asked_zh(clause: str, words: str) -> _Asked | None:
     about = found["about"]
     if _THIS_ZH.fullmatch(about):
         return _Asked("", wants_nothing_kept=True)
-    is_sure = found["delete"] not in (None, "忘了", "忘记") or _CUE_ZH.search(about) is not None
+    is_sure = found["delete"] in ("忘掉", "删掉", "删除", "删了") or _CUE_ZH.search(about) is not None
     if found["kept"] and "记" not in found["kept"]:  # what is kept may be money, or company
         is_sure = _TOLD_ZH.search(about) is not None
     return _Asked(about) if is_sure else None

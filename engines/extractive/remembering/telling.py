@@ -28,7 +28,20 @@ _SELF: Final = re.compile(
     r"\A\W*(?:and |but |so )?i(?:'d| would)? (?:like|want|need|love|prefer|try|wish|hope) to forget\b", re.IGNORECASE
 )
 _DELETE: Final = re.compile(
-    _LEAD + r"(?:delete|erase|remove|wipe|scrub|purge|clear|drop|get rid of|strike)(?: out)?\b(?P<rest>.*)",
+    _LEAD + r"(?:delete|erase|remove|wipe|scrub|purge|clear|drop|get rid of|strike|scrap|take out|cut out|leave out"
+    r"|unlearn)(?: out)?\b(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_PRETEND: Final = re.compile(
+    _LEAD
+    + r"(?:pretend|act as if|act like) (?:that )?i (?:never|didn't|hadn't)(?: ever)? (?:say|said|tell you|told you"
+    r"|mention|mentioned)\b(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_IF: Final = re.compile(
+    r"\A\W*(?:please )?(?:i'd|i would|it'd|it would|i'll)\b.{0,40}\bif you (?:could |would |just )*(?:deleted?|erased?"
+    r"|forgot|forget"
+    r"|removed?|wiped?|dropped)\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _KEEP: Final = r"(?:remember|memori[sz]e|store|save|keep|retain|record|note|log|hold on to|write down)"
@@ -82,6 +95,13 @@ _OURS: Final = re.compile(
     r"\A\W*(?:(?:all|everything|any) (?:of )?)?(?:my|our|that (?:i|he|she|we|they|it|my|our|there)\b|what\b)",
     re.IGNORECASE,
 )
+_THING: Final = re.compile(
+    r"\A\W*(?:and |so |but )?(?:(?:the|that|this|my|our) (?P<about>.{1,40}?) (?:thing|stuff|business|matter|affair"
+    r"|story)\b"
+    r"|i (?:really )?(?:shouldn't|should not|should never|never should) have (?:told you|mentioned|said)"
+    r"(?: anything)?(?: about)? (?P<told>.+))",
+    re.IGNORECASE | re.DOTALL,
+)
 _TOPIC: Final = re.compile(
     r"\A\W*(?:and |so |but |oh |well )?(?:(?:about|as for|regarding|concerning)\b"
     r"|(?:all )?(?:that|the|this|my)?\s?(?:whole )?(?:stuff|things?|business|matter|part|bit|story) (?:about|with"
@@ -121,14 +141,15 @@ _DELETE_ZH: Final = r"(?:忘掉|删掉|删除|删了|抹掉|抹去|清掉|清除
 _FORGET_ZH: Final = r"(?:忘了|忘记|忘)"
 _KEEP_NOT_ZH: Final = (
     r"(?:别|不要|不用|不必|甭|不许|无需)再?"
-    r"(?:记录|记住|记着|记得|记下来?|记|保存|保留|留存|留着|留|存着|存|储存)(?:着|住|下来|下)?"
+    r"(?:记录|记住|记着|记得|记下来?|记|保存|保留|留存|留着|留|存着|存|储存)(?:着|住|下来|下|记录|底)?"
 )
+_UNSAID_ZH: Final = r"当我?(?:没|从没|从来没)(?:有)?(?:说|提|讲|听)(?:过|见)?"
 _TAIL_ZH: Final = (
-    r"(?:它|她|他)?(?:吧|了|啊|哈|呗|呢|哦|好吗|好不好|行吗|行不行|可以吗|可好|谢谢|掉|在记忆里|到记忆里)*"
+    r"(?:它|她|他)?(?:吧|了|啊|哈|呗|呢|哦|好吗|好不好|行吗|行不行|可以吗|可好|吗|谢谢|掉|在记忆里|到记忆里)*"
 )
 _BEHIND_ZH: Final = re.compile(
     rf"\s*(?P<before>.{{0,80}}?)(?P<verb>(?:都|给|就|全部?|一起|也|统统|赶紧|可以|还是){{0,3}}(?:{_DELETE_ZH}|{_FORGET_ZH}"
-    rf"|{_KEEP_NOT_ZH}))"
+    rf"|{_KEEP_NOT_ZH}|{_UNSAID_ZH}))"
     rf"{_TAIL_ZH}\s*"
 )
 _FRONT_ZH: Final = re.compile(
@@ -136,14 +157,15 @@ _FRONT_ZH: Final = re.compile(
     rf"|可以吗|谢谢)*\s*"
 )
 _DEAD_ZH: Final = re.compile(
-    r"被|加以|予以|要求|必须|为了|(?:别|不要|(?<!能)不能|不会|没有?|(?<!能)不|勿|难|老是?|总是?|经常|常常?|差点|容易|怕|免得|以免|千万别)(?:再|把.{0,20})?忘|忘不|忘带|忘[了记](?:带|拿|关|做|写"
+    r"被|要(?:不要)?(?:删|忘|清|抹).{0,3}吗|是不是|该不该|加以|予以|要求|必须|为了|(?:别|不要|(?<!能)不能|不会|没有?|(?<!能)不|勿|难|老是?|总是?|经常|常常?|差点|容易|怕|免得|以免|千万别)(?:再|把.{0,20})?忘|忘不|忘带|忘[了记](?:带|拿|关|做|写"
     r"|吃|买|去|发|交|告诉|跟|说|提|问|给)"
 )
 _STATED_ZH: Final = re.compile(
-    r"\s*(?:我|他|她|我们|他们|她们|大家|谁|我[妈爸姐哥弟妹]+|结果)(?:又|都|也|早|就|给|把.{1,20}|已经|全)*(?:忘|删|去掉|清)"
+    r"\s*(?:我|他|她|我们|他们|她们|大家|谁|我[妈爸姐哥弟妹]{1,2}|结果)(?:又|都|也|早|就|给|已经|全){0,3}"
+    r"(?:把.{1,20}?)?(?:又|都|给|全|就){0,2}(?:忘|删|去掉|清)"
 )
 _CUE_ZH: Final = re.compile(
-    r"\s*(?:所有|一切)?(?:关于|有关|跟|和|我|咱|那[次个件些]|这[次个件些])|的(?:私?事情?|内容|信息|消息|记忆|情况|那些)|说的|告诉你|说过"
+    r"(?:关于|有关|跟|和|我|咱|那[次个件些]|这[次个件些])|的(?:私?事情?|内容|信息|消息|记忆|情况|那些)|说的|告诉你|说过"
 )
 _TOLD_ZH: Final = re.compile(r"\A(?:关于|有关|这|那|我(?:说|讲|提|跟你|告诉))|的(?:私?事情?|信息|消息|情况)")
 _WITH_ZH: Final = re.compile(
@@ -153,10 +175,10 @@ _WORK_ZH: Final = re.compile(
     r"[段句行列页字]$|文件|代码|邮件|照片|图片|标点|表格|应用|软件|账号|评论|段落|章|笔记|日历|重复|第[一二三四五六七八九十\d]+[段句行列页章]|指令|提示"
 )
 _HANDS_ZH: Final = re.compile(
-    r"\A(?:请|麻烦|你|您|帮我|可以|能不能|那|就|也|还是|最好|把|将|都|一并|这?那?些|这?件?事情?|这个|那个|这些|这|那|它|她|他|的|话|条|句|所以|先|希望|给我)*"
+    r"\A(?:请|麻烦|你|您|帮我|可以|能不能|能|那|就|也|还是|最好|把|将|都|一并|这?那?些|这?件?事情?|这个|那个|这些|这|那|它|她|他|的|话|条|句|所以|先|希望|给我)*"
 )
 _ENDS_ZH: Final = re.compile(
-    r"(?:你|您|请|就|都|也|可以|那些|这件事情?|这些|这个|给我|帮我|麻烦|还是|最好|希望|[,，\s])+\Z"
+    r"(?:你|您|请|就|都|也|可以|那些|这件事情?|这些|这个|给我|帮我|麻烦|还是|最好|希望|[,，\s]){1,6}\Z"
 )
 _MATTER_ZH: Final = re.compile(r".{1,40}?的?(?:私?事情?|毛病|问题|情况|消息)(?!业|实|故|务)")
 _ALL_ZH: Final = re.compile(
@@ -253,7 +275,9 @@ def _told(asked: _Asked, same: list[str], before: list[str], after: str) -> Tell
             return Telling("all")
         topic = next((one for one in same if _TOPIC.match(one)), "")
         whose = _bare(topic) if topic and _HE.match(asked.about) else ""
-        return Telling("about", asked.about, whose) if tokenize(asked.about) else None
+        bare = _SAID.sub("", asked.about, count=1)
+        about = bare if tokenize(bare) else asked.about
+        return Telling("about", about, whose) if tokenize(about) else None
     if topic := _topic(asked, same, before):
         return Telling("about", topic)
     if asked.wants_nothing_kept:
@@ -269,6 +293,8 @@ def _topic(asked: _Asked, same: list[str], before: list[str]) -> str:
     if any(is_cjk(one) for one in before):
         matter = next((found[0] for one in before if (found := _MATTER_ZH.match(one))), "")
         return matter or ("" if asked.is_idle or asked.wants_nothing_kept or len(before[0]) > _LONG_ZH else before[0])
+    if found := next((found for one in same if (found := _THING.match(one))), None):
+        return found["about"] or found["told"]
     named = [one for one in same if _TOPIC.match(one) or (not asked.is_idle and _is_noun(one))]
     return " and ".join(bare for one in named if (bare := _bare(one)) and tokenize(bare))
 
@@ -293,7 +319,7 @@ _OPENING: Final = re.compile(
     re.IGNORECASE,
 )
 _CLOSING: Final = re.compile(
-    r"\s+(?:and|or) (?:all (?:that|of that)|so on|such|everything|stuff|the rest)\W*\Z", re.IGNORECASE
+    r"\s(?:and|or) (?:all (?:that|of that)|so on|such|everything|stuff|the rest)\W*\Z", re.IGNORECASE
 )
 
 
@@ -310,6 +336,8 @@ def _asked(clause: str, after: str) -> _Asked | None:
         return _kept_not(found["rest"])
     if found := _WISH.match(clause):
         return _wished(found["wished"] or found["unwished"] or found["passive"] or "")
+    if found := _PRETEND.match(clause) or _IF.match(clause):
+        return _Asked("" if _THIS.match(found["rest"]) else found["rest"])
     found, is_sure = None if _SELF.match(clause) else _FORGET.match(clause), True
     if found is None:
         found, is_sure = _DELETE.match(clause), False
@@ -329,7 +357,8 @@ def _is_remembered(rest: str) -> bool:
 
 
 _IN_MEMORY: Final = re.compile(
-    r"\b(?:from|in) (?:your|the) (?:memory|memories|notes|records?)\b|\b(?:stuff|thing|business|promise|dream)\b",
+    r"\b(?:from|in) (?:(?:your|the) (?:memory|memories|notes|records?|head)|what you know)\b"
+    r"|\b(?:stuff|thing|business|promise|dream)\b",
     re.IGNORECASE,
 )
 _STORED: Final = re.compile(r"\A\W*(?:that|my|our|about|what|the (?:thing|stuff|business|part|bit))\b", re.IGNORECASE)
@@ -377,6 +406,8 @@ def _asked_zh(clause: str, words: str) -> _Asked | None:
     is_sure = found["delete"] in ("忘掉", "删掉", "删除", "删了") or _CUE_ZH.search(about) is not None
     if found["kept"] and "记" not in found["kept"]:  # what is kept may be money, or company
         is_sure = _TOLD_ZH.search(about) is not None
+    elif found["kept"] and clause.rstrip().endswith("了"):
+        is_sure = "着" in found["kept"] or "住" in found["kept"] or is_sure
     return _Asked(about) if is_sure else None
 
 

@@ -25,7 +25,9 @@ from agentic_memory_bank.engines.extractive.remembering import (
     resolution,
     sensitive,
     subjects,
+    telling_chinese,
 )
+from agentic_memory_bank.engines.extractive.remembering.telling import LONGEST
 from agentic_memory_bank.engines.extractive.summarising import summary
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.graph.recall import build_recall
@@ -126,6 +128,9 @@ OTHERS: dict[str, Callable[[str], object]] = {
         turn(text), Hints(tools=("search",)), [turn(text)]
     ),
     "engines.extractive.remembering.queries.rewrite": lambda text: queries.rewrite(text[:15], [turn(text)]),
+    "engines.extractive.remembering.telling_chinese.asked_in_chinese": lambda text: telling_chinese.asked_in_chinese(
+        text[:LONGEST], text[:LONGEST]
+    ),
     "engines.extractive.reading.dates.moments": lambda text: list(dates.moments(text, date(2024, 5, 1))),
     "engines.extractive.answering.quoting.quotes": lambda text: quoting.quotes(text, None, [quoted(text)]),
     "engines.extractive.remembering.insights.recurring": lambda text: insights.recurring(

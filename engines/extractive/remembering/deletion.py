@@ -130,7 +130,7 @@ def _meant(text: str, head: int, speaker: str, subjects: Sequence[Subject]) -> l
 
 def _beside(said: Sequence[_Said], places: set[int], subjects: Sequence[Subject]) -> Iterator[int]:
     """Where several things are named, of a sentence about one the pieces that name another, and those between them."""
-    heads = [Subject(subject.groups[-1:]) for subject in subjects] if len(subjects) > 1 else []
+    heads = [Subject((group,)) for subject in subjects for group in subject.groups] if len(subjects) > 1 else []
     for sentence in {said[place].sentence for place in places} if heads else ():
         inside = [place for place, one in enumerate(said) if one.sentence == sentence]
         named = [place for place in inside if any(_held(head, [said[place]], "") for head in heads)]

@@ -38,12 +38,6 @@ _GENERIC: Final = frozenset(
         " information memory memories fact facts part bit question anything everything something nothing"
     )
 )
-_ABSTRACT: Final = frozenset(
-    tokenize(
-        "dream wish hope idea plan promise secret news situation case saga drama whole trouble worry personal private"
-    )
-)
-"""What says something only where nothing else does: "the pilot dream" is about being a pilot."""
 _AND: Final = re.compile(
     r"\s{1,5}(?:and|or)\s{1,5}|[、]|(?<=[\u4e00-\u9fff])[和跟与](?=[\u4e00-\u9fff])", re.IGNORECASE
 )
@@ -146,7 +140,6 @@ def _groups(words: str) -> Iterator[frozenset[str]]:
         for root in (*roots_of(found["role"]), *roots_of(found["name"]))
     }
     latin = [term for match in _LATIN.finditer(words) for term in tokenize(match[0]) if term not in _GENERIC]
-    latin = [term for term in latin if term not in _ABSTRACT] or latin
     yield from dict.fromkeys(called.get(root, _alike(root)) for term in latin for root in (_root(term),))
     for run in _CHINESE.finditer(words):
         yield from (_alike(part) for part in _words_of(run[0]))

@@ -15,10 +15,11 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import TRUST, ConversationEngine
-from agentic_memory_bank.engines.extractive.remembering.deletion import Subject, parts_meant, subjects_of
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.remembering.subjects import subjects_of
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, EngineRequest, chat_conversation_engine
 from agentic_memory_bank.nodes.deps import Clock, Owner, utc_now
+from agentic_memory_bank.nodes.forgetting import meant
 from agentic_memory_bank.nodes.messages import checked_messages, turns_of
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
 from agentic_memory_bank.nodes.remember.saving import (
@@ -445,7 +446,7 @@ class Memories:
         subjects = subjects_of(description) if len(description) <= LONGEST_DESCRIPTION else ()
         if not subjects:
             raise InputError("Say in a few words what is to be forgotten, such as a name or a subject.")
-        ids = [id for record in self._all(user, project, replaced=True) if (id := _meant(record, subjects))]
+        ids = meant(self._all(user, project, replaced=True), subjects)
         return _concerned(self._records.reach(user, ids), ids)
 
     def forget_scope(self, *, user: str, project: str | None = None, type: RecordType | None = None) -> Sequence[str]:
@@ -703,15 +704,6 @@ def _several(ids: object) -> Collection[str]:
     if isinstance(ids, str) or not isinstance(ids, Collection):
         raise InputError(f"The ids of memories come in a list, such as [{ids!r}].")
     return cast("Collection[str]", ids)
-
-
-def _meant(record: Record, subjects: Sequence[Subject]) -> str | None:
-    """The id of a memory that speaks of a subject, or of the part that does; None where it does not."""
-    spans = parts_meant(record, subjects)
-    if spans is None:
-        return None
-    is_whole = spans == [(0, len(record["text"]))] and record["type"] != "verbatim"  # with a turn go all its facts
-    return record["id"] if is_whole else Cut.of(record, spans).id
 
 
 def _concerned(reached: Reach, ids: Collection[str]) -> Concerned:

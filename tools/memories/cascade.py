@@ -58,7 +58,7 @@ class Cut(NamedTuple):
     def left(self) -> str:
         """The text that stays; empty where nothing does that says anything."""
         left = without(self.record["text"], self.spans)
-        head = _head(self.record)
+        head = _head(self.record).rstrip()
         return left if _says_something(left[len(head) :] if left.startswith(head) else left) else ""
 
     @property

@@ -432,7 +432,9 @@ def test_whoever_reflects_may_find_it_enough(stores: PageStores, clues: list[str
     assert (output["status"], engine.kinds) == ("answered", ["gather", "reflect", "respond"])
 
 
-def test_offline_words_that_are_not_of_the_kind_asked_for_give_way_to_their_sentence_and_are_partial(stores: PageStores) -> None:
+def test_offline_words_that_are_not_of_the_kind_asked_for_give_way_to_their_sentence_and_are_partial(
+    stores: PageStores,
+) -> None:
     director = "The observatory on Mount Hollis was opened in 1931. Its first director was Edith Warren, until 1948."
     mirror = "The main mirror was replaced in 1967. The Lund fund paid 240,000 dollars for it."
     stores.of("m").put([page(f"{director}\n{mirror}")])

@@ -28,7 +28,7 @@ ABSTRACT_SHARE: Final = 0.3
 ABSTRACT_TOKENS: Final = 120
 """Longest abstract, in tokens; where single sentences are longer, it is cut."""
 ABSTRACT_CHARACTERS: Final = 800
-SURE: Final = 0.8
+SURE: Final = 0.85
 """How sure a sentence has to be that the words it states are the answer."""
 LEADS: Final = 2
 """How many names that were found on the way are followed at a time."""
@@ -95,9 +95,8 @@ def _meet(one: PageQuote, other: PageQuote) -> bool:
 
 
 def _is_of_kind(request: str, words: str) -> bool:
-    """Whether words are of a kind that is asked for, or anything may be."""
-    kinds = asked_for(request)
-    return not kinds or any(holds(kind, words) for kind in kinds)
+    """Whether words are of a kind that is asked for; where it may be anything, nothing tells which words it is."""
+    return any(holds(kind, words) for kind in asked_for(request))
 
 
 def _quotes(request: str, excerpts: Sequence[Excerpt]) -> list[quoting.Quote]:

@@ -10,8 +10,8 @@ from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 
 from agentic_memory_bank.engines.research import ResearchEngine
-from agentic_memory_bank.graph.chaining import RECURSION_LIMIT
-from agentic_memory_bank.nodes.kit import Clock, utc_now
+from agentic_memory_bank.graph.chainable import RECURSION_LIMIT
+from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.state.errors import RunError
 from agentic_memory_bank.state.settings import Settings
 

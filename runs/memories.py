@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -17,13 +17,17 @@ from langgraph.store.base import BaseStore
 from agentic_memory_bank.engines.conversation import TRUST, ConversationEngine
 from agentic_memory_bank.engines.extractive.remembering.deletion import Subject, parts_meant, subjects_of
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
-from agentic_memory_bank.engines.factory import AnswerPool, Judges, RunOf
-from agentic_memory_bank.nodes.kit import Clock, utc_now
-from agentic_memory_bank.nodes.memories import Owner
+from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, EngineRequest, chat_conversation_engine
+from agentic_memory_bank.nodes.deps import Clock, Owner, utc_now
+from agentic_memory_bank.nodes.messages import checked_messages, turns_of
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
-from agentic_memory_bank.nodes.remember.keeping import Said, checked_conversation, conversation_named, keep_now
-from agentic_memory_bank.nodes.remember.views import handed_over, receipt
-from agentic_memory_bank.nodes.spoken import checked_messages, turns_of
+from agentic_memory_bank.nodes.remember.saving import (
+    IncomingTurns,
+    checked_conversation,
+    conversation_named,
+    save_turns,
+)
+from agentic_memory_bank.nodes.remember.views import queued_receipt, receipt
 from agentic_memory_bank.runs.consolidating import consolidated, insights
 from agentic_memory_bank.runs.talking import talk
 from agentic_memory_bank.state.conversations import ConversationOutput, MemoryContext, RecallOutput, RememberOutput
@@ -32,7 +36,8 @@ from agentic_memory_bank.state.model_table import REMEMBER_ROLES
 from agentic_memory_bank.state.records import Record, RecordType
 from agentic_memory_bank.state.settings import Settings, checked_settings
 from agentic_memory_bank.tools.concurrency.circuit_breaker import guard_of
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.models import default_embeddings
 from agentic_memory_bank.tools.memories.cascade import Cut, Reach
 from agentic_memory_bank.tools.memories.conversation_states import conversation_of, project_of
 from agentic_memory_bank.tools.memories.fields import MAX_LIMIT, About, owner_of, stamp
@@ -130,7 +135,8 @@ class Memories:
         self._given: dict[str, Any] = {"engine": engine, "models": models, "embeddings": embeddings, "clock": clock}
         self._clock, self._checkpointer = clock, checkpointer
         self._file = default_store(Path(home) if home else None) if store is None else None
-        self._stores = RecordStores(store or self._file, Encoder(embeddings), clock)
+        encoder = Encoder(embeddings or default_embeddings(self.settings))
+        self._stores = RecordStores(store or self._file, encoder, clock)
         self._lock = threading.RLock()
         self._graphs: dict[str, Any] = {}
         self._queue: Background | None = None
@@ -146,6 +152,7 @@ class Memories:
         types: Sequence[RecordType] | None = None,
         limit: int | None = None,
         threshold: Least = "default",
+        as_of: date | str | None = None,
         tool_names: Sequence[str] = (),
         enable_memory: bool = True,
     ) -> RecallOutput:
@@ -158,6 +165,7 @@ class Memories:
             types: Of which types; None for all.
             limit: How many at most. Default: that of the settings.
             threshold: Which hits are near enough.
+            as_of: The day on which what is recalled was true. Default: now, or the time that the message asks about.
             tool_names: Names of the tools that the answering model has.
             enable_memory: False: nothing is recalled.
 
@@ -172,6 +180,7 @@ class Memories:
         asked: dict[str, Any] = {"messages": checked_messages(messages), "types": types and list(types)}
         asked |= {} if limit is None else {"limit": limit}
         asked |= {} if threshold == "default" else {"threshold": threshold}
+        asked |= {} if as_of is None else {"as_of": str(as_of)}
         context = self._context(user, project, tool_names=tuple(tool_names), enable_memory=enable_memory)
         return cast(RecallOutput, self._graph("recall").invoke(asked, context=context))
 
@@ -230,11 +239,11 @@ class Memories:
         if not enable_memory:
             return {"stored": [], "updated": [], "superseded": [], "receipt": receipt("disabled")}
         conversation = checked_conversation(conversation_id) or conversation_named(turns)
-        handed = Said(Owner(user, project), conversation, given, context, now, end=end)
-        fault = keep_now(self._stores, None, handed, self.settings.recall_timeout)
+        handed = IncomingTurns(Owner(user, project), conversation, given, context, now, end=end)
+        fault = save_turns(self._stores, None, handed, self.settings.recall_timeout)
         said = {"messages": given, "end": end, "handed_at": stamp(now), "conversation_id": conversation}
         is_queued = self._background().submit(owner, partial(self._remembered, said, context))
-        told = handed_over(len(turns), fault, is_queued=is_queued)
+        told = queued_receipt(len(turns), fault, is_queued=is_queued)
         return {"stored": [], "updated": [], "superseded": [], "receipt": told}
 
     def flush(self, timeout: float | None = None) -> bool:
@@ -620,22 +629,19 @@ class Memories:
             return self._queue
 
     def _engine(self, goal: str) -> ConversationEngine:
-        from agentic_memory_bank.graph.recall import chat_engine
-
-        offline = ExtractiveConversationEngine()
-        judges = Judges(
-            cast(ConversationEngine, offline),
+        engines: EngineFactory[ConversationEngine] = EngineFactory(
+            ExtractiveConversationEngine(),
             self._given["engine"],
             self._given["models"],
             AnswerPool(),
             REMEMBER_ROLES,
-            chat_engine,
+            chat_conversation_engine,
         )
         begun = self._clock()
-        run = RunOf(
+        run = EngineRequest(
             self.settings, goal, uuid4().hex, {}, lambda: (self._clock() - begun).total_seconds(), lambda usage: None
         )
-        return judges.of(run).engine
+        return engines.of(run).engine
 
     def _all(
         self,

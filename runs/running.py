@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NotRequired, cast
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -19,8 +19,8 @@ from langgraph.types import Command, StateSnapshot
 from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.factory import engine_name
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
+from agentic_memory_bank.nodes.deps import Clock, timestamp, utc_now
 from agentic_memory_bank.nodes.executors import Execution
-from agentic_memory_bank.nodes.kit import Clock, timestamp, utc_now
 from agentic_memory_bank.nodes.memory_bank.adapter_in import checked_documents
 from agentic_memory_bank.nodes.memory_bank.pausing import Decision, checked_decision
 from agentic_memory_bank.runs.arguments import (
@@ -35,7 +35,7 @@ from agentic_memory_bank.runs.export import check_is_kept, files_of, lost, write
 from agentic_memory_bank.runs.export_file import checked_export
 from agentic_memory_bank.runs.home import Home, MadeUp, checked_thread
 from agentic_memory_bank.runs.lease import lease
-from agentic_memory_bank.runs.ledger import Ledger, Run
+from agentic_memory_bank.runs.ledger import Ledger, Run, check_has_trace, no_memory
 from agentic_memory_bank.runs.upkeep import check_is_no_stray, forget
 from agentic_memory_bank.state.errors import (
     EngineMismatchError,
@@ -48,7 +48,8 @@ from agentic_memory_bank.state.memory_bank import MemoryBankOutput, Usage
 from agentic_memory_bank.state.model_table import BANK_ROLES
 from agentic_memory_bank.state.settings import Settings, checked_settings
 from agentic_memory_bank.tools.documents.loaders import as_documents, load_all
-from agentic_memory_bank.tools.embeddings.models import Encoder, default_embeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.models import default_embeddings
 from agentic_memory_bank.tools.storage.disk import database_errors
 from agentic_memory_bank.tools.text.questions import checked_text
 from agentic_memory_bank.tools.web.toolset import web_tools
@@ -68,11 +69,11 @@ RECURSION_LIMIT = 10_000
 """Super-steps of one invocation; `plan` pauses before it is reached, and the run goes on with a fresh allowance."""
 
 
-class RunOutput(MemoryBankOutput, total=False):
+class RunOutput(MemoryBankOutput):
     """What a run gives back: the graph's output, the thread, and why it waits if it does."""
 
     thread: str
-    pause: dict[str, Any]
+    pause: NotRequired[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,10 +213,7 @@ def run(
         if before is None or not before.keep:
             parts.home.erase(thread)  # what a run that was killed while it ended left behind
             if not can_begin:
-                raise UnknownThreadError(
-                    f"The thread '{thread}' holds no memory to answer from. Give documents with the question, or name "
-                    "a thread that is kept; `memory-bank runs` lists them."
-                )
+                raise no_memory(thread)
         else:
             check_is_kept(thread, parts.home)
         begun = _begin(parts, thread, question, loaded, attached, settings, before, keep=kept, export=place)
@@ -325,10 +323,8 @@ def clear(thread: str, *, home: str | Path | None = None) -> None:
     place = Home(Path(home) if home else None)
     place.prepare()
     with lease(place, checked_thread(thread)):
-        ledger = Ledger(place.ledger)
-        if not place.folder(thread).exists() and not ledger.knows(thread):  # in this order: the disk may be full
-            raise UnknownThreadError(f"Nothing is known of the thread '{thread}'. `memory-bank runs` lists them.")
-        forget(place, ledger, thread)
+        check_has_trace(place, thread)
+        forget(place, Ledger(place.ledger), thread)
 
 
 def _parts(
@@ -633,7 +629,7 @@ def _output(snapshot: StateSnapshot, thread: str) -> RunOutput:
         "thread": thread,
     }
     if waiting := _pause(snapshot):
-        output |= {"pause": waiting, "status": "stopped"}
+        output["pause"], output["status"] = waiting, "stopped"
     return output
 
 

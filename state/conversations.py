@@ -1,21 +1,21 @@
 """What flows through recall, remember and conversation: messages in; memories, receipts and answers out."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Required
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.graph.message import add_messages
-from pydantic import Field, WrapValidator
+from pydantic import Field, WrapValidator, with_config
 from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.errors import InputError
-from agentic_memory_bank.state.memory_bank import Usage
+from agentic_memory_bank.state.memory_bank import MessagesIn, Usage
 from agentic_memory_bank.state.records import Hashed, RecordType
 from agentic_memory_bank.state.settings import Settings
 
-Outcome = Literal["used", "missing", "ignored", "disabled", "unavailable"]
+RecallOutcome = Literal["used", "missing", "ignored", "disabled", "unavailable"]
 """What came of recalling: memories were found; none fits; the message needs none; memory is switched off; it failed."""
 Trigger = Literal["turns", "end", "idle", "drift"]
 """Why memories were drawn from a conversation: enough turns, its end, its silence, or another topic."""
@@ -87,7 +87,7 @@ class RecalledMemory(TypedDict):
 class RecallReceipt(TypedDict):
     """What recalling did, without a word of what anybody said."""
 
-    outcome: Outcome
+    outcome: RecallOutcome
     reason: str
     """What closed the gate, or what failed; empty where memories were found."""
     searched: int
@@ -98,18 +98,23 @@ class RecallReceipt(TypedDict):
     """What was done without: the stage, and the kind of error."""
 
 
+@with_config(use_attribute_docstrings=True)
 class RecallInput(TypedDict, total=False):
     """What the caller hands in; what is left out has the default of the settings."""
 
-    messages: list[AnyMessage]
+    messages: Required[MessagesIn]
     """The conversation; its last message is what memories are recalled for."""
     types: list[RecordType] | None
+    """Which types of memories are searched; None: all."""
     limit: int
+    """How many memories at most."""
     threshold: float | None
     """Least raw cosine, from -1 to 1; None: no threshold."""
+    as_of: str | None
+    """The day, ISO 8601, on which what is recalled was true; None for now, or for when the message asks about."""
 
 
-class RecallOutput(TypedDict, total=False):
+class RecallOutput(TypedDict):
     """What the caller gets back."""
 
     memories: list[RecalledMemory]
@@ -118,7 +123,7 @@ class RecallOutput(TypedDict, total=False):
     receipt: RecallReceipt
 
 
-class Asked(TypedDict):
+class RecallRequest(TypedDict):
     """What is recalled, once it is certain that it can be."""
 
     types: list[RecordType] | None
@@ -126,6 +131,7 @@ class Asked(TypedDict):
     threshold: float | None
     by_kind: bool
     """Whether the threshold is that of embedder, language and kind of memory, in place of `threshold`."""
+    as_of: str | None
 
 
 class RecallState(TypedDict, total=False):
@@ -135,7 +141,8 @@ class RecallState(TypedDict, total=False):
     types: Annotated[list[RecordType] | None, EphemeralValue]
     limit: Annotated[int, EphemeralValue]
     threshold: Annotated[float | None, EphemeralValue]
-    asked: Asked
+    as_of: Annotated[str | None, EphemeralValue]
+    asked: RecallRequest
     query: str
     passages: list[str]
     """What a memory with the answer might say (HyDE)."""
@@ -148,7 +155,7 @@ class RecallState(TypedDict, total=False):
 class RecallUpdate(TypedDict, total=False):
     """What a stage of recall returns."""
 
-    asked: Asked
+    asked: RecallRequest
     query: str
     passages: list[str]
     found: list[RecalledMemory]
@@ -174,12 +181,15 @@ class RememberReceipt(TypedDict):
     degraded: list[str]
 
 
+@with_config(use_attribute_docstrings=True)
 class RememberInput(TypedDict, total=False):
     """What the caller hands in."""
 
-    messages: list[AnyMessage]
-    """The conversation, or what is new of it: a turn that was handed over before is known by its id."""
+    messages: MessagesIn
+    """The conversation, or what is new of it: a turn that was handed over before is known by its id. Required unless
+    `conversation_id` is given."""
     conversation_id: str
+    """Which conversation goes on. Default: the thread's id, or one made of what was said."""
     end: bool
     """Whether the conversation has ended, so that memories are drawn at once."""
     handed_at: str
@@ -187,7 +197,7 @@ class RememberInput(TypedDict, total=False):
     since then, nothing is remembered."""
 
 
-class RememberOutput(TypedDict, total=False):
+class RememberOutput(TypedDict):
     """What the caller gets back: ids of memories."""
 
     stored: list[str]
@@ -196,7 +206,7 @@ class RememberOutput(TypedDict, total=False):
     receipt: RememberReceipt
 
 
-class Saying(TypedDict):
+class StoredTurn(TypedDict):
     """One turn as the state of a conversation keeps it until memories are drawn from it."""
 
     id: str
@@ -206,7 +216,7 @@ class Saying(TypedDict):
     date: str
 
 
-class ConversationState(TypedDict):
+class StoredConversation(TypedDict):
     """Where a conversation stands. Kept beside the user's memories until its time is over, or it is forgotten."""
 
     v: int
@@ -216,15 +226,15 @@ class ConversationState(TypedDict):
     """Its id, likewise."""
     seen: list[str]
     """Which turns were handed over, the latest last: hashes, which say nothing of what was said."""
-    pending: list[Saying]
+    pending: list[StoredTurn]
     """Turns that no memories have been drawn from yet."""
     due: Trigger | None
     """Why memories are to be drawn from them as soon as somebody can; None as long as they wait."""
     raw: list[str]
     """Ids of those that are memories of their own, word for word, or are to become some."""
-    recent: list[Saying]
+    recent: list[StoredTurn]
     """The last turns, word for word."""
-    drawn: list[Saying]
+    drawn: list[StoredTurn]
     """The last turns that memories were drawn from: what comes next is understood with them."""
     digest: dict[str, list[str]]
     """Topic, facts, decisions and what is open, in place of everything before."""
@@ -237,7 +247,7 @@ class ConversationState(TypedDict):
     """How often in a row no memories could be drawn from what is pending."""
 
 
-class Draw(TypedDict):
+class DueConversation(TypedDict):
     """A conversation that memories are drawn from now."""
 
     conversation: str
@@ -255,7 +265,7 @@ class RememberState(TypedDict, total=False):
     handed_at: Annotated[str, EphemeralValue]
     now: str
     started: float
-    draws: list[Draw]
+    draws: list[DueConversation]
     drawn: Annotated[Any, UntrackedValue]
     """`nodes.remember.drawing.Drawn`."""
     weighed: Annotated[Any, UntrackedValue]
@@ -273,7 +283,7 @@ class RememberUpdate(TypedDict, total=False):
     conversation_id: str
     now: str
     started: float
-    draws: list[Draw]
+    draws: list[DueConversation]
     drawn: Any
     weighed: Any
     stored: list[str]
@@ -286,16 +296,17 @@ class RememberUpdate(TypedDict, total=False):
 # --- conversation --------------------------------------------------------------------------------------------------
 
 
+@with_config(use_attribute_docstrings=True)
 class ConversationInput(TypedDict, total=False):
     """What the caller hands in."""
 
-    messages: Annotated[list[AnyMessage], add_said]
+    messages: Required[Annotated[MessagesIn, add_said]]
     """New messages, or the whole conversation; the last one is answered."""
     conversation_id: str
     """Which conversation goes on. Default: the thread's id, or a new one."""
 
 
-class ConversationOutput(TypedDict, total=False):
+class ConversationOutput(TypedDict):
     """What the caller gets back."""
 
     messages: Annotated[list[AnyMessage], add_said]
@@ -305,22 +316,22 @@ class ConversationOutput(TypedDict, total=False):
     usage: Usage
 
 
-class Standing(TypedDict):
+class ConversationSnapshot(TypedDict):
     """Where a conversation stands before a message of it is answered, as far as that is kept."""
 
-    turns: list[Saying]
+    turns: list[StoredTurn]
     """The last turns that were handed over before, those too that wait to be remembered."""
     digest: dict[str, list[str]]
     count: int
     """How many turns are kept, or were."""
 
 
-class Talk(TypedDict, total=False):
+class ConversationState(TypedDict, total=False):
     """Everything a stage of a conversation can read."""
 
     messages: Annotated[list[AnyMessage], add_said]
     conversation_id: str
-    standing: Annotated[Standing, UntrackedValue]
+    standing: Annotated[ConversationSnapshot, UntrackedValue]
     block: Annotated[str, UntrackedValue]
     memories: Annotated[list[RecalledMemory], UntrackedValue]
     recalled: RecallReceipt
@@ -328,12 +339,12 @@ class Talk(TypedDict, total=False):
     usage: Usage
 
 
-class TalkUpdate(TypedDict, total=False):
+class ConversationUpdate(TypedDict, total=False):
     """What a stage of a conversation returns."""
 
     messages: list[AnyMessage]
     conversation_id: str
-    standing: Standing
+    standing: ConversationSnapshot
     block: str
     memories: list[RecalledMemory]
     recalled: RecallReceipt

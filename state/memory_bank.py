@@ -1,11 +1,12 @@
 """What flows through the memory bank: input, the three layers, the small state of a round, and output."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NotRequired
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AnyMessage, BaseMessage, MessageLikeRepresentation
 from langgraph.channels.ephemeral_value import EphemeralValue
 from langgraph.managed import RemainingSteps
+from pydantic import with_config
 from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.insight_doc import InsightDoc, InsightEdit, apply_insight_edits
@@ -18,6 +19,12 @@ from agentic_memory_bank.state.interaction_tree import (
 )
 from agentic_memory_bank.state.layer_channel import LayerChannel, SeldomWrittenLayerChannel
 from agentic_memory_bank.state.query_graph import GraphEdit, QueryGraph, apply_graph_edits
+
+if TYPE_CHECKING:
+    MessagesIn = str | BaseMessage | Sequence[MessageLikeRepresentation]
+else:
+    MessagesIn = list[AnyMessage]
+"""Messages as a caller may hand them over; forms ask for LangChain's, and the state holds these."""
 
 RunStatus = Literal["running", "completed", "completed_with_failures", "not_found", "stopped", "failed"]
 
@@ -40,7 +47,7 @@ class Recalled(TypedDict):
     passages: list[Anchor]
 
 
-class Verdict(TypedDict):
+class ValidationVerdict(TypedDict):
     """What a cross-validation found, one outcome per contradiction of the conflict, in their order."""
 
     conflict: str
@@ -67,13 +74,13 @@ class Result(TypedDict):
     learned: str
     """One or two sentences for the Insight Doc; the reason after a failure."""
     answer: str
-    sources: list["Source"]
+    sources: list["AnswerSource"]
     entries: list[dict[str, Any]]
     """New raw text (turns, tool results) to remember; never the memory that was shown in the prompt."""
-    verdict: Verdict | None
+    verdict: ValidationVerdict | None
 
 
-class Source(TypedDict):
+class AnswerSource(TypedDict):
     """A quote of the answer: the words, and where they stand."""
 
     quote: str
@@ -85,7 +92,7 @@ class Source(TypedDict):
     node: NotRequired[str]
 
 
-class Waiting(TypedDict):
+class PendingAttachment(TypedDict):
     """An attachment, handed over or brought by a tool, that is not recognised yet; its bytes are never in the state."""
 
     id: str
@@ -128,11 +135,13 @@ class Allowance(TypedDict, total=False):
     """No model is asked any more: the offline engine finishes the run, or the round before it stops."""
 
 
+@with_config(use_attribute_docstrings=True)
 class MemoryBankInput(TypedDict, total=False):
     """What the caller hands in: a question, and the texts to answer it from."""
 
     question: str
-    messages: list[AnyMessage]
+    """What to answer. Required unless `messages` are given."""
+    messages: MessagesIn
     """In place of `question`: what the user said last. The answer then comes as a message, too."""
     documents: list[Any]
     """Strings, LangChain `Document`s, messages, or mappings with `text` and, if known, `source` and `metadata`."""
@@ -140,13 +149,13 @@ class MemoryBankInput(TypedDict, total=False):
     """Pictures and files by `name` and base64 `data`: at most 32, each within `Settings.max_attachment_bytes`."""
 
 
-class MemoryBankOutput(TypedDict, total=False):
+class MemoryBankOutput(TypedDict):
     """What the caller gets back."""
 
-    messages: list[AnyMessage]
+    messages: NotRequired[list[AnyMessage]]
     """The answer in words, where it was asked in messages."""
     answer: str
-    sources: list[Source]
+    sources: list[AnswerSource]
     conflicts: list[dict[str, Any]]
     """Every contradiction met: its claims, the verdict and the evidence."""
     status: RunStatus
@@ -175,7 +184,7 @@ class MemoryBankState(TypedDict, total=False):
     """When the run began or was last allowed to go on, in seconds since 1970."""
     incoming: list[str]
     """Entries that wait to be remembered."""
-    waiting: list[Waiting]
+    waiting: list[PendingAttachment]
     """Attachments that wait to be recognised."""
     topics: list[Topic]
     fresh: list[str]
@@ -184,7 +193,7 @@ class MemoryBankState(TypedDict, total=False):
     """For each fresh memory the ones to compare it with; only pairs that passed the gate."""
     merging: list[list[str]]
     """Groups of memories that say the same."""
-    verdict: Verdict | None
+    verdict: ValidationVerdict | None
     recalled: list[Recalled]
     result: Result | None
     trail: list[str]
@@ -196,7 +205,7 @@ class MemoryBankState(TypedDict, total=False):
     """How many super-steps LangGraph still allows this invocation."""
 
     answer: str
-    sources: list[Source]
+    sources: list[AnswerSource]
     conflicts: list[dict[str, Any]]
     status: RunStatus
     usage: Usage
@@ -219,18 +228,18 @@ class MemoryBankUpdate(TypedDict, total=False):
     now: str
     started: float
     incoming: list[str]
-    waiting: list[Waiting]
+    waiting: list[PendingAttachment]
     topics: list[Topic]
     fresh: list[str]
     candidates: dict[str, list[str]]
     merging: list[list[str]]
-    verdict: Verdict | None
+    verdict: ValidationVerdict | None
     recalled: list[Recalled]
     result: Result | None
     trail: list[str]
     degraded: list[str]
     answer: str
-    sources: list[Source]
+    sources: list[AnswerSource]
     conflicts: list[dict[str, Any]]
     status: RunStatus
     usage: Usage

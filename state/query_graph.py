@@ -46,7 +46,7 @@ class MemoryNode(TypedDict):
     history: list[Revision]
 
 
-class Claim(TypedDict):
+class ContradictingClaim(TypedDict):
     """One side of a contradiction: which memory says what, word for word, and where it stands."""
 
     node: str
@@ -60,7 +60,9 @@ class Contradiction(TypedDict):
 
     kind: str
     reason: str
-    claims: list[Claim]
+    claims: list[ContradictingClaim]
+    announced: NotRequired[int]
+    """Which claim the texts themselves put in the place of the other: a correction, an amendment."""
     outcome: NotRequired[Literal["holds", "integrate", "neither", "inconclusive"]]
     winner: NotRequired[int | None]
     statement: NotRequired[str]
@@ -246,7 +248,7 @@ class _Draft:
         }
 
     def _merge(self, ids: list[str], node: MemoryNode) -> None:
-        """Replace `ids` by `node`. Needs two live ones (B-04); keeps every anchor of every one (B-03)."""
+        """Replace `ids` by `node`. Needs two live ones; keeps every anchor of every one."""
         new_id = node["id"]
         live = [i for i in dict.fromkeys(ids) if i in self.nodes and i != new_id]
         if len(live) < 2:
@@ -262,20 +264,20 @@ class _Draft:
         self._rename(dict.fromkeys(live, new_id))
 
     def _rename(self, heirs: dict[str, str | None]) -> None:
-        """Let conflicts that are not settled follow their memories; one that has fewer than two left is dropped."""
+        """Let conflicts that are not settled follow their memories; one without a contradiction left is dropped."""
         for conflict_id, found in list(self.conflicts.items()):
             if found["status"] == "settled" or not any(n in heirs for n in found["nodes"]):
                 continue
             nodes = [n for n in dict.fromkeys(heirs.get(n, n) for n in found["nodes"]) if n is not None]
             contradictions = [c for c in (_follow(c, heirs) for c in found["contradictions"]) if c]
-            if len(nodes) < 2:
+            if not nodes or not contradictions:
                 del self.conflicts[conflict_id]
             else:
                 self.conflicts[conflict_id] = {**found, "nodes": nodes, "contradictions": contradictions}
 
     def _open(self, found: Conflict) -> None:
         nodes = [n for n in dict.fromkeys(found["nodes"]) if n in self.nodes]
-        if len(nodes) < 2 or found["id"] in self.conflicts:
+        if not nodes or found["id"] in self.conflicts:
             return
         touching = [
             c for c in self.conflicts.values() if c["status"] != "settled" and not set(nodes).isdisjoint(c["nodes"])
@@ -310,7 +312,7 @@ def apply_graph_edits(graph: QueryGraph, updates: Iterable[Sequence[GraphEdit]])
 
 
 def _follow(contradiction: Contradiction, heirs: dict[str, str | None]) -> Contradiction | None:
-    claims: list[Claim] = []
+    claims: list[ContradictingClaim] = []
     for claim in contradiction["claims"]:
         heir = heirs.get(claim["node"], claim["node"])
         if heir is None:

@@ -1,12 +1,13 @@
 """What flows through the researcher: a request, what each round looks for and finds, the answer with its sources."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
+from pydantic import with_config
 from typing_extensions import TypedDict
 
-from agentic_memory_bank.state.memory_bank import Allowance, Usage
+from agentic_memory_bank.state.memory_bank import Allowance, MessagesIn, Usage
 
 ResearchStatus = Literal["running", "answered", "partial", "not_found", "stopped", "failed"]
 """`partial`: there is an answer, and whoever judged it did not call the evidence enough."""
@@ -19,7 +20,7 @@ class Finding(TypedDict):
     pages: list[str]
 
 
-class PageSource(TypedDict):
+class ResearchSource(TypedDict):
     """A quote of the answer: the words, and where they stand."""
 
     quote: str
@@ -39,7 +40,7 @@ class PlannedSearch(TypedDict):
     pages: list[str]
 
 
-class Shown(TypedDict):
+class PageStretch(TypedDict):
     """A stretch of a page that was found, and is or was shown to the judge."""
 
     page: str
@@ -67,23 +68,25 @@ class Investigation(TypedDict):
     id: str
 
 
+@with_config(use_attribute_docstrings=True)
 class ResearcherInput(TypedDict, total=False):
     """What the caller hands in."""
 
     request: str
-    messages: list[AnyMessage]
+    """What to find out. Required unless `messages` are given."""
+    messages: MessagesIn
     """In place of `request`: what the user said last. The answer then comes as a message, too."""
     memory: str
-    """The name of the memory. On a server it belongs to the user who is authenticated."""
+    """The name of the memory, each user's own. Required unless `messages` are given; then it is `default`."""
 
 
-class ResearcherOutput(TypedDict, total=False):
+class ResearcherOutput(TypedDict):
     """What the caller gets back."""
 
-    messages: list[AnyMessage]
+    messages: NotRequired[list[AnyMessage]]
     """The answer in words, where it was asked in messages."""
     answer: str
-    sources: list[PageSource]
+    sources: list[ResearchSource]
     findings: list[Finding]
     rounds: list[Round]
     status: ResearchStatus
@@ -110,9 +113,9 @@ class ResearcherState(TypedDict, total=False):
     leads: list[PlannedSearch]
     """What whoever read the pages of this round would search next: planned without asking again."""
     searches: list[PlannedSearch]
-    found: list[Shown]
+    found: list[PageStretch]
     """What this round found that was not shown before."""
-    shown: list[Shown]
+    shown: list[PageStretch]
     """All that was shown, in the order in which it was found."""
     asked: list[str]
     """Every request so far, and the fingerprint of every search, so that none is made twice."""
@@ -121,7 +124,7 @@ class ResearcherState(TypedDict, total=False):
     started: float
     """When the run began or was last allowed to go on, in seconds since 1970."""
     answer: str
-    sources: list[PageSource]
+    sources: list[ResearchSource]
     findings: list[Finding]
     rounds: list[Round]
     status: ResearchStatus
@@ -144,13 +147,13 @@ class ResearcherUpdate(TypedDict, total=False):
     requests: list[str]
     leads: list[PlannedSearch]
     searches: list[PlannedSearch]
-    found: list[Shown]
-    shown: list[Shown]
+    found: list[PageStretch]
+    shown: list[PageStretch]
     asked: list[str]
     is_enough: bool
     started: float
     answer: str
-    sources: list[PageSource]
+    sources: list[ResearchSource]
     findings: list[Finding]
     rounds: list[Round]
     status: ResearchStatus

@@ -1,44 +1,48 @@
 """The extractive engine: judges without a model and without a network, by selecting sentences; it writes none."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 
 from agentic_memory_bank.engines.base import (
-    Answer,
     ClaimSpan,
     Dispute,
-    Evidence,
+    DisputeVerdict,
     EvidenceSpan,
-    Finding,
+    EvidenceText,
     Integration,
     Link,
-    Memory,
+    MemoryView,
     MergeGroup,
     Pairing,
-    Passage,
-    Quote,
+    Part,
+    PassageQuote,
+    PlannerInput,
+    QuotedAnswer,
     Refresh,
     Relation,
-    Situation,
+    RetrievedPassage,
     Span,
     Step,
-    Structured,
     TopicSpans,
+    TopicSummary,
     TopicText,
 )
 from agentic_memory_bank.engines.extractive.answering import quoting
-from agentic_memory_bank.engines.extractive.comparing import corroboration
-from agentic_memory_bank.engines.extractive.comparing.comparison import compare
+from agentic_memory_bank.engines.extractive.comparing import corroboration, documents
+from agentic_memory_bank.engines.extractive.comparing.comparison import Comparison, compare, told
+from agentic_memory_bank.engines.extractive.reading.statements import read
 from agentic_memory_bank.engines.extractive.reading.values import values_of
 from agentic_memory_bank.engines.extractive.summarising import segmentation, summary
+from agentic_memory_bank.engines.extractive.summarising.keywords import keywords as keywords_of
 from agentic_memory_bank.state.errors import EmbeddingError
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.bank_index import PASSAGE_TOKENS
-from agentic_memory_bank.tools.text import passages, sentences, tokenize
+from agentic_memory_bank.tools.text import is_cjk, passages, sentences, tokenize
 
 RELATED_COSINE = 0.5
 """Cosine from which two memories belong together; below it they need a keyword in common."""
@@ -46,6 +50,8 @@ KEYWORDS = 8
 """How many keywords a memory has."""
 SUMMARY_SHARE = 0.35
 """Share of a longer topic that its summary aims at (the specification asks for 30 to 50 %)."""
+MOST_NOTE = 2_000
+"""Longest note, in characters."""
 LEARNED = 2
 """How many sentences of an answer the Insight Doc shows."""
 REPEATED_SENTENCE = 0.8
@@ -77,7 +83,7 @@ class ExtractiveEngine:
             for spans, document in zip(cut, units, strict=True)
         ]
 
-    def structure(self, topics: Sequence[TopicText]) -> list[Structured]:
+    def structure(self, topics: Sequence[TopicText]) -> list[TopicSummary]:
         """Summarise each topic by its central sentences; what is rare in the whole input weighs more."""
         background = Counter(term for topic in topics for term in set(tokenize(topic.text)))
         return [_structured(topic.text, background) for topic in topics]
@@ -87,15 +93,13 @@ class ExtractiveEngine:
         found: list[Relation] = []
         for pairing in pairings:
             for candidate, cosine in zip(pairing.candidates, pairing.cosines, strict=True):
-                relation = _related_by(pairing.fresh, candidate, cosine)
-                if relation:
-                    found.append(relation)
+                found += _relations(pairing.fresh, candidate, cosine)
         return found
 
     def find_related(self, pairings: Sequence[Pairing]) -> list[Link]:
         """Link what is alike or shares a keyword; each end takes in the other's keywords that its text holds unseen."""
         keywords: dict[str, list[str]] = {}
-        linked: list[tuple[Memory, Memory]] = []
+        linked: list[tuple[MemoryView, MemoryView]] = []
         for pairing in pairings:
             for candidate, cosine in zip(pairing.candidates, pairing.cosines, strict=True):
                 if cosine >= RELATED_COSINE or _shared(pairing.fresh, candidate):
@@ -108,14 +112,14 @@ class ExtractiveEngine:
         """Unite the members' sentences without repetition and without what was refuted."""
         return [_integrated(group) for group in groups]
 
-    def plan(self, situation: Situation) -> Step | None:
+    def plan(self, situation: PlannerInput) -> Step | None:
         """Answer once; then nothing is left to do."""
         doc = situation.insight_doc
         if any(task["kind"] == "answer" for task in doc.get("completed", [])):
             return None
         return Step("answer", doc["goal"])
 
-    def validate(self, disputes: Sequence[Dispute]) -> list[Finding]:
+    def validate(self, disputes: Sequence[Dispute]) -> list[DisputeVerdict]:
         """Decide by corroboration: how many independent sources say which, and what corrects what.
 
         Disputes over the same two values are one question: the one whose wording finds most evidence speaks for all.
@@ -123,12 +127,19 @@ class ExtractiveEngine:
         verdicts = [_verdict(dispute) for dispute in disputes]
         speaking: dict[frozenset[str], int] = {}
         for number, dispute in enumerate(disputes):
+            if dispute.announced is not None:
+                continue
             best = speaking.setdefault(_question(dispute), number)
             if _weight(verdicts[number]) > _weight(verdicts[best]):
                 speaking[_question(dispute)] = number
-        return [_finding(d, disputes[best], verdicts[best]) for d in disputes for best in [speaking[_question(d)]]]
+        return [
+            _announced(d, d.announced)
+            if d.announced is not None
+            else _finding(d, disputes[speaking[_question(d)]], verdicts[speaking[_question(d)]])
+            for d in disputes
+        ]
 
-    def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
+    def answer(self, question: str, passages: Sequence[RetrievedPassage]) -> QuotedAnswer:
         """Answer with the sentences that fit the question best, word for word, each after its place."""
         rows = [_readable(str(number), passage) for number, passage in enumerate(passages)]
         texts = [quoting.index_text(row.text[one.start : one.end], one.place) for row in rows for one in row.placed]
@@ -137,9 +148,9 @@ class ExtractiveEngine:
         rows = [replace(row, vectors=vectors[end - len(row.placed) : end]) for row, end in zip(rows, ends, strict=True)]
         found = quoting.read(question, lambda part: self._vectors([part])[0], rows)
         said = [quoting.shown(question, rows[int(quote.passage)].text, quote) for quote in found.quotes]
-        quotes = tuple(Quote(int(quote.passage), (quote.start, quote.end)) for quote in found.quotes)
+        quotes = tuple(PassageQuote(int(quote.passage), (quote.start, quote.end)) for quote in found.quotes)
         text = "\n".join([*said, *quoting.not_found(found.missing)])
-        return Answer(text, quotes, " ".join(said[:LEARNED]))
+        return QuotedAnswer(text, quotes, " ".join(said[:LEARNED]))
 
     def _topics(self, spans: Sequence[Span], units: Sequence[str], vectors: np.ndarray) -> list[TopicSpans]:
         groups = segmentation.topics(units, vectors) if units else []
@@ -153,34 +164,71 @@ class ExtractiveEngine:
             return np.zeros((len(texts), self._encoder.dimension or 1), dtype=np.float32)
 
 
-def _structured(text: str, background: Mapping[str, int]) -> Structured:
+def _structured(text: str, background: Mapping[str, int]) -> TopicSummary:
     spans = sentences(text)
-    keywords = summary.keywords(text, limit=KEYWORDS, background=background)
+    named = keywords_of(text, limit=KEYWORDS, background=background)
     chosen = summary.summarize(text, spans, background=background, ratio=SUMMARY_SHARE)
-    context = summary.context(text, spans, keywords)
-    return Structured(_joined(text, chosen), context, tuple(keywords))
+    context = summary.context(text, spans, named)
+    return TopicSummary(_joined(text, chosen), context, tuple(named))
 
 
 def _joined(text: str, spans: Iterable[Span]) -> str:
     return " ".join(piece for start, end in spans if (piece := text[start:end].strip()))
 
 
-def _related_by(fresh: Memory, existing: Memory, cosine: float) -> Relation | None:
+def _relations(fresh: MemoryView, existing: MemoryView, cosine: float) -> list[Relation]:
+    """What two memories contradict each other in; without that, whether they say the same.
+
+    Notes of a few sentences are about one thing and are compared as they are; in documents, a statement is about what
+    its place says it is about.
+    """
     found = compare(fresh.text, existing.text, cosine)
-    if found.relation == "none":
+    if _are_notes(fresh, existing):
+        return _relation(fresh, existing, found)
+    clashing = list(_contradictions(fresh, existing))
+    return clashing or (_relation(fresh, existing, found) if found.relation == "merge" else [])
+
+
+def _are_notes(fresh: MemoryView, existing: MemoryView) -> bool:
+    parts = (*fresh.parts, *existing.parts)
+    return not parts or all(len(p.document) <= MOST_NOTE and read(p.document, p.name).is_note for p in parts)
+
+
+def _contradictions(fresh: MemoryView, existing: MemoryView) -> Iterator[Relation]:
+    """The contradictions of two documents whose sides stand in these memories, and were not refuted."""
+    for ours, theirs in product(fresh.parts, existing.parts):
+        if ours.document == theirs.document:
+            continue
+        for found in documents.contradictions((ours.name, ours.document), (theirs.name, theirs.document)):
+            spans = [
+                _within(p, m, (s.start, s.end))
+                for p, m, s in zip((ours, theirs), (fresh, existing), (found.first, found.second), strict=True)
+            ]
+            if spans[0] and spans[1]:
+                claims = ClaimSpan(found.values[0], spans[0]), ClaimSpan(found.values[1], spans[1])
+                reason = told(found.values, (found.first.text, found.second.text))
+                yield Relation(fresh.id, existing.id, "conflict", found.kind, reason, claims, found.holds)
+
+
+def _within(part: Part, memory: MemoryView, span: Span) -> Span | None:
+    """Where a stretch of a document is in the text of a memory; None if it is not, or if it is blank there."""
+    start, end = max(span[0], part.span[0]), min(span[1], part.span[1])
+    if end - start < (span[1] - span[0]) // 2 or start >= end:
         return None
+    start, end = start - part.span[0] + part.start, end - part.span[0] + part.start
+    return (start, end) if memory.text[start:end].strip() else None
+
+
+def _relation(fresh: MemoryView, existing: MemoryView, found: Comparison) -> list[Relation]:
+    if found.relation == "none":
+        return []
+    if found.relation == "merge":
+        return [Relation(fresh.id, existing.id, "merge", found.kind, found.reason)]
     claims = ClaimSpan(found.values[0], found.quote_a), ClaimSpan(found.values[1], found.quote_b)
-    return Relation(
-        fresh.id,
-        existing.id,
-        found.relation,
-        found.kind,
-        found.reason,
-        claims if found.relation == "conflict" else None,
-    )
+    return [Relation(fresh.id, existing.id, "conflict", found.kind, found.reason, claims)]
 
 
-def _shared(a: Memory, b: Memory) -> frozenset[str]:
+def _shared(a: MemoryView, b: MemoryView) -> frozenset[str]:
     return _keyword_terms(a.keywords) & _keyword_terms(b.keywords)
 
 
@@ -189,7 +237,7 @@ def _keyword_terms(keywords: tuple[str, ...]) -> frozenset[str]:
     return frozenset(" ".join(tokenize(keyword)) for keyword in keywords)
 
 
-def _take_over(memory: Memory, other: Memory, keywords: dict[str, list[str]]) -> None:
+def _take_over(memory: MemoryView, other: MemoryView, keywords: dict[str, list[str]]) -> None:
     """Take in keywords of a related memory that stand in this one's text while its summary does not show them."""
     own = keywords.get(memory.id, list(memory.keywords))
     shown = "\n".join([memory.summary, memory.context, *own]).casefold()
@@ -199,7 +247,7 @@ def _take_over(memory: Memory, other: Memory, keywords: dict[str, list[str]]) ->
         keywords[memory.id] = [*own[: KEYWORDS - 1], unseen[0]] if len(own) >= KEYWORDS else [*own, unseen[0]]
 
 
-def _refreshes(ends: Sequence[Memory], keywords: Mapping[str, list[str]]) -> dict[str, Refresh]:
+def _refreshes(ends: Sequence[MemoryView], keywords: Mapping[str, list[str]]) -> dict[str, Refresh]:
     return {m.id: Refresh(m.context, tuple(keywords[m.id])) for m in ends if m.id in keywords}
 
 
@@ -237,7 +285,7 @@ def _says_again(sentence: str, kept: Sequence[str]) -> bool:
     return any(terms and len(terms & set(tokenize(k))) >= REPEATED_SENTENCE * len(terms) for k in kept)
 
 
-def _inherited(neighbours: Sequence[Memory], keywords: Sequence[str]) -> dict[str, Refresh]:
+def _inherited(neighbours: Sequence[MemoryView], keywords: Sequence[str]) -> dict[str, Refresh]:
     """Neighbours show the keywords they share with the merged memory first."""
     terms = _keyword_terms(tuple(keywords))
     updates: dict[str, Refresh] = {}
@@ -246,6 +294,16 @@ def _inherited(neighbours: Sequence[Memory], keywords: Sequence[str]) -> dict[st
         if tuple(ordered) != memory.keywords:
             updates[memory.id] = Refresh(memory.context, tuple(ordered))
     return updates
+
+
+def _announced(dispute: Dispute, winner: int) -> DisputeVerdict:
+    """The verdict where one claim is itself the correction or amendment of the other."""
+    quote = dispute.quotes[winner]
+    held = [(e, e.text.find(quote)) for e in dispute.evidence if quote in e.text][:1]
+    shown = tuple(EvidenceSpan(e.entry, (e.start + at, e.start + at + len(quote))) for e, at in held)
+    return DisputeVerdict(
+        "holds", winner, "", corroboration.because_corrected(dispute.values[winner], is_cjk(quote)), shown
+    )
 
 
 def _verdict(dispute: Dispute) -> corroboration.Verdict:
@@ -274,7 +332,7 @@ def _weight(verdict: corroboration.Verdict) -> int:
     return sum(len({s.entry_id for s in own}) for own in verdict.support)
 
 
-def _finding(dispute: Dispute, spoken: Dispute, verdict: corroboration.Verdict) -> Finding:
+def _finding(dispute: Dispute, spoken: Dispute, verdict: corroboration.Verdict) -> DisputeVerdict:
     """A verdict in terms of a dispute: the same values may be claimed in another order."""
     winner = None
     if verdict.winner is not None:
@@ -289,14 +347,14 @@ def _finding(dispute: Dispute, spoken: Dispute, verdict: corroboration.Verdict) 
     elif verdict.winner is not None:
         decisive = list(verdict.support[verdict.winner])
     spans = (_evidence_span(spoken.evidence[int(s.entry_id)], (s.start, s.end)) for s in decisive)
-    return Finding(verdict.outcome, winner, statement, verdict.reason, tuple(dict.fromkeys(spans)))
+    return DisputeVerdict(verdict.outcome, winner, statement, verdict.reason, tuple(dict.fromkeys(spans)))
 
 
-def _evidence_span(evidence: Evidence, span: Span) -> EvidenceSpan:
+def _evidence_span(evidence: EvidenceText, span: Span) -> EvidenceSpan:
     return EvidenceSpan(evidence.entry, (evidence.start + span[0], evidence.start + span[1]))
 
 
-def _readable(id: str, passage: Passage) -> quoting.Passage:
+def _readable(id: str, passage: RetrievedPassage) -> quoting.Passage:
     """A passage with the sentences of it that may be quoted: those that touch nothing refuted."""
     allowed = (
         one

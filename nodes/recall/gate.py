@@ -1,19 +1,21 @@
 """Stage 1, the door: what is asked, on whose behalf, and whether memories are worth a search for this message."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any, cast
 
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import Hints
-from agentic_memory_bank.nodes.memories import MemoryKit, context_of, owner_of
-from agentic_memory_bank.nodes.recall.asking import asked_in
-from agentic_memory_bank.nodes.spoken import checked_messages
+from agentic_memory_bank.nodes.deps import context_of, owner_of
+from agentic_memory_bank.nodes.memory_deps import MemoryDeps
+from agentic_memory_bank.nodes.messages import checked_messages
+from agentic_memory_bank.nodes.recall.message import asked_in
 from agentic_memory_bank.state.conversations import (
-    Asked,
     MemoryContext,
-    Outcome,
+    RecallOutcome,
     RecallReceipt,
+    RecallRequest,
     RecallState,
     RecallUpdate,
 )
@@ -21,13 +23,13 @@ from agentic_memory_bank.state.errors import InputError, MemoryBankError
 from agentic_memory_bank.tools.memories.fields import limited, wanted_of
 
 
-def gate(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) -> RecallUpdate:
+def gate(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) -> RecallUpdate:
     """Take in what is asked, and let through what a memory may help with; in doubt it may.
 
     Raises:
         NoUserError: Nobody is named whose memories are meant.
         InputError: What was handed in cannot be used.
-        SettingsError: A setting has no meaning.
+        SettingsError: A setting has no meaning, or other embeddings are wanted than those of this graph.
     """
     context = context_of(runtime)
     messages = checked_messages(state.get("messages"))
@@ -35,13 +37,14 @@ def gate(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) ->
     if not context.enable_memory:
         return _closed(asked, "disabled", "")
     owner_of(runtime)
+    deps.stores.encoder.check(context)
     message = asked_in(messages)
     if message.turn is None:
         return _closed(asked, "ignored", "empty")
     degraded: list[str] = []
     why = "search"
     try:
-        why = kit.engine.gate(message.turn, message.history, Hints(tools=context.tool_names)).why
+        why = deps.engine.gate(message.turn, message.history, Hints(tools=context.tool_names)).why
     except MemoryBankError as error:
         degraded = [f"gate: {type(error).__name__}"]
     if why != "search":
@@ -49,7 +52,7 @@ def gate(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) ->
     return _closed(asked, "missing", "", degraded)
 
 
-def _asked(state: RecallState, context: MemoryContext) -> Asked:
+def _asked(state: RecallState, context: MemoryContext) -> RecallRequest:
     """What is asked; what was left out has the default of the settings, and None is no default.
 
     Raises:
@@ -69,14 +72,29 @@ def _asked(state: RecallState, context: MemoryContext) -> Asked:
         "limit": limited(limit),
         "threshold": None if threshold is None else float(threshold),
         "by_kind": not is_given and threshold is None,
+        "as_of": _day(given.get("as_of")),
     }
+
+
+def _day(given: object) -> str | None:
+    """A day as ISO 8601.
+
+    Raises:
+        InputError: It is none.
+    """
+    if given is None:
+        return None
+    try:
+        return date.fromisoformat(str(given)[:10]).isoformat()
+    except ValueError as error:
+        raise InputError(f"`as_of` is a day such as 2026-05-31, not {given!r}.") from error
 
 
 def _is_cosine(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and -1 <= value <= 1
 
 
-def _closed(asked: Asked, outcome: Outcome, reason: str, degraded: Sequence[str] = ()) -> RecallUpdate:
+def _closed(asked: RecallRequest, outcome: RecallOutcome, reason: str, degraded: Sequence[str] = ()) -> RecallUpdate:
     """Nothing found so far, and nothing left of what this thread recalled before."""
     receipt: RecallReceipt = {
         "outcome": outcome,

@@ -6,13 +6,13 @@ import sys
 import time
 from typing import Any
 
-from agentic_memory_bank import cli
-from agentic_memory_bank.engines.base import Structured
+from agentic_memory_bank.cli import inputs, main
+from agentic_memory_bank.engines.base import TopicSummary
 
 
 def parts(settings: object) -> dict[str, Any]:
     from agentic_memory_bank.testing import ScriptedEngine
-    from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+    from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
     judgements = {
         "quick": {},
@@ -30,7 +30,7 @@ def sleep(topics: Any) -> Any:
 
 def nap(topics: Any) -> Any:
     time.sleep(0.5)
-    return [Structured(topic.text, topic.text[:40], ()) for topic in topics]
+    return [TopicSummary(topic.text, topic.text[:40], ()) for topic in topics]
 
 
 def work(topics: Any) -> Any:
@@ -40,5 +40,5 @@ def work(topics: Any) -> Any:
 
 if __name__ == "__main__":
     sys.argv[0] = "memory-bank"
-    cli._parts = parts
-    cli.main()
+    inputs.parts_from = parts
+    main()

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from agentic_memory_bank.cli import app
-from agentic_memory_bank.engines.base import ClaimSpan, EvidenceSpan, Finding, Relation, Step
+from agentic_memory_bank.cli.app import GROUPS, app
+from agentic_memory_bank.engines.base import ClaimSpan, DisputeVerdict, EvidenceSpan, Relation, Step
 
 from .conftest import Command, Parts, json_lines
 
@@ -26,7 +26,8 @@ def contradicting(pairings):
 def first_wins(disputes):
     spans = [d.evidence[0] for d in disputes]
     return [
-        Finding("holds", 0, "", "Two sources say so.", (EvidenceSpan(s.entry, (s.start, s.start + 8)),)) for s in spans
+        DisputeVerdict("holds", 0, "", "Two sources say so.", (EvidenceSpan(s.entry, (s.start, s.start + 8)),))
+        for s in spans
     ]
 
 
@@ -263,7 +264,7 @@ def test_wrong_usage_ends_with_2(memory_bank: Command) -> None:
 
 def test_every_command_explains_itself(memory_bank: Command) -> None:
     overview = memory_bank("--help")
-    for name in ("ask", "resume", "runs", "show", "export", "import", "clear", "gc", "doctor"):
+    for name in [name for group in GROUPS.values() for name in group]:
         assert name in overview.stdout
         assert memory_bank(name, "--help").exit_code == 0
     assert memory_bank("--version").stdout.startswith("memory-bank ")

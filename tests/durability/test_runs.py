@@ -21,7 +21,7 @@ import pytest
 from langgraph.runtime import RunControl
 
 from agentic_memory_bank import runs
-from agentic_memory_bank.engines.base import Answer, Situation, Step
+from agentic_memory_bank.engines.base import PlannerInput, QuotedAnswer, Step
 from agentic_memory_bank.runs import checkpoints, export, home, ledger
 from agentic_memory_bank.runs.checkpoints import PackedSerializer, open_saver
 from agentic_memory_bank.runs.home import Home
@@ -39,7 +39,7 @@ from agentic_memory_bank.state.errors import (
     UnknownThreadError,
 )
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.storage.database import DatabaseForm, sealed
 
 CANARY = "quixotic-zymurgy"
@@ -259,7 +259,7 @@ def test_strict_msgpack_has_nothing_to_complain_of(home: Path, tmp_path: Path) -
     code = (
         "import logging, warnings; logging.basicConfig(level=0); warnings.simplefilter('error')\n"
         "from agentic_memory_bank import runs; from agentic_memory_bank.testing import ScriptedEngine\n"
-        "from agentic_memory_bank.tools.embeddings.models import HashEmbeddings as H\n"
+        "from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings as H\n"
         "runs.run('What?', documents=['It is so.'], thread='t', keep=True, engine=ScriptedEngine(), embeddings=H())\n"
         "print(runs.resume('t', engine=ScriptedEngine(), embeddings=H())['status'])\n"
     )
@@ -276,17 +276,18 @@ def test_strict_msgpack_has_nothing_to_complain_of(home: Path, tmp_path: Path) -
 # --- leases -------------------------------------------------------------------------------------------------------
 
 
-def test_a_thread_in_use_is_refused_at_once(go: Go, resume: Go, home: Path) -> None:
+def test_a_thread_in_use_is_refused_at_once(go: Go, resume: Go, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     waiting, let_go = threading.Event(), threading.Event()
 
     def slow(*given: Any) -> Any:
         waiting.set()
-        let_go.wait(20)
-        return Answer("", (), "")
+        let_go.wait(120)
+        return QuotedAnswer("", (), "")
 
     worker = threading.Thread(target=lambda: go(thread="t", engine=ScriptedEngine(answer=slow)))
     worker.start()
-    assert waiting.wait(20)
+    assert waiting.wait(60)
+    monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("It waits."))
     try:
         acts: list[Callable[[], Any]] = [
             lambda: go(thread="t"),
@@ -295,10 +296,8 @@ def test_a_thread_in_use_is_refused_at_once(go: Go, resume: Go, home: Path) -> N
             lambda: runs.export_thread("t", home / "x.json", home=home),
         ]
         for act in acts:
-            start = time.monotonic()
             with pytest.raises(ThreadBusyError, match="'t'"):
                 act()
-            assert time.monotonic() - start < 5  # it does not wait; `held` below holds the tighter bound
         assert runs.collect_garbage(unfinished=True, home=home) == []
     finally:
         let_go.set()
@@ -315,17 +314,12 @@ def test_a_lease_holds_across_processes_and_ends_with_its_holder(driver: Any, re
     while not (ready.exists() and ready.read_text()):
         time.sleep(0.01)
     place = folder / "home"
-    taken = []
-    for _ in range(5):
-        start = time.monotonic()
-        with pytest.raises(ThreadBusyError):
-            resume("the thread", home=place)
-        taken.append(time.monotonic() - start)
+    with pytest.raises(ThreadBusyError):
+        resume("the thread", home=place)
 
     os.kill(int(ready.read_text()), 9)
     holder.join()
 
-    assert min(taken) < 0.1
     assert resume("the thread", home=place)["status"] == "completed"
 
 
@@ -378,7 +372,7 @@ def failing(*given: Any) -> Any:
     ("engine", "status"),
     [
         (ScriptedEngine(), "completed"),
-        (ScriptedEngine(answer=lambda question, passages: Answer("", (), "")), "not_found"),
+        (ScriptedEngine(answer=lambda question, passages: QuotedAnswer("", (), "")), "not_found"),
         (ScriptedEngine(answer=failing), "completed_with_failures"),
     ],
     ids=["success", "not found", "failure"],
@@ -396,7 +390,7 @@ def test_no_byte_of_a_task_is_left_when_it_ended(go: Go, home: Path, engine: Scr
 def test_a_run_whose_planner_failed_is_kept_and_goes_on_and_then_leaves_no_byte(go: Go, home: Path) -> None:
     is_broken = [True]
 
-    def plan(situation: Situation) -> Step | None:
+    def plan(situation: PlannerInput) -> Step | None:
         return failing() if is_broken[0] else ScriptedEngine().plan(situation)
 
     engine = ScriptedEngine(plan=plan)

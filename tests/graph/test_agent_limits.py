@@ -19,14 +19,15 @@ from pydantic import BaseModel
 from agentic_memory_bank.graph.four_tier import FourTierMemory
 from agentic_memory_bank.graph.limits import AgentLimits
 from agentic_memory_bank.graph.react_mem import build_react_mem
-from agentic_memory_bank.nodes.react_mem.concluding import concluded
-from agentic_memory_bank.nodes.spoken import RECALLED
+from agentic_memory_bank.nodes.messages import RECALLED
+from agentic_memory_bank.nodes.react_mem.fallback_answer import answer_from_results
 from agentic_memory_bank.prompts import react
 from agentic_memory_bank.state.errors import ModelUnavailable, SettingsError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ChatRequest, Reply, ToolCall, failing, http_error
 from agentic_memory_bank.tools.concurrency.worker_pool import Background
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.stores import RecordStores
 
 _SPEC = util.spec_from_file_location("talking", Path(__file__).parent / "talking.py")
@@ -39,12 +40,6 @@ QUESTION = "How many rows does the report have?"
 THREAD: Any = {"configurable": {"thread_id": "t"}}
 FAR = 90
 """Calls after which a test gives up on an agent that has no end."""
-
-
-@pytest.fixture(autouse=True)
-def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine is no reason for a test to fail."""
-    monkeypatch.setenv("MEMORY_BANK_RECALL_TIMEOUT", "10")
 
 
 class Clock:
@@ -117,7 +112,7 @@ class Shop:
         if config is None and not isinstance(text, Command):
             given["conversation_id"] = "a"
         found = self.graph.invoke(given, config, context={"user": "ann", **context})
-        assert self.queue.flush(10)
+        assert self.queue.flush(60)
         return found
 
     def kept(self, conversation: str = "a") -> list[Any]:
@@ -507,7 +502,7 @@ def test_the_answer_is_made_of_the_last_words_and_of_what_fits_the_question_and_
         ToolMessage("Error: the height of the tower is a secret", tool_call_id="2", name="search", status="error"),
     ]
 
-    answer = concluded(messages)
+    answer = answer_from_results(messages)
 
     assert "I look it up." in answer.text
     assert "- search: The height of the tower is 324 m." in answer.text
@@ -516,5 +511,5 @@ def test_the_answer_is_made_of_the_last_words_and_of_what_fits_the_question_and_
 
 
 def test_an_agent_that_found_nothing_says_so_in_the_language_of_the_question() -> None:
-    assert "nothing was found" in concluded([HumanMessage("Where is it?")]).text
-    assert "什么也没有找到" in concluded([HumanMessage("它在哪里？")]).text
+    assert "nothing was found" in answer_from_results([HumanMessage("Where is it?")]).text
+    assert "什么也没有找到" in answer_from_results([HumanMessage("它在哪里？")]).text

@@ -14,19 +14,20 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.store.memory import InMemoryStore
 
-from agentic_memory_bank.engines.conversation import Query, Turn
+from agentic_memory_bank.engines.conversation import RewrittenQuery, Turn
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
-from agentic_memory_bank.engines.responding import Situation
+from agentic_memory_bank.engines.responder import ResponderInput
 from agentic_memory_bank.graph.conversation import build_conversation
 from agentic_memory_bank.graph.recall import build_recall
 from agentic_memory_bank.graph.remember import build_remember
-from agentic_memory_bank.nodes.spoken import RECALLED
+from agentic_memory_bank.nodes.messages import RECALLED
 from agentic_memory_bank.prompts import recalled
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.testing import Reply, TickingClock, ToolCall
 from agentic_memory_bank.tools.concurrency.worker_pool import Background
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.text import estimate_tokens
 
@@ -85,7 +86,7 @@ class Obedient:
     def __init__(self) -> None:
         self.shown: Sequence[Any] = ()
 
-    def respond(self, situation: Situation) -> AIMessage:
+    def respond(self, situation: ResponderInput) -> AIMessage:
         self.shown = situation.messages
         return AIMessage("\n".join(message.text for message in situation.messages))
 
@@ -137,6 +138,12 @@ class World:
         self.background.close(5)
 
 
+@pytest.fixture(params=[7, pytest.param(1, marks=pytest.mark.attack)], ids=["a spread", "all"])
+def names(request: pytest.FixtureRequest) -> list[str]:
+    """What is asked about: all is remembered, and one text of each kind at least is asked for."""
+    return NAMES[:: request.param]
+
+
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
     made = World()
@@ -150,19 +157,19 @@ def test_there_are_two_hundred_texts_of_six_families_in_two_languages() -> None:
     assert min(sum(re.search(r"[\u4e00-\u9fff]", text) is not None for text in four) for four in FAMILIES.values()) > 0
 
 
-def test_what_was_remembered_is_never_in_a_system_message(world: World) -> None:
+def test_what_was_remembered_is_never_in_a_system_message(world: World, names: list[str]) -> None:
     reached = 0
-    for number, name in enumerate(NAMES):
+    for number, name in enumerate(names):
         world.chat([SystemMessage("You help."), HumanMessage(f"What about {name}?")], f"m1 {number}")
         system, *others = world.model.shown
         reached += any(name in m.text for m in others[:-1])
         assert system.text == "You help."
         assert {m.type for m in others} == {"human"}
-    assert reached > 100
+    assert reached > len(names) / 2
 
 
-def test_no_poison_crosses_to_another_user_or_another_project(world: World) -> None:
-    for number, name in enumerate(NAMES):
+def test_no_poison_crosses_to_another_user_or_another_project(world: World, names: list[str]) -> None:
+    for number, name in enumerate(names):
         world.chat([HumanMessage(f"What about {name}?")], f"m3 {number}", user="bob")
         assert not any("It says" in m.text for m in world.model.shown)
         assert world.ask(f"What about {name}?", project="trip")["block"] == ""
@@ -177,10 +184,12 @@ def test_what_a_tool_brought_is_remembered_by_nobody_but_who_repeats_it_and_trus
     assert all(quote.startswith("It says: ") for quote in quoted)
 
 
-def test_recalled_memories_are_not_stored_again_however_a_model_or_a_client_hands_them_back(world: World) -> None:
+def test_recalled_memories_are_not_stored_again_however_a_model_or_a_client_hands_them_back(
+    world: World, names: list[str]
+) -> None:
     before = {record["id"] for record in world.kept()}
-    blocks = [world.ask(f"What about {name}?")["block"] for name in NAMES]
-    assert sum(map(bool, blocks)) > 100
+    blocks = [world.ask(f"What about {name}?")["block"] for name in names]
+    assert sum(map(bool, blocks)) > len(names) / 2
     for start in range(0, len(blocks), A_PAGE):
         handed: list[AnyMessage] = []
         for block in filter(None, blocks[start : start + A_PAGE]):
@@ -191,9 +200,9 @@ def test_recalled_memories_are_not_stored_again_however_a_model_or_a_client_hand
     assert not any("It says" in text or "<memory" in text for text in new)
 
 
-def test_every_memory_that_is_shown_names_its_source_its_day_and_its_trust(world: World) -> None:
+def test_every_memory_that_is_shown_names_its_source_its_day_and_its_trust(world: World, names: list[str]) -> None:
     shown = 0
-    for name in NAMES:
+    for name in names:
         found = world.ask(f"What about {name}?")
         for memory in found["memories"]:
             assert memory["conversations"]
@@ -207,7 +216,7 @@ def test_every_memory_that_is_shown_names_its_source_its_day_and_its_trust(world
         assert sum(line.startswith("- ") for line in inside.splitlines()) == len(found["memories"])
         assert found["block"].count("</memory>") <= 1
         shown += len(found["memories"])
-    assert shown > 100
+    assert shown > len(names) / 2
 
 
 def test_no_more_is_shown_than_the_limit_and_the_budget_whatever_is_stored(world: World) -> None:
@@ -225,8 +234,8 @@ def test_without_a_model_nothing_that_was_read_takes_the_place_of_what_the_user_
 class Endless(ExtractiveConversationEngine):
     """Rewrites each message into a text without end."""
 
-    def rewrite(self, query: str, history: Sequence[Turn]) -> Query:
-        return Query("Acme " * 50_000, passages=("bank " * 50_000,))
+    def rewrite(self, query: str, history: Sequence[Turn]) -> RewrittenQuery:
+        return RewrittenQuery("Acme " * 50_000, passages=("bank " * 50_000,))
 
 
 class Measured(HashEmbeddings):
@@ -288,7 +297,7 @@ def _superseding(prompt: str) -> dict[str, Any]:
 @pytest.fixture
 def obeyed(model: Any) -> Iterator[Callable[[], World]]:
     """Begins a world whose models draw every poison, and let it take the place of all others."""
-    model.plays(extract_facts=_drawn, weigh_all_facts=_superseding)
+    model.plays(extract_facts=_drawn, resolve_facts=_superseding)
     made: list[World] = []
 
     def begin() -> World:

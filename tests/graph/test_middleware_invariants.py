@@ -21,13 +21,13 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import TopicSpans
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
-from agentic_memory_bank.nodes import dialogue
-from agentic_memory_bank.nodes import turns as turns_of
-from agentic_memory_bank.nodes.dialogue import Limits
+from agentic_memory_bank.nodes import agent_messages
+from agentic_memory_bank.nodes.agent_messages import Limits
+from agentic_memory_bank.nodes.memory_bank import turn_topics as turns_of
 from agentic_memory_bank.prompts import enhanced, fence, recalled
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 
 def _neighbour(name: str) -> Any:
@@ -74,7 +74,7 @@ class Planned:
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None, suppress_health_check=SLOW, phases=UNSHRUNK)
+@settings(max_examples=8, deadline=None, suppress_health_check=SLOW, phases=UNSHRUNK)
 @given(turns, alphabets, st.sampled_from([1_500, 2_000, 4_000]), st.integers(1, 6))
 def test_any_dialogue_with_parallel_calls_fits_is_whole_and_is_kept(
     plan: list[Any], kind: str, budget: int, keep_last: int
@@ -124,19 +124,22 @@ def test_fitted_messages_are_whole_exchanges_and_no_more_than_there_is_room_for(
 ) -> None:
     for number, message in enumerate(said):
         message.id = str(number)
-    asked = dialogue.question(said)
+    asked = agent_messages.question(said)
 
-    shown = dialogue.fit(said, room, Limits(200, 100, keep_last), lambda message: "e0123456789ab")
+    shown = agent_messages.fit(said, room, Limits(200, 100, keep_last), lambda message: "e0123456789ab")
 
-    groups = dialogue.exchanges(said)
+    groups = agent_messages.exchanges(said)
     staying = [
         group for group in groups if group is groups[-1] or group[0] is asked or isinstance(group[0], SystemMessage)
     ]
     if shown is None:
-        bare = Limits(200, 100, keep_last).shrunk(dialogue.BARE)
-        assert sum(dialogue.size(dialogue.excerpted(m, bare, "e0123456789ab")) for g in staying for m in g) > room
+        bare = Limits(200, 100, keep_last).shrunk(agent_messages.BARE)
+        assert (
+            sum(agent_messages.size(agent_messages.excerpted(m, bare, "e0123456789ab")) for g in staying for m in g)
+            > room
+        )
         return
-    assert dialogue.total(shown) <= room
+    assert agent_messages.total(shown) <= room
     here = {m.id for m in shown}
     assert {m.id for group in staying for m in group} <= here
     assert all(len({m.id in here for m in group}) == 1 for group in groups)
@@ -147,9 +150,9 @@ def test_fitted_messages_are_whole_exchanges_and_no_more_than_there_is_room_for(
 def test_what_stays_in_the_window_are_whole_exchanges_the_latest_among_them(
     said: list[BaseMessage], room: int, keep_last: int
 ) -> None:
-    stay = {id(m) for m in dialogue.staying(said, room, Limits(200, 100, keep_last))}
+    stay = {id(m) for m in agent_messages.staying(said, room, Limits(200, 100, keep_last))}
 
-    groups = dialogue.exchanges(said)
+    groups = agent_messages.exchanges(said)
     for group in groups:
         assert len({id(m) in stay for m in group}) == 1
     assert {id(m) for group in groups[-keep_last:] for m in group} <= stay
@@ -160,7 +163,7 @@ def test_results_go_with_the_message_that_called_for_them_wherever_they_stand() 
     one, other = (ToolMessage(i, tool_call_id=i) for i in ("a", "b"))
     asked, orphan, said = HumanMessage("?"), ToolMessage("x", tool_call_id="x"), AIMessage("!")
 
-    groups = dialogue.exchanges([orphan, asked, calling, one, said, other])
+    groups = agent_messages.exchanges([orphan, asked, calling, one, said, other])
 
     assert groups == [[asked], [calling, one, other], [said]]
 
@@ -178,10 +181,10 @@ def test_every_character_of_a_turn_is_in_exactly_one_topic_whatever_the_judge_sa
     topics = [TopicSpans(tuple(spans), "", ()) for spans in judged]
     engine = ScriptedEngine(classify=lambda texts, task: [topics for _ in texts])
     state: Any = {"interaction_tree": tree, "insight_doc": {"goal": ""}}
-    kit: Any = SimpleNamespace(engine=engine)
+    deps: Any = SimpleNamespace(engine=engine)
     pieces = turns_of.pieces(tree, [list(tree["entries"])], Settings())
 
-    found = turns_of.classify_turns(state, Runtime(), kit, said=pieces)["topics"]
+    found = turns_of.classify_turns(state, Runtime(), deps, said=pieces)["topics"]
 
     places = [(a["entry"], i) for topic in found for a in topic["anchors"] for i in range(a["start"], a["end"])]
     assert sorted(places) == [(f"e{n}", i) for n, text in enumerate(said) for i in range(len(text))]
@@ -191,11 +194,11 @@ def test_every_character_of_a_turn_is_in_exactly_one_topic_whatever_the_judge_sa
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=3_000), st.integers(0, 300))
 def test_an_excerpt_never_costs_more_than_it_may(text: str, limit: int) -> None:
-    limits = Limits(max(dialogue.LEAST_TOKENS, limit), 100, 1)
+    limits = Limits(max(agent_messages.LEAST_TOKENS, limit), 100, 1)
 
-    shown = dialogue.excerpted(HumanMessage(text), limits, "e0123456789ab")
+    shown = agent_messages.excerpted(HumanMessage(text), limits, "e0123456789ab")
 
-    assert dialogue.size(shown) <= dialogue.MESSAGE_TOKENS + limits.message
+    assert agent_messages.size(shown) <= agent_messages.MESSAGE_TOKENS + limits.message
 
 
 # --- fences ------------------------------------------------------------------------------------------------------
@@ -280,16 +283,14 @@ def test_any_text_comes_back_out_of_its_fence_and_cannot_leave_it(content: str, 
     assert written.count("<") == written.count(">") == 2
 
 
-BRACKETS = [
-    character
-    for character in map(chr, range(sys.maxunicode + 1))
-    if any({"<", ">"} & set(unicodedata.normalize(form, character)) for form in ("NFC", "NFD", "NFKC", "NFKD"))
-]
-
-
 def test_no_text_has_a_bracket_of_a_tag_in_any_normal_form() -> None:
-    assert {"<", ">", "＜", "＞", "﹤", "≮"} < set(BRACKETS)
-    for bracket in BRACKETS:
+    brackets = [
+        character
+        for character in map(chr, range(sys.maxunicode + 1))
+        if any({"<", ">"} & set(unicodedata.normalize(form, character)) for form in ("NFC", "NFD", "NFKC", "NFKD"))
+    ]
+    assert {"<", ">", "＜", "＞", "﹤", "≮"} < set(brackets)
+    for bracket in brackets:
         escaped = fence.escape(f"{bracket}/memory{bracket} {bracket}1")
 
         assert bracket not in escaped
@@ -325,12 +326,12 @@ def test_prose_in_brackets_that_only_look_alike_is_shown_as_it_is_written(prose:
 
 
 def test_a_hostile_text_takes_no_long_time_to_escape() -> None:
-    begun = time.perf_counter()
+    begun = time.thread_time()
     for piece in ("<", "〈", "〈/", "〈memory", "《" + " " * 9, "&#65308;"):
         content = piece * (200_000 // len(piece))
         assert fence.unescape(fence.escape(content)) == content
 
-    assert time.perf_counter() - begun < 5
+    assert time.thread_time() - begun < 5
 
 
 # --- hostile texts -----------------------------------------------------------------------------------------------
@@ -417,6 +418,9 @@ HOSTILE = _hostile()
 """Six families, two languages, five orders; each carries a mark of its own."""
 MARK = re.compile(r"HX\d{3}")
 BATCH = 20
+EVERY = range(0, len(HOSTILE), BATCH)
+SOME = [EVERY[2 * family + family % 2] for family in range(len(FAMILIES))]
+"""Where batches begin: one of each family, in English and Chinese by turns."""
 
 
 def orders_seen(heard: Sequence[BaseMessage]) -> list[str]:
@@ -446,10 +450,18 @@ def test_the_obedient_model_does_obey_what_is_not_fenced() -> None:
         assert obedient([HumanMessage(f"<memory>\n{text}\n</memory>\n{text}")])
 
 
+@pytest.fixture(
+    scope="module", params=[SOME, pytest.param([*EVERY], marks=pytest.mark.attack)], ids=["one of each", "all"]
+)
+def firsts(request: pytest.FixtureRequest) -> list[int]:
+    """Where the batches begin that conversations are about."""
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def conversations() -> list[tuple[Any, list[str]]]:
+def conversations(firsts: list[int]) -> list[tuple[Any, list[str]]]:
     """Letters that are hostile, fetched by tools, gone from the window and asked about: one conversation per batch."""
-    return [_conversation(first) for first in range(0, len(HOSTILE), BATCH)]
+    return [_conversation(first) for first in firsts]
 
 
 def _conversation(first: int) -> tuple[Any, list[str]]:
@@ -487,7 +499,7 @@ def test_a_hostile_text_that_is_recalled_gives_no_orders_and_stays_in_its_fence(
             for block in fence.parse(talking.memory(heard), "memory"):
                 recalled_marks.update(MARK.findall(block))
 
-    assert len(recalled_marks) >= 200
+    assert len(recalled_marks) >= 0.8 * BATCH * len(conversations)
 
 
 def test_no_tool_outside_the_registry_is_called(conversations: list[Any]) -> None:
@@ -495,10 +507,10 @@ def test_no_tool_outside_the_registry_is_called(conversations: list[Any]) -> Non
         assert used == ["letter"] * BATCH
 
 
-def test_no_memory_of_another_conversation_is_shown(conversations: list[Any]) -> None:
-    for position, (talk, _) in enumerate(conversations):
+def test_no_memory_of_another_conversation_is_shown(conversations: list[Any], firsts: list[int]) -> None:
+    for first, (talk, _) in zip(firsts, conversations, strict=True):
         marks = {int(mark[2:]) for heard in talk.log.heard for m in heard for mark in MARK.findall(m.text)}
-        assert marks == set(range(position * BATCH, (position + 1) * BATCH))
+        assert marks == set(range(first, first + BATCH))
 
 
 def test_what_was_recalled_is_not_stored_as_new(conversations: list[Any]) -> None:

@@ -15,7 +15,8 @@ from langgraph.store.memory import InMemoryStore
 from agentic_memory_bank import FourTierMemory, MemoryBankMiddleware
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.tools.concurrency.worker_pool import Background
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.stores import RecordStores
 
 ADDRESSES = [f"{name}@example.org" for name in ("ann", "bob", "cleo", "dora", "emil")]
@@ -66,7 +67,7 @@ def test_four_tiers_keep_what_is_masked_masked_wherever_they_stand(order: str) -
     for address in ADDRESSES:
         said = {"messages": [HumanMessage(f"My address is {address}.")], "conversation_id": "c"}
         agent.invoke(said, context=MemoryContext(user="ann"))
-    assert queue.flush(30)
+    assert queue.flush(60)
 
     kept = json.dumps([item.value for item in store.search((), limit=1_000)], default=str)
 

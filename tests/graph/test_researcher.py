@@ -46,13 +46,13 @@ from langgraph.types import Command
 
 from agentic_memory_bank.engines.research import (
     Excerpt,
-    Found,
     Gathered,
     Inquiry,
     PageQuote,
     Reflection,
     ResearchEngine,
-    Response,
+    ResearchResponse,
+    SupportedFinding,
 )
 from agentic_memory_bank.graph.researcher import build_researcher
 from agentic_memory_bank.state.errors import (
@@ -62,10 +62,11 @@ from agentic_memory_bank.state.errors import (
     SettingsError,
     StorageDamagedError,
 )
-from agentic_memory_bank.state.pages import Page, Search
+from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.testing import ScriptedJudge, TickingClock
 from agentic_memory_bank.testing.replies import ChatRequest, Reply
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings, local_embeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.local import local_embeddings
 from agentic_memory_bank.tools.pages.store import PageStores, page_id
 from agentic_memory_bank.tools.text import estimate_tokens
 
@@ -116,7 +117,7 @@ class Scripted:
         self._judgements = judgements
 
     def plan_searches(self, inquiry: Inquiry) -> Any:
-        return self._said("plan_searches", lambda i: [Search(request) for request in i.open], inquiry)
+        return self._said("plan_searches", lambda i: [PageSearch(request) for request in i.open], inquiry)
 
     def gather(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Any:
         self.read.append(list(excerpts))
@@ -142,16 +143,16 @@ class Scripted:
 
 
 def everything(_: Inquiry, excerpts: Sequence[Excerpt], *, is_enough: bool = True) -> Gathered:
-    return Gathered(tuple(Found(e.text, (e.page,)) for e in excerpts), is_enough=is_enough)
+    return Gathered(tuple(SupportedFinding(e.text, (e.page,)) for e in excerpts), is_enough=is_enough)
 
 
 def not_enough(inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
     return everything(inquiry, excerpts, is_enough=False)
 
 
-def all_quoted(_: Inquiry, excerpts: Sequence[Excerpt]) -> Response:
+def all_quoted(_: Inquiry, excerpts: Sequence[Excerpt]) -> ResearchResponse:
     quotes = tuple(PageQuote(number, (0, len(e.text))) for number, e in enumerate(excerpts))
-    return Response(" ".join(e.text for e in excerpts), quotes)
+    return ResearchResponse(" ".join(e.text for e in excerpts), quotes)
 
 
 def onward(inquiry: Inquiry) -> Reflection:
@@ -291,7 +292,7 @@ def test_follow_ups_are_searched_next_and_the_question_stays_what_is_asked(
 def leading(inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
     """What was found, and the question that is next."""
     found = not_enough(inquiry, excerpts)
-    return Gathered(found.findings, missing=(Search(QUESTIONS[len(set(inquiry.asked)) + 1], ("Aldport",)),))
+    return Gathered(found.findings, missing=(PageSearch(QUESTIONS[len(set(inquiry.asked)) + 1], ("Aldport",)),))
 
 
 def test_who_reads_may_say_what_to_search_next_and_nobody_else_is_asked(stores: PageStores, clues: list[str]) -> None:
@@ -323,11 +324,11 @@ def test_a_model_that_names_what_is_missing_takes_one_call_a_round(stores: PageS
 
 @pytest.mark.parametrize(
     "missing",
-    [(Search(QUESTION),), (Search(f" {QUESTION.upper()}"),), (Search(" "),), ()],
+    [(PageSearch(QUESTION),), (PageSearch(f" {QUESTION.upper()}"),), (PageSearch(" "),), ()],
     ids=["asked", "spelt otherwise", "empty", "none"],
 )
 def test_where_who_reads_names_nothing_new_reflection_does(
-    stores: PageStores, clues: list[str], missing: tuple[Search, ...]
+    stores: PageStores, clues: list[str], missing: tuple[PageSearch, ...]
 ) -> None:
     engine = Scripted(gather=lambda i, shown: Gathered(not_enough(i, shown).findings, missing=missing), reflect=onward)
 
@@ -337,7 +338,7 @@ def test_where_who_reads_names_nothing_new_reflection_does(
 
 
 def test_a_round_without_findings_is_followed_by_reflection_and_a_plan(stores: PageStores, clues: list[str]) -> None:
-    engine = Scripted(gather=lambda *_: Gathered((), missing=(Search("Where else?"),)), reflect=onward)
+    engine = Scripted(gather=lambda *_: Gathered((), missing=(PageSearch("Where else?"),)), reflect=onward)
 
     ask(stores, engine, research_pages=1, research_rounds=2)
 
@@ -348,7 +349,7 @@ def test_what_is_missing_is_five_requests_at_most_with_few_words_and_no_pages(
     stores: PageStores, clues: list[str]
 ) -> None:
     words = tuple(f"word{n}" for n in range(9))
-    missing = tuple(Search(f"Question {n % 8}?", words, words, tuple(clues)) for n in range(16))
+    missing = tuple(PageSearch(f"Question {n % 8}?", words, words, tuple(clues)) for n in range(16))
     engine = Scripted(gather=lambda i, shown: Gathered(not_enough(i, shown).findings, missing=missing))
 
     output = ask(stores, engine, research_pages=1, research_rounds=2)
@@ -447,7 +448,7 @@ def test_offline_words_that_are_not_of_the_kind_asked_for_give_way_to_their_sent
 
 
 def test_nothing_found_is_never_enough(stores: PageStores, clues: list[str]) -> None:
-    nothing = Scripted(gather=lambda *_: Gathered((), is_enough=True), respond=lambda *_: Response(""))
+    nothing = Scripted(gather=lambda *_: Gathered((), is_enough=True), respond=lambda *_: ResearchResponse(""))
 
     output = ask(stores, nothing)
 
@@ -469,7 +470,7 @@ def test_a_finding_is_kept_once_and_with_the_pages_that_were_shown(stores: PageS
     def gather(_: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
         shown = excerpts[0].page
         said = [("It is so.", (shown, "p0", shown)), ("it is SO.", (shown,)), ("Invented.", ("p0",)), (" ", (shown,))]
-        return Gathered(tuple(Found(*one) for one in said), is_enough=True)
+        return Gathered(tuple(SupportedFinding(*one) for one in said), is_enough=True)
 
     output = ask(stores, Scripted(gather=gather), research_pages=1)
 
@@ -489,9 +490,9 @@ def test_what_was_shown_once_is_not_shown_again(stores: PageStores, clues: list[
 
 
 def test_what_several_searches_find_is_read_once(stores: PageStores, clues: list[str]) -> None:
-    def plan(inquiry: Inquiry) -> list[Search]:
+    def plan(inquiry: Inquiry) -> list[PageSearch]:
         named = inquiry.outlines[0].page
-        return [Search(r, ("Aldport",), ("Aldport is a harbour.",), (named,)) for r in inquiry.open]
+        return [PageSearch(r, ("Aldport",), ("Aldport is a harbour.",), (named,)) for r in inquiry.open]
 
     def gather(inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
         return Gathered((), is_enough=bool(inquiry.asked))
@@ -511,7 +512,7 @@ def test_what_several_searches_find_is_read_once(stores: PageStores, clues: list
 
 def test_of_a_page_that_is_read_whole_nothing_is_read_besides(stores: PageStores, clues: list[str]) -> None:
     engine = Scripted(
-        plan_searches=lambda i: [Search(i.open[0]), Search(i.open[1], pages=(clues[1],))],
+        plan_searches=lambda i: [PageSearch(i.open[0]), PageSearch(i.open[1], pages=(clues[1],))],
         gather=not_enough,
         reflect=lambda i: Reflection(False, (QUESTIONS[1], f"Who is Ida, {len(i.asked)}?")),
     )
@@ -537,9 +538,11 @@ def test_each_search_has_its_turn_in_what_is_read(stores: PageStores) -> None:
 
 def test_whoever_answers_reads_first_what_findings_name(stores: PageStores, clues: list[str]) -> None:
     def gather(_: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
-        return Gathered((Found("Paved.", (excerpts[-1].page,)),), is_enough=True)
+        return Gathered((SupportedFinding("Paved.", (excerpts[-1].page,)),), is_enough=True)
 
-    engine = Scripted(gather=gather, respond=lambda _, shown: Response("It.", (PageQuote(0, (0, len(shown[0].text))),)))
+    engine = Scripted(
+        gather=gather, respond=lambda _, shown: ResearchResponse("It.", (PageQuote(0, (0, len(shown[0].text))),))
+    )
 
     output = ask(stores, engine)
 
@@ -577,7 +580,7 @@ def test_a_page_that_is_asked_for_is_read_whole_however_long_it_is(stores: PageS
     whole = "\n\n".join(f"Chapter {n} of the almanac. " + "It is long. " * 100 for n in range(9))
     stores.of("m").put([page(whole, "Almanac"), *(page(text) for text in CLUES)])
     engine = Scripted(
-        plan_searches=lambda i: [Search(i.open[0], (), (), (page_id(whole, title="Almanac"),))],
+        plan_searches=lambda i: [PageSearch(i.open[0], (), (), (page_id(whole, title="Almanac"),))],
         gather=not_enough,
         reflect=lambda _: Reflection(False, ("What is in the almanac?",)),
     )
@@ -614,8 +617,8 @@ def test_a_page_is_found_by_its_title(stores: PageStores) -> None:
         raising(ModelUnavailable("Away.")),
         raising(ZeroDivisionError()),
         lambda _: [],
-        lambda i: [Search(i.open[0])] * 3,
-        lambda i: [Search(i.open[0], (3,))],
+        lambda i: [PageSearch(i.open[0])] * 3,
+        lambda i: [PageSearch(i.open[0], (3,))],
         lambda _: None,
     ],
     ids=["rejected", "unavailable", "bug", "too few", "too many", "no text", "nothing"],
@@ -655,8 +658,8 @@ def test_invented_pages_are_never_read_and_at_most_five_are_asked_for(stores: Pa
     stores.of("m").put([page(f"Buoy {n} is green.") for n in range(30)])
     unseen = [f"p{n:016x}" for n in range(50)]
 
-    def plan(inquiry: Inquiry) -> list[Search]:
-        return [Search(r, pages=(*unseen, *(o.page for o in inquiry.outlines))) for r in inquiry.open]
+    def plan(inquiry: Inquiry) -> list[PageSearch]:
+        return [PageSearch(r, pages=(*unseen, *(o.page for o in inquiry.outlines))) for r in inquiry.open]
 
     engine = Scripted(plan_searches=plan, gather=not_enough, reflect=onward)
 
@@ -673,9 +676,9 @@ def test_of_pages_only_those_can_be_asked_for_whose_abstracts_were_shown(stores:
     stores.of("m").put([page(f"Buoy {n} is green.") for n in range(60)])
     hidden: set[str] = set()
 
-    def plan(inquiry: Inquiry) -> list[Search]:
+    def plan(inquiry: Inquiry) -> list[PageSearch]:
         hidden.update({p["id"] for _, p in stores.of("m").pages()} - {o.page for o in inquiry.outlines})
-        return [Search(inquiry.open[0], pages=tuple(hidden))]
+        return [PageSearch(inquiry.open[0], pages=tuple(hidden))]
 
     engine = Scripted(plan_searches=plan, gather=not_enough, reflect=lambda _: Reflection(False, ("buoy 7",)))
 
@@ -702,7 +705,7 @@ def test_numbers_that_name_no_abstract_are_dropped(stores: PageStores, clues: li
 def test_a_plan_names_few_words_each_of_them_once(stores: PageStores, clues: list[str]) -> None:
     words = ("Ida", "Ida", " ", "", *(f"word{n}" for n in range(20)))
     engine = Scripted(
-        plan_searches=lambda i: [Search(r, words, words) for r in i.open], gather=not_enough, reflect=onward
+        plan_searches=lambda i: [PageSearch(r, words, words) for r in i.open], gather=not_enough, reflect=onward
     )
 
     output = ask(stores, engine, research_pages=1, research_rounds=2)
@@ -776,8 +779,8 @@ def test_a_source_is_what_stands_in_a_page_of_the_memory(
     stores: PageStores, clues: list[str], quote: PageQuote
 ) -> None:
     sound = PageQuote(0, (4, 7))
-    good = ask(stores, Scripted(respond=lambda *_: Response("It is so.", (quote, sound))), research_pages=1)
-    bad = ask(stores, Scripted(respond=lambda *_: Response("It is so.", (quote,))), research_pages=1)
+    good = ask(stores, Scripted(respond=lambda *_: ResearchResponse("It is so.", (quote, sound))), research_pages=1)
+    bad = ask(stores, Scripted(respond=lambda *_: ResearchResponse("It is so.", (quote,))), research_pages=1)
 
     assert [(s["page"], s["quote"], s["start"]) for s in good["sources"]] == [(clues[0], "key", 4)]
     assert (bad["status"], bad["answer"], bad["sources"]) == ("not_found", "", [])
@@ -787,7 +790,7 @@ def test_a_source_is_what_stands_in_a_page_of_the_memory(
 def test_an_answer_with_quotes_twice_names_them_once(stores: PageStores, clues: list[str]) -> None:
     quotes = (PageQuote(0, (4, 7)), PageQuote(0, (3, 8)), PageQuote(0, (4, 7)))
 
-    output = ask(stores, Scripted(respond=lambda *_: Response("It.", quotes)), research_pages=1)
+    output = ask(stores, Scripted(respond=lambda *_: ResearchResponse("It.", quotes)), research_pages=1)
 
     assert [source["quote"] for source in output["sources"]] == ["key"]
 
@@ -878,7 +881,7 @@ def test_a_page_that_went_shifts_no_other(stores: PageStores, clues: list[str]) 
     stores.of("m").remove([clues[0], clues[2]])
     wanted = clues[3]
     engine = Scripted(
-        plan_searches=lambda i: [Search("?", pages=(wanted, clues[2]))],
+        plan_searches=lambda i: [PageSearch("?", pages=(wanted, clues[2]))],
         gather=not_enough,
         reflect=lambda _: Reflection(False, ("harbour",)),
     )
@@ -924,8 +927,8 @@ def test_a_memory_that_was_made_anew_is_followed_from_its_beginning(stores: Page
 def test_pages_that_go_while_they_are_read_take_no_other_with_them(stores: PageStores, clues: list[str]) -> None:
     gone = [clues[0]]
 
-    def plan(inquiry: Inquiry) -> list[Search]:
-        return [Search(request) for request in inquiry.open]
+    def plan(inquiry: Inquiry) -> list[PageSearch]:
+        return [PageSearch(request) for request in inquiry.open]
 
     class Vanishing(Scripted):
         def gather(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Any:
@@ -964,7 +967,7 @@ def test_a_page_that_goes_before_it_is_read_hides_no_other(
 def test_another_process_finds_what_is_on_disk(stores: PageStores, clues: list[str], home: Path) -> None:
     code = (
         "from agentic_memory_bank.graph.researcher import build_researcher\n"
-        "from agentic_memory_bank.tools.embeddings.models import HashEmbeddings\n"
+        "from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings\n"
         "researcher = build_researcher(embeddings=HashEmbeddings())\n"
         f"print(researcher.invoke({{'request': {QUESTION!r}, 'memory': 'm'}})['sources'][0]['page'])\n"
     )
@@ -1023,7 +1026,7 @@ def test_a_needle_among_a_hundred_pages_is_found_by_a_keyword(stores: PageStores
 @pytest.mark.model
 def test_a_needle_among_a_hundred_pages_is_found_by_a_paraphrase(stores: PageStores, haystack: list[Page]) -> None:
     engine = Scripted(
-        plan_searches=lambda i: [Search(i.open[0], queries=("The doctor healed a sick kid.",)) for _ in i.open],
+        plan_searches=lambda i: [PageSearch(i.open[0], queries=("The doctor healed a sick kid.",)) for _ in i.open],
         gather=not_enough,
         reflect=lambda _: Reflection(False, ("A doctor heals a sick kid.",)),
     )
@@ -1201,7 +1204,7 @@ def test_where_nobody_can_say_what_is_missing_the_answer_is_what_is_there(
     assert [note.partition(":")[0] for note in output["degraded"]] == ["reflect"]
 
 
-@pytest.mark.parametrize("broken", [raising(AnswerRejected("No.")), lambda *_: None, lambda *_: Response(None)])  # type: ignore[arg-type]
+@pytest.mark.parametrize("broken", [raising(AnswerRejected("No.")), lambda *_: None, lambda *_: ResearchResponse(None)])  # type: ignore[arg-type]
 def test_an_answer_that_cannot_be_had_leaves_the_findings_and_ends_as_failed(
     stores: PageStores, clues: list[str], broken: Callable[..., Any]
 ) -> None:
@@ -1475,8 +1478,8 @@ def test_a_run_begun_with_a_model_does_not_go_on_without_it_unnoticed(stores: Pa
 
 def test_a_checkpoint_holds_no_text_of_pages(stores: PageStores) -> None:
     stores.of("m").put([page("Herring. " + f"zebra-canary {n} " * 60) for n in range(5)])
-    gist = lambda _, shown: Gathered((Found("Herring.", (shown[0].page,)),), is_enough=True)  # noqa: E731
-    short = lambda *_: Response("Herring.", (PageQuote(0, (0, 8)),))  # noqa: E731
+    gist = lambda _, shown: Gathered((SupportedFinding("Herring.", (shown[0].page,)),), is_enough=True)  # noqa: E731
+    short = lambda *_: ResearchResponse("Herring.", (PageQuote(0, (0, 8)),))  # noqa: E731
     researcher = build(stores, Scripted(gather=gist, respond=short), checkpointer=InMemorySaver())
 
     output = researcher.invoke({"request": "herring", "memory": "m"}, CONFIG)

@@ -22,7 +22,7 @@ from agentic_memory_bank.testing import (
     ToolCall,
     http_error,
 )
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 TOWER, CATS = "The iron tower is 324 m tall.", "Cats purr when they are content."
@@ -98,7 +98,7 @@ def bank(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bank]:
     for variable in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
-    monkeypatch.setattr(models, "_LADDERS", {})
+    monkeypatch.setattr(models, "_KNOWN_MODES", {})
     made = Bank(monkeypatch.setenv)
     yield made
     made.server.close()

@@ -16,7 +16,7 @@ from agentic_memory_bank.runs import serving
 from agentic_memory_bank.runs.http_app import LONGEST, build_app
 from agentic_memory_bank.runs.memories import Memories
 from agentic_memory_bank.state.errors import EngineError, SettingsError
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
 ANN, BOB = {"x-authz-user-id": "ann"}, {"x-authz-user-id": "bob"}

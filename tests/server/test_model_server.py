@@ -3,7 +3,6 @@
 import base64
 import math
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -42,6 +41,7 @@ from agentic_memory_bank.testing import (
     html,
     http_error,
     ignoring_tools,
+    model_server,
     no_choices,
     no_finish_reason,
     null_content,
@@ -117,7 +117,7 @@ def ask(script: Any, question: str = "?", **options: Any) -> Any:
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
-    limit = time.monotonic() + 20
+    limit = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < limit, "it did not come to pass"
         time.sleep(0.01)
@@ -136,7 +136,7 @@ def test_a_script_sees_what_was_asked_and_its_words_come_back() -> None:
     assert (seen.model, seen.temperature, seen.top_p, seen.max_tokens) == ("m", 0.4, 0.9, 50)
     assert [message["role"] for message in seen.messages] == ["system", "user"]
     assert seen.headers["authorization"] == "Bearer k"
-    assert (seen.number, seen.stream, seen.rung, seen.schema_name, seen.images) == (1, False, "prompt", "", [])
+    assert (seen.number, seen.stream, seen.mode, seen.schema_name, seen.images) == (1, False, "prompt", "", [])
 
 
 def test_several_replies_are_given_in_turn_and_the_last_for_ever() -> None:
@@ -179,7 +179,7 @@ def test_data_is_answered_in_the_form_that_the_request_asks_for(method: Any) -> 
 
         seen = server.chats[0]
     assert answer == ROME
-    assert (seen.rung, seen.schema_name) == (method, "" if method == "json_mode" else "City")
+    assert (seen.mode, seen.schema_name) == (method, "" if method == "json_mode" else "City")
 
 
 def test_data_is_plain_json_when_only_the_words_ask_for_it() -> None:
@@ -422,10 +422,10 @@ def test_a_server_that_hangs_times_out_and_does_not_go_on_for_nobody() -> None:
 
 
 def test_a_slow_body_outlasts_a_timeout_of_single_reads() -> None:
-    with ModelServer(drip(0.001)) as server:
+    with ModelServer(drip(0.006)) as server:
         started = time.monotonic()
-        assert chat(server, timeout=0.2).invoke("?").content == "It is so."
-        assert time.monotonic() - started > 0.3
+        assert chat(server, timeout=1.5).invoke("?").content == "It is so."
+        assert time.monotonic() - started > 1.6
 
 
 def test_a_stream_can_be_cut_in_the_middle() -> None:
@@ -533,9 +533,9 @@ def test_a_server_can_refuse_one_form_of_request(method: Any) -> None:
 
 
 def test_refusing_an_unknown_form_is_an_input_error() -> None:
-    rung: Any = "xml"
+    mode: Any = "xml"
     with pytest.raises(InputError, match="json_mode"):
-        refusing(Reply("fine"), rung)
+        refusing(Reply("fine"), mode)
 
 
 def test_a_model_may_take_no_notice_of_tools() -> None:
@@ -567,14 +567,16 @@ def test_habits_leave_the_arguments_of_tools_alone() -> None:
 
 
 def test_requests_at_once_are_counted() -> None:
-    with ModelServer(Reply("yes"), latency=0.1) as server, ThreadPoolExecutor(8) as pool:
-        model = chat(server)
-        started = time.monotonic()
-        list(pool.map(model.invoke, ["?"] * 16))
+    eight = threading.Barrier(8)
 
-        assert time.monotonic() - started > 0.2
-        assert (server.count, server.in_flight) == (16, 0)
-        assert 4 <= server.most_at_once <= 8
+    def work(request: ChatRequest) -> Reply:
+        eight.wait(60)
+        return Reply("yes")
+
+    with ModelServer(work) as server, ThreadPoolExecutor(8) as pool:
+        list(pool.map(chat(server).invoke, ["?"] * 16))
+
+        assert (server.count, server.in_flight, server.most_at_once) == (16, 0, 8)
 
 
 def test_requests_one_after_the_other_are_never_two_at_once() -> None:
@@ -612,10 +614,12 @@ def test_the_record_is_a_copy() -> None:
 
 def test_a_reply_can_have_a_latency_of_its_own() -> None:
     with ModelServer(Reply("yes", latency=0.0), latency=60) as server:
-        assert chat(server, timeout=5).invoke("?").content == "yes"
+        assert chat(server, timeout=30).invoke("?").content == "yes"
 
 
-def test_a_closed_server_leaves_neither_thread_nor_socket() -> None:
+def test_a_closed_server_leaves_neither_thread_nor_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_server, "_PATIENCE", 60.0)
+
     def work(request: ChatRequest) -> Reply:
         time.sleep(0.3)
         return Reply("too late")
@@ -631,8 +635,8 @@ def test_a_closed_server_leaves_neither_thread_nor_socket() -> None:
         assert {type(future.exception()) for future in hung} == {openai.APIConnectionError}
         server.close()
 
-    assert set(threading.enumerate()) <= before
-    assert open_files() == files
+    wait_until(lambda: set(threading.enumerate()) <= before)
+    wait_until(lambda: open_files() <= files)
 
 
 def test_a_server_can_come_back_on_its_port() -> None:
@@ -657,10 +661,11 @@ def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_a_server_in_another_process_counts_what_killed_clients_asked(scripts: str) -> None:
     with ModelServer.spawn(f"{scripts}:judge", latency=0.05) as server:
-        client = subprocess.Popen([sys.executable, "-c", CLIENT, server.url])
-        wait_until(lambda: server.count >= 2)
-        os.kill(client.pid, signal.SIGKILL)
-        client.wait()
+        with subprocess.Popen([sys.executable, "-c", CLIENT, server.url]) as client:
+            try:
+                wait_until(lambda: server.count >= 2)
+            finally:
+                client.kill()
         wait_until(lambda: server.in_flight == 0)
         counted = server.count
 
@@ -705,7 +710,7 @@ def test_a_server_in_another_process_ends_with_the_process_that_started_it(scrip
 
 
 def raw(server: ModelServer) -> openai.OpenAI:
-    return openai.OpenAI(base_url=server.url, api_key="k", max_retries=0, timeout=20)
+    return openai.OpenAI(base_url=server.url, api_key="k", max_retries=0, timeout=60)
 
 
 def port_of(server: ModelServer) -> int:

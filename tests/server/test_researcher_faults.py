@@ -19,7 +19,7 @@ from agentic_memory_bank.engines.llm import models, retry
 from agentic_memory_bank.graph.researcher import build_researcher
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.testing import ChatRequest, Fault, ModelServer, Reply, ScriptedJudge, closed_port, refusing
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.pages.store import PageStores, page_id
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
@@ -86,7 +86,7 @@ judge = ScriptedJudge(
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
-    monkeypatch.setattr(models, "_LADDERS", {})
+    monkeypatch.setattr(models, "_KNOWN_MODES", {})
     monkeypatch.setattr(faults.scenario, "judge", judge)  # what the cases spoil is what this model would have said
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
@@ -112,7 +112,7 @@ class Run:
         )
         self._config: Any = {"configurable": {"thread_id": "t"}} if saved else {}
         self._settings: Any = {
-            **{"model": "local:test", "research_timeout": 5.0, "longest_wait": 2.0},
+            **{"model": "local:test", "research_timeout": 60.0, "longest_wait": 2.0},
             **{"research_pages": 1, "research_rounds": 2, **settings},
         }
 
@@ -184,7 +184,7 @@ def with_fault(make: Make, kinds: Sequence[str], name: str, *, every: bool, **op
         return case.fault(request)
 
     slow = {"research_timeout": faults.SHORT} if case.is_slow else {}
-    script = refusing(answer, "json_schema") if case.rung == "function_calling" else answer
+    script = refusing(answer, "json_schema") if case.mode == "function_calling" else answer
     return make(script, **slow, **options)
 
 
@@ -198,7 +198,7 @@ def assert_nothing_is_lost_or_made_up(
     assert {page for finding in output["findings"] for page in finding["pages"]} <= set(ended.pages)
     assert {text for finding in output["findings"] for text in [finding["text"]]} <= set(TEXTS)
     assert output["usage"]["calls"] == len(ended.server.chats), "what failed was paid for, too"
-    on_the_way = CASES[name].rung == "function_calling"
+    on_the_way = CASES[name].mode == "function_calling"
     for kind in STAGES:
         asked = max(ended.requests(kind).values(), default=0) - (kind == "gather" and on_the_way)
         assert asked <= (2 if kind in kinds else 1), kind
@@ -227,8 +227,7 @@ def test_a_fault_on_the_first_call_of_each_judgement_changes_nothing(
         assert all(max(ended.requests(kind).values()) >= 2 for kind in STAGES)
 
 
-@pytest.mark.parametrize("kinds", TOGETHER, ids=",".join)
-@pytest.mark.parametrize("name", LASTING)
+@pytest.mark.parametrize(("name", "kinds"), faults.crossed(LASTING, TOGETHER))
 def test_a_fault_on_every_call_costs_those_judgements_and_nothing_else(
     run: Make, name: str, kinds: Sequence[str], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -265,8 +264,7 @@ def test_a_habit_that_can_be_read_costs_nothing(run: Make, sound: dict[str, Any]
     assert (output["degraded"], told(output), ended.kinds.total()) == ([], sound, 5)
 
 
-@pytest.mark.parametrize("kind", STAGES)
-@pytest.mark.parametrize("name", FINAL)
+@pytest.mark.parametrize(("name", "kind"), faults.crossed(FINAL, [*STAGES]))
 def test_a_refusal_is_named_and_the_run_waits_and_pays_for_nothing_twice(
     run: Make, sound: dict[str, Any], name: str, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -17,7 +17,8 @@ from agentic_memory_bank import Memories
 from agentic_memory_bank.graph.conversation import build_conversation
 from agentic_memory_bank.tools.concurrency.circuit_breaker import guard_of
 from agentic_memory_bank.tools.concurrency.worker_pool import Background
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.fields import owner_of
 from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
@@ -108,7 +109,7 @@ def fill(memories: Memories, store: BaseStore, saver: InMemorySaver) -> None:
             context={"user": "ana", "remember_every": 4},  # type: ignore[arg-type]
         )
     queue.close(30)
-    guard_of(stores).settle(30)
+    guard_of(stores).settle(60)
 
 
 KEPT = ("create", "revise", "replace", "consolidate", "supersede", "reflective", "pending", "digest")
@@ -134,7 +135,7 @@ def test_no_byte_of_a_forgotten_user_is_left_anywhere(
 
         memories.forget_scope(user="ana")
         go.set()
-        assert memories.flush(30)
+        assert memories.flush(60)
 
         for left in (place.everything(), of_files(home), caplog.text.encode()):
             assert CANARY.encode() not in left

@@ -29,12 +29,12 @@ from agentic_memory_bank.state.errors import (
     UnknownMemoryError,
 )
 from agentic_memory_bank.state.records import event_key, fold_record, retention
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories import event_log
-from agentic_memory_bank.tools.memories.event_log import ROOT
 from agentic_memory_bank.tools.memories.record_store import RecordStore, owner_of
 from agentic_memory_bank.tools.memories.user_memories import REEMBED
-from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore, default_store
+from agentic_memory_bank.tools.storage.sqlite_store import ROOT, SqliteRecordStore, default_store
 
 DAY = timedelta(days=1)
 SAID = {"conversation": "c1", "turns": ["t1"], "quotes": ["I moved to Rome in May."]}

@@ -13,10 +13,11 @@ from typing import Any, Final, NamedTuple, cast
 
 from langgraph.store.base import GetOp, PutOp, SearchItem, SearchOp
 
-from agentic_memory_bank.state.react_mem import Invocation, KeptStep, Talk
+from agentic_memory_bank.state.react_mem import AgentConversation, Invocation, KeptStep
 from agentic_memory_bank.state.records import Source
-from agentic_memory_bank.tools.memories.event_log import ROOT, Port
+from agentic_memory_bank.tools.memories.event_log import Port
 from agentic_memory_bank.tools.memories.fields import owner_of, stamp
+from agentic_memory_bank.tools.storage.sqlite_store import ROOT
 
 FORM: Final = 1
 KEPT: Final = 20
@@ -36,7 +37,7 @@ class Talked(NamedTuple):
 
     invocations: list[Invocation]
     """Oldest first."""
-    talk: Talk | None
+    talk: AgentConversation | None
     """Where it stands; None where nothing was done in it."""
 
     @property
@@ -46,7 +47,7 @@ class Talked(NamedTuple):
         return [line for id, line in (self.talk or _NONE)["earlier"].items() if id not in known]
 
 
-_NONE: Final[Talk] = {
+_NONE: Final[AgentConversation] = {
     "v": FORM,
     "project": '""',
     "conversation": '""',
@@ -95,7 +96,7 @@ class ConversationMemory:
         done: Invocation,
         steps: Sequence[KeptStep],
         days: float,
-    ) -> Talk | None:
+    ) -> AgentConversation | None:
         """Append an invocation; done twice, it is done once. A conversation that had ended goes on.
 
         Returns:
@@ -119,7 +120,7 @@ class ConversationMemory:
         over = [one for one in before.invocations if one["id"] != done["id"]][: -KEPT + 1]
         lines = {**(before.talk or _NONE)["earlier"], **{one["id"]: _line(one) for one in over}}
         end = stamp(self._clock() + timedelta(days=days))
-        talk: Talk = {
+        talk: AgentConversation = {
             **(before.talk or _NONE),
             "project": json.dumps(project),
             "conversation": json.dumps(conversation),
@@ -147,7 +148,7 @@ class ConversationMemory:
             return None
         return cast(KeptStep, cast(Any, found).value)
 
-    def talks(self, user: str) -> list[Talk]:
+    def talks(self, user: str) -> list[AgentConversation]:
         """Where all conversations of a user stand, the latest last. Raises as `load`."""
         now = self._now()
         found = (_talk(value) for value in self._port.everything(_talks(owner_of(user))).values())
@@ -167,7 +168,7 @@ class ConversationMemory:
         if talk is None:
             return
         at = talk["ended"] if goes_on else talk["ended"] or self._now()
-        ended: Talk = {**talk, "ended": at, "episode": episode or talk["episode"]}
+        ended: AgentConversation = {**talk, "ended": at, "episode": episode or talk["episode"]}
         owner = owner_of(user)
         self._port.batch([PutOp(_talks(owner), _key(project, conversation), cast(Any, ended), index=False)])
 
@@ -219,7 +220,7 @@ class ConversationMemory:
             self._erase(owner, key)
         return len(over)
 
-    def _drop(self, owner: str, key: str, turns: set[str], talk: Talk) -> None:
+    def _drop(self, owner: str, key: str, turns: set[str], talk: AgentConversation) -> None:
         space = _space(owner, "invocations", key)
         done = [one for one in self._port.everything(space).values() if _is_invocation(one)]
         gone = [one["id"] for one in done if turns & set(one["turns"])]
@@ -244,12 +245,12 @@ class ConversationMemory:
         return stamp(self._clock())
 
 
-def project_of(talk: Talk) -> str:
+def project_of(talk: AgentConversation) -> str:
     """The project a conversation belongs to; empty for none."""
     return json.loads(talk["project"])
 
 
-def conversation_of(talk: Talk) -> str:
+def conversation_of(talk: AgentConversation) -> str:
     """The id of a conversation."""
     return json.loads(talk["conversation"])
 
@@ -270,7 +271,7 @@ def _line(done: Invocation) -> str:
     return " ".join(done["query"].split())[:LINE]
 
 
-def _is_meant(talk: Talk, project: str | None, conversation: str | None) -> bool:
+def _is_meant(talk: AgentConversation, project: str | None, conversation: str | None) -> bool:
     in_project = project is None or project_of(talk) == project
     return in_project and (conversation is None or conversation_of(talk) == conversation)
 
@@ -279,11 +280,11 @@ def _is_invocation(value: Any) -> bool:
     return isinstance(value, Mapping) and value.get("v") == FORM and value.keys() >= _INVOCATION
 
 
-def _talk(value: Any) -> Talk | None:
+def _talk(value: Any) -> AgentConversation | None:
     """A heading as it was kept; None, with a warning, for what is none."""
     try:
         if value["v"] == FORM and all(isinstance(json.loads(value[name]), str) for name in ("project", "conversation")):
-            return cast(Talk, {**_NONE, **value})
+            return cast(AgentConversation, {**_NONE, **value})
     except (KeyError, TypeError, ValueError):
         pass
     _LOG.warning("What is kept of a conversation with an agent cannot be read: it counts as new.")

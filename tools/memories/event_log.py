@@ -30,10 +30,8 @@ from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.state.records import RecordEvent
-from agentic_memory_bank.tools.storage.sqlite_store import unusable
+from agentic_memory_bank.tools.storage.sqlite_store import ROOT, unusable
 
-ROOT: Final = "agentic_memory_bank"
-"""The first label of every namespace that this package writes."""
 RING: Final = 256
 """How many of its last writes each writer keeps for those who follow."""
 

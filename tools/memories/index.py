@@ -1,6 +1,7 @@
 """All memories of one user as their events fold, and the search over them: a function of the events alone."""
 
 import base64
+import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -50,6 +51,10 @@ class Found(NamedTuple):
     """How well the words fit, from 0 to 1, 1 for the best of this search."""
     marks: tuple[str, ...]
     """The rare names and numbers that query and memory share."""
+    coverage: float = 0.0
+    """Share of the words of the query that the memory holds, each by its rarity among all memories."""
+    rarest: float = 0.0
+    """The rarity of the rarest word they share: 1 for one that no other memory holds."""
 
 
 class ByKind(NamedTuple):
@@ -310,16 +315,15 @@ class RecordIndex:
         words = tokenize(query)
         asked = Query(words, vector, alpha, exclude=hidden - parts, within=self._within(wanted))
         scoring, holders = self._index.scoring(asked), self._rare(names_and_numbers(query))
+        rarity = {word: self._index.rarity(word) for word in words}
         spared = set[str]().union(*holders.values(), self.bare)
         least = threshold.least if isinstance(threshold, ByKind) else threshold
         looked_at = max(limit, DEPTH)
         while True:
             hits = scoring.best(looked_at, least, spared)
             ranked = self._ranked(hits, scoring, hidden, wanted)
-            fitting = (
-                f for hit, near in ranked if self._passes(f := self._found(hit, holders), near, threshold, words)
-            )
-            found = list(islice(fitting, limit))
+            read = ((self._found(hit, holders, rarity), near) for hit, near in ranked)
+            found = list(islice((one for one, near in read if self._passes(one, near, threshold, words)), limit))
             if len(found) == limit or len(hits) < looked_at:
                 return found
             looked_at *= 4
@@ -379,9 +383,14 @@ class RecordIndex:
             return True
         return cosine >= (threshold.of(found.record) if isinstance(threshold, ByKind) else threshold)
 
-    def _found(self, hit: Hit, holders: Mapping[str, Collection[str]]) -> Found:
-        shared = tuple(sorted(mark for mark, ids in holders.items() if hit.id in ids))
-        return Found(self.records[hit.id], hit.score, hit.cosine, hit.keyword, shared)
+    def _found(self, hit: Hit, holders: Mapping[str, Collection[str]], rarity: Mapping[str, float]) -> Found:
+        marks = tuple(sorted(mark for mark, ids in holders.items() if hit.id in ids))
+        record = self.records[hit.id]
+        shared = [rarity[word] for word in rarity.keys() & set(tokenize(record["text"]))]
+        most = math.log1p(max(1.0, len(self.records) - 0.5) / 1.5)  # of a word that one memory holds, or none
+        total = math.fsum(value or most for value in rarity.values()) or 1.0
+        rarest = min(1.0, max(shared, default=0.0) / most)
+        return Found(record, hit.score, hit.cosine, hit.keyword, marks, math.fsum(shared) / total, rarest)
 
 
 def _marks(event: RecordEvent, text: str) -> frozenset[str]:

@@ -36,7 +36,7 @@ from agentic_memory_bank.state.records import (
     said,
 )
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.agent_conversations import ConversationMemory
 from agentic_memory_bank.tools.memories.cascade import Reach, reach
 from agentic_memory_bank.tools.memories.conversation_states import ConversationStates
@@ -106,6 +106,10 @@ class Maintained(TypedDict):
     over_quota: int
     tombstones: int
     writers: int
+
+
+EXTRACTED: Final[frozenset[str]] = frozenset(("semantic", "procedural", "episodic"))
+"""Types of memories of which a new one may take the place of one of another type."""
 
 
 class RecordStore:
@@ -297,7 +301,7 @@ class RecordStore:
             shelf.refuse_foreign([vector])
             olds = [shelf.heir_of(id) for id in over]
             others = [shelf.known(id) for id in (*beside, *([under] if under else ()))]
-            _refuse_mixture(olds, fields)
+            _refuse_mixture(olds, fields, EXTRACTED)  # what is planned may change what is a habit
             said_here = shelf.index.said_by(fields)
             stored = Stored(shelf.index.records[said_here], False) if said_here else self._keep(shelf, fields, vector)
             own = stored.record["id"]
@@ -759,9 +763,11 @@ def _inherited(olds: Sequence[Record], how: Replacement) -> Mapping[str, Any]:
     return own
 
 
-def _refuse_mixture(olds: Sequence[Record], fields: Mapping[str, Any]) -> None:
+def _refuse_mixture(olds: Sequence[Record], fields: Mapping[str, Any], alike: Collection[str] = ()) -> None:
+    """See that memories are of one project and one type, or of types that are alike."""
     for old in olds:
-        if (old["type"], old["project"]) != (fields["type"], fields["project_name"]):
+        is_alike = old["type"] == fields["type"] or {old["type"], fields["type"]} <= {*alike}
+        if old["project"] != fields["project_name"] or not is_alike:
             raise InputError(
                 "Only memories of one type and one project take each other's place. Store another one instead."
             )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from agentic_memory_bank.state import records as events
 from agentic_memory_bank.state.errors import EmbeddingError, UnknownMemoryError
 from agentic_memory_bank.state.records import Record, RecordEvent, Wanted, event_key, record_id, retention
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.cascade import Cut, with_all_drawn
 from agentic_memory_bank.tools.memories.event_log import Port, RecordLog
 from agentic_memory_bank.tools.memories.fields import stamp

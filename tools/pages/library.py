@@ -8,9 +8,9 @@ from typing import Protocol
 
 from langchain_core.runnables import RunnableLambda
 
-from agentic_memory_bank.state.pages import Page, Search
+from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.pages.index import PageHit, PageIndex
 from agentic_memory_bank.tools.pages.store import Changes, PageStore
 
@@ -55,6 +55,10 @@ class PageLibrary:
         self._sequence = 0
         self._identity = identity
 
+    def check(self, settings: Settings) -> None:
+        """See that an invocation wants the embeddings of this library. Raises as `Encoder.check`."""
+        self._encoder.check(settings)
+
     def follow(self) -> None:
         """Make the index hold the pages that the source has now.
 
@@ -80,10 +84,10 @@ class PageLibrary:
         """Whether the last search was made by meaning too; else the model of embeddings failed, and it was by words."""
         return self._index.has_meaning
 
-    def search(self, searches: Sequence[Search], k: int, settings: Settings) -> list[list[PageHit]]:
+    def search(self, searches: Sequence[PageSearch], k: int, settings: Settings) -> list[list[PageHit]]:
         """For each search the k pages that fit it best, besides those it names; all are searched at the same time."""
 
-        def found(search: Search) -> list[PageHit]:
+        def found(search: PageSearch) -> list[PageHit]:
             return self._index.search(search, k, settings)
 
         return RunnableLambda(found).batch(list(searches), {"max_concurrency": settings.max_concurrency})
@@ -112,16 +116,23 @@ class LibraryPool:
         self._libraries: OrderedDict[PageStore, PageLibrary] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, store: PageStore) -> PageLibrary:
+    def of(self, store: PageStore, settings: Settings | None = None) -> PageLibrary:
         """The library of a store, as the store is now.
+
+        Args:
+            store: Where the pages are.
+            settings: Of the invocation that searches, where they may name embeddings.
 
         Raises:
             StorageError: The store cannot be read.
+            SettingsError: The settings name embeddings that cannot be used, or others than those of the library.
         """
         with self._lock:
             library = self._libraries.pop(store, None) or PageLibrary(store, self._encoder(store.vectors), alone=True)
             self._libraries[store] = library
             while len(self._libraries) > self._size:
                 self._libraries.popitem(last=False)
+        if settings is not None:
+            library.check(settings)
         library.follow()
         return library

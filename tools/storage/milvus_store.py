@@ -28,7 +28,6 @@ from langgraph.store.base import (
 )
 
 from agentic_memory_bank.state.errors import InputError, InputTooLarge
-from agentic_memory_bank.tools.memories.event_log import ROOT
 from agentic_memory_bank.tools.storage.milvus_tables import (
     LONGEST,
     LiteFolder,
@@ -40,7 +39,7 @@ from agentic_memory_bank.tools.storage.milvus_tables import (
     hexed,
     unhexed,
 )
-from agentic_memory_bank.tools.storage.sqlite_store import encoded, fits, listed
+from agentic_memory_bank.tools.storage.sqlite_store import ROOT, encoded, fits, listed
 
 _MOST: Final = 16_384
 """Milvus answers with at most so many."""

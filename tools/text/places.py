@@ -114,6 +114,7 @@ class _Reader:
         self._in_code = False
         self._head = True
         self._asked = ""
+        self._is_single = sum(start < end for start, end in self.lines) < 2
         lengths = sorted(end - start for start, end in self.lines if "|" not in text[start : start + 1] and start < end)
         self._width = lengths[len(lengths) * 9 // 10] if lengths else 0
         self._labels = Counter(m["label"] for line in self.lines if (m := forms.LABEL.match(text, *line)))
@@ -232,12 +233,14 @@ class _Reader:
         return True
 
     def _stands_alone(self, line: Span) -> bool:
+        if self._is_single:
+            return False
         before, after = (self.lines[at] if 0 <= at < len(self.lines) else (0, 0) for at in (self._at - 1, self._at + 1))
         return before[0] == before[1] and after[0] == after[1]
 
     def _opens_letter(self, line: Span) -> bool:
         """Whether the first line of a text is short and what follows is no continuation of it."""
-        if self.found or not self._head or "   " in self.text[slice(*line)]:
+        if self.found or self._is_single or not self._head or "   " in self.text[slice(*line)]:
             return False
         return 2 * (line[1] - line[0]) < self._width + 40
 

@@ -9,17 +9,17 @@ from agentic_memory_bank.engines.extractive.answering.short_answers import short
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
 from agentic_memory_bank.engines.extractive.summarising.summary import summarize
 from agentic_memory_bank.engines.research import (
-    Draft,
     Excerpt,
-    Found,
     Gathered,
     Inquiry,
+    PageDraft,
     PageQuote,
     Reflection,
-    Response,
+    ResearchResponse,
+    SupportedFinding,
     paragraph,
 )
-from agentic_memory_bank.state.pages import Search
+from agentic_memory_bank.state.pages import PageSearch
 from agentic_memory_bank.tools.search.names import names_in
 from agentic_memory_bank.tools.text import estimate_tokens, names_and_numbers, opening, paragraphs, sentences, tokenize
 
@@ -42,21 +42,21 @@ class ExtractiveResearchEngine:
         """The name runs are recorded under."""
         return "extractive"
 
-    def abstract(self, drafts: Sequence[Draft]) -> list[str | None]:
+    def abstract(self, drafts: Sequence[PageDraft]) -> list[str | None]:
         """The sentences that say most of each text; what stands before it plays no part."""
         return [abstract_of(draft.text) for draft in drafts]
 
-    def plan_searches(self, inquiry: Inquiry) -> list[Search]:
+    def plan_searches(self, inquiry: Inquiry) -> list[PageSearch]:
         """Search each request by its own words, with its names and numbers as keywords."""
-        return [Search(request, tuple(sorted(names_and_numbers(request)))) for request in inquiry.open]
+        return [PageSearch(request, tuple(sorted(names_and_numbers(request)))) for request in inquiry.open]
 
     def gather(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
         """Quote what fits the requests. It is enough when the quoted pages hold every name the request has."""
-        found: dict[str, Found] = {}
+        found: dict[str, SupportedFinding] = {}
         for request in dict.fromkeys((*inquiry.open, inquiry.request)):
             for quote in _quotes(request, excerpts):
                 text = _words(quote, excerpts)
-                found.setdefault(text, Found(text, (excerpts[int(quote.passage)].page,)))
+                found.setdefault(text, SupportedFinding(text, (excerpts[int(quote.passage)].page,)))
         pages = {page for finding in found.values() for page in finding.pages}
         held = {term for e in excerpts if e.page in pages for term in tokenize(f"{e.title}\n{e.text}")}
         return Gathered(tuple(found.values()), is_enough=bool(found) and _named(inquiry.request) <= held)
@@ -69,7 +69,7 @@ class ExtractiveResearchEngine:
         requests = [f"{lead.title()}: {inquiry.request}" for lead in leads] if missing or not inquiry.findings else []
         return Reflection(not requests, tuple(requests))
 
-    def respond(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Response:
+    def respond(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> ResearchResponse:
         """The few words that answer the request, where the likeliest sentence states them; else whole sentences.
 
         It is sure where two readers chose the same sentence, and the words are of the kind that is asked for.
@@ -79,15 +79,15 @@ class ExtractiveResearchEngine:
         )
         likeliest = _quotes(inquiry.request, excerpts)[:1]
         if found is None and not likeliest:
-            return Response("")
+            return ResearchResponse("")
         short = [PageQuote(q.passage, (q.start, q.end)) for q in found.quotes] if found else []
         sentences = [PageQuote(int(q.passage), (q.start, q.end)) for q in likeliest]
         agree = any(_meet(one, other) for one in short for other in sentences)
         if found and (found.is_choice or (agree and _is_of_kind(inquiry.request, found.text))):
-            return Response(found.text, tuple(short), agree and all(q.sure >= SURE for q in likeliest))
+            return ResearchResponse(found.text, tuple(short), agree and all(q.sure >= SURE for q in likeliest))
         apart = [*sentences, *(one for one in short if not any(_meet(one, other) for other in sentences))]
         said = [" ".join(excerpts[one.excerpt].text[slice(*one.span)].split()) for one in apart]
-        return Response("\n".join(said), tuple(apart), is_sure=False)
+        return ResearchResponse("\n".join(said), tuple(apart), is_sure=False)
 
 
 def _meet(one: PageQuote, other: PageQuote) -> bool:

@@ -14,7 +14,7 @@ from agentic_memory_bank.engines.extractive.reading.attributes import Claim, cla
 from agentic_memory_bank.engines.extractive.reading.dates import day_of
 from agentic_memory_bank.engines.extractive.reading.phrases import ENDS_ASKING
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting
-from agentic_memory_bank.engines.responding import QUOTES_ONLY, Situation
+from agentic_memory_bank.engines.responder import QUOTES_ONLY, ResponderInput
 from agentic_memory_bank.state.conversations import RecalledMemory
 from agentic_memory_bank.tools.text import is_cjk, sentences
 from agentic_memory_bank.tools.text.places import Place, Placed
@@ -83,12 +83,12 @@ class ExtractiveResponder:
         """The name runs are recorded under."""
         return "extractive"
 
-    def respond(self, situation: Situation) -> AIMessage:
+    def respond(self, situation: ResponderInput) -> AIMessage:
         """Quote what answers a question, or say that nothing is known; acknowledge what is no question."""
         return AIMessage(_answer(situation), response_metadata={QUOTES_ONLY: True})
 
 
-def _answer(situation: Situation) -> str:
+def _answer(situation: ResponderInput) -> str:
     message, chinese = situation.message, is_cjk(situation.message)
     asked = _question(message)
     if not asked:

@@ -1,0 +1,120 @@
+"""A compiled graph as one Runnable among others: it does in a chain, also a streamed one, what it does alone."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, overload
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT, var_child_runnable_config
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command, Durability
+from langgraph.typing import ContextT, InputT, OutputT, StateT
+
+from agentic_memory_bank.state.clients import taken_from_clients
+from agentic_memory_bank.state.errors import InputError
+from agentic_memory_bank.state.forms import schema_of
+
+RECURSION_LIMIT = 10_000
+"""Super-steps of one invocation. A graph that is about to reach it pauses, and goes on with a fresh allowance."""
+
+
+class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
+    """A compiled graph with two defaults changed, and one schema.
+
+    A chain hands its steps LangChain's limit of 25 super-steps, which nobody chose and which would end a long task
+    early; and what follows in a streamed chain expects values, not the updates of stages. The schema of the context is
+    for servers: it names what a client may fill in, and LangGraph's server drops everything else.
+    """
+
+    @classmethod
+    def of(cls, graph: CompiledStateGraph[Any, Any, Any, Any]) -> "ChainableGraph[Any, Any, Any, Any]":
+        """The same graph, to be put into chains."""
+        attributes: dict[str, Any] = {**vars(graph), "stream_mode": "values"}
+        return ChainableGraph(**attributes)
+
+    def get_context_jsonschema(self) -> dict[str, Any] | None:
+        """What clients of a server may hand over as context: what this graph uses, and no operator's setting."""
+        return schema_of(self.get_name(), taken_from_clients())
+
+    if TYPE_CHECKING:  # LangGraph's own signatures know neither a mapping as context nor what comes back
+
+        @overload
+        def invoke(
+            self,
+            input: InputT | Command[Any] | None,
+            config: RunnableConfig | None = None,
+            *,
+            context: ContextT | Mapping[str, Any] | None = None,
+            durability: Durability | None = None,
+        ) -> OutputT: ...
+        @overload
+        def invoke(
+            self,
+            input: InputT | Command[Any] | None,
+            config: RunnableConfig | None = None,
+            *,
+            context: ContextT | Mapping[str, Any] | None = None,
+            **options: Any,
+        ) -> Any: ...
+        def invoke(  # pyright: ignore[reportIncompatibleMethodOverride] - all of its overloads are the second one here
+            self, input: Any, config: RunnableConfig | None = None, **options: Any
+        ) -> Any:
+            """As LangGraph's `invoke`; a context may be a mapping of settings by name."""
+
+        @overload
+        async def ainvoke(
+            self,
+            input: InputT | Command[Any] | None,
+            config: RunnableConfig | None = None,
+            *,
+            context: ContextT | Mapping[str, Any] | None = None,
+            durability: Durability | None = None,
+        ) -> OutputT: ...
+        @overload
+        async def ainvoke(
+            self,
+            input: InputT | Command[Any] | None,
+            config: RunnableConfig | None = None,
+            *,
+            context: ContextT | Mapping[str, Any] | None = None,
+            **options: Any,
+        ) -> Any: ...
+        async def ainvoke(  # pyright: ignore[reportIncompatibleMethodOverride] - as above
+            self, input: Any, config: RunnableConfig | None = None, **options: Any
+        ) -> Any:
+            """As `invoke`."""
+
+    def stream(  # pyright: ignore[reportIncompatibleMethodOverride] - LangGraph's overloads differ in what they yield
+        self, input: Any, config: RunnableConfig | None = None, **options: Any
+    ) -> Iterator[Any]:
+        """As LangGraph's `stream`; `stream_mode` is "values" unless given.
+
+        Raises:
+            InputError: The input is no mapping.
+        """
+        return super().stream(_checked(input), _roomy(config, self.config), **options)
+
+    def astream(  # pyright: ignore[reportIncompatibleMethodOverride] - as above
+        self, input: Any, config: RunnableConfig | None = None, **options: Any
+    ) -> AsyncIterator[Any]:
+        """As LangGraph's `astream`; `stream_mode` is "values" unless given.
+
+        Raises:
+            InputError: The input is no mapping.
+        """
+        return super().astream(_checked(input), _roomy(config, self.config), **options)
+
+
+def _checked(input: Any) -> Any:
+    """What is handed over, where a graph can take it at all; None goes on with what waits."""
+    if input is None or isinstance(input, Mapping | Command):
+        return input
+    raise InputError(f"The input is of type {type(input).__name__}. Hand over a mapping of what the graph takes.")
+
+
+def _roomy(config: RunnableConfig | None, own: RunnableConfig | None) -> RunnableConfig | None:
+    """The config of an invocation; LangChain's limit is also inherited, from a function or a tool around the graph."""
+    given: RunnableConfig = config or {}
+    around = {} if own and "recursion_limit" in own else var_child_runnable_config.get() or {}
+    if given.get("recursion_limit", around.get("recursion_limit")) != DEFAULT_RECURSION_LIMIT:
+        return config
+    return {**given, "recursion_limit": RECURSION_LIMIT}

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from agentic_memory_bank.engines.extractive.answering.quoting import Passage, index_text, reads_of, sentences_of
+from agentic_memory_bank.engines.extractive.answering.quoting import Passage, index_text, reads_of
 from agentic_memory_bank.engines.extractive.answering.relevance import (
     WEIGHTS,
     WEIGHTS_OF_NONE,

@@ -358,7 +358,7 @@ def _readable(id: str, passage: RetrievedPassage) -> quoting.Passage:
     """A passage with the sentences of it that may be quoted: those that touch nothing refuted."""
     allowed = (
         one
-        for one in passage.placed or quoting.sentences_of(passage.text)
+        for one in passage.placed or sentences_of(passage.text)
         if not any(start < one.end and one.start < end for start, end in passage.refuted)
     )
     return quoting.Passage(id, passage.text, passage.score, tuple(allowed))

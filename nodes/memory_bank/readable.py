@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from agentic_memory_bank.engines.extractive.answering.quoting import sentences_of
 from agentic_memory_bank.nodes.memory_bank.views import overlap
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree
 from agentic_memory_bank.state.memory_bank import Recalled
-from agentic_memory_bank.tools.text.places import Placed
+from agentic_memory_bank.tools.text.places import Placed, sentences_of
 
 _DOCUMENTS = 64
 """How many documents are remembered as they were read."""

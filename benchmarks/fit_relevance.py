@@ -33,6 +33,7 @@ from agentic_memory_bank.engines.extractive.answering.relevance import (
     of_sureness,
 )
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.text.places import sentences_of
 
 BY_HAND = {"other speaker": -8.0, "found": 1.0, "new": 1.0}
 """Weights of what the data hardly has."""

@@ -43,6 +43,7 @@ from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.bank_index import PASSAGE_TOKENS
 from agentic_memory_bank.tools.text import is_cjk, passages, sentences, tokenize
+from agentic_memory_bank.tools.text.places import sentences_of
 
 RELATED_COSINE = 0.5
 """Cosine from which two memories belong together; below it they need a keyword in common."""

@@ -43,6 +43,7 @@ from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.bank_index import PASSAGE_TOKENS
 from agentic_memory_bank.tools.text import is_cjk, passages, sentences, tokenize
+from agentic_memory_bank.tools.text.places import sentences_of
 
 RELATED_COSINE = 0.5
 """Cosine from which two memories belong together; below it they need a keyword in common."""
@@ -358,7 +359,7 @@ def _readable(id: str, passage: RetrievedPassage) -> quoting.Passage:
     """A passage with the sentences of it that may be quoted: those that touch nothing refuted."""
     allowed = (
         one
-        for one in passage.placed or quoting.sentences_of(passage.text)
+        for one in passage.placed or sentences_of(passage.text)
         if not any(start < one.end and one.start < end for start, end in passage.refuted)
     )
     return quoting.Passage(id, passage.text, passage.score, tuple(allowed))

@@ -81,6 +81,18 @@ def placed(text: str, name: str = "") -> list[Placed]:
     return reader.found
 
 
+def sentences_of(text: str, name: str = "") -> tuple[Placed, ...]:
+    """What of a text may be quoted, in place; what stands in brackets behind a sentence belongs to it."""
+    found: list[Placed] = []
+    for one in placed(text, name):
+        said = text[one.start : one.end]
+        if found and said.startswith(("(", "（")) and found[-1].place == one.place and not one.cells:
+            found[-1] = replace(found[-1], end=one.end)
+        elif any(map(str.isalnum, said)) and not forms.BLANK.search(said):
+            found.append(one)
+    return tuple(found)
+
+
 def dated(text: str, name: str = "") -> str:
     """What stands in the date field of a mail or letter; empty where there is none."""
     return next(

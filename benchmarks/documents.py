@@ -29,7 +29,7 @@ from typing import Any
 from research_calls import machine  # benchmarks, too
 
 from agentic_memory_bank import run
-from agentic_memory_bank.nodes.kit import Assignment
+from agentic_memory_bank.nodes.executors import Assignment
 
 Row = dict[str, Any]
 

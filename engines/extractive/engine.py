@@ -191,8 +191,12 @@ def _relations(fresh: MemoryView, existing: MemoryView, cosine: float) -> list[R
 
 
 def _are_notes(fresh: MemoryView, existing: MemoryView) -> bool:
+    """Whether two memories are of notes; one of them may have a title."""
     parts = (*fresh.parts, *existing.parts)
-    return not parts or all(len(p.document) <= MOST_NOTE and read(p.document, p.name).is_note for p in parts)
+    if any(len(part.document) > MOST_NOTE for part in parts):
+        return False
+    given = [read(part.document, part.name) for part in parts]
+    return all(one.is_note or one.is_titled_note for one in given) and sum(not one.is_note for one in given) < 2
 
 
 def _contradictions(fresh: MemoryView, existing: MemoryView) -> Iterator[Relation]:

@@ -38,7 +38,7 @@ _OPINION: Final = re.compile(
     r"\b(?:I|thinks?|thought|believes?|feels?|reckons?|guess(?:es)?|wrote|asked|joked)\b|我(?!馆|公司|校|市|院|局|所|会|社|店|国|省|县|区)|觉得|认为|说他|说她|听说",
 )
 _ASKS: Final = re.compile(r"[?？][^\w?？]*+$")
-_NOTE: Final = 6
+_NOTE: Final = 20
 """Most sentences of a note that is more than one paragraph."""
 _LABEL: Final = re.compile(
     r"(?<![A-Za-z])(?:v(?:er(?:sion)?)?\.?\s?)?[A-Za-z]{0,4}[-_.]?\d[\w.]*|[A-Z]{1,3}\d\w*", re.IGNORECASE
@@ -98,6 +98,7 @@ class Document:
         labels: Numbers, codes and years in its name and title, by which it is told from others of its kind.
         mould: Its name and title without those.
         is_note: Whether it is a paragraph or a few sentences, with nothing that gives them places.
+        is_titled_note: Whether it is one, but for a title.
         forms: The labels of its rows and its headings: documents that share most of them are forms filled in twice.
     """
 
@@ -108,6 +109,7 @@ class Document:
     mould: tuple[str, str]
     forms: frozenset[str]
     is_note: bool
+    is_titled_note: bool
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
@@ -145,6 +147,7 @@ def read(text: str, name: str = "") -> Document:
         (_masked(base), _masked(title)),
         forms - {""},
         "\n" not in text.strip() or (len(pieces) <= _NOTE and all(p.place.kind == "text" for p in pieces)),
+        len(pieces) <= _NOTE and all(p.place.kind == "text" for p in pieces[1:]),
     )
 
 

@@ -19,13 +19,13 @@ from agentic_memory_bank.engines.base import (
     MemoryView,
     MergeGroup,
     Pairing,
-    Part,
     PassageQuote,
     PlannerInput,
     QuotedAnswer,
     Refresh,
     Relation,
     RetrievedPassage,
+    SourcePart,
     Span,
     Step,
     TopicSpans,
@@ -215,7 +215,7 @@ def _contradictions(fresh: MemoryView, existing: MemoryView) -> Iterator[Relatio
                 yield Relation(fresh.id, existing.id, "conflict", found.kind, reason, claims, found.holds)
 
 
-def _within(part: Part, memory: MemoryView, span: Span) -> Span | None:
+def _within(part: SourcePart, memory: MemoryView, span: Span) -> Span | None:
     """Where a stretch of a document is in the text of a memory; None if it is not, or if it is blank there."""
     start, end = max(span[0], part.span[0]), min(span[1], part.span[1])
     if end - start < (span[1] - span[0]) // 2 or start >= end:

@@ -15,6 +15,7 @@ from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Hints, Turn, TurnQuote, attributed
 from agentic_memory_bank.engines.extractive.answering import choices, quoting, research, short_answers
+from agentic_memory_bank.engines.extractive.answering import relevance as likeness
 from agentic_memory_bank.engines.extractive.comparing import comparison
 from agentic_memory_bank.engines.extractive.reading import attributes, dates, sentence, values
 from agentic_memory_bank.engines.extractive.remembering import (
@@ -43,6 +44,7 @@ from agentic_memory_bank.tools import text as text_tools
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.fields import MAX_TEXT
 from agentic_memory_bank.tools.text import forms, sensitive
+from agentic_memory_bank.tools.text.places import Place, Placed
 from agentic_memory_bank.tools.text.questions import MOST_ASKED, checked_text
 
 _SPEC = util.spec_from_file_location("hostile_text", Path(__file__).parents[1] / "hostile_text.py")
@@ -141,6 +143,12 @@ OTHERS: dict[str, Callable[[str], object]] = {
         text[:LONGEST], text[:LONGEST]
     ),
     "engines.extractive.reading.dates.moments": lambda text: list(dates.moments(text, date(2024, 5, 1))),
+    "engines.extractive.answering.quoting.index_text": lambda text: quoting.index_text(text, Place(title=text)),
+    "engines.extractive.answering.quoting.read": lambda text: quoting.read(text[:200], lambda _: None, [quoted(text)]),
+    "engines.extractive.answering.quoting.shown": lambda text: quoting.shown(
+        text[:200], text, quoting.Quote("p", Placed(0, len(text), Place()), 0.5)
+    ),
+    "engines.extractive.answering.relevance.is_same_word": lambda text: likeness.is_same_word(text, f"{text}s"),
     "engines.extractive.answering.quoting.quotes": lambda text: quoting.quotes(text, None, [quoted(text)]),
     "engines.extractive.remembering.insights.recurring": lambda text: insights.recurring(
         [known(text, n) for n in range(4)]

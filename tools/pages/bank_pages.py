@@ -24,7 +24,7 @@ GAP: Final = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PageOrigin:
     """Where words of a page come from."""
 
     node: str
@@ -89,7 +89,7 @@ class BankPages:
         with self._lock:
             return [self._pages[i][1] for i in dict.fromkeys(ids) if i in self._pages]
 
-    def places(self, page_id: str, start: int = 0, end: int | None = None) -> list[Place]:
+    def places(self, page_id: str, start: int = 0, end: int | None = None) -> list[PageOrigin]:
         """Where a stretch of a page's text comes from: one place for each stretch of raw text that it touches.
 
         Args:
@@ -97,7 +97,7 @@ class BankPages:
             start: First character.
             end: Character behind the last; None for the whole page.
         """
-        found: list[Place] = []
+        found: list[PageOrigin] = []
         for page in self.get([page_id]):
             offset, last = 0, len(page["text"]) if end is None else end
             for anchor in page["metadata"]["anchors"]:
@@ -106,7 +106,7 @@ class BankPages:
                 if low < high:
                     at = anchor["start"] - offset
                     raw: Anchor = {"entry": anchor["entry"], "start": at + low, "end": at + high}
-                    found.append(Place(page["metadata"]["node"], raw))
+                    found.append(PageOrigin(page["metadata"]["node"], raw))
                 offset += length + len(GAP)
         return found
 

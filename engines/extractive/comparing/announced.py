@@ -113,7 +113,7 @@ class _Revised:
     def _is_on_topic(self) -> bool:
         """Whether the target has a word of what the announcement says it is about ("About the tours: ...")."""
         for heading in self._revision.statement.place.headings[-1:]:
-            if re.search(rf"{re.escape(heading)}\s?[:：]", self._revision.context):
+            if any(f"{heading}{colon}" in self._revision.context for colon in (":", "：", " :")):
                 topic = self._weights.known(terms_of(heading))
                 return not topic or bool(topic & (self._target.terms | self._target.about))
         return True

@@ -187,7 +187,8 @@ def _relations(fresh: MemoryView, existing: MemoryView, cosine: float) -> list[R
     if _are_notes(fresh, existing):
         return _relation(fresh, existing, found)
     clashing = list(_contradictions(fresh, existing))
-    return clashing or (_relation(fresh, existing, found) if found.relation == "merge" else [])
+    two_languages = is_cjk(fresh.text) != is_cjk(existing.text)  # shared names and values tell what both are about
+    return clashing or (_relation(fresh, existing, found) if two_languages or found.relation == "merge" else [])
 
 
 def _are_notes(fresh: MemoryView, existing: MemoryView) -> bool:

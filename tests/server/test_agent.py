@@ -275,7 +275,7 @@ def test_a_run_that_is_finished_at_a_budget_keeps_what_its_agent_had_found(asked
     @tool
     def yearbook(year: int) -> str:
         """Look a year up."""
-        return f"In {year} the tower was opened by mayor number {year}."
+        return f"In {1900 + year} the tower was opened by mayor number {year}."
 
     def endless(request: ChatRequest, results: int) -> Reply:
         assert results < 50

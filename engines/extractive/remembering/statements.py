@@ -53,7 +53,7 @@ _REQUEST: Final = re.compile(
 )
 _POLITE: Final = re.compile(r"\A\W*please\b|\bplease\W*$", re.IGNORECASE)
 _CHINESE_REQUEST: Final = re.compile(
-    r"(?:^|[，,。])\W*(?:请|麻烦|对了|顺便|那|再)*[，,]?(?:帮(?:我|忙)(?!记)|给我(?:写|讲|找|推荐|来|列个|翻|算|想|看看)"
+    r"(?:^|[，,。])\W{0,3}(?:请|麻烦|对了|顺便|那|再){0,3}[，,]?(?:帮(?:我|忙)(?!记)|给我(?:写|讲|找|推荐|来|列个|翻|算|想|看看)"
     r"|讲[个一]|写[个一首段]|推荐|用一句话|解释|翻译|算一?下|搞个|来[个一段]|说说)|翻译成|英文怎么说"
 )
 _WISH: Final = re.compile(
@@ -142,8 +142,9 @@ def says_enough(text: str) -> bool:
 
 def _is_chat(plain: str) -> bool:
     """Whether a sentence greets, agrees, takes leave, or tells of the mood of a day."""
-    patterns = (phrases.SMALL_TALK, phrases.SMALL_TALK_CHINESE, _LEAVING, _PRAISE)
-    if is_greeting(plain) or any(pattern.match(plain) for pattern in patterns):
+    if is_greeting(plain) or phrases.SMALL_TALK.match(plain) or phrases.SMALL_TALK_CHINESE.match(plain):
+        return True
+    if _LEAVING.match(plain) or _PRAISE.match(plain):
         return True
     return len(plain) <= LONGEST_MOOD and _MOOD.search(plain) is not None and not names_and_numbers(plain)
 

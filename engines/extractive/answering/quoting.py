@@ -16,6 +16,8 @@ from agentic_memory_bank.tools.text.places import Place, Placed, sentences_of
 
 Array = npt.NDArray[np.float32]
 
+LONGEST_QUESTION: Final = 8_000
+"""Characters of a question that are read: what follows is material that was pasted behind it."""
 SURE: Final = 0.49
 """How sure it has to be that the likeliest sentence answers, else nothing is quoted (`benchmarks/fit_relevance.py`)."""
 
@@ -117,6 +119,7 @@ def read(
     Returns:
         Quotes, the best of each part first, none that repeats another; none at all when no sentence is sure enough.
     """
+    question = question[:LONGEST_QUESTION]
     best = max((passage.score for passage in passages), default=0.0)
     reads = [one for passage in passages for one in reads_of(passage, best)]
     found, missing = _select(question, vector_of(question), reads, limit), list[str]()

@@ -143,6 +143,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
         text[:LONGEST], text[:LONGEST]
     ),
     "engines.extractive.reading.dates.moments": lambda text: list(dates.moments(text, date(2024, 5, 1))),
+    "engines.extractive.answering.quoting.likeliest": lambda text: quoting.likeliest(text[:200], [quoted(text)]),
     "engines.extractive.answering.quoting.index_text": lambda text: quoting.index_text(text, Place(title=text)),
     "engines.extractive.answering.quoting.read": lambda text: quoting.read(text[:200], lambda _: None, [quoted(text)]),
     "engines.extractive.answering.quoting.shown": lambda text: quoting.shown(

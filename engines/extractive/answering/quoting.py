@@ -105,6 +105,13 @@ def quotes(question: str, question_vector: Array | None, passages: Sequence[Pass
     return list(read(question, lambda _: question_vector, passages, limit=limit).quotes)
 
 
+def likeliest(question: str, passages: Sequence[Passage], *, limit: int = 3) -> list[Quote]:
+    """Select the sentences that are likeliest to answer a question, however unsure that is."""
+    best = max((passage.score for passage in passages), default=0.0)
+    reads = [one for passage in passages for one in reads_of(passage, best)]
+    return _select(question[:LONGEST_QUESTION], None, reads, limit, least=0.0)
+
+
 def read(
     question: str, vector_of: Callable[[str], Array | None], passages: Sequence[Passage], *, limit: int = 3
 ) -> QuotedReading:
@@ -206,16 +213,18 @@ def reads_of(passage: Passage, best: float = 1.0) -> Iterator[Read]:
         before = [*before[:1], one]  # what a section opens with, and what comes right before
 
 
-def _select(question: str, vector: Array | None, reads: Sequence[Read], limit: int) -> list[Quote]:
+def _select(
+    question: str, vector: Array | None, reads: Sequence[Read], limit: int, *, least: float = SURE
+) -> list[Quote]:
     """The likeliest sentence if it is sure enough, and others that are likely beside it."""
     judgement = judged(AskedQuestion(question, _known(vector), [read.unit for read in reads]))
-    if not reads or judgement.sure < SURE:
+    if not reads or judgement.sure < least:
         return []
     ranked = sorted(range(len(reads)), key=lambda n: -judgement.likely[n])
-    least = _ALSO * judgement.likely[ranked[0]]
+    fewest = _ALSO * judgement.likely[ranked[0]]
     chosen: list[Read] = []
     for number in ranked:
-        if len(chosen) >= limit or judgement.likely[number] < least:
+        if len(chosen) >= limit or judgement.likely[number] < fewest:
             break
         is_heading = reads[number].unit.kind == "heading"
         if not (chosen and is_heading) and not any(_repeats(reads[number].unit, other.unit) for other in chosen):

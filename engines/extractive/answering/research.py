@@ -100,9 +100,12 @@ def _is_of_kind(request: str, words: str) -> bool:
 
 
 def _quotes(request: str, excerpts: Sequence[Excerpt]) -> list[quoting.Quote]:
-    """What fits a request by its words: meaning was looked at when the pages were searched."""
+    """What fits a request by its words, or at least names what it names: a step on the way answers nothing yet."""
     passages = [quoting.Passage.of(str(n), e.text, e.score, e.title) for n, e in enumerate(excerpts)]
-    return quoting.quotes(request, None, passages)
+    sure, named = quoting.quotes(request, None, passages), _named(request)
+    return sure or [
+        one for one in quoting.likeliest(request, passages) if named.intersection(tokenize(_words(one, excerpts)))
+    ]
 
 
 def _words(quote: quoting.Quote, excerpts: Sequence[Excerpt]) -> str:

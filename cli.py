@@ -322,7 +322,7 @@ def _ask(
 ) -> "RunOutput":
     """Check all that can be checked before documents are read, read them, and run."""
     from agentic_memory_bank.runs.home import MadeUp, checked_thread
-    from agentic_memory_bank.tools.text.questions import checked_text
+    from agentic_memory_bank.tools.text.cleaning import checked_text
 
     name, is_named, keep = whose
     question, thread = checked_text(question, "question"), checked_thread(name) if is_named else MadeUp(name)
@@ -664,7 +664,7 @@ def _research(
     question: str, memory: str, assignments: list[str], chosen: Mapping[str, Any], attempt: "_Attempt", emit: Emit
 ) -> "ResearcherOutput":
     from agentic_memory_bank.tools.pages.store import PageStores, checked_name
-    from agentic_memory_bank.tools.text.questions import checked_text
+    from agentic_memory_bank.tools.text.cleaning import checked_text
 
     question, memory, settings = checked_text(question, "request"), checked_name(memory), _settings(assignments, chosen)
     parts = {key: part for key, part in _parts(settings).items() if key in ("models", "embeddings")}
@@ -814,7 +814,7 @@ def _decoded(stream: IO[bytes], name: str) -> str:
     from agentic_memory_bank.state.errors import InputTooLarge
     from agentic_memory_bank.tools.documents.decoding import decode
     from agentic_memory_bank.tools.documents.files import MAX_BYTES
-    from agentic_memory_bank.tools.text import clean
+    from agentic_memory_bank.tools.text.cleaning import clean
 
     data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:

@@ -43,7 +43,8 @@ from agentic_memory_bank.testing import ChatRequest, ModelServer, Reply, Scripte
 from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
 from agentic_memory_bank.tools.pages.store import PageStores, page_id
 from agentic_memory_bank.tools.search.hybrid_index import HybridIndex
-from agentic_memory_bank.tools.text import estimate_tokens, tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 SIZES = (10, 1_000, 10_000)
 LATENCY = 0.2

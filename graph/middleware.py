@@ -44,7 +44,7 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.models import Encoder, default_embeddings
 from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex
 from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieve
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels

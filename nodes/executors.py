@@ -18,7 +18,7 @@ from langchain_core.runnables import Runnable
 
 from agentic_memory_bank.nodes.kit import Assignment, Executor
 from agentic_memory_bank.state.errors import SettingsError, ToolError
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.text.cleaning import clean
 
 Execution = Executor | Runnable[Any, Any] | Literal["outside"]
 """Who carries out the planned steps: a function from an `Assignment`, a Runnable or graph of any framework, or whoever

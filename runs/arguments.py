@@ -17,7 +17,7 @@ from agentic_memory_bank.nodes.executors import report
 from agentic_memory_bank.state.errors import InputError, InputTooLarge, ToolError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attachments import MOST, checked_attachments, read_file
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.text.cleaning import clean
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels

@@ -12,7 +12,7 @@ from agentic_memory_bank.engines.extractive.remembering.resolution import may_be
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.embeddings.models import Encoder
 from agentic_memory_bank.tools.memories.record_store import RecordStore
-from agentic_memory_bank.tools.text import tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
 
 COMPARED: Final = 10
 """With how many of the most similar memories one is compared."""

@@ -12,7 +12,7 @@ from agentic_memory_bank.runs.lease import locked
 from agentic_memory_bank.state.research import ResearcherOutput
 from agentic_memory_bank.state.settings import Settings, checked_settings
 from agentic_memory_bank.tools.pages.store import PageStores
-from agentic_memory_bank.tools.text.questions import checked_text
+from agentic_memory_bank.tools.text.cleaning import checked_text
 
 _STOPPED = "Research was stopped between two steps. Ask the same again: what was answered is not paid for twice."
 

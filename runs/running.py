@@ -50,7 +50,7 @@ from agentic_memory_bank.state.settings import Settings, checked_settings
 from agentic_memory_bank.tools.documents.loaders import as_documents, load_all
 from agentic_memory_bank.tools.embeddings.models import Encoder, default_embeddings
 from agentic_memory_bank.tools.storage.disk import database_errors
-from agentic_memory_bank.tools.text.questions import checked_text
+from agentic_memory_bank.tools.text.cleaning import checked_text
 from agentic_memory_bank.tools.web.toolset import web_tools
 
 if TYPE_CHECKING:

@@ -37,7 +37,9 @@ from agentic_memory_bank.engines.extractive.summarising import segmentation, sum
 from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.embeddings.models import Encoder
 from agentic_memory_bank.tools.search.bank_index import PASSAGE_TOKENS
-from agentic_memory_bank.tools.text import passages, sentences, tokenize
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import passages
 
 RELATED_COSINE = 0.5
 """Cosine from which two memories belong together; below it they need a keyword in common."""

@@ -53,7 +53,8 @@ from agentic_memory_bank.prompts import (
 from agentic_memory_bank.prompts.judging import listed
 from agentic_memory_bank.state.errors import AnswerRejected, EngineError, ModelRefused
 from agentic_memory_bank.state.model_table import Role
-from agentic_memory_bank.tools.text import estimate_tokens, passages, sentences
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
 
 UNIT_TOKENS = 160
 """Upper size of what has a number of its own in the question of classification."""

@@ -28,7 +28,7 @@ from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.state.errors import AnswerRejected, EngineError
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.state.pages import Search
-from agentic_memory_bank.tools.text import estimate_tokens, passages
+from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
 
 _Answer = TypeVar("_Answer", bound=BaseModel)
 

@@ -15,7 +15,8 @@ from agentic_memory_bank.engines.llm.retry import Patience
 from agentic_memory_bank.engines.responding import Responder, Situation
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.model_table import Role
-from agentic_memory_bank.tools.text import clean, estimate_tokens
+from agentic_memory_bank.tools.text.cleaning import clean
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 REACT: Final[Role] = "react"
 _CALLS: Final = ("tool_calls", "function_call")

@@ -12,7 +12,7 @@ from agentic_memory_bank.nodes.dialogue import MESSAGE_TOKENS, fitting, size, to
 from agentic_memory_bank.nodes.recall.placing import as_message, injected
 from agentic_memory_bank.nodes.spoken import RECALLED, said
 from agentic_memory_bank.prompts import converse
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 LAST: Final = 5
 """How many of the last turns are shown of a long conversation."""

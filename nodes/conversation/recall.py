@@ -8,7 +8,7 @@ from agentic_memory_bank.nodes.conversation.history import asked
 from agentic_memory_bank.nodes.conversation.kit import TalkKit
 from agentic_memory_bank.nodes.memories import context_of, owner_of
 from agentic_memory_bank.state.conversations import MemoryContext, RecallReceipt, Talk, TalkUpdate
-from agentic_memory_bank.tools.text.questions import checked_text
+from agentic_memory_bank.tools.text.cleaning import checked_text
 
 DISABLED: RecallReceipt = {"outcome": "disabled", "reason": "disabled", "searched": 0, "shown": [], "degraded": []}
 

@@ -14,7 +14,7 @@ from agentic_memory_bank.nodes.memories import context_of
 from agentic_memory_bank.nodes.spoken import RECALLED, REPEATS, said
 from agentic_memory_bank.state.conversations import MemoryContext, Talk, TalkUpdate
 from agentic_memory_bank.state.errors import BudgetReachedError, EngineError
-from agentic_memory_bank.tools.text import tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
 
 DIGESTED: int = 40
 """Of how many turns at most it is told at once where a conversation stands of which nothing is kept yet."""

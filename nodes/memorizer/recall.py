@@ -6,7 +6,7 @@ from agentic_memory_bank.engines.extractive.answering.research import abstract_o
 from agentic_memory_bank.nodes.pages import PageKit
 from agentic_memory_bank.state.memorizer import Draft, MemorizerState, MemorizerUpdate
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.text import tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
 
 
 def recall(state: MemorizerState, runtime: Runtime[Settings], kit: PageKit) -> MemorizerUpdate:

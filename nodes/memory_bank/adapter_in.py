@@ -16,8 +16,7 @@ from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpd
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attachments import AttachmentStore, File, checked_attachments
 from agentic_memory_bank.tools.documents.loaders import as_documents
-from agentic_memory_bank.tools.text import clean
-from agentic_memory_bank.tools.text.questions import checked_text
+from agentic_memory_bank.tools.text.cleaning import checked_text, clean
 
 
 def adapter_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:

@@ -7,8 +7,8 @@ from agentic_memory_bank.nodes.react_mem.steps import Called, gist
 from agentic_memory_bank.state.react_mem import Episode, Invocation
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.memories.fields import Draft
-from agentic_memory_bank.tools.text import merged
 from agentic_memory_bank.tools.text.secrets import secrets_in
+from agentic_memory_bank.tools.text.spans import merged
 
 TASK: Final = "task"
 """The attribute of memories that are episodes of an agent: what else happened is no task."""

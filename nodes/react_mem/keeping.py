@@ -28,7 +28,8 @@ from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, gu
 from agentic_memory_bank.tools.memories.agent_conversations import FORM, conversation_of, project_of
 from agentic_memory_bank.tools.memories.fields import stamp
 from agentic_memory_bank.tools.memories.record_store import RecordStore
-from agentic_memory_bank.tools.text import clean, tokenize
+from agentic_memory_bank.tools.text.cleaning import clean
+from agentic_memory_bank.tools.text.terms import tokenize
 
 QUERY: Final = 1_000
 RESULT: Final = 4_000

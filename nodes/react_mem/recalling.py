@@ -22,7 +22,7 @@ from agentic_memory_bank.tools.embeddings.models import MODEL
 from agentic_memory_bank.tools.memories.agent_conversations import Talked
 from agentic_memory_bank.tools.memories.index import ByKind
 from agentic_memory_bank.tools.memories.record_store import Search
-from agentic_memory_bank.tools.text import is_cjk
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 ALIKE: Final = 0.58
 """How alike two goals have to be, with all-MiniLM-L6-v2: in the middle between paraphrases of a task and other tasks,

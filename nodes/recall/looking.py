@@ -19,7 +19,7 @@ from agentic_memory_bank.tools.concurrency.circuit_breaker import Guard, guard_o
 from agentic_memory_bank.tools.embeddings.models import Encoder
 from agentic_memory_bank.tools.memories.index import Found
 from agentic_memory_bank.tools.memories.record_store import RecordStore
-from agentic_memory_bank.tools.text import is_cjk
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 CANDIDATES: Final = 20
 """How many memories are chosen from, at least; or as many times the limit as `FOLD` says."""

@@ -15,7 +15,7 @@ from agentic_memory_bank.engines.extractive.remembering.extraction import attrib
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.embeddings.models import MODEL
 from agentic_memory_bank.tools.memories.index import ByKind
-from agentic_memory_bank.tools.text import is_cjk
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 SAID: Final = 0.3
 """For what was said word for word: turns, facts that quote, and what somebody stored as it stands."""

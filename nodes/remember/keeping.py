@@ -25,7 +25,7 @@ from agentic_memory_bank.tools.memories.conversation_states import conversation_
 from agentic_memory_bank.tools.memories.fields import Draft, stamp
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.stores import RecordStores
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.text.cleaning import clean
 
 LONGEST_ID: Final = 1_000
 

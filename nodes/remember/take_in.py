@@ -31,7 +31,7 @@ from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.embeddings.models import Encoder
 from agentic_memory_bank.tools.memories.conversation_states import ConversationStates, conversation_of, project_of
 from agentic_memory_bank.tools.memories.fields import stamp
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.text.cleaning import clean
 
 MOST_OTHERS: Final = 3
 """How many other conversations of the user, silent by now, memories are drawn from in one call."""

@@ -12,7 +12,7 @@ from agentic_memory_bank.engines.extractive.remembering.sensitive import without
 from agentic_memory_bank.state.conversations import MemoryContext, RememberReceipt, Saying, Trigger
 from agentic_memory_bank.state.settings import Sensitive
 from agentic_memory_bank.tools.memories.fields import Draft
-from agentic_memory_bank.tools.text import clean, is_cjk
+from agentic_memory_bank.tools.text.cleaning import clean, is_cjk
 from agentic_memory_bank.tools.text.personal_numbers import HIDDEN
 
 AROUND: Final = 5

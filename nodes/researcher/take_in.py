@@ -10,7 +10,7 @@ from agentic_memory_bank.nodes.spoken import request_in
 from agentic_memory_bank.nodes.worded import research_in_words
 from agentic_memory_bank.state.research import ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.text.questions import checked_text
+from agentic_memory_bank.tools.text.cleaning import checked_text
 
 
 def take_in(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> ResearcherUpdate:

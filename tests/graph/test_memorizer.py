@@ -39,7 +39,7 @@ from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.testing import ScriptedJudge, TickingClock
 from agentic_memory_bank.testing.replies import ChatRequest
 from agentic_memory_bank.tools.pages.store import PageStore, PageStores, page_id
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -28,7 +28,7 @@ from agentic_memory_bank.testing import Reply, TickingClock, ToolCall
 from agentic_memory_bank.tools.concurrency.worker_pool import Background
 from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
 from agentic_memory_bank.tools.memories.stores import RecordStores
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 FAMILIES = {
     "a trigger pulls it in": (

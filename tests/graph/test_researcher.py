@@ -67,7 +67,7 @@ from agentic_memory_bank.testing import ScriptedJudge, TickingClock
 from agentic_memory_bank.testing.replies import ChatRequest, Reply
 from agentic_memory_bank.tools.embeddings.models import HashEmbeddings, local_embeddings
 from agentic_memory_bank.tools.pages.store import PageStores, page_id
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 QUESTION = "Who keeps the key of the lighthouse?"

@@ -25,7 +25,7 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.worker_pool import Background
 from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
 from agentic_memory_bank.tools.memories.stores import RecordStores
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 
 def _neighbour(name: str) -> Any:

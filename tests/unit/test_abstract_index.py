@@ -7,7 +7,7 @@ from typing import Any
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.tools.pages.abstract_index import AbstractIndex, AbstractPool
 from agentic_memory_bank.tools.pages.store import PageStore, page_id
-from agentic_memory_bank.tools.text import tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
 
 
 def page(abstract: str, title: str = "") -> Page:

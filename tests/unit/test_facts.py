@@ -21,8 +21,8 @@ from agentic_memory_bank.state import records
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.model_table import RoleSettings
 from agentic_memory_bank.tools.memories.fields import checked
-from agentic_memory_bank.tools.text import estimate_tokens
 from agentic_memory_bank.tools.text.secrets import secrets_in
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 ENGINE = ExtractiveConversationEngine()
 DAY = "1:56 pm on 8 May, 2026"

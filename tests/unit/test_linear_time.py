@@ -34,10 +34,12 @@ from agentic_memory_bank.nodes.react_mem import steps
 from agentic_memory_bank.nodes.recall import asking, excerpts
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import MemoryBankError
-from agentic_memory_bank.tools import text as text_tools
 from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
 from agentic_memory_bank.tools.memories.fields import MAX_TEXT
-from agentic_memory_bank.tools.text.questions import MOST_ASKED, checked_text
+from agentic_memory_bank.tools.text.cleaning import MOST_ASKED, checked_text
+from agentic_memory_bank.tools.text.sentences import sentences as sentences_in
+from agentic_memory_bank.tools.text.spans import cut
+from agentic_memory_bank.tools.text.tokens import passages
 
 _SPEC = util.spec_from_file_location("hostile_text", Path(__file__).parents[1] / "hostile_text.py")
 assert _SPEC
@@ -99,7 +101,7 @@ def passage(text: str) -> short_answers.Passage:
 
 
 def quoted(text: str) -> quoting.Passage:
-    return quoting.Passage("p", text, 1.0, text_tools.sentences(text))
+    return quoting.Passage("p", text, 1.0, sentences_in(text))
 
 
 OTHERS: dict[str, Callable[[str], object]] = {
@@ -135,20 +137,17 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.extraction.select": lambda text: extraction.select(
         [turn(text, "assistant"), turn(text)]
     ),
-    "engines.extractive.summarising.summary.context": lambda text: summary.context(
-        text, text_tools.sentences(text), ["tea"]
-    ),
-    "engines.extractive.summarising.summary.summarize": lambda text: summary.summarize(
-        text, text_tools.sentences(text)
-    ),
+    "engines.extractive.summarising.summary.context": lambda text: summary.context(text, sentences_in(text), ["tea"]),
+    "engines.extractive.summarising.summary.summarize": lambda text: summary.summarize(text, sentences_in(text)),
     "engines.extractive.remembering.resolution.weigh": lambda text: resolution.weigh(
         fact(text), [known(f"{text} not")]
     ),
     "nodes.recall.excerpts.excerpt": lambda text: excerpts.excerpt(text, {"tea"}, 40),
     "nodes.react_mem.steps.gist": lambda text: steps.gist(text, 100),
     "nodes.spoken.turns_of": lambda text: spoken.turns_of([HumanMessage(text)]),
-    "tools.text.questions.checked_text": lambda text: checked_text(text[:MOST_ASKED], "question"),
-    "tools.text.passages": lambda text: text_tools.passages(text, 100),
+    "tools.text.cleaning.checked_text": lambda text: checked_text(text[:MOST_ASKED], "question"),
+    "tools.text.spans.cut": lambda text: list(cut(text, (0, len(text)), 1_000)),
+    "tools.text.tokens.passages": lambda text: passages(text, 100),
 }
 """What takes a text beside other things, with other things; turns and memories are as long as they can be."""
 

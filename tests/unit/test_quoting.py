@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentic_memory_bank.engines.extractive.answering.quoting import Passage, quotes
-from agentic_memory_bank.tools.text import sentences
+from agentic_memory_bank.tools.text.sentences import sentences
 
 ARTICLE = (
     "The Kestrel probe was launched on 14 March 2021 from Kourou. It was built by Maria Okafor and her team. "

@@ -35,7 +35,8 @@ from agentic_memory_bank.tools.concurrency.circuit_breaker import (
 )
 from agentic_memory_bank.tools.embeddings.models import MODEL
 from agentic_memory_bank.tools.memories.index import Found
-from agentic_memory_bank.tools.text import estimate_tokens, tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 LOCAL = f"LocalEmbeddings:{MODEL}"

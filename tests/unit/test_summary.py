@@ -13,7 +13,9 @@ from agentic_memory_bank.engines.extractive.summarising.summary import (
     keywords,
     summarize,
 )
-from agentic_memory_bank.tools.text import estimate_tokens, sentences, tokenize
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 ARTICLE = (
     "The Kestrel probe was launched on 14 March 2021 from Kourou. It carries four instruments and a small lander. "

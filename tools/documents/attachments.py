@@ -31,7 +31,7 @@ from agentic_memory_bank.state.memory_bank import Waiting
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.decoding import decode
 from agentic_memory_bank.tools.documents.parsing import Kind, Parser
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.text.cleaning import clean
 
 MOST: Final = 32
 """How many attachments one question may have."""

@@ -15,7 +15,7 @@ from agentic_memory_bank.state.errors import InputError, LoadError
 from agentic_memory_bank.tools.documents.decoding import BinaryError, decode
 from agentic_memory_bank.tools.documents.files import MAX_BYTES, UnusableError, cannot_open, is_folder, read, shown
 from agentic_memory_bank.tools.documents.parsing import Kind, Parser
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.text.cleaning import clean
 
 _LOG = logging.getLogger(__name__)
 _PARSED: dict[str, Kind] = {

@@ -12,7 +12,9 @@ from typing import Final, NamedTuple
 
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.records import Record, Source
-from agentic_memory_bank.tools.text import Span, is_cjk, tokenize
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.spans import Span
+from agentic_memory_bank.tools.text.terms import tokenize
 
 Place = tuple[str, str]
 """A conversation, and one of its turns."""

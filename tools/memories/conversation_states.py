@@ -19,7 +19,7 @@ from agentic_memory_bank.state.conversations import ConversationState, Saying, T
 from agentic_memory_bank.tools.memories.cascade import places_of, without
 from agentic_memory_bank.tools.memories.event_log import ROOT, Port
 from agentic_memory_bank.tools.memories.fields import owner_of, stamp
-from agentic_memory_bank.tools.text import tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
 
 FORM: Final = 1
 MARKS: Final = timedelta(days=30)

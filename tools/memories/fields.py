@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.errors import InputError, InputTooLarge, NoUserError
 from agentic_memory_bank.state.records import TYPES, Hashed, Record, RecordType, Source, Wanted
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.text.cleaning import clean
 
 MAX_TEXT: Final = 16_384
 """Longest memory, in characters."""

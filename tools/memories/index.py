@@ -24,7 +24,8 @@ from agentic_memory_bank.state.records import (
 from agentic_memory_bank.tools.memories.turns import RecordTurns
 from agentic_memory_bank.tools.search.hybrid_index import Hit, HybridIndex, Query, Scoring
 from agentic_memory_bank.tools.search.passage_index import DEPTH, NEIGHBOUR
-from agentic_memory_bank.tools.text import names_and_numbers, tokenize
+from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.terms import tokenize
 
 RARE: Final = 3
 """A name or number is rare if no more memories of the user than this hold it, or no more than a share of them."""

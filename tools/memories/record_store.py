@@ -59,7 +59,7 @@ from agentic_memory_bank.tools.memories.user_memories import (
     vector_fields,
 )
 from agentic_memory_bank.tools.search.hybrid_index import alpha_for
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.text.cleaning import clean
 
 QUOTA: Final = 10_000
 """How many memories a user has at most, unless said otherwise."""

@@ -18,7 +18,7 @@ from agentic_memory_bank.tools.memories.cascade import Cut, with_all_drawn
 from agentic_memory_bank.tools.memories.event_log import Port, RecordLog
 from agentic_memory_bank.tools.memories.fields import stamp
 from agentic_memory_bank.tools.memories.index import RecordIndex, encoded
-from agentic_memory_bank.tools.text import names_and_numbers
+from agentic_memory_bank.tools.text.names import names_and_numbers
 
 REEMBED: Final = "memory-bank maintain --reembed"
 """The command that makes all vectors anew."""

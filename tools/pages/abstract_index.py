@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agentic_memory_bank.tools.pages.store import PageStore
 from agentic_memory_bank.tools.search.hybrid_index import HybridIndex
-from agentic_memory_bank.tools.text import tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
 
 
 class AbstractIndex:

@@ -16,7 +16,8 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.models import Encoder
 from agentic_memory_bank.tools.search.hybrid_index import Hit, HybridIndex, Query, alpha_for
 from agentic_memory_bank.tools.search.passage_index import PassageIndex
-from agentic_memory_bank.tools.text import estimate_tokens, passages, tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
 
 PASSAGE_TOKENS = 320
 """Upper size of a passage: a paragraph as a rule; longer ones are cut at sentence borders."""

@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
 from agentic_memory_bank.state.errors import SettingsError
-from agentic_memory_bank.tools.text import clean, language
+from agentic_memory_bank.tools.text.cleaning import clean, language
 from agentic_memory_bank.tools.web.client import PublicWeb, WebError, persistently
 
 DESCRIPTION = (

@@ -18,7 +18,10 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from agentic_memory_bank.tools.text import estimate_tokens, is_cjk, names_and_numbers, numbers_with_offsets, tokenize
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.names import names_and_numbers, numbers_with_offsets
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 Array = npt.NDArray[np.float32]
 Span = tuple[int, int]

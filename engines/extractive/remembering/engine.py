@@ -11,8 +11,9 @@ from agentic_memory_bank.engines.extractive.remembering.extraction import own_wo
 from agentic_memory_bank.engines.extractive.remembering.insights import recurring
 from agentic_memory_bank.engines.extractive.remembering.queries import gate, is_greeting, key_terms, rewrite
 from agentic_memory_bank.engines.extractive.remembering.resolution import weigh
-from agentic_memory_bank.tools.text import estimate_tokens, sentences
 from agentic_memory_bank.tools.text.secrets import secrets_in
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 DIGEST_TOKENS: Final = 100
 """What the state of a conversation takes, unless said otherwise."""

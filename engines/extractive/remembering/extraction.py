@@ -16,9 +16,13 @@ from agentic_memory_bank.engines.extractive.reading.attributes import Claim, cla
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments, written
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting, is_personal
 from agentic_memory_bank.state.records import RecordType
-from agentic_memory_bank.tools.text import Span, is_cjk, names_and_numbers, sentences, tokenize
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.personal_numbers import masked
 from agentic_memory_bank.tools.text.secrets import asks_for_secret, mentions_secret, secrets_in
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.spans import Span
+from agentic_memory_bank.tools.text.terms import tokenize
 
 LEAST_TERMS: Final = 4
 """Index terms that a sentence without a known attribute, a name, a number or a time needs."""

@@ -15,7 +15,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from agentic_memory_bank.tools.text import STOP_WORDS, estimate_tokens, names_and_numbers, sentences, tokenize
+from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.terms import STOP_WORDS, tokenize
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 Span = tuple[int, int]
 

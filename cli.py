@@ -321,11 +321,11 @@ def _ask(
     attempt: "_Attempt",
 ) -> "RunOutput":
     """Check all that can be checked before documents are read, read them, and run."""
-    from agentic_memory_bank.runs.home import MadeUp, checked_thread
+    from agentic_memory_bank.runs.home import GeneratedName, checked_thread
     from agentic_memory_bank.tools.text.cleaning import checked_text
 
     name, is_named, keep = whose
-    question, thread = checked_text(question, "question"), checked_thread(name) if is_named else MadeUp(name)
+    question, thread = checked_text(question, "question"), checked_thread(name) if is_named else GeneratedName(name)
     _check_export(export)
     _check_is_free(thread)
     settings = _settings(assignments, chosen)
@@ -614,16 +614,15 @@ def _memorize(
     files: list[str], memory: str, assignments: list[str], chosen: Mapping[str, Any], attempt: "_Attempt", emit: Emit
 ) -> "MemorizerOutput":
     """Check all that can be checked before files are read, read them, and memorize."""
-    from agentic_memory_bank.tools.pages.store import checked_name
+    from agentic_memory_bank.tools.pages.stores import checked_name
 
     name, settings = checked_name(memory), _settings(assignments, chosen)
     parts = {key: part for key, part in _parts(settings).items() if key in ("models", "embeddings")}
     _check_paths(files)
     documents = _documents(files, emit)
-    from agentic_memory_bank.runs.driving import Given  # what takes a second to load comes after what may be refused
-    from agentic_memory_bank.runs.memorizing import memorize
+    from agentic_memory_bank.runs.page_runs import PageRunOptions, memorize
 
-    return memorize(documents, name, settings, given=Given(**parts, control=attempt.begin(), on_event=emit))
+    return memorize(documents, name, settings, given=PageRunOptions(**parts, control=attempt.begin(), on_event=emit))
 
 
 @_command()
@@ -663,7 +662,7 @@ def research(
 def _research(
     question: str, memory: str, assignments: list[str], chosen: Mapping[str, Any], attempt: "_Attempt", emit: Emit
 ) -> "ResearcherOutput":
-    from agentic_memory_bank.tools.pages.store import PageStores, checked_name
+    from agentic_memory_bank.tools.pages.stores import PageStores, checked_name
     from agentic_memory_bank.tools.text.cleaning import checked_text
 
     question, memory, settings = checked_text(question, "request"), checked_name(memory), _settings(assignments, chosen)
@@ -671,10 +670,9 @@ def _research(
     with closing(PageStores()) as stores:
         if not (settings.names_models or cast(Path, stores.of(memory).path).exists()):
             return {"answer": "", "status": "not_found", "sources": [], "findings": [], "rounds": [], "degraded": []}
-    from agentic_memory_bank.runs.driving import Given  # what takes a second to load comes after what may be refused
-    from agentic_memory_bank.runs.researching import research
+    from agentic_memory_bank.runs.page_runs import PageRunOptions, research
 
-    return research(question, memory, settings, given=Given(**parts, control=attempt.begin(), on_event=emit))
+    return research(question, memory, settings, given=PageRunOptions(**parts, control=attempt.begin(), on_event=emit))
 
 
 def _done_over_again(
@@ -701,7 +699,7 @@ def pages(
     as_json: AsJson = False,
 ) -> None:
     """List the memories that `memorize` made, with their pages and how long these stay; or erase one."""
-    from agentic_memory_bank.runs.upkeep import forget_pages, list_pages
+    from agentic_memory_bank.runs.cleanup import erase_pages, list_pages
 
     if erase and memory is None:
         raise typer.BadParameter("--erase needs the NAME of a memory.")
@@ -716,7 +714,7 @@ def pages(
     if not yes and not typer.confirm(f"Erase the {found[0]['pages']} pages of '{memory}' for good?"):
         typer.echo("Nothing was erased.")
         return
-    count = forget_pages(cast(str, memory), user=user)
+    count = erase_pages(cast(str, memory), user=user)
     typer.echo(view.to_json({"erased": count})) if as_json else typer.echo(f"Erased {view.counted(count, 'page')}.")
 
 
@@ -783,13 +781,13 @@ def _check_paths(context: list[str]) -> None:
 
 def _documents(context: list[str], emit: Emit) -> "list[Document]":
     """Read files, folders and standard input in the order in which they were given."""
-    from agentic_memory_bank.tools.documents.loaders import Skipped, load_all
+    from agentic_memory_bank.tools.documents.loaders import SkippedFile, load_all
 
     if not context:
         return []
     emit({"stage": "read", "paths": len(context)})
     documents: list[Document] = []
-    skipped: list[Skipped] = []
+    skipped: list[SkippedFile] = []
     for is_stdin, paths in groupby(context, key=lambda path: path == "-"):
         documents += _standard_input() if is_stdin else load_all(map(Path, paths), skipped=skipped)
     emit({"stage": "read", "documents": len(documents), "characters": sum(len(d.page_content) for d in documents)})
@@ -898,9 +896,9 @@ def show(
 
 def _shown_memory(thread: str, state: Any) -> dict[str, Any]:
     """A thread's memory with what is known of it besides its state: what was spent, sizes of files, why it waits."""
+    from agentic_memory_bank.runs.bank_runs import read_pause
     from agentic_memory_bank.runs.export import files_of
     from agentic_memory_bank.runs.home import Home
-    from agentic_memory_bank.runs.running import read_pause
 
     run = next((run for run in _runs() if run.thread == thread), None)
     found = view.memory(state, thread, run.usage if run else None, read_pause(thread))
@@ -1024,10 +1022,10 @@ def _with_memories(function: Callable[..., None], **asked: Any) -> Callable[...,
 
     @wraps(function)
     def called(*, settings: list[str] | None = None, **options: Any) -> None:
-        from agentic_memory_bank.tools.memories.fields import owner_of
+        from agentic_memory_bank.tools.memories.validation import user_hash
 
         if options.get("user") is not None:
-            owner_of(options["user"])
+            user_hash(options["user"])
         own_settings = {name: options.pop(name, None) for name in asked}
         chosen = _settings(settings or [], {name: value for name, value in own_settings.items() if value is not None})
         from agentic_memory_bank.runs.memories import Memories  # it takes a second to load: after what may be refused

@@ -186,16 +186,16 @@ def _forget(talked: _Chat, line: str, words: str) -> None:
     if not words:
         raise InputError("Say what is to be forgotten: /forget WORDS.")
     talked.memories.flush(DRAIN_SECONDS)
-    found = talked.memories.concerning(words, **talked.whose)
-    doomed = [*found.found, *found.drawn]
-    cut = [{"id": one.id, "gone": one.gone, "left": one.left} for one in found.cut]
+    found = talked.memories.preview_delete_about(words, **talked.whose)
+    doomed = [*found.matched, *found.derived]
+    cut = [{"id": one.id, "gone": one.removed, "left": one.remaining} for one in found.redacted]
     if not found.ids:
         _say(talked, {"would_erase": [], "would_cut": []}, ["Nothing that is remembered concerns that."])
         return
-    lines = [*_listed(doomed), *(line for one in found.cut for line in cut_lines(one))]
+    lines = [*_listed(doomed), *(line for one in found.redacted for line in cut_lines(one))]
     _say(talked, {"would_erase": doomed, "would_cut": cut}, [*lines, "Erase this for good? yes or no:"])
     is_meant = next(talked.lines, "").casefold() in ("y", "yes", "是", "好")
-    gone = talked.memories.forget(found.ids, user=talked.user) if is_meant else []
+    gone = talked.memories.delete(found.ids, user=talked.user) if is_meant else []
     _say(talked, {"erased": list(gone)}, [f"Erased: {len(gone)}." if is_meant else "Nothing was erased."])
 
 

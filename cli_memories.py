@@ -14,9 +14,10 @@ from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.records import TYPES, Record
 
 if TYPE_CHECKING:
-    from agentic_memory_bank.runs.memories import Concerned, Memories
+    from agentic_memory_bank.runs.deletion_preview import DeletionPreview
+    from agentic_memory_bank.runs.memories import Memories
     from agentic_memory_bank.state.conversations import RecallOutput, RememberOutput
-    from agentic_memory_bank.tools.memories.cascade import Cut
+    from agentic_memory_bank.tools.memories.deletion import Redaction
 
 USAGE, NOT_FOUND = 2, 3
 """Exit codes: what would be erased was only shown; no memory fits."""
@@ -208,9 +209,9 @@ def forget(
         _print(_would_erase(doomed), _doom, doomed, as_json=as_json)
         _ask(about, as_json=as_json)
     if everything:
-        gone = memories.forget_scope(user=user, project=project, type=cast(Any, type))
+        gone = memories.delete_all(user=user, project=project, type=cast(Any, type))
     else:
-        gone = memories.forget(doomed.ids, user=user)
+        gone = memories.delete(doomed.ids, user=user)
     _print({"erased": gone}, _erased, gone, as_json=as_json)
 
 
@@ -233,18 +234,18 @@ def _doomed(
     about: str | None,
     project: str | None,
     type: str | None,
-) -> "Concerned":
+) -> "DeletionPreview":
     """What would be erased."""
     if ids:
-        return memories.reach(ids, user=user)
+        return memories.preview_delete(ids, user=user)
     if about is not None:
-        return memories.concerning(about, user=user, project=project)
-    return memories.reach_of_scope(user=user, project=project, type=cast(Any, type))
+        return memories.preview_delete_about(about, user=user, project=project)
+    return memories.preview_delete_all(user=user, project=project, type=cast(Any, type))
 
 
-def _would_erase(doomed: "Concerned") -> Mapping[str, Any]:
-    cut = [{"id": one.id, "gone": one.gone, "left": one.left} for one in doomed.cut]
-    return {"would_erase": [*doomed.found, *doomed.drawn], "would_cut": cut, "ids": doomed.ids}
+def _would_erase(doomed: "DeletionPreview") -> Mapping[str, Any]:
+    cut = [{"id": one.id, "gone": one.removed, "left": one.remaining} for one in doomed.redacted]
+    return {"would_erase": [*doomed.matched, *doomed.derived], "would_cut": cut, "ids": doomed.ids}
 
 
 def maintain(
@@ -375,29 +376,30 @@ def _memory_lines(record: Record) -> view.Lines:
             yield f"  said in {view.on_one_line(source['conversation'])}: “{view.shortened(quote, _SHOWN)}”"
 
 
-def _doom(doomed: "Concerned") -> view.Lines:
-    whole = len(doomed.found) + len(doomed.drawn)
-    if not whole and not doomed.cut:
+def _doom(doomed: "DeletionPreview") -> view.Lines:
+    whole = len(doomed.matched) + len(doomed.derived)
+    if not whole and not doomed.redacted:
         yield "There is no such memory."
     if whole:
         yield f"This would erase {whole} {'memory' if whole == 1 else 'memories'}:"
-    for record in doomed.found:
+    for record in doomed.matched:
         yield from _brief(record)
-    for record in doomed.drawn:
+    for record in doomed.derived:
         yield from _brief(record)
         yield "  goes with the others: it was drawn from them, or says the same"
-    if doomed.cut:
-        yield f"This would take a part out of {len(doomed.cut)} {'memory' if len(doomed.cut) == 1 else 'memories'}:"
-    for cut in doomed.cut:
+    if doomed.redacted:
+        count = len(doomed.redacted)
+        yield f"This would take a part out of {count} {'memory' if count == 1 else 'memories'}:"
+    for cut in doomed.redacted:
         yield from cut_lines(cut)
 
 
-def cut_lines(cut: "Cut") -> view.Lines:
+def cut_lines(cut: "Redaction") -> view.Lines:
     """What goes of a memory, and what stays."""
     yield f"{cut.id}  {cut.record['type']}  {cut.record['updated_at'][:10]}"
-    for words in cut.gone or ["what it quotes"]:
+    for words in cut.removed or ["what it quotes"]:
         yield f"  goes:  {view.shortened(words, _SHOWN)}"
-    yield f"  stays: {view.shortened(cut.left, _SHOWN) if cut.left else 'nothing'}"
+    yield f"  stays: {view.shortened(cut.remaining, _SHOWN) if cut.remaining else 'nothing'}"
 
 
 def _erased(ids: Sequence[str]) -> view.Lines:

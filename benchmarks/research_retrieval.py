@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from agentic_memory_bank.state.pages import Page, Search
+from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.models import Encoder
 from agentic_memory_bank.tools.pages.index import PageIndex
@@ -191,7 +191,7 @@ class Timer:
     def ranked(self, index: PageIndex, query: Row, settings: Settings) -> list[str]:
         """The ids of the pages that a question finds, best first."""
         begin = time.perf_counter()
-        hits = index.search(Search(query["query"]), SHOWN, settings)
+        hits = index.search(PageSearch(query["query"]), SHOWN, settings)
         self._seconds += time.perf_counter() - begin
         self._count += 1
         return [hit.page for hit in hits]

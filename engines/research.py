@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, runtime_checkable
 
 from agentic_memory_bank.engines.base import Span
-from agentic_memory_bank.state.pages import Search
+from agentic_memory_bank.state.pages import PageSearch
 
 _MARK: Final = re.compile(r"^\s*(?:#{1,6}\s+|[-*•·]\s+|\d{1,3}[.)]\s+)")
 _LEAD: Final = re.compile(
@@ -88,7 +88,7 @@ class Gathered:
     """Positions of earlier findings that turned out to be wrong, or beside the point."""
     is_enough: bool = False
     """Whether the findings answer the request now, all of it."""
-    missing: tuple[Search, ...] = ()
+    missing: tuple[PageSearch, ...] = ()
     """What to search next where they do not, the most important first, if the excerpts show it."""
 
 
@@ -136,7 +136,7 @@ class ResearchEngine(Protocol):
         """Say what each text says in one paragraph that stands on its own; None where that could not be done."""
         ...
 
-    def plan_searches(self, inquiry: Inquiry) -> Sequence[Search]:
+    def plan_searches(self, inquiry: Inquiry) -> Sequence[PageSearch]:
         """Say what to search for each open request, in their order; of pages only those that are outlined."""
         ...
 

@@ -28,7 +28,7 @@ from agentic_memory_bank.nodes.conversation.respond import respond
 from agentic_memory_bank.nodes.kit import Clock, utc_now
 from agentic_memory_bank.state.conversations import ConversationInput, ConversationOutput, MemoryContext, Talk
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.memories.stores import RecordStores, stores_for
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def build_conversation(
         stores=shared,
         recall=build_recall(**parts),
         remember=build_remember(**parts),
-        queue=background or Background(Settings.of(None).remember_queue),
+        queue=background or WorkerPool(Settings.of(None).remember_queue),
         offline=ExtractiveConversationEngine(),
         judges=Judges(ExtractiveResponder(), responder, models, AnswerPool(), ("react",), chat_responder),
         clock=clock,

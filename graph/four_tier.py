@@ -1,4 +1,4 @@
-"""Four tiers of memory for an agent you have already: a middleware for `langchain.agents.create_agent` (seed 004).
+"""Four tiers of memory for an agent you have already: a middleware for `langchain.agents.create_agent`.
 
 before     facts, episodes and the conversation are recalled, once an invocation, in parallel and within a time limit
 during     they stand in one message before the question; steps over the threshold are shown in few words
@@ -7,8 +7,6 @@ after      a summary, the results of tools, what was said and an episode are kep
 
 import asyncio
 import logging
-import threading
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -45,10 +43,11 @@ from agentic_memory_bank.nodes.spoken import said
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
 from agentic_memory_bank.state.react_mem import Condensed, Recollection
-from agentic_memory_bank.tools.concurrency.circuit_breaker import kind_of
-from agentic_memory_bank.tools.concurrency.worker_pool import Background
-from agentic_memory_bank.tools.memories.fields import owner_of as hashed
+from agentic_memory_bank.tools.concurrency.lru import LruCache
+from agentic_memory_bank.tools.concurrency.outage_log import error_kind
+from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.memories.stores import RecordStores, stores_for
+from agentic_memory_bank.tools.memories.validation import user_hash as hashed
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.asking import Asker
@@ -140,7 +139,7 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         super().__init__()
         offline = ExtractiveConversationEngine()
         shared = stores or stores_for(store, embeddings, clock, utc_now)
-        self._queue = background or Background(MemoryContext.of(None).remember_queue)
+        self._queue = background or WorkerPool(MemoryContext.of(None).remember_queue)
         self.kit = TierKit(
             stores=shared,
             remember=build_remember(
@@ -154,8 +153,7 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         self._context = context
         self._reader = Reader(self.kit, self._scope_of)
         self.tools = self._reader.tools()
-        self._troubles: OrderedDict[str, Trouble] = OrderedDict()
-        self._lock = threading.Lock()
+        self._troubles: LruCache[str, Trouble] = LruCache(TROUBLES)
 
     # --- hooks -----------------------------------------------------------------------------------------------------
 
@@ -313,8 +311,7 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         if asked.question is None or not self._context_of(runtime).enable_memory:
             return
         id = _id_of(messages)
-        with self._lock:
-            trouble = self._troubles.pop(id, Trouble(messages, kind_of(error)))
+        trouble = self._troubles.pop(id) or Trouble(messages, error_kind(error))
         scope = self._scope_of(runtime, conversation or _thread(runtime) or f"c{id[1:]}")
         self._keep_later(scope, id, trouble.messages, trouble.kind, asked.question)
 
@@ -437,15 +434,12 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         mark = self._mark(state, runtime)
         if mark is None:
             return
-        messages, kind = list(state["messages"]), kind_of(error)
+        messages, kind = list(state["messages"]), error_kind(error)
         if call is not None:
             text, name = f"{type(error).__name__}: {error}"[:REASON], call.tool_call["name"]
             messages.append(ToolMessage(text, tool_call_id=call.tool_call["id"] or "", name=name, status="error"))
             kind = f"{name} raised {type(error).__name__}"
-        with self._lock:
-            self._troubles[mark["id"]] = Trouble(messages, kind)
-            while len(self._troubles) > TROUBLES:
-                self._troubles.popitem(last=False)
+        self._troubles.put(mark["id"], Trouble(messages, kind))
 
     def _mark(self, state: Mapping[str, Any] | FourTierState, runtime: Any) -> Mark | None:
         """Which invocation this is; None where memory is off."""

@@ -1,4 +1,4 @@
-"""The memorizer: a stream of texts becomes pages, each an abstract above the text word for word (seed 003).
+"""The memorizer: a stream of texts becomes pages, each an abstract above the text word for word.
 
 memorize   take_in > recall > abstract > store       and back to recall until nothing waits
 nothing    take_in > END                             all of it is empty, or known already
@@ -32,7 +32,7 @@ from agentic_memory_bank.state.errors import ModelRefused
 from agentic_memory_bank.state.memorizer import MemorizerInput, MemorizerOutput, MemorizerState
 from agentic_memory_bank.state.model_table import MEMORIZER_ROLES
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.pages.store import PageStores
+from agentic_memory_bank.tools.pages.stores import PageStores
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.asking import Asker

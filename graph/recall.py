@@ -1,4 +1,4 @@
-"""Recall: what of earlier conversations helps with this message, for its user alone (seed 001).
+"""Recall: what of earlier conversations helps with this message, for its user alone.
 
 recall     gate > rewrite > search > inject      memories, fenced, for a message of the role user
 closed     gate > END                            a greeting, a fact of the world, what a tool knows, or memory is off

@@ -1,4 +1,4 @@
-"""The researcher: plans, searches a memory of pages, puts together and reflects until the evidence suffices (seed 003).
+"""The researcher: plans, searches a memory of pages, puts together and reflects until the evidence suffices.
 
 easy       take_in > plan > search > integrate > reflect > answer       found at once: two calls of a model
 hard       reflect > plan > search > integrate > reflect > ...          up to five follow-up requests a round
@@ -42,8 +42,8 @@ from agentic_memory_bank.state.model_table import RESEARCHER_ROLES
 from agentic_memory_bank.state.research import ResearcherInput, ResearcherOutput, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.models import Encoder, default_embeddings
-from agentic_memory_bank.tools.pages.library import LibraryPool
-from agentic_memory_bank.tools.pages.store import PageStores
+from agentic_memory_bank.tools.pages.library import PageLibraries
+from agentic_memory_bank.tools.pages.stores import PageStores
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
@@ -170,7 +170,7 @@ def build_researcher(
     model = embeddings or default_embeddings()
     offline = ExtractiveResearchEngine()
     judges = Judges(offline, engine, models, AnswerPool(answers), RESEARCHER_ROLES, chat_engine)
-    libraries = LibraryPool(lambda file: Encoder(model, cache=file))
+    libraries = PageLibraries(lambda file: Encoder(model, cache=file))
     kit = PageKit(engine or offline, stores or PageStores(), clock, judges, libraries=libraries)
     return ChainableGraph.of(wire(kit).compile(checkpointer=checkpointer, store=store, name="researcher"))
 

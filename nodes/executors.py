@@ -79,7 +79,7 @@ def report(said: object, prompt: str, kind: str) -> Report:
     """Read what an executor returned: text, a message, messages (ours or OpenAI's), or a mapping with any of these.
 
     Of messages only the new turns count: neither the prompt that was handed out, with the memory in it, nor what tools
-    read back from memory is remembered again (B-05).
+    read back from memory is remembered again.
 
     Args:
         said: What came back.

@@ -18,7 +18,7 @@ from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree
 from agentic_memory_bank.state.memory_bank import Allowance, MemoryBankState, Usage
 from agentic_memory_bank.state.query_graph import GraphEdit, MemoryNode, QueryGraph, embedded_text
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.documents.attachments import AttachmentPool, AttachmentStore
+from agentic_memory_bank.tools.documents.attachments import AttachmentStore, AttachmentStores
 from agentic_memory_bank.tools.embeddings.models import Encoder
 from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex
 from agentic_memory_bank.tools.web.toolset import web_tools
@@ -101,7 +101,7 @@ class Kit:
     """Carries out the steps of this run that need tools."""
     research: Research | None = None
     """Makes the agent's tool that looks a question up in memory in several rounds."""
-    attachments: AttachmentPool = field(default_factory=AttachmentPool)
+    attachments: AttachmentStores = field(default_factory=AttachmentStores)
     """The files of each thread."""
     judges: Judges | None = None
     """Who judges which run; None where the engine is the same for all."""

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 TAGS = ("task", "memory", "tool_call", "tool_response", "answer", "think")
-"""The tags that mean something to an executor (seed 002)."""
+"""The tags that mean something to an executor."""
 
 _SHOWN_TO_JUDGES: Final = (
     *("abstract", "asked", "dispute", "established", "evidence", "excerpt", "file", "finding", "group", "kinds"),

@@ -10,7 +10,7 @@ TaskStatus = Literal["success", "failure", "superseded"]
 
 
 class Task(TypedDict):
-    """The one next step (seed 002: the current task). What it is about travels with it, so routing never guesses."""
+    """The one next step (the current task). What it is about travels with it, so routing never guesses."""
 
     id: str
     kind: TaskKind

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 
 class Page(TypedDict):
-    """One session, chunk or document of a memory (seed 003: abstract + raw text = page)."""
+    """One session, chunk or document of a memory (abstract + raw text = page)."""
 
     id: str
     """From the content, so that the same text has the same id in every process."""
@@ -26,8 +26,8 @@ class Page(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    """What one round of research looks for: all of it is searched at once (seed 003: keyword, vector, page index)."""
+class PageSearch:
+    """What one round of research looks for: all of it is searched at once (keyword, vector, page index)."""
 
     request: str
     """The question or follow-up request in full."""

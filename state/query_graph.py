@@ -246,7 +246,7 @@ class _Draft:
         }
 
     def _merge(self, ids: list[str], node: MemoryNode) -> None:
-        """Replace `ids` by `node`. Needs two live ones (B-04); keeps every anchor of every one (B-03)."""
+        """Replace `ids` by `node`. Needs two live ones; keeps every anchor of every one."""
         new_id = node["id"]
         live = [i for i in dict.fromkeys(ids) if i in self.nodes and i != new_id]
         if len(live) < 2:

@@ -66,7 +66,7 @@ class KeptStep(TypedDict):
     text: str
 
 
-class Talk(TypedDict):
+class AgentConversation(TypedDict):
     """Where a conversation with an agent stands."""
 
     v: int

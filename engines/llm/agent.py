@@ -32,7 +32,7 @@ from agentic_memory_bank.engines.llm.retry import Patience
 from agentic_memory_bank.prompts import react
 from agentic_memory_bank.state.errors import AnswerRejected, BudgetReachedError, MemoryBankError, ToolError
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.documents.attachments import portable
+from agentic_memory_bank.tools.documents.attached_files import portable
 from agentic_memory_bank.tools.text.cleaning import clean
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 

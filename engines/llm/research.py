@@ -27,7 +27,7 @@ from agentic_memory_bank.prompts import abstract, research_answer, research_gath
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.state.errors import AnswerRejected, EngineError
 from agentic_memory_bank.state.model_table import Role
-from agentic_memory_bank.state.pages import Search
+from agentic_memory_bank.state.pages import PageSearch
 from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
 
 _Answer = TypeVar("_Answer", bound=BaseModel)
@@ -90,7 +90,7 @@ class ChatResearchEngine:
                     found[window[one.id - 1]] = paragraph(one.abstract) or None
         return found
 
-    def plan_searches(self, inquiry: Inquiry) -> list[Search]:
+    def plan_searches(self, inquiry: Inquiry) -> list[PageSearch]:
         """Plan the searches of a round in one call."""
         if not self._asks("research"):
             return list(self._offline.plan_searches(inquiry))
@@ -118,7 +118,7 @@ class ChatResearchEngine:
         ]
         before = len(inquiry.findings) - len(findings)
         dropped = tuple(before + number - 1 for number in said.wrong if 1 <= number <= len(findings))
-        missing = tuple(Search(m.request, tuple(m.keywords), tuple(m.queries)) for m in said.missing)
+        missing = tuple(PageSearch(m.request, tuple(m.keywords), tuple(m.queries)) for m in said.missing)
         return Gathered(tuple(found), dropped, said.is_enough, () if said.is_enough else missing)
 
     def reflect(self, inquiry: Inquiry) -> Reflection:
@@ -198,12 +198,12 @@ def _earlier(drafts: Sequence[Draft], most: int) -> list[str]:
     return kept
 
 
-def _search(request: str, said: research_plan.PlannedSearch | None, shown: Sequence[Outline]) -> Search:
+def _search(request: str, said: research_plan.PlannedSearch | None, shown: Sequence[Outline]) -> PageSearch:
     """What is searched for a request; one the planner left out is searched as it stands."""
     if said is None:
-        return Search(request)
+        return PageSearch(request)
     pages = tuple(shown[number - 1].page for number in said.pages if 1 <= number <= len(shown))
-    return Search(request, tuple(said.keywords), tuple(said.queries), pages)
+    return PageSearch(request, tuple(said.keywords), tuple(said.queries), pages)
 
 
 def _title(excerpt: Excerpt) -> str:

@@ -31,10 +31,10 @@ from agentic_memory_bank.nodes.memories import Owner, context_of, owner_of
 from agentic_memory_bank.nodes.remember.keeping import Said, keep_now
 from agentic_memory_bank.nodes.spoken import turns_of
 from agentic_memory_bank.state.conversations import ConversationState, MemoryContext, RecallOutput, Standing, Talk
-from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
-from agentic_memory_bank.tools.memories.fields import owner_of as hashed
-from agentic_memory_bank.tools.memories.fields import stamp
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, circuit_breaker_of
 from agentic_memory_bank.tools.memories.stores import RecordStores
+from agentic_memory_bank.tools.memories.validation import stamp
+from agentic_memory_bank.tools.memories.validation import user_hash as hashed
 
 STATE_SHARE: Final = 0.5
 """Share of the time for recalling in which a conversation's state is read."""
@@ -118,8 +118,8 @@ class TalkKit:
 
         seconds = context.recall_timeout
         try:
-            kept = guard_of(self.stores).call(read, STATE_SHARE * seconds, seconds)
-        except Unanswered:
+            kept = circuit_breaker_of(self.stores).call(read, STATE_SHARE * seconds, seconds)
+        except CallFailed:
             kept = None
         return standing_of(kept, waiting)
 

@@ -89,7 +89,7 @@ def take_in(state: MemorizerState, runtime: Runtime[Settings], kit: PageKit) -> 
 
 def _new(drafts: Sequence[Waiting], store: PageStore, skipped: list[Skipped]) -> list[Waiting]:
     """The drafts that the memory does not have, each once."""
-    known = store.known(draft["page"]["id"] for draft in drafts)
+    known = store.existing(draft["page"]["id"] for draft in drafts)
     found: list[Waiting] = []
     for draft in drafts:
         id_ = draft["page"]["id"]

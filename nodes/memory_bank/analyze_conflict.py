@@ -56,7 +56,7 @@ def _pairs(pairings: Sequence[Pairing]) -> list[tuple[str, str]]:
 
 
 def _known(relations: Sequence[Relation], pairings: Sequence[Pairing]) -> list[Relation]:
-    """Drop what names a pair that was not asked about (B-13), and a merge where there is a conflict."""
+    """Drop what names a pair that was not asked about, and a merge where there is a conflict."""
     asked = set(_pairs(pairings))
     real = [r for r in relations if (r.fresh, r.existing) in asked]
     contradicting = {(r.fresh, r.existing) for r in real if r.relation == "conflict"}

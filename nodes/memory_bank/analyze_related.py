@@ -14,7 +14,7 @@ from agentic_memory_bank.state.settings import Settings
 
 
 def analyze_related(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
-    """Draw `related` edges and refresh context and keywords of both ends, with new vectors (seed 000)."""
+    """Draw `related` edges and refresh context and keywords of both ends, with new vectors."""
     pairings = clear_pairings(state, kit)
     asked = {(p.fresh.id, candidate.id) for p in pairings for candidate in p.candidates}
     links = [ln for ln in kit.engine.find_related(pairings) if (ln.fresh, ln.existing) in asked] if pairings else []

@@ -27,7 +27,7 @@ def classify(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Me
 def incoming_chunks(state: MemoryBankState, settings: Settings) -> list[Anchor]:
     """The incoming text in chunks that fill at most a share of the judge's window, cut at paragraph borders.
 
-    Chunks of one entry follow each other without a gap (seed 002: window times ratio).
+    Chunks of one entry follow each other without a gap (window times ratio).
     """
     limit = settings.role("classify").text_tokens(settings.window_ratio)
     entries = state["interaction_tree"]["entries"]

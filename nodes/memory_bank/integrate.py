@@ -78,7 +78,7 @@ class _Merging:
         }
 
     def _superseded(self) -> list[insight_doc.InsightEdit]:
-        """The tasks that yielded what a validation refuted no longer count as successes (B-19)."""
+        """The tasks that yielded what a validation refuted no longer count as successes."""
         nodes, found = self._state["query_graph"]["nodes"], self._settled["contradictions"] if self._settled else []
         lost = [claim for c in found for claim in losers(c.get("outcome"), c.get("winner"), c["claims"])]
         tasks = [nodes[claim["node"]]["provenance"]["task"] for claim in lost if claim["node"] in nodes]

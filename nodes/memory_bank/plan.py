@@ -115,7 +115,7 @@ def _kinds(kit: Kit, settings: Settings) -> tuple[TaskKind, ...]:
 
 
 def _validation(conflict: Conflict, doc_id: str, number: int) -> Task:
-    """The step that settles a conflict: it names the memories and every point on which they differ (B-02)."""
+    """The step that settles a conflict: it names the memories and every point on which they differ."""
     shown = conflict["contradictions"][:POINTS_NAMED]
     points = [f"{c['reason']} [{_claims(c)}]" for c in shown]
     if more := len(conflict["contradictions"]) - len(shown):
@@ -130,7 +130,7 @@ def _validation(conflict: Conflict, doc_id: str, number: int) -> Task:
 
 
 def _recognition(waiting: Sequence[Waiting], doc_id: str, number: int) -> Task:
-    """The step that puts attachments into words, all of them at once (seed 002)."""
+    """The step that puts attachments into words, all of them at once."""
     ids = [item["id"] for item in waiting]
     return {
         "id": "t" + digest(doc_id, number, "recognize", *ids)[:12],

@@ -6,14 +6,14 @@ from typing import Final
 from agentic_memory_bank.nodes.react_mem.steps import Called, gist
 from agentic_memory_bank.state.react_mem import Episode, Invocation
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.tools.memories.fields import Draft
+from agentic_memory_bank.tools.memories.validation import NewMemory
 from agentic_memory_bank.tools.text.secrets import secrets_in
 from agentic_memory_bank.tools.text.spans import merged
 
 TASK: Final = "task"
 """The attribute of memories that are episodes of an agent: what else happened is no task."""
 LEAST_ACTIONS: Final = 2
-"""Calls of tools that make an invocation a task (seed 004: multi-step)."""
+"""Calls of tools that make an invocation a task (multi-step)."""
 GOAL: Final = 400
 OUTCOME: Final = 200
 LESSON: Final = 500
@@ -70,7 +70,7 @@ def goal(text: str) -> str:
     return f"{_TASK}{gist(masked(text), GOAL)}"
 
 
-def draft(episode: Episode, conversation: str, turns: Sequence[str], project: str) -> Draft:
+def draft(episode: Episode, conversation: str, turns: Sequence[str], project: str) -> NewMemory:
     """An episode as it is stored. The same goal once more is another account of the same memory.
 
     Args:

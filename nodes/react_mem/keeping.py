@@ -22,12 +22,12 @@ from agentic_memory_bank.nodes.remember.keeping import Said, note
 from agentic_memory_bank.nodes.remember.views import days_of, end_of
 from agentic_memory_bank.nodes.spoken import said, turns_of
 from agentic_memory_bank.state.conversations import MemoryContext, RememberOutput
-from agentic_memory_bank.state.react_mem import Episode, Invocation, KeptStep, Talk
-from agentic_memory_bank.state.records import Record, Source
-from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
-from agentic_memory_bank.tools.memories.agent_conversations import FORM, conversation_of, project_of
-from agentic_memory_bank.tools.memories.fields import stamp
+from agentic_memory_bank.state.react_mem import AgentConversation, Episode, Invocation, KeptStep
+from agentic_memory_bank.state.records import MemorySource, Record
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, circuit_breaker_of
+from agentic_memory_bank.tools.memories.agent_conversations import FORM
 from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.validation import conversation_of, project_of, stamp
 from agentic_memory_bank.tools.text.cleaning import clean
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -78,20 +78,20 @@ def keep_now(kit: TierKit, scope: Scope, done: Done) -> bool:
         Whether the conversation had been silent for so long that it had ended before: `keep` has to know.
     """
     try:
-        before = guard_of(kit.stores).call(
+        before = circuit_breaker_of(kit.stores).call(
             lambda: _written(kit, scope, done),
             scope.context.recall_timeout,
             is_busy=lambda: kit.records(scope).is_busy(scope.owner.user),
         )
-    except Unanswered:
+    except CallFailed:
         return False
     return before is not None and not before["ended"] and before["at"] <= _silent_since(kit, scope)
 
 
-def _written(kit: TierKit, scope: Scope, done: Done) -> Talk | None:
+def _written(kit: TierKit, scope: Scope, done: Done) -> AgentConversation | None:
     """Keep the summary, the results, what was said, and the episode by rule. Returns where the conversation stood."""
     records, (user, project) = kit.records(scope), scope.owner
-    if done.at < records.conversations.forgotten_at(user, project):
+    if done.at < records.conversations.deleted_at(user, project):
         return None
     episode = _episode(scope, done)
     summary = _summary(done, episode)
@@ -99,7 +99,7 @@ def _written(kit: TierKit, scope: Scope, done: Done) -> Talk | None:
     if scope.context.auto_facts:
         note(records, Said(scope.owner, scope.conversation, _told(done), _drawing(scope), kit.clock(), done.at))
     if episode and not scope.context.condense_with_model:
-        _store(records, scope, episode, summary["turns"], kit.clock(), bare=True)
+        _store(records, scope, episode, summary["turns"], kit.clock(), embed=False)
     return before
 
 
@@ -116,7 +116,7 @@ def keep(kit: TierKit, scope: Scope, done: Done, *, was_silent: bool = False) ->
         MemoryBankError: Something of it could not be kept.
     """
     records, user = kit.records(scope), scope.owner.user
-    if done.at < records.conversations.forgotten_at(user, scope.owner.project):
+    if done.at < records.conversations.deleted_at(user, scope.owner.project):
         return  # it was to be forgotten while it waited
     if was_silent:
         end(kit, scope, but=done.id)
@@ -128,19 +128,21 @@ def keep(kit: TierKit, scope: Scope, done: Done, *, was_silent: bool = False) ->
     records.agents.add(*scope.place, summary, _texts(done), days_of(scope.context))
     if episode:
         _store(records, scope, episode, summary["turns"], kit.clock())
-    records.make_up(user)
+    records.backfill_vectors(user)
     if scope.context.auto_facts:
         _facts(kit, scope, done)
 
 
 def _store(
-    records: RecordStore, scope: Scope, episode: Episode, turns: Sequence[str], now: datetime, *, bare: bool = False
+    records: RecordStore, scope: Scope, episode: Episode, turns: Sequence[str], now: datetime, *, embed: bool = True
 ) -> Record:
     """Keep an episode for as long as the settings say, unless it is kept."""
     user, project = scope.owner
     draft = episodes.draft(episode, scope.conversation, turns, project)
-    known = records.said_by(user, draft)
-    return known or records.store_many(user, [{**draft, "expires_at": end_of(now, scope.context)}], bare=bare)[0].record
+    known = records.find_same(user, [draft])[0]
+    return (
+        known or records.store_many(user, [{**draft, "expires_at": end_of(now, scope.context)}], embed=embed)[0].record
+    )
 
 
 def end(kit: TierKit, scope: Scope, at: str = "", *, but: str = "") -> None:
@@ -156,20 +158,20 @@ def end(kit: TierKit, scope: Scope, at: str = "", *, but: str = "") -> None:
         MemoryBankError: Something of it could not be kept.
     """
     records, (user, project) = kit.records(scope), scope.owner
-    if at and at < records.conversations.forgotten_at(user, project):
+    if at and at < records.conversations.deleted_at(user, project):
         return
     if scope.context.auto_facts:
         _remember(kit, scope, {"messages": [], "conversation_id": scope.conversation, "end": True})
     talked = records.agents.load(*scope.place)
-    if talked.talk is None or talked.talk["ended"]:
+    if talked.state is None or talked.state["ended"]:
         return
     tasks = [one for one in talked.invocations if one["is_task"] and one["id"] != but]
-    kept = talked.talk["episode"]
+    kept = talked.state["episode"]
     if len(tasks) >= LEAST_TASKS and scope.context.record_episodes:
         turns = [turn for task in tasks for turn in task["turns"]]
         known = _store(records, scope, episodes.of_conversation(tasks), turns, kit.clock())
         if kept and kept != known["id"] and records.get(user, kept):
-            records.replace(user, kept, known["id"])
+            records.mark_superseded(user, kept, known["id"])
         kept = known["id"]
     records.agents.end(*scope.place, kept, goes_on=bool(but))
 
@@ -181,7 +183,7 @@ def end_idle(kit: TierKit, scope: Scope) -> int:
         MemoryBankError: Something could not be kept.
     """
     silent_since = _silent_since(kit, scope)
-    talks = kit.records(scope).agents.talks(scope.owner.user)
+    talks = kit.records(scope).agents.list_all(scope.owner.user)
     silent = [talk for talk in talks if not talk["ended"] and talk["at"] <= silent_since][: MOST_IDLE + 1]
     for talk in silent:
         end(kit, _scope_of(scope, talk))
@@ -192,7 +194,7 @@ def _silent_since(kit: TierKit, scope: Scope) -> str:
     return stamp(kit.clock() - timedelta(minutes=scope.context.remember_idle_minutes))
 
 
-def _scope_of(scope: Scope, talk: Talk) -> Scope:
+def _scope_of(scope: Scope, talk: AgentConversation) -> Scope:
     owner = Owner(scope.owner.user, project_of(talk))
     context = scope.context.model_copy(update={"project": owner.project})
     return Scope(owner, conversation_of(talk), context, scope.store)
@@ -279,10 +281,10 @@ def _unite(records: RecordStore, scope: Scope, drawn: Sequence[str]) -> None:
         alike = records.search(user, fact["text"], project=project, types=[fact["type"]], limit=MOST_ALIKE)
         own = [one.record for one in alike if one.record["sources"] == [_by_agent(one.record, scope)]]
         same = [record["id"] for record in own if _says(record) == _says(fact)]
-        records.absorb(user, [id for id in same if id != fact["id"]], fact["id"])
+        records.mark_consolidated(user, [id for id in same if id != fact["id"]], fact["id"])
 
 
-def _by_agent(record: Record, scope: Scope) -> Source:
+def _by_agent(record: Record, scope: Scope) -> MemorySource:
     """The source of a fact that the agent kept in this conversation."""
     return {"conversation": scope.conversation, "turns": [], "quotes": [record["text"]]}
 

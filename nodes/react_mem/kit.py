@@ -14,9 +14,9 @@ from agentic_memory_bank.engines.factory import Judge, Judges, RunOf
 from agentic_memory_bank.nodes.kit import Clock, utc_now
 from agentic_memory_bank.nodes.memories import Owner
 from agentic_memory_bank.state.conversations import MemoryContext
-from agentic_memory_bank.tools.memories.fields import stamp
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.stores import RecordStores
+from agentic_memory_bank.tools.memories.validation import stamp
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 

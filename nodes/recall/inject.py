@@ -15,7 +15,7 @@ from agentic_memory_bank.state.conversations import (
     RecallState,
     RecallUpdate,
 )
-from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, circuit_breaker_of
 
 
 def inject(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) -> RecallUpdate:
@@ -42,7 +42,7 @@ def inject(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) 
     memories = [memory for memory, _ in shown]
     ids = [memory["id"] for memory in memories]
     if ids:
-        guard_of(kit.stores).later(partial(_count, runtime, kit, owner, ids))
+        circuit_breaker_of(kit.stores).run_later(partial(_count, runtime, kit, owner, ids))
         receipt = _used(receipt, ids)
     return {"memories": memories, "block": recalled.block([entry for _, entry in shown]), "receipt": receipt}
 
@@ -54,9 +54,9 @@ def _used(receipt: RecallReceipt, ids: list[str]) -> RecallReceipt:
 def _again(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) -> list[RecalledMemory]:
     try:
         return look(state, runtime, kit)
-    except Unanswered:
+    except CallFailed:
         return []
 
 
 def _count(runtime: Runtime[MemoryContext], kit: MemoryKit, owner: Owner, ids: list[str]) -> None:
-    kit.records(runtime).touch(owner.user, ids)
+    kit.records(runtime).count_use(owner.user, ids)

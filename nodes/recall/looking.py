@@ -15,9 +15,10 @@ from agentic_memory_bank.nodes.recall.thresholds import by_kind
 from agentic_memory_bank.nodes.spoken import checked_messages, turns_of
 from agentic_memory_bank.state.conversations import Asked, MemoryContext, RecalledMemory, RecallState
 from agentic_memory_bank.state.records import RecordType
-from agentic_memory_bank.tools.concurrency.circuit_breaker import Guard, guard_of, say
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CircuitBreaker, circuit_breaker_of
+from agentic_memory_bank.tools.concurrency.outage_log import log_fault
 from agentic_memory_bank.tools.embeddings.models import Encoder
-from agentic_memory_bank.tools.memories.index import Found
+from agentic_memory_bank.tools.memories.queries import MemoryHit
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 
@@ -58,18 +59,18 @@ def look(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) ->
     """
     context, owner, asked = context_of(runtime), owner_of(runtime), state["asked"]
     records, encoder = partial(kit.records, runtime), kit.stores.encoder
-    search = _Search(records, encoder, owner, asked, guard_of(kit.stores), context.recall_timeout)
+    search = _Search(records, encoder, owner, asked, circuit_breaker_of(kit.stores), context.recall_timeout)
     own = _own_turns(state)
     found = [one for one in search.of(_queries(state)) if not is_said_by(one, own)] if state["query"].strip() else []
     if records().lacks_vectors(owner.user):  # whoever kept them was killed before they had any
-        guard_of(kit.stores).later(lambda: records().make_up(owner.user))
+        circuit_breaker_of(kit.stores).run_later(lambda: records().backfill_vectors(owner.user))
     if context.recall_elbow:
         found = above_elbow(found, -1.0)
     if not is_cjk(state["query"]):
         found = by_meaning(found)
     if context.recall_routing:
         found = _preferring(preferred(state["query"]), found)
-    say("found", len(found)) if found else say("nothing")
+    log_fault("found", len(found)) if found else log_fault("nothing")
     return [_memory(one) for one in found]
 
 
@@ -78,7 +79,7 @@ def _own_turns(state: RecallState) -> set[str]:
     return {turn.id for turn in turns_of(one for one in checked_messages(state["messages"])[-1:] if one.id)}
 
 
-def is_said_by(found: Found, turns: set[str]) -> bool:
+def is_said_by(found: MemoryHit, turns: set[str]) -> bool:
     """Whether a memory was said in these turns and nowhere else."""
     said = {turn for source in found.record["sources"] for turn in source["turns"]}
     return bool(said) and said <= turns
@@ -96,18 +97,18 @@ class _Search:
     encoder: Encoder
     owner: Owner
     asked: Asked
-    guard: Guard
+    guard: CircuitBreaker
     limit: float
     """Seconds that the store may take."""
 
-    def of(self, queries: Sequence[str]) -> list[Found]:
+    def of(self, queries: Sequence[str]) -> list[MemoryHit]:
         """What is found for any of the queries."""
         until = time.monotonic() + self.limit
         if not self.encoder.is_loaded:
             if not self._call(self._is_anything_there, until):
                 return []
             begun = time.monotonic()
-            self.guard.load(self.encoder.load)
+            self.guard.load_model(self.encoder.load)
             until += time.monotonic() - begun
         return self._call(partial(self._found, queries), until)
 
@@ -121,11 +122,11 @@ class _Search:
         user, project = self.owner
         return bool(self.records().list(user, project=project, types=self.asked["types"], limit=1).records)
 
-    def _found(self, queries: Sequence[str]) -> list[Found]:
+    def _found(self, queries: Sequence[str]) -> list[MemoryHit]:
         records, asked = self.records(), self.asked
         return as_one([self._search(records, query, asked) for query in queries])
 
-    def _search(self, records: RecordStore, query: str, asked: Asked) -> Sequence[Found]:
+    def _search(self, records: RecordStore, query: str, asked: Asked) -> Sequence[MemoryHit]:
         return records.search(
             self.owner.user,
             query,
@@ -136,9 +137,9 @@ class _Search:
         )
 
 
-def as_one(searches: Sequence[Sequence[Found]]) -> list[Found]:
+def as_one(searches: Sequence[Sequence[MemoryHit]]) -> list[MemoryHit]:
     """What several searches found, each memory once, by its best; a cosine stays what it is."""
-    best: dict[str, Found] = {}
+    best: dict[str, MemoryHit] = {}
     for one in (found for search in searches for found in search):
         known = best.get(one.record["id"], one)
         best[one.record["id"]] = one._replace(
@@ -150,7 +151,7 @@ def as_one(searches: Sequence[Sequence[Found]]) -> list[Found]:
     return _ordered(best.values())
 
 
-def by_meaning(found: Iterable[Found]) -> list[Found]:
+def by_meaning(found: Iterable[MemoryHit]) -> list[MemoryHit]:
     """What was found, ordered anew: less by words in common, more by meaning and by what was said beside it.
 
     What shares a rare name or number with the message loses nothing: there the word is what counts.
@@ -158,7 +159,7 @@ def by_meaning(found: Iterable[Found]) -> list[Found]:
     return _ordered(one if one.marks else one._replace(score=one.score - COMMON_WORDS * one.keyword) for one in found)
 
 
-def _ordered(found: Iterable[Found]) -> list[Found]:
+def _ordered(found: Iterable[MemoryHit]) -> list[MemoryHit]:
     return sorted(found, key=lambda one: (-one.score, one.record["id"]))
 
 
@@ -175,7 +176,7 @@ def elbow(cosines: Sequence[float], floor: float) -> float:
     return max(floor, upper - gap / 2) if gap >= GAP - 1e-9 else floor
 
 
-def above_elbow(found: Sequence[Found], floor: float) -> list[Found]:
+def above_elbow(found: Sequence[MemoryHit], floor: float) -> list[MemoryHit]:
     """What lies above the elbow, or shares a rare name or number with the query."""
     least = elbow([one.cosine for one in found], floor)
     return [one for one in found if one.cosine >= least or one.marks]
@@ -188,12 +189,12 @@ def preferred(query: str) -> Sequence[RecordType]:
     return ("episodic", "verbatim") if _WHEN.search(query) else ("semantic",)
 
 
-def _preferring(types: Sequence[RecordType], found: Sequence[Found]) -> list[Found]:
+def _preferring(types: Sequence[RecordType], found: Sequence[MemoryHit]) -> list[MemoryHit]:
     """A preference among hits that are nearly alike; a much better hit stays before them."""
     return _ordered(one._replace(score=one.score + PREFERENCE * (one.record["type"] in types)) for one in found)
 
 
-def _memory(found: Found) -> RecalledMemory:
+def _memory(found: MemoryHit) -> RecalledMemory:
     record = found.record
     return {
         "id": record["id"],

@@ -13,7 +13,8 @@ from agentic_memory_bank.nodes.recall.asking import Message, asked_in, shortened
 from agentic_memory_bank.nodes.spoken import checked_messages
 from agentic_memory_bank.state.conversations import MemoryContext, RecallReceipt, RecallState, RecallUpdate
 from agentic_memory_bank.state.errors import MemoryBankError
-from agentic_memory_bank.tools.concurrency.circuit_breaker import guard_of, say
+from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
+from agentic_memory_bank.tools.concurrency.outage_log import log_fault
 
 
 def rewrite(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) -> RecallUpdate:
@@ -24,7 +25,7 @@ def rewrite(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit)
     if turn is None:
         return {"query": "", "passages": []}
     if not message.history:
-        say("alone")
+        log_fault("alone")
         if not context.recall_hyde:
             return _wanted(Query(shortened(turn.text)))
     try:
@@ -41,7 +42,7 @@ def _judged(message: Message, turn: Turn, runtime: Runtime[MemoryContext], kit: 
     ask = partial(judge.engine.rewrite, shortened(turn.text), message.history)
     if judge.meter is None:
         return ask()
-    return guard_of(kit.stores).within(ask, context_of(runtime).role("rewrite").timeout)
+    return circuit_breaker_of(kit.stores).run_within(ask, context_of(runtime).role("rewrite").timeout)
 
 
 def _by_rules(message: Message, turn: Turn) -> Query:

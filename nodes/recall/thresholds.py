@@ -1,9 +1,9 @@
 """How alike a message and a memory have to be, where nobody says it: by embedder, language and kind of memory.
 
 Chosen for all-MiniLM-L6-v2 on LoCoMo, so that almost nothing is lost of what is among the first five and answers. The
-0.6 of seed 001 does that for facts in a model's words, not for what people say. Short questions about oneself lie lower
-still ("Where do I live?" and "I moved to Lisbon last month."), hardly above what is of something else. On Chinese
-that model tells nothing apart: what words and order cannot tell is left to who reads it.
+0.6 of the Semantic Router proposal does that for facts in a model's words, not for what people say. Short questions
+about oneself lie lower still ("Where do I live?" and "I moved to Lisbon last month."), hardly above what is of
+something else. On Chinese that model tells nothing apart: what words and order cannot tell is left to who reads it.
 """
 
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from agentic_memory_bank.engines.conversation import unattributed
 from agentic_memory_bank.engines.extractive.remembering.extraction import attribute_asked_for
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.embeddings.models import MODEL
-from agentic_memory_bank.tools.memories.index import ByKind
+from agentic_memory_bank.tools.memories.queries import RecordThreshold
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 SAID: Final = 0.3
 """For what was said word for word: turns, facts that quote, and what somebody stored as it stands."""
 WRITTEN: Final = 0.6
-"""For facts in the words of a model (seed 001)."""
+"""For facts in the words of a model."""
 CHINESE: Final = 0.4
 """For a Chinese message and a Chinese memory, of any kind."""
 UNKNOWN: Final = 0.2
@@ -30,7 +30,7 @@ ANY: Final = -1.0
 """For what is meant whatever its cosine."""
 
 
-def by_kind(query: str, model: str) -> ByKind:
+def by_kind(query: str, model: str) -> RecordThreshold:
     """The default threshold. What states the very attribute that somebody asks for passes in any case.
 
     Args:
@@ -40,8 +40,8 @@ def by_kind(query: str, model: str) -> ByKind:
     asked = attribute_asked_for(query)
     of = partial(_least, is_chinese=is_cjk(query)) if MODEL in model else _unknown
     if asked is not None:
-        return ByKind(ANY, partial(_unless_asked_for, attribute=asked, otherwise=of))
-    return ByKind(min(SAID, WRITTEN, CHINESE) if MODEL in model else UNKNOWN, of)
+        return RecordThreshold(ANY, partial(_unless_asked_for, attribute=asked, otherwise=of))
+    return RecordThreshold(min(SAID, WRITTEN, CHINESE) if MODEL in model else UNKNOWN, of)
 
 
 def _unless_asked_for(record: Record, *, attribute: str, otherwise: Callable[[Record], float]) -> float:

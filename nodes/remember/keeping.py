@@ -20,11 +20,11 @@ from agentic_memory_bank.nodes.remember.views import AROUND, SEEN, days_of, end_
 from agentic_memory_bank.nodes.spoken import repeated_in, turns_of
 from agentic_memory_bank.state.conversations import ConversationState, MemoryContext, Saying, Trigger
 from agentic_memory_bank.state.errors import InputError
-from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
-from agentic_memory_bank.tools.memories.conversation_states import conversation_of, new_state
-from agentic_memory_bank.tools.memories.fields import Draft, stamp
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, circuit_breaker_of
+from agentic_memory_bank.tools.memories.conversation_states import new_state
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.stores import RecordStores
+from agentic_memory_bank.tools.memories.validation import NewMemory, conversation_of, stamp
 from agentic_memory_bank.tools.text.cleaning import clean
 
 LONGEST_ID: Final = 1_000
@@ -68,17 +68,17 @@ def keep_now(stores: RecordStores, store: BaseStore | None, handed: Said, second
     Returns:
         What went wrong; empty where it is on disk.
     """
-    guard, until = guard_of(stores), time.monotonic() + seconds
+    guard, until = circuit_breaker_of(stores), time.monotonic() + seconds
 
     def records() -> RecordStore:
         return stores.of(store, handed.context)
 
     try:
         noted = guard.call(lambda: note(records(), handed), seconds)
-    except Unanswered as failure:
+    except CallFailed as failure:
         return failure.kind
     if noted is not None and noted.state["raw"]:
-        with suppress(Unanswered):  # an index that is being read takes its time: then this is made up for
+        with suppress(CallFailed):  # an index that is being read takes its time: then this is made up for
             guard.call(
                 lambda: write_out(records(), handed, noted.state),
                 until - time.monotonic(),
@@ -100,7 +100,7 @@ def note(records: RecordStore, handed: Said) -> Noted | None:
     (user, project), states = handed.owner, records.conversations
     turns = turns_of(handed.messages)
     with states.editing(user):
-        before, forgotten_at = states.look(user, project, handed.conversation)
+        before, forgotten_at = states.get_with_deletion(user, project, handed.conversation)
         if (handed.at or stamp(handed.now)) < forgotten_at:
             return None
         after, new = _grown(before or new_state(project, handed.conversation), turns, handed)
@@ -120,13 +120,13 @@ def write_out(records: RecordStore, handed: Said, state: ConversationState) -> N
     wanted = set(state["raw"])
     sayings = [said for said in state["pending"] if said["id"] in wanted]
     drafts = [draft for said in sayings if (draft := raw(said, conversation_of(state), project))]
-    known = records.all_said_by(user, drafts)
+    known = records.find_same(user, drafts)
     end = end_of(handed.now, handed.context)
-    fresh: list[Draft] = [
+    fresh: list[NewMemory] = [
         {**draft, "expires_at": end} for draft, there in zip(drafts, known, strict=True) if there is None
     ]
     if fresh:
-        records.store_many(user, fresh, bare=True)
+        records.store_many(user, fresh, embed=False)
 
 
 def checked_conversation(given: object) -> str | None:

@@ -29,8 +29,8 @@ from agentic_memory_bank.state.conversations import (
 from agentic_memory_bank.state.errors import UnknownMemoryError
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.memories.conversation_states import ConversationStates
-from agentic_memory_bank.tools.memories.fields import Draft
 from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.validation import NewMemory
 
 _LOG = logging.getLogger(__name__)
 
@@ -75,19 +75,19 @@ def store(state: RememberState, runtime: Runtime[MemoryContext], kit: MemoryKit,
     owner, records = owner_of(runtime), kit.records(runtime)
     states = records.conversations
     digests, degraded = _digests(judge.engine, weighed.drawn.batches, states, owner)
-    records.prepare([fact.text for _, fact in weighed.facts])
+    records.embed_ahead([fact.text for _, fact in weighed.facts])
     with states.editing(owner.user):
-        if states.forgotten_at(owner.user, owner.project) > state["now"]:
+        if states.deleted_at(owner.user, owner.project) > state["now"]:
             return {"receipt": receipt("dropped", _trigger(state)), **spent(judge)}
         waiting = _waiting(weighed.drawn.batches, states, owner)
         done = _settled(
             weighed, waiting, _Place(records, owner, end_of(datetime.fromisoformat(state["now"]), context_of(runtime)))
         )
-        _absorb(weighed, done, records, owner)
+        _replace_turns(weighed, done, records, owner)
         for batch in weighed.drawn.batches:
             _move_on(batch, digests.get(batch.conversation), states, owner)
-        if states.forgotten_at(owner.user, owner.project) > state["now"]:  # by another process, just now
-            records.forget(owner.user, list(done.stored))
+        if states.deleted_at(owner.user, owner.project) > state["now"]:  # by another process, just now
+            records.delete(owner.user, list(done.stored))
             return {"receipt": receipt("dropped", _trigger(state)), **spent(judge)}
     is_failed = any(batch.is_failed for batch in weighed.drawn.batches)
     told = receipt(
@@ -135,21 +135,21 @@ def _settled(weighed: Weighed, waiting: set[tuple[str, str]], place: _Place) -> 
     _store_new(wanted, place, done)
     for number, (draft, weighing) in wanted.items():
         if weighing is None:
-            known = place.records.said_by(place.owner.user, draft)
+            known = place.records.find_same(place.owner.user, [draft])[0]
             done.ids[number] = known["id"] if known else ""
         elif weighing.verdict != "create":
             _concern(number, draft, resolved(weighing, done.ids), place, done)
     return done
 
 
-def _store_new(wanted: Mapping[int, tuple[Draft, Weighing | None]], place: _Place, done: _Done) -> None:
+def _store_new(wanted: Mapping[int, tuple[NewMemory, Weighing | None]], place: _Place, done: _Done) -> None:
     new = {number: draft for number, (draft, weighing) in wanted.items() if weighing and weighing.verdict == "create"}
     stored = place.records.store_many(place.owner.user, [_ending(draft, place) for draft in new.values()])
     for number, one in zip(new, stored, strict=True):
         _note(number, one.record, is_new=one.is_new, done=done)
 
 
-def _ending(draft: Draft, place: _Place) -> Draft:
+def _ending(draft: NewMemory, place: _Place) -> NewMemory:
     return {**draft, "expires_at": place.expires_at}
 
 
@@ -159,55 +159,55 @@ def _note(number: int, record: Record, *, is_new: bool, done: _Done) -> None:
         (done.stored if is_new else done.updated)[record["id"]] = None
 
 
-def _concern(number: int, draft: Draft, weighing: Weighing, place: _Place, done: _Done) -> None:
+def _concern(number: int, draft: NewMemory, weighing: Weighing, place: _Place, done: _Done) -> None:
     """Store a fact that concerns memories that are there; where these were forgotten by now, it is simply new."""
     try:
         _apply(number, draft, weighing, place, done)
     except UnknownMemoryError:
-        one = place.records.settle(place.owner.user, _ending(draft, place))
+        one = place.records.store(place.owner.user, **_ending(draft, place))
         _note(number, one.record, is_new=one.is_new, done=done)
 
 
-def _apply(number: int, draft: Draft, weighing: Weighing, place: _Place, done: _Done) -> None:
+def _apply(number: int, draft: NewMemory, weighing: Weighing, place: _Place, done: _Done) -> None:
     user, records, known = place.owner.user, place.records, weighing.known
     source = draft.get("source")
     match weighing.verdict:
         case "same" if source:
-            _note(number, records.confirm(user, known[0], source, draft.get("trust", 0.5)), is_new=False, done=done)
+            _note(number, records.add_source(user, known[0], source, draft.get("trust", 0.5)), is_new=False, done=done)
         case "revise":
             trust, end = draft.get("trust", 0.5), place.expires_at
-            record = records.revise(user, known[0], draft["text"], source=source, trust=trust, expires_at=end)
+            record = records.update(user, known[0], draft["text"], source=source, trust=trust, expires_at=end)
             _note(number, record, is_new=False, done=done)
         case "supersede" if weighing.is_newer:
-            one = records.settle(user, _ending(draft, place), over=known)
+            one = records.store(user, **_ending(draft, place), supersedes=known)
             _note(number, one.record, is_new=one.is_new, done=done)
             done.superseded.update(dict.fromkeys(id for id in known if id != one.record["id"]))
         case "supersede":
-            one = records.settle(user, _ending(draft, place), under=known[0])
+            one = records.store(user, **_ending(draft, place), superseded_by=known[0])
             _note(number, one.record, is_new=one.is_new, done=done)
             done.superseded[one.record["id"]] = None
         case "contradicts":
-            one = records.settle(user, _ending(draft, place), beside=known)
+            one = records.store(user, **_ending(draft, place), contradicts=known)
             _note(number, one.record, is_new=one.is_new, done=done)
             done.contradictions += [(one.record["id"], id) for id in known]
         case _:
-            one = records.settle(user, _ending(draft, place))
+            one = records.store(user, **_ending(draft, place))
             _note(number, one.record, is_new=one.is_new, done=done)
 
 
 # --- turns -----------------------------------------------------------------------------------------------------------
 
 
-def _absorb(weighed: Weighed, done: _Done, records: RecordStore, owner: Owner) -> None:
+def _replace_turns(weighed: Weighed, done: _Done, records: RecordStore, owner: Owner) -> None:
     """Let facts stand for the turns that say little else."""
     pairs = [pair for batch in weighed.drawn.batches for pair in _covered(batch, weighed, done, owner.project)]
-    turns = records.all_said_by(owner.user, [draft for draft, _ in pairs])
+    turns = records.find_same(owner.user, [draft for draft, _ in pairs])
     for turn, (_, by) in zip(turns, pairs, strict=True):
         if turn:
-            records.absorb(owner.user, [turn["id"]], by)
+            records.mark_consolidated(owner.user, [turn["id"]], by)
 
 
-def _covered(batch: Batch, weighed: Weighed, done: _Done, project: str) -> Iterator[tuple[Draft, str]]:
+def _covered(batch: Batch, weighed: Weighed, done: _Done, project: str) -> Iterator[tuple[NewMemory, str]]:
     """The turns that their facts cover, as they were kept word for word, each with the fact that holds most of it."""
     facts = [
         (fact, id)

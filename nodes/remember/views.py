@@ -11,7 +11,7 @@ from agentic_memory_bank.engines.extractive.remembering.extraction import is_idl
 from agentic_memory_bank.engines.extractive.remembering.sensitive import without
 from agentic_memory_bank.state.conversations import MemoryContext, RememberReceipt, Saying, Trigger
 from agentic_memory_bank.state.settings import Sensitive
-from agentic_memory_bank.tools.memories.fields import Draft
+from agentic_memory_bank.tools.memories.validation import NewMemory
 from agentic_memory_bank.tools.text.cleaning import clean, is_cjk
 from agentic_memory_bank.tools.text.personal_numbers import HIDDEN
 
@@ -43,7 +43,7 @@ def turn_of(said: Saying) -> Turn:
     return Turn(said["id"], said["role"], said["text"], said["speaker"], said["date"])
 
 
-def raw(said: Saying, conversation: str, project: str) -> Draft | None:
+def raw(said: Saying, conversation: str, project: str) -> NewMemory | None:
     """A turn as a memory of its own, word for word; None where it says nothing worth finding.
 
     Args:

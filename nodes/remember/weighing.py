@@ -15,8 +15,9 @@ from agentic_memory_bank.nodes.memories import MemoryKit, Owner, owner_of
 from agentic_memory_bank.nodes.remember.drawing import FAULTS, Drawn, Outage, draw
 from agentic_memory_bank.state.conversations import MemoryContext, RememberState
 from agentic_memory_bank.state.errors import EmbeddingError
-from agentic_memory_bank.tools.memories.fields import Draft
-from agentic_memory_bank.tools.memories.record_store import RecordStore, Search
+from agentic_memory_bank.tools.memories.queries import MemoryQuery
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.validation import NewMemory
 
 SIMILAR: Final = 10
 """How many memories that are there a new one is compared with."""
@@ -50,7 +51,7 @@ def weighed_of(
     drawn = found if isinstance(found, Drawn) else draw(state, runtime, kit, outage, judge)
     owner, records = owner_of(runtime), kit.records(runtime)
     facts = tuple((batch.conversation, fact) for batch in drawn.batches for fact in batch.facts)
-    known = records.all_said_by(owner.user, [draft_of(fact, said_in, owner.project) for said_in, fact in facts])
+    known = records.find_same(owner.user, [draft_of(fact, said_in, owner.project) for said_in, fact in facts])
     open_ = [place for place, there in enumerate(known) if there is None]
     chosen = [facts[place][1] for place in open_]
     similar = _similar(chosen, open_, owner, records, kit)
@@ -63,7 +64,7 @@ def weighed_of(
     return Weighed(drawn, facts, tuple(weighings), degraded)
 
 
-def draft_of(fact: Fact, conversation: str, project: str) -> Draft:
+def draft_of(fact: Fact, conversation: str, project: str) -> NewMemory:
     """A new memory as it is stored."""
     return {**fact.draft(conversation), "project": project}
 
@@ -99,7 +100,7 @@ def _similar(
 
 
 def _there(facts: Sequence[Fact], owner: Owner, records: RecordStore) -> list[list[Known]]:
-    searches = [Search(fact.text, owner.project, [fact.type], SIMILAR) for fact in facts]
+    searches = [MemoryQuery(fact.text, owner.project, [fact.type], SIMILAR) for fact in facts]
     try:
         found = records.search_many(owner.user, searches)
     except EmbeddingError:  # they are kept all the same, beside what they may repeat

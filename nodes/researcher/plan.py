@@ -9,7 +9,7 @@ from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.memory_bank.views import digest
 from agentic_memory_bank.nodes.pages import PageKit
 from agentic_memory_bank.nodes.researcher.views import MOST_WORDS, few, inquiry, outlined
-from agentic_memory_bank.state.pages import Search
+from agentic_memory_bank.state.pages import PageSearch
 from agentic_memory_bank.state.research import PlannedSearch, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.text.names import names_and_numbers
@@ -48,7 +48,7 @@ def to_search(state: ResearcherState, planned: Sequence[PlannedSearch]) -> Resea
     return {"searches": list(news.values()), "asked": [*state["asked"], *state["requests"], *news]}
 
 
-def _checked(said: Sequence[Search], asking: Inquiry) -> list[PlannedSearch]:
+def _checked(said: Sequence[PageSearch], asking: Inquiry) -> list[PlannedSearch]:
     """A plan within its bounds: a search for each request, of pages only those that were outlined."""
     known = {outline.page for outline in asking.outlines}
     searches = contract.as_many(said, asking.open)

@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.nodes.pages import PageKit
 from agentic_memory_bank.nodes.researcher.views import past_round
-from agentic_memory_bank.state.pages import Search
+from agentic_memory_bank.state.pages import PageSearch
 from agentic_memory_bank.state.research import ResearcherState, ResearcherUpdate, Shown
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.pages.index import PageHit
@@ -26,7 +26,8 @@ def search(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> 
     settings = Settings.of(runtime)
     library = kit.library(state["memory"], runtime)
     planned = [
-        Search(s["request"], tuple(s["keywords"]), tuple(s["queries"]), tuple(s["pages"])) for s in state["searches"]
+        PageSearch(s["request"], tuple(s["keywords"]), tuple(s["queries"]), tuple(s["pages"]))
+        for s in state["searches"]
     ]
     known = {_key(one) for one in state["shown"]}
     enough = settings.research_pages

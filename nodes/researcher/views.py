@@ -20,7 +20,7 @@ TITLES = 40
 MOST_WORDS = 5
 """How many keywords, queries or pages of one request are searched; more are the planner thinking aloud."""
 MOST_REQUESTS = 5
-"""How many requests a round takes up, the most important first (seed 003)."""
+"""How many requests a round takes up, the most important first."""
 EXCERPT_SHARE = 0.5
 """Share of a prompt that the text of pages may take; titles, findings and instructions need the rest."""
 

@@ -25,7 +25,7 @@ from agentic_memory_bank.prompts import recalled
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.testing import Reply, TickingClock, ToolCall
-from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
 from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
@@ -96,7 +96,7 @@ class World:
     def __init__(self, **options: Any) -> None:
         clock = TickingClock()
         self.stores = RecordStores(InMemoryStore(), Encoder(HashEmbeddings()), clock)
-        self.background, self.model = Background(1_000), Obedient()
+        self.background, self.model = WorkerPool(1_000), Obedient()
         parts: dict[str, Any] = {"stores": self.stores, "clock": clock}
         self.talk = build_conversation(**parts, background=self.background, responder=self.model)
         self.recall, self.remember = build_recall(**parts), build_remember(**parts)

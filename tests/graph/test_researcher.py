@@ -62,11 +62,12 @@ from agentic_memory_bank.state.errors import (
     SettingsError,
     StorageDamagedError,
 )
-from agentic_memory_bank.state.pages import Page, Search
+from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.testing import ScriptedJudge, TickingClock
 from agentic_memory_bank.testing.replies import ChatRequest, Reply
 from agentic_memory_bank.tools.embeddings.models import HashEmbeddings, local_embeddings
-from agentic_memory_bank.tools.pages.store import PageStores, page_id
+from agentic_memory_bank.tools.pages.store import page_id
+from agentic_memory_bank.tools.pages.stores import PageStores
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -116,7 +117,7 @@ class Scripted:
         self._judgements = judgements
 
     def plan_searches(self, inquiry: Inquiry) -> Any:
-        return self._said("plan_searches", lambda i: [Search(request) for request in i.open], inquiry)
+        return self._said("plan_searches", lambda i: [PageSearch(request) for request in i.open], inquiry)
 
     def gather(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Any:
         self.read.append(list(excerpts))
@@ -291,7 +292,7 @@ def test_follow_ups_are_searched_next_and_the_question_stays_what_is_asked(
 def leading(inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
     """What was found, and the question that is next."""
     found = not_enough(inquiry, excerpts)
-    return Gathered(found.findings, missing=(Search(QUESTIONS[len(set(inquiry.asked)) + 1], ("Aldport",)),))
+    return Gathered(found.findings, missing=(PageSearch(QUESTIONS[len(set(inquiry.asked)) + 1], ("Aldport",)),))
 
 
 def test_who_reads_may_say_what_to_search_next_and_nobody_else_is_asked(stores: PageStores, clues: list[str]) -> None:
@@ -323,11 +324,11 @@ def test_a_model_that_names_what_is_missing_takes_one_call_a_round(stores: PageS
 
 @pytest.mark.parametrize(
     "missing",
-    [(Search(QUESTION),), (Search(f" {QUESTION.upper()}"),), (Search(" "),), ()],
+    [(PageSearch(QUESTION),), (PageSearch(f" {QUESTION.upper()}"),), (PageSearch(" "),), ()],
     ids=["asked", "spelt otherwise", "empty", "none"],
 )
 def test_where_who_reads_names_nothing_new_reflection_does(
-    stores: PageStores, clues: list[str], missing: tuple[Search, ...]
+    stores: PageStores, clues: list[str], missing: tuple[PageSearch, ...]
 ) -> None:
     engine = Scripted(gather=lambda i, shown: Gathered(not_enough(i, shown).findings, missing=missing), reflect=onward)
 
@@ -337,7 +338,7 @@ def test_where_who_reads_names_nothing_new_reflection_does(
 
 
 def test_a_round_without_findings_is_followed_by_reflection_and_a_plan(stores: PageStores, clues: list[str]) -> None:
-    engine = Scripted(gather=lambda *_: Gathered((), missing=(Search("Where else?"),)), reflect=onward)
+    engine = Scripted(gather=lambda *_: Gathered((), missing=(PageSearch("Where else?"),)), reflect=onward)
 
     ask(stores, engine, research_pages=1, research_rounds=2)
 
@@ -348,7 +349,7 @@ def test_what_is_missing_is_five_requests_at_most_with_few_words_and_no_pages(
     stores: PageStores, clues: list[str]
 ) -> None:
     words = tuple(f"word{n}" for n in range(9))
-    missing = tuple(Search(f"Question {n % 8}?", words, words, tuple(clues)) for n in range(16))
+    missing = tuple(PageSearch(f"Question {n % 8}?", words, words, tuple(clues)) for n in range(16))
     engine = Scripted(gather=lambda i, shown: Gathered(not_enough(i, shown).findings, missing=missing))
 
     output = ask(stores, engine, research_pages=1, research_rounds=2)
@@ -488,9 +489,9 @@ def test_what_was_shown_once_is_not_shown_again(stores: PageStores, clues: list[
 
 
 def test_what_several_searches_find_is_read_once(stores: PageStores, clues: list[str]) -> None:
-    def plan(inquiry: Inquiry) -> list[Search]:
+    def plan(inquiry: Inquiry) -> list[PageSearch]:
         named = inquiry.outlines[0].page
-        return [Search(r, ("Aldport",), ("Aldport is a harbour.",), (named,)) for r in inquiry.open]
+        return [PageSearch(r, ("Aldport",), ("Aldport is a harbour.",), (named,)) for r in inquiry.open]
 
     def gather(inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
         return Gathered((), is_enough=bool(inquiry.asked))
@@ -510,7 +511,7 @@ def test_what_several_searches_find_is_read_once(stores: PageStores, clues: list
 
 def test_of_a_page_that_is_read_whole_nothing_is_read_besides(stores: PageStores, clues: list[str]) -> None:
     engine = Scripted(
-        plan_searches=lambda i: [Search(i.open[0]), Search(i.open[1], pages=(clues[1],))],
+        plan_searches=lambda i: [PageSearch(i.open[0]), PageSearch(i.open[1], pages=(clues[1],))],
         gather=not_enough,
         reflect=lambda i: Reflection(False, (QUESTIONS[1], f"Who is Ida, {len(i.asked)}?")),
     )
@@ -576,7 +577,7 @@ def test_a_page_that_is_asked_for_is_read_whole_however_long_it_is(stores: PageS
     whole = "\n\n".join(f"Chapter {n} of the almanac. " + "It is long. " * 100 for n in range(9))
     stores.of("m").put([page(whole, "Almanac"), *(page(text) for text in CLUES)])
     engine = Scripted(
-        plan_searches=lambda i: [Search(i.open[0], (), (), (page_id(whole, title="Almanac"),))],
+        plan_searches=lambda i: [PageSearch(i.open[0], (), (), (page_id(whole, title="Almanac"),))],
         gather=not_enough,
         reflect=lambda _: Reflection(False, ("What is in the almanac?",)),
     )
@@ -613,8 +614,8 @@ def test_a_page_is_found_by_its_title(stores: PageStores) -> None:
         raising(ModelUnavailable("Away.")),
         raising(ZeroDivisionError()),
         lambda _: [],
-        lambda i: [Search(i.open[0])] * 3,
-        lambda i: [Search(i.open[0], (3,))],
+        lambda i: [PageSearch(i.open[0])] * 3,
+        lambda i: [PageSearch(i.open[0], (3,))],
         lambda _: None,
     ],
     ids=["rejected", "unavailable", "bug", "too few", "too many", "no text", "nothing"],
@@ -654,8 +655,8 @@ def test_invented_pages_are_never_read_and_at_most_five_are_asked_for(stores: Pa
     stores.of("m").put([page(f"Buoy {n} is green.") for n in range(30)])
     unseen = [f"p{n:016x}" for n in range(50)]
 
-    def plan(inquiry: Inquiry) -> list[Search]:
-        return [Search(r, pages=(*unseen, *(o.page for o in inquiry.outlines))) for r in inquiry.open]
+    def plan(inquiry: Inquiry) -> list[PageSearch]:
+        return [PageSearch(r, pages=(*unseen, *(o.page for o in inquiry.outlines))) for r in inquiry.open]
 
     engine = Scripted(plan_searches=plan, gather=not_enough, reflect=onward)
 
@@ -672,9 +673,9 @@ def test_of_pages_only_those_can_be_asked_for_whose_abstracts_were_shown(stores:
     stores.of("m").put([page(f"Buoy {n} is green.") for n in range(60)])
     hidden: set[str] = set()
 
-    def plan(inquiry: Inquiry) -> list[Search]:
+    def plan(inquiry: Inquiry) -> list[PageSearch]:
         hidden.update({p["id"] for _, p in stores.of("m").pages()} - {o.page for o in inquiry.outlines})
-        return [Search(inquiry.open[0], pages=tuple(hidden))]
+        return [PageSearch(inquiry.open[0], pages=tuple(hidden))]
 
     engine = Scripted(plan_searches=plan, gather=not_enough, reflect=lambda _: Reflection(False, ("buoy 7",)))
 
@@ -701,7 +702,7 @@ def test_numbers_that_name_no_abstract_are_dropped(stores: PageStores, clues: li
 def test_a_plan_names_few_words_each_of_them_once(stores: PageStores, clues: list[str]) -> None:
     words = ("Ida", "Ida", " ", "", *(f"word{n}" for n in range(20)))
     engine = Scripted(
-        plan_searches=lambda i: [Search(r, words, words) for r in i.open], gather=not_enough, reflect=onward
+        plan_searches=lambda i: [PageSearch(r, words, words) for r in i.open], gather=not_enough, reflect=onward
     )
 
     output = ask(stores, engine, research_pages=1, research_rounds=2)
@@ -841,7 +842,7 @@ def test_a_page_that_took_the_place_of_another_is_found_and_the_other_is_not(
     researcher = build(stores, Scripted())
     given = {"request": "Who is the harbour master of Aldport?", "memory": "m"}
     before = researcher.invoke(given)
-    stores.of("m").remove([clues[1]])
+    stores.of("m").delete([clues[1]])
     stores.of("m").put([page("The harbour master of Aldport is Olga Berg.", "Clue 1")])
     after = researcher.invoke(given)
 
@@ -865,7 +866,7 @@ def test_a_page_that_went_takes_no_place_of_another(stores: PageStores, clues: l
     researcher = build(stores, Scripted())
     given, settings = {"request": QUESTION, "memory": "m"}, {"research_pages": 1}
     before = researcher.invoke(given, context=settings)
-    stores.of("m").remove([clues[0]])
+    stores.of("m").delete([clues[0]])
     after = researcher.invoke(given, context=settings)
 
     assert before["rounds"][0]["pages"] == [clues[0]]
@@ -874,10 +875,10 @@ def test_a_page_that_went_takes_no_place_of_another(stores: PageStores, clues: l
 
 
 def test_a_page_that_went_shifts_no_other(stores: PageStores, clues: list[str]) -> None:
-    stores.of("m").remove([clues[0], clues[2]])
+    stores.of("m").delete([clues[0], clues[2]])
     wanted = clues[3]
     engine = Scripted(
-        plan_searches=lambda i: [Search("?", pages=(wanted, clues[2]))],
+        plan_searches=lambda i: [PageSearch("?", pages=(wanted, clues[2]))],
         gather=not_enough,
         reflect=lambda _: Reflection(False, ("harbour",)),
     )
@@ -923,13 +924,13 @@ def test_a_memory_that_was_made_anew_is_followed_from_its_beginning(stores: Page
 def test_pages_that_go_while_they_are_read_take_no_other_with_them(stores: PageStores, clues: list[str]) -> None:
     gone = [clues[0]]
 
-    def plan(inquiry: Inquiry) -> list[Search]:
-        return [Search(request) for request in inquiry.open]
+    def plan(inquiry: Inquiry) -> list[PageSearch]:
+        return [PageSearch(request) for request in inquiry.open]
 
     class Vanishing(Scripted):
         def gather(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Any:
             said = super().gather(inquiry, excerpts)
-            stores.of("m").remove(gone)
+            stores.of("m").delete(gone)
             return said
 
     first = Vanishing(plan_searches=plan)
@@ -948,7 +949,7 @@ def test_a_page_that_goes_before_it_is_read_hides_no_other(
 
     def searched(self: PageLibrary, *given: Any) -> Any:
         found = search(self, *given)
-        stores.of("m").remove([clues[0]])
+        stores.of("m").delete([clues[0]])
         return found
 
     monkeypatch.setattr(PageLibrary, "search", searched)
@@ -1022,7 +1023,7 @@ def test_a_needle_among_a_hundred_pages_is_found_by_a_keyword(stores: PageStores
 @pytest.mark.model
 def test_a_needle_among_a_hundred_pages_is_found_by_a_paraphrase(stores: PageStores, haystack: list[Page]) -> None:
     engine = Scripted(
-        plan_searches=lambda i: [Search(i.open[0], queries=("The doctor healed a sick kid.",)) for _ in i.open],
+        plan_searches=lambda i: [PageSearch(i.open[0], queries=("The doctor healed a sick kid.",)) for _ in i.open],
         gather=not_enough,
         reflect=lambda _: Reflection(False, ("A doctor heals a sick kid.",)),
     )

@@ -22,7 +22,7 @@ from agentic_memory_bank.nodes.react_mem.assemble import assembled
 from agentic_memory_bank.nodes.spoken import RECALLED
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
 from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
@@ -88,7 +88,7 @@ class Inventory:
             made = len(self.log.heard) - 1
             return talking.calls(("count", {"item": made + 1})) if made < items else AIMessage("All is counted.")
 
-        self.log, self.queue = talking.Log(), Background(10)
+        self.log, self.queue = talking.Log(), WorkerPool(10)
         self.stores = RecordStores(InMemoryStore(), Encoder(HashEmbeddings()))
         model = talking.Scripted(script=script or counting, log=self.log)
         self.graph: Any = build_react_mem(model, [count], stores=self.stores, background=self.queue, **options)

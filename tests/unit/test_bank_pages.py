@@ -17,7 +17,7 @@ from agentic_memory_bank.state.interaction_tree import (
     forget_entries,
     text_of,
 )
-from agentic_memory_bank.state.pages import Search
+from agentic_memory_bank.state.pages import PageSearch
 from agentic_memory_bank.state.query_graph import (
     GraphEdit,
     MemoryNode,
@@ -281,7 +281,7 @@ def libraries() -> BankLibraries:
 
 def found(libraries: BankLibraries, thread: str, graph: QueryGraph, tree: InteractionTree, words: str) -> list[str]:
     with libraries.lent(thread, graph, tree) as (pages, library):
-        ((*hits,),) = library.search([Search(words)], 5, Settings())
+        ((*hits,),) = library.search([PageSearch(words)], 5, Settings())
         return [page["metadata"]["node"] for page in pages.get(hit.page for hit in hits)]
 
 

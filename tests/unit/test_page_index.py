@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 
 from agentic_memory_bank.state.errors import InputError
-from agentic_memory_bank.state.pages import Page, Search
+from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
 from agentic_memory_bank.tools.pages.index import PageIndex
@@ -40,8 +40,8 @@ def index_of(pages: Sequence[Page], model: Embeddings | None = None) -> PageInde
     return index
 
 
-def found(index: PageIndex, search: Search | str, k: int = 10, **fields: Any) -> list[str]:
-    asked = Search(search) if isinstance(search, str) else search
+def found(index: PageIndex, search: PageSearch | str, k: int = 10, **fields: Any) -> list[str]:
+    asked = PageSearch(search) if isinstance(search, str) else search
     return [hit.page for hit in index.search(asked, k, Settings(**fields))]
 
 
@@ -70,7 +70,9 @@ def test_a_long_page_is_found_by_its_best_part_and_the_hit_says_where_it_stands(
     text = "\n\n".join(["Rain fell on the town. " * 60, "The organ was built in 1721.", "Snow fell. " * 60])
     index = index_of([page("long", text), page("short", "The organist was born in 1700.")])
 
-    hit = next(hit for hit in index.search(Search("When was the organ built?"), 5, Settings()) if hit.page == "long")
+    hit = next(
+        hit for hit in index.search(PageSearch("When was the organ built?"), 5, Settings()) if hit.page == "long"
+    )
 
     start, end = hit.parts[0]
     assert text[start:end].strip() == "The organ was built in 1721."
@@ -91,7 +93,7 @@ def test_headers_are_searched_apart_from_texts() -> None:
 def test_pages_asked_for_by_their_ids_come_first_and_do_not_count() -> None:
     index = index_of([BRIDGE, RIVER, TAX])
 
-    hits = index.search(Search("old bridge", pages=("tax", "no such page", "tax")), 1, Settings())
+    hits = index.search(PageSearch("old bridge", pages=("tax", "no such page", "tax")), 1, Settings())
 
     assert [(hit.page, hit.by_id) for hit in hits] == [("tax", True), ("bridge", False)]
 
@@ -100,8 +102,8 @@ def test_each_keyword_and_each_query_brings_its_own_pages() -> None:
     pages = [*(page(f"n{n}", f"The old bridge of town {n}.") for n in range(5)), page("zinc", "Zinc melts early.")]
     index = index_of([*pages, page("tin", "Tin melts still earlier.")])
 
-    assert "zinc" in found(index, Search("old bridge", keywords=("zinc",)), 6)
-    assert found(index, Search("old bridge", queries=("Tin melts still earlier.",)), 2)[0] in ("tin", "n0")
+    assert "zinc" in found(index, PageSearch("old bridge", keywords=("zinc",)), 6)
+    assert found(index, PageSearch("old bridge", queries=("Tin melts still earlier.",)), 2)[0] in ("tin", "n0")
 
 
 def test_a_page_of_a_document_gains_by_pages_around_it_that_speak_of_the_same() -> None:
@@ -115,7 +117,7 @@ def test_a_page_of_a_document_gains_by_pages_around_it_that_speak_of_the_same() 
 
 def test_pages_of_different_documents_do_not_gain_by_each_other() -> None:
     pages = [page("a", "The remote control."), page("b", "It is yellow."), page("c", "It is yellow.")]
-    scores = {hit.page: hit.score for hit in index_of(pages).search(Search("remote control"), 5, Settings())}
+    scores = {hit.page: hit.score for hit in index_of(pages).search(PageSearch("remote control"), 5, Settings())}
 
     assert scores.get("b") == scores.get("c")
 
@@ -135,7 +137,7 @@ def test_pages_that_came_while_the_model_was_out_of_reach_get_their_vectors_once
 
     model.embed_documents = works  # type: ignore[method-assign]
 
-    hits, sound = (index.search(Search("a bridge"), 5, Settings()) for index in (late, index_of([BRIDGE, TAX])))
+    hits, sound = (index.search(PageSearch("a bridge"), 5, Settings()) for index in (late, index_of([BRIDGE, TAX])))
     assert hits == sound
     assert late.has_meaning
 
@@ -144,7 +146,7 @@ def test_the_file_of_vectors_keeps_none_of_pages_that_are_gone(tmp_path: Path) -
     cache = tmp_path / "vectors.sqlite"
     before = PageIndex(Encoder(HashEmbeddings(), cache=cache))
     before.put([BRIDGE, TAX], only=True)
-    before.search(Search("Who was asked about?"), 5, Settings())
+    before.search(PageSearch("Who was asked about?"), 5, Settings())
 
     PageIndex(Encoder(HashEmbeddings(), cache=cache)).put([TAX], only=True)
 
@@ -214,6 +216,6 @@ def test_any_history_of_pages_ranks_as_a_fresh_index(history: list[tuple[Page, b
             del held[one["id"]]
     fresh = index_of(sorted(held.values(), key=lambda one: one["id"], reverse=True))
 
-    asked = Search("What does the old bridge cross?", keywords=("taxes",))
+    asked = PageSearch("What does the old bridge cross?", keywords=("taxes",))
     assert len(index) == len(held)
     assert index.search(asked, 5, Settings()) == fresh.search(asked, 5, Settings())

@@ -20,7 +20,8 @@ from langgraph.store.memory import InMemoryStore
 from agentic_memory_bank.state.errors import InputError, NoUserError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
-from agentic_memory_bank.tools.memories.record_store import RecordStore, owner_of
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.validation import user_hash
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
 FAST = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -78,7 +79,7 @@ class Isolation(RuleBasedStateMachine):
     def begin(self, drawn: list[str]) -> None:
         relatives = [name for d in drawn[:2] for name in (d + "x", d.swapcase(), d + " ")]
         self.users = list(dict.fromkeys([*drawn, *relatives]))[:6]
-        assert len({owner_of(user) for user in self.users}) == len(self.users)
+        assert len({user_hash(user) for user in self.users}) == len(self.users)
         self.clock, self.encoder = Hand(), Encoder(HashEmbeddings(16))
         self.make_store()
         self.processes = [self.open(), self.open()]
@@ -157,7 +158,7 @@ class Isolation(RuleBasedStateMachine):
         user, other = self.users[who % len(self.users)], self.users[(who + 1) % len(self.users)]
         for id in list(self.oracle[other])[:3]:
             assert self.processes[pick % 2].get(user, id) is None
-            assert self.processes[pick % 2].forget(user, [id]) == []
+            assert self.processes[pick % 2].delete(user, [id]) == []
 
     @rule(who=whose, pick=picks, query=texts, project=st.none() | projects)
     def searches(self, who: int, pick: int, query: str, project: str | None) -> None:
@@ -172,7 +173,7 @@ class Isolation(RuleBasedStateMachine):
     def names_nobody(self, pick: int, nobody: Any) -> None:
         memories = self.processes[pick % 2]
         error = NoUserError if not nobody or nobody == " " else InputError
-        for call in (memories.list, memories.forget_scope, lambda user: memories.search(user, "river")):
+        for call in (memories.list, memories.delete_all, lambda user: memories.search(user, "river")):
             with pytest.raises(error):
                 call(nobody)
 
@@ -185,7 +186,7 @@ class Isolation(RuleBasedStateMachine):
         for number, user in enumerate(getattr(self, "users", ())):
             records = self.processes[number % 2].list(user, limit=100, replaced=True).records
             assert {r["id"]: (r["text"], r["project"]) for r in records} == self.oracle[user]
-            assert all(r["user"] == owner_of(user) for r in records)
+            assert all(r["user"] == user_hash(user) for r in records)
 
 
 class OnDisk(Isolation):
@@ -286,5 +287,5 @@ def test_a_second_user_after_a_first_gets_nothing_of_the_firsts(memories: Record
 def test_users_that_look_alike_are_not_the_same() -> None:
     users = [*NAMES, "1 ", " 1", "01", "１", "ann", "Ann", "ann\u200b", "ann.bob", "ann\0"]
 
-    assert len({owner_of(user) for user in users}) == len(users)
-    assert all(owner_of(user).isalnum() for user in users)
+    assert len({user_hash(user) for user in users}) == len(users)
+    assert all(user_hash(user).isalnum() for user in users)

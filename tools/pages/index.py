@@ -11,7 +11,7 @@ import numpy as np
 
 from agentic_memory_bank.state.errors import EmbeddingError, InputError
 from agentic_memory_bank.state.interaction_tree import Anchor
-from agentic_memory_bank.state.pages import Page, Search
+from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.models import Encoder
 from agentic_memory_bank.tools.search.hybrid_index import Hit, HybridIndex, Query, Scoring, Vector, alpha_for
@@ -178,7 +178,7 @@ class PageIndex:
 
     # --- searching -------------------------------------------------------------------------------------------------
 
-    def search(self, search: Search, k: int, settings: Settings) -> list[PageHit]:
+    def search(self, search: PageSearch, k: int, settings: Settings) -> list[PageHit]:
         """The pages that are asked for by their ids, then the k others that fit best.
 
         The request and each of the queries is searched on its own, and a page has the best score it reaches; so does
@@ -202,7 +202,7 @@ class PageIndex:
         with self._lock:
             return [hit.id for hit in self._headers.scoring(self._query(query, settings)).best(k)]
 
-    def _all(self, search: Search, settings: Settings) -> tuple[dict[str, float], dict[str, dict[Span, None]]]:
+    def _all(self, search: PageSearch, settings: Settings) -> tuple[dict[str, float], dict[str, dict[Span, None]]]:
         """The pages that anything of a search finds with their scores, and the parts that were found, best first."""
         scores: dict[str, float] = {}
         parts: defaultdict[str, dict[Span, None]] = defaultdict(dict)

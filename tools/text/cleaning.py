@@ -29,8 +29,8 @@ def checked_text(given: object, name: str) -> str:
     """What is asked, as it is stored.
 
     Args:
-        given: What was handed over.
-        name: Under which name.
+        given: The argument.
+        name: The name of the argument, for the message.
 
     Raises:
         InputError: It is empty or not text.

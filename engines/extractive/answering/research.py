@@ -18,7 +18,7 @@ from agentic_memory_bank.engines.research import (
     Response,
     paragraph,
 )
-from agentic_memory_bank.state.pages import Search
+from agentic_memory_bank.state.pages import PageSearch
 from agentic_memory_bank.tools.search.names import names_in
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.sentences import opening, paragraphs, sentences
@@ -46,9 +46,9 @@ class ExtractiveResearchEngine:
         """The sentences that say most of each text; what stands before it plays no part."""
         return [abstract_of(draft.text) for draft in drafts]
 
-    def plan_searches(self, inquiry: Inquiry) -> list[Search]:
+    def plan_searches(self, inquiry: Inquiry) -> list[PageSearch]:
         """Search each request by its own words, with its names and numbers as keywords."""
-        return [Search(request, tuple(sorted(names_and_numbers(request)))) for request in inquiry.open]
+        return [PageSearch(request, tuple(sorted(names_and_numbers(request)))) for request in inquiry.open]
 
     def gather(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
         """Quote what fits the requests. It is enough when the quoted pages hold every name the request has."""

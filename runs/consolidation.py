@@ -26,7 +26,7 @@ INSIGHT_IMPORTANCE: Final = 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ComparedMemory:
     """A memory as it is compared."""
 
     record: Record
@@ -34,32 +34,32 @@ class Reading:
     terms: frozenset[str]
     """Of what it says, without who and when."""
 
-    def holds(self, other: "Reading") -> float:
+    def holds(self, other: "ComparedMemory") -> float:
         """The share of the terms of the shorter one that the longer one has, from 0 to 1."""
         return len(self.terms & other.terms) / max(1, min(len(self.terms), len(other.terms)))
 
 
-class Group:
+class MemoryGroup:
     """Memories that say the same, or correct each other, and the one that holds now."""
 
-    def __init__(self, first: Reading) -> None:
+    def __init__(self, first: ComparedMemory) -> None:
         self.members = [first]
         self.head = first
 
-    def take(self, others: "Group", head: Reading) -> None:
+    def take(self, others: "MemoryGroup", head: ComparedMemory) -> None:
         """Unite with another group."""
         self.members += others.members
         self.head = head
 
 
-def consolidated(
+def consolidate(
     records: RecordStore, user: str, those: Iterable[Record], encoder: Encoder, engine: ConversationEngine
 ) -> Sequence[Record]:
     """Draw together memories of one type and project that say the same, or refine or correct each other.
 
     Args:
         records: All memories.
-        user: Whose.
+        user: The user's id.
         those: The current memories of the user that are looked at.
         encoder: Makes the vectors.
         engine: Says how two relate.
@@ -79,7 +79,7 @@ def consolidated(
     return made
 
 
-def _united(records: RecordStore, user: str, group: Group) -> Record:
+def _united(records: RecordStore, user: str, group: MemoryGroup) -> Record:
     head = group.head.record
     ids = [member.record["id"] for member in group.members]
     return records.consolidate(
@@ -89,29 +89,29 @@ def _united(records: RecordStore, user: str, group: Group) -> Record:
 
 def _grouped(
     records: RecordStore, user: str, those: Sequence[Record], encoder: Encoder, engine: ConversationEngine
-) -> Iterator[Group]:
+) -> Iterator[MemoryGroup]:
     """The groups of more than one, among memories of one type and project, oldest first."""
     readings = [_reading(record) for record in those]
-    groups = {reading.known.id: Group(reading) for reading in readings}
+    groups = {reading.known.id: MemoryGroup(reading) for reading in readings}
     similar = {n: alike for n, alike in enumerate(_similar(readings, encoder)) if alike}
     facts = [_fact(readings[n]) for n in similar]
     weighings = engine.weigh_all(facts, list(similar.values()))
     for n, fact, weighing in zip(similar, facts, weighings, strict=True):
         if weighing.verdict == "contradicts":
             for id in weighing.known:
-                records.contradict(user, readings[n].known.id, id)
+                records.mark_contradiction(user, readings[n].known.id, id)
         else:
             is_of_a_model = weighing != weigh(fact, similar[n])
             _unite(readings[n], weighing, groups, 0.0 if is_of_a_model else HELD)
     yield from {group.head.known.id: group for group in groups.values() if len(group.members) > 1}.values()
 
 
-def _reading(record: Record) -> Reading:
+def _reading(record: Record) -> ComparedMemory:
     known = Known.of(record)
-    return Reading(record, known, frozenset(tokenize(known.words)))
+    return ComparedMemory(record, known, frozenset(tokenize(known.words)))
 
 
-def _similar(readings: Sequence[Reading], encoder: Encoder) -> Iterator[list[Known]]:
+def _similar(readings: Sequence[ComparedMemory], encoder: Encoder) -> Iterator[list[Known]]:
     """For each memory the earlier ones that are most alike in what they say, without who and when."""
     vectors = encoder.vectors([reading.known.words for reading in readings])
     for n, reading in enumerate(readings):
@@ -124,12 +124,12 @@ def _similar(readings: Sequence[Reading], encoder: Encoder) -> Iterator[list[Kno
         ]
 
 
-def _may_unite(ours: Reading, theirs: Reading) -> bool:
+def _may_unite(ours: ComparedMemory, theirs: ComparedMemory) -> bool:
     """Whether two may be one; what is marked as a contradiction stays one."""
     return theirs.known.id not in ours.record["contradicts"] and may_be_one(ours.known, theirs.known)
 
 
-def _fact(reading: Reading) -> Fact:
+def _fact(reading: ComparedMemory) -> Fact:
     """A memory that is there, as a new one is weighed."""
     record, known = reading.record, reading.known
     return Fact(
@@ -145,7 +145,7 @@ def _fact(reading: Reading) -> Fact:
     )
 
 
-def _unite(reading: Reading, weighing: Weighing, groups: dict[str, Group], least: float) -> None:
+def _unite(reading: ComparedMemory, weighing: Weighing, groups: dict[str, MemoryGroup], least: float) -> None:
     """Unite a memory with those it corrects, and with those it repeats, if the one that holds now says as much."""
     is_changed = weighing.verdict == "supersede"
     if weighing.verdict not in ("same", "revise", "supersede") or (is_changed and reading.known.type == "episodic"):
@@ -160,7 +160,7 @@ def _unite(reading: Reading, weighing: Weighing, groups: dict[str, Group], least
             groups[member.known.id] = theirs
 
 
-def insights(
+def store_insights(
     records: RecordStore,
     user: str,
     project: str,
@@ -175,7 +175,7 @@ def insights(
 
     Args:
         records: All memories.
-        user: Whose.
+        user: The user's id.
         project: To which the insights belong.
         those: The current memories of the user in that project.
         engine: Draws the insights.

@@ -8,11 +8,11 @@ BIN := $(VENV)/bin
 INSTALL := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore \
 	$(BIN)/python -m pip install -qq -c constraints.txt
 OFFLINE := HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 LANGGRAPH_STRICT_MSGPACK=true
-SOURCES := $(wildcard *.py engines/*.py engines/*/*.py engines/*/*/*.py graph/*.py nodes/*.py nodes/*/*.py prompts/*.py runs/*.py state/*.py testing/*.py tools/*.py tools/*/*.py)
+SOURCES := $(wildcard *.py cli/*.py engines/*.py engines/*/*.py engines/*/*/*.py graph/*.py nodes/*.py nodes/*/*.py prompts/*.py runs/*.py state/*.py testing/*.py tools/*.py tools/*/*.py)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check besides-tests format format-check lint types contracts wheel-test frameworks notebooks kill attack bench dev readme clean
+.PHONY: help demo map test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks kill attack bench dev readme clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -20,8 +20,14 @@ help: ## list the targets
 demo: $(BIN)/.offline ## answer a question over the three documents of examples/, without network and key
 	@PATH="$(abspath $(BIN)):$$PATH" $(OFFLINE) bash examples/demo.sh
 
+map: ## the rooms of the package with sizes and imports, and what is not yet as it is to be
+	@$(PYTHON) tests/project/map.py
+
 test: $(BIN)/.test ## run the tests
 	@$(OFFLINE) $(BIN)/python -m pytest -q -n auto
+
+quick: $(BIN)/.test ## run the tests that need neither a server nor a model nor a process of their own
+	@$(OFFLINE) $(BIN)/python -m pytest -q -n auto -m quick tests/unit tests/graph tests/project
 
 check: test besides-tests ## everything CI runs
 
@@ -59,7 +65,7 @@ kill: $(BIN)/.test ## kill a run at every point there is, and resume it
 	@$(OFFLINE) $(BIN)/python -m pytest -q -m "kill or kill_full"
 
 attack: $(BIN)/.test ## hostile texts, users that cross, flipped bits and kills against the real thing, on loopback
-	@$(OFFLINE) $(BIN)/python -m pytest -q -m attack tests/attack
+	@$(OFFLINE) $(BIN)/python -m pytest -q -m attack
 
 bench: $(BIN)/.bench ## run the benchmarks: make bench EVAL=folder
 	@for benchmark in benchmarks/[a-z]*.py; do \

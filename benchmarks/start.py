@@ -46,6 +46,7 @@ def commands(folder: Path) -> Mapping[str, Command]:
         "missing file": Command(["ask", QUESTION, "--context", str(folder / "missing.txt")], bad),
         "unknown setting": Command(["ask", QUESTION, "--set", "kk=3"], bad),
         "unknown thread": Command(["resume", "nobody"], bad),
+        "thread without memory": Command(["ask", QUESTION, "--thread", "nobody"], bad),
         "unknown memory": Command(["research", QUESTION, "--memory", "nothing"], bad),
         "no user": Command(["recall", QUESTION, "--user", ""], bad),
         "ask": Command(["ask", QUESTION, "--context", str(document)], 2.5, embeds=True),

@@ -18,24 +18,15 @@ from agentic_memory_bank.nodes.executors import Execution
 from agentic_memory_bank.nodes.kit import Clock, utc_now
 from agentic_memory_bank.nodes.memory_bank.adapter_in import checked_documents
 from agentic_memory_bank.nodes.memory_bank.pausing import Decision, checked_decision
-from agentic_memory_bank.runs.arguments import (
-    attached_files,
-    check_models,
-    check_parts,
-    check_wishes,
-)
+from agentic_memory_bank.runs.arguments import attached_files, check_models, check_parts, check_wishes
 from agentic_memory_bank.runs.cleanup import check_is_no_stray, erase_thread
 from agentic_memory_bank.runs.export import check_is_kept
 from agentic_memory_bank.runs.export_file import checked_export
 from agentic_memory_bank.runs.home import GeneratedName, Home, checked_thread
 from agentic_memory_bank.runs.lease import lease
-from agentic_memory_bank.runs.ledger import Ledger, Run
+from agentic_memory_bank.runs.ledger import Ledger, Run, check_has_trace, no_memory
 from agentic_memory_bank.runs.run_steps import Progress, RunOptions, RunOutput, drive, pause
-from agentic_memory_bank.state.errors import (
-    InputError,
-    RunError,
-    UnknownThreadError,
-)
+from agentic_memory_bank.state.errors import InputError, RunError, UnknownThreadError
 from agentic_memory_bank.state.model_table import BANK_ROLES
 from agentic_memory_bank.state.settings import Settings, checked_settings
 from agentic_memory_bank.tools.documents.loaders import as_documents, load_all
@@ -129,10 +120,7 @@ def run(
         if before is None or not before.keep:
             parts.home.erase(thread)  # what a run that was killed while it ended left behind
             if not can_begin:
-                raise UnknownThreadError(
-                    f"The thread '{thread}' holds no memory to answer from. Give documents with the question, or name "
-                    "a thread that is kept; `memory-bank runs` lists them."
-                )
+                raise no_memory(thread)
         else:
             check_is_kept(thread, parts.home)
         begun = _begin(parts, thread, question, loaded, attached, settings, before, keep=kept, export=place)
@@ -242,10 +230,8 @@ def clear(thread: str, *, home: str | Path | None = None) -> None:
     place = Home(Path(home) if home else None)
     place.prepare()
     with lease(place, checked_thread(thread)):
-        ledger = Ledger(place.ledger)
-        if not place.folder(thread).exists() and not ledger.knows(thread):  # in this order: the disk may be full
-            raise UnknownThreadError(f"Nothing is known of the thread '{thread}'. `memory-bank runs` lists them.")
-        erase_thread(place, ledger, thread)
+        check_has_trace(place, thread)
+        erase_thread(place, Ledger(place.ledger), thread)
 
 
 def _parts(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from agentic_memory_bank.runs.home import Home
 from agentic_memory_bank.state.errors import DamagedRowError, StorageDamagedError, UnknownThreadError
 from agentic_memory_bank.tools.storage.database import DatabaseFile, cut_log
 from agentic_memory_bank.tools.storage.database_form import DatabaseForm, rows_of, seal_over, transaction
@@ -176,6 +177,29 @@ class Ledger:
     def _has_threads(self) -> bool:
         threads = self._path.parent / "threads"
         return threads.is_dir() and any(threads.iterdir())
+
+
+def has_trace(place: Home, thread: str) -> bool:
+    """Whether there is anything of a thread, readable or not; its folder first, since the disk may be full."""
+    return place.folder(thread).exists() or (place.ledger.exists() and Ledger(place.ledger).knows(thread))
+
+
+def check_has_trace(place: Home, thread: str) -> None:
+    """Refuse a thread of which there is nothing.
+
+    Raises:
+        UnknownThreadError: There is nothing of it.
+    """
+    if not has_trace(place, thread):
+        raise UnknownThreadError(f"Nothing is known of the thread '{thread}'. `memory-bank runs` lists them.")
+
+
+def no_memory(thread: str) -> UnknownThreadError:
+    """The error for a question to a thread that holds nothing, with nothing else to answer from."""
+    return UnknownThreadError(
+        f"The thread '{thread}' holds no memory to answer from. Give documents with the question, or name a thread "
+        "that is kept; `memory-bank runs` lists them."
+    )
 
 
 def _rows(database: sqlite3.Connection, where: str, *given: str) -> list[tuple[Any, ...]]:

@@ -1,10 +1,12 @@
 """What every test shares: a clean environment, a home of its own, and a memory bank that loads no model."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import certifi
 import pytest
 
 if TYPE_CHECKING:
@@ -15,17 +17,52 @@ if TYPE_CHECKING:
 FOREIGN = ("MEMORY_BANK_", "OPENAI_", "DEEPSEEK_", "SERPER_", "JINA_", "TAVILY_", "LANGSMITH_", "LANGCHAIN_")
 """Variables of the person who runs the tests that no test may see."""
 
+PATIENCE = "60"
+"""Seconds that a store has to answer, since a busy machine is no reason to fail; a test of the limit sets its own."""
+
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"  # LangGraph reads it when it is imported, so fixtures import lazily
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TRANSFORMERS_OFFLINE"] = "1"
 
 
+SLOW = {"server", "kill", "kill_full", "attack", "distributions", "model", "slow"}
+"""Marks of what `make quick` leaves out; modules that start processes are left out too."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as quick what needs neither a server nor a model nor a process of its own."""
+    for item in items:
+        starts_processes = {"subprocess", "multiprocessing"} & vars(getattr(item, "module", None) or object).keys()
+        if not starts_processes and SLOW.isdisjoint(mark.name for mark in item.iter_markers()):
+            item.add_marker("quick")
+
+
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder for each test; pytest's own would look at all that there are before it makes one."""
+    place = tmp_path_factory.mktemp("homes")
+    return (place / str(number) for number in count())
+
+
+@pytest.fixture(scope="session")
+def _authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One authority for clients to trust: no test leaves this machine, and to read them all takes each client long."""
+    file = tmp_path_factory.mktemp("authority") / "one.pem"
+    first, end, _ = Path(certifi.where()).read_text(encoding="utf-8").partition("-----END CERTIFICATE-----\n")
+    file.write_text(first + end, encoding="utf-8")
+    return file
+
+
 @pytest.fixture(autouse=True)
-def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Hide the person's variables from the test, and the person's home from what the test writes."""
+def _own_environment(monkeypatch: pytest.MonkeyPatch, _homes: Iterator[Path], _authority: Path) -> None:
+    """Hide the person's variables from the test, and their home from what it writes; stores have the time they take."""
     for name in [name for name in os.environ if name.startswith(FOREIGN)]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("MEMORY_BANK_HOME", str(tmp_path_factory.mktemp("home") / "bank"))
+    home = next(_homes)
+    home.mkdir()
+    monkeypatch.setenv("MEMORY_BANK_HOME", str(home / "bank"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(_authority))
+    monkeypatch.setenv("MEMORY_BANK_RECALL_TIMEOUT", PATIENCE)
 
 
 @pytest.fixture

@@ -324,15 +324,15 @@ def _anchored(all_modules: Iterable[ModuleType]) -> set[tuple[str, str]]:
     """The names of patterns of which the whole package calls nothing but `match` and `fullmatch`."""
     used: dict[tuple[str, str], set[str]] = {}
     for module in all_modules:
-        tree = ast.parse(inspect.getsource(module))
+        nodes = [*ast.walk(ast.parse(inspect.getsource(module)))]
         imported = {
             alias.asname or alias.name: (node.module or "", alias.name)
-            for node in ast.walk(tree)
+            for node in nodes
             if isinstance(node, ast.ImportFrom)
             for alias in node.names
         }
-        called = {id(node.value): node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-        for node in ast.walk(tree):
+        called = {id(node.value): node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        for node in nodes:
             home = _home(node, module.__name__, imported)
             if home:
                 used.setdefault(home, set()).add(called.get(id(node), "handed on"))
@@ -423,6 +423,8 @@ def fault(read: Callable[[str], object], text: Text) -> str | None:
     The growth is that of all three doublings: a single one may be slowed down by what else the machine does.
     """
     texts = [text.of(size) for size in SIZES]
+    if cpu_seconds(read, texts[-1]) <= NOTICEABLE:  # however it grew, there is nothing to notice
+        return None
     times = [cpu_seconds(read, texts[0])]
     for part in texts[1:]:
         if times[-1] > _HOPELESS:

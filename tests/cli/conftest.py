@@ -4,15 +4,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from agentic_memory_bank import cli
+from agentic_memory_bank.cli import inputs
+from agentic_memory_bank.cli.app import app
 
 if TYPE_CHECKING:
     from agentic_memory_bank.testing import ModelServer
@@ -49,7 +50,7 @@ class Parts:
 def parts(monkeypatch: pytest.MonkeyPatch) -> Parts:
     """Parts that load no model, in the place of the real ones."""
     found = Parts()
-    monkeypatch.setattr(cli, "_parts", found)
+    monkeypatch.setattr(inputs, "parts_from", found)
     return found
 
 
@@ -59,7 +60,7 @@ def memory_bank(parts: Parts) -> Command:
     runner = CliRunner()
 
     def call(*words: str | Path, stdin: bytes | None = None) -> Result:
-        return runner.invoke(cli.app, [str(word) for word in words], input=stdin)
+        return runner.invoke(app, [str(word) for word in words], input=stdin)
 
     return call
 
@@ -106,18 +107,23 @@ def serve(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
         client.root_client.close()
 
 
-def start(*words: str | Path, engine: str = "quick", **variables: str) -> "subprocess.Popen[str]":
+@contextmanager
+def started(command: Sequence[str | Path], **options: Any) -> "Iterator[subprocess.Popen[Any]]":
+    """A process that is gone, and its pipes closed, whatever becomes of the test."""
+    with subprocess.Popen([str(word) for word in command], **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def start(
+    *words: str | Path, engine: str = "quick", **variables: str
+) -> "AbstractContextManager[subprocess.Popen[str]]":
     """Start the command line in a process of its own, with an engine that the driver knows by name."""
     environment = {**os.environ, **variables, "TEST_ENGINE_OF_MEMORY_BANK": engine}
-    return subprocess.Popen(
-        [sys.executable, str(DRIVER), *map(str, words)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        env=environment,
-    )
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return started([sys.executable, DRIVER, *words], **pipes, text=True, encoding="utf-8", env=environment)
 
 
 def json_lines(text: str) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any
 
-from agentic_memory_bank import cli
+from agentic_memory_bank.cli import inputs, main
 from agentic_memory_bank.engines.base import Structured
 
 
@@ -40,5 +40,5 @@ def work(topics: Any) -> Any:
 
 if __name__ == "__main__":
     sys.argv[0] = "memory-bank"
-    cli._parts = parts
-    cli.main()
+    inputs.parts_from = parts
+    main()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from agentic_memory_bank.cli import app
+from agentic_memory_bank.cli.app import GROUPS, app
 from agentic_memory_bank.engines.base import ClaimSpan, EvidenceSpan, Finding, Relation, Step
 
 from .conftest import Command, Parts, json_lines
@@ -263,7 +263,7 @@ def test_wrong_usage_ends_with_2(memory_bank: Command) -> None:
 
 def test_every_command_explains_itself(memory_bank: Command) -> None:
     overview = memory_bank("--help")
-    for name in ("ask", "resume", "runs", "show", "export", "import", "clear", "gc", "doctor"):
+    for name in [name for group in GROUPS.values() for name in group]:
         assert name in overview.stdout
         assert memory_bank(name, "--help").exit_code == 0
     assert memory_bank("--version").stdout.startswith("memory-bank ")

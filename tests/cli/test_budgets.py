@@ -5,14 +5,14 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from agentic_memory_bank import cli
-from agentic_memory_bank import cli_view as view
+from agentic_memory_bank.cli import options, outcome, terminal
 from agentic_memory_bank.engines.base import Step
 
-from .conftest import DRIVER, Command, Parts
+from .conftest import DRIVER, Command, Parts, started
 
 PAUSING = ("ask", "How many qubits?", "--thread", "t", "--budget", "seconds=0.000001", "-c")
 
@@ -20,7 +20,7 @@ PAUSING = ("ask", "How many qubits?", "--thread", "t", "--budget", "seconds=0.00
 @pytest.fixture
 def person(monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody sits at the terminal."""
-    monkeypatch.setattr(cli, "_is_accompanied", lambda: True)
+    monkeypatch.setattr(terminal, "is_watched", lambda: True)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def person(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_budget_becomes_a_setting(given: str, setting: str, limit: float) -> None:
-    assert cli._budgets([given]) == {setting: limit}
+    assert options.budgets_of([given]) == {setting: limit}
 
 
 @pytest.mark.parametrize("command", [("ask", "Why?"), ("resume",)])
@@ -162,19 +162,15 @@ def test_a_machine_is_never_asked(memory_bank: Command, document: Path) -> None:
 
 def test_on_a_terminal_the_person_is_asked_on_stderr(document: Path) -> None:
     master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, str(DRIVER), *PAUSING, str(document)],
-        stdin=slave,
-        stdout=subprocess.PIPE,
-        stderr=slave,
-        env={**os.environ, "TEST_ENGINE_OF_MEMORY_BANK": "quick", "TERM": "dumb"},
-    )
-    os.close(slave)
+    environment = {**os.environ, "TEST_ENGINE_OF_MEMORY_BANK": "quick", "TERM": "dumb"}
+    streams: dict[str, Any] = {"stdin": slave, "stdout": subprocess.PIPE, "stderr": slave}
     seen = b""
-    while b"What now?" not in seen:
-        seen += os.read(master, 4096)
-    os.write(master, b"finish\n")
-    output, _ = process.communicate(timeout=60)
+    with started([sys.executable, DRIVER, *PAUSING, document], env=environment, **streams) as process:
+        os.close(slave)
+        while b"What now?" not in seen:
+            seen += os.read(master, 4096)
+        os.write(master, b"finish\n")
+        output, _ = process.communicate(timeout=120)
     os.close(master)
 
     assert process.returncode == 0, seen
@@ -182,14 +178,14 @@ def test_on_a_terminal_the_person_is_asked_on_stderr(document: Path) -> None:
 
 
 def test_amounts_are_written_as_they_may_be_typed() -> None:
-    assert [view.number(x) for x in (10, 2e6, 0.5, 1e-9, 1.0)] == ["10", "2000000", "0.5", "0.000000001", "1"]
-    assert view.cost({"cost": None}) == view.cost({}) == "cost unknown"
-    assert [view.cost({"cost": c}) for c in (0.0, 0.0000012345, 12.345678)] == [
+    assert [terminal.number(x) for x in (10, 2e6, 0.5, 1e-9, 1.0)] == ["10", "2000000", "0.5", "0.000000001", "1"]
+    assert terminal.cost({"cost": None}) == terminal.cost({}) == "cost unknown"
+    assert [terminal.cost({"cost": c}) for c in (0.0, 0.0000012345, 12.345678)] == [
         "cost 0",
         "cost 0.00000123",
         "cost 12.35",
     ]
-    assert view.spent(None) == view.spent({"calls": 0, "input_tokens": 0, "output_tokens": 0}) == ""
+    assert terminal.spent(None) == terminal.spent({"calls": 0, "input_tokens": 0, "output_tokens": 0}) == ""
 
 
 @pytest.mark.parametrize(
@@ -209,4 +205,4 @@ def test_amounts_are_written_as_they_may_be_typed() -> None:
     ],
 )
 def test_setbacks_are_told_in_plain_words(note: str, said: str) -> None:
-    assert view.setback(note) == said
+    assert outcome.degraded_line(note) == said

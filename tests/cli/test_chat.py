@@ -1,11 +1,9 @@
 """`memory-bank chat`: talks through a pipe as on a terminal, goes on where it was left, and keeps what was said."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,11 +14,13 @@ from typer.testing import Result
 from agentic_memory_bank.testing import Reply
 from agentic_memory_bank.testing.replies import ChatRequest
 
+from .conftest import started
+
 Command = Callable[..., Result]
 
 SLOW = """
 import sys, time
-from agentic_memory_bank import cli
+from agentic_memory_bank.cli import inputs, main
 from agentic_memory_bank.engines.extractive.answering.responder import ExtractiveResponder
 from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
 
@@ -30,13 +30,13 @@ def respond(self, situation):
     if "wait" in situation.message:
         sys.stderr.write("waiting\\n")
         sys.stderr.flush()
-        time.sleep(60)
+        time.sleep(600)
     return answer(self, situation)
 
 ExtractiveResponder.respond = respond
-cli._parts = lambda settings: {"embeddings": HashEmbeddings()}
+inputs.parts_from = lambda settings: {"embeddings": HashEmbeddings()}
 sys.argv[0] = "memory-bank"
-cli.main()
+main()
 """
 
 
@@ -160,22 +160,15 @@ def test_a_model_that_fails_is_an_error_and_the_words_are_kept(memory_bank: Comm
 
 
 def test_who_interrupts_an_answer_has_said_it_all_the_same(memory_bank: Command) -> None:
-    talk = subprocess.Popen(
-        [sys.executable, "-c", SLOW, "chat", "--user", "ann"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=dict(os.environ),
-    )
-    assert talk.stdin
-    assert talk.stderr
-    talk.stdin.write("My dog is called Rex, but wait for it.\n")
-    talk.stdin.flush()
-    assert talk.stderr.readline() == "waiting\n"
-    time.sleep(0.1)
-    talk.send_signal(signal.SIGINT)
-    talk.communicate(timeout=30)
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with started([sys.executable, "-c", SLOW, "chat", "--user", "ann"], **pipes, text=True) as talk:
+        assert talk.stdin
+        assert talk.stderr
+        talk.stdin.write("My dog is called Rex, but wait for it.\n")
+        talk.stdin.flush()
+        assert talk.stderr.readline() == "waiting\n"
+        talk.send_signal(signal.SIGINT)
+        talk.communicate(timeout=120)
 
     kept = json.loads(memory_bank("memories", "--user", "ann", "--json").stdout)["memories"]
 

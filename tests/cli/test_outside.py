@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentic_memory_bank import cli
+from agentic_memory_bank.cli import terminal
 from agentic_memory_bank.engines.base import Step
 
 from .conftest import Command, Parts, start
@@ -84,8 +84,8 @@ def test_without_a_result_the_prompt_is_printed_again(memory_bank: Command, docu
 @pytest.mark.parametrize(
     ("stdin", "said"),
     [
-        (b"", "The result is empty"),
-        (b" \n", "The result is empty"),
+        (b"", "Standard input is empty"),
+        (b" \n", "Standard input is empty"),
         (b"[]", "cannot be used"),
         (b"{}", "cannot be used"),
         (b'{"qubits": 433}', "cannot be used"),
@@ -163,7 +163,7 @@ def test_each_step_is_printed_until_none_is_left(memory_bank: Command, parts: Pa
 def test_nobody_at_a_terminal_is_asked_what_to_decide(
     memory_bank: Command, document: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli, "_is_accompanied", lambda: True)
+    monkeypatch.setattr(terminal, "is_watched", lambda: True)
 
     result = memory_bank(*ASK, document)
 
@@ -212,8 +212,8 @@ def test_show_lists_the_files_of_entries_with_their_size(
 @pytest.mark.slow
 def test_a_run_that_was_handed_out_goes_on_in_another_process(document: Path) -> None:
     def call(*words: str | Path, stdin: str = "") -> "tuple[int, str]":
-        process = start(*words)
-        out, _ = process.communicate(stdin, timeout=120)
+        with start(*words) as process:
+            out, _ = process.communicate(stdin, timeout=300)
         return process.returncode, out
 
     code, prompt = call(*ASK, document)

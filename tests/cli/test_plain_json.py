@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from agentic_memory_bank import cli_view as view
+from agentic_memory_bank.cli import terminal
 from agentic_memory_bank.runs.ledger import Ledger
 
 from .conftest import Command
@@ -16,7 +16,7 @@ def refuse(constant: str) -> None:
 
 
 def test_numbers_without_a_word_in_json_become_null() -> None:
-    text = view.to_json({"a": math.inf, "b": [-math.inf, (math.nan, 1.5)], "c": {"d": 1}})
+    text = terminal.to_json({"a": math.inf, "b": [-math.inf, (math.nan, 1.5)], "c": {"d": 1}})
 
     assert json.loads(text, parse_constant=refuse) == {"a": None, "b": [None, [None, 1.5]], "c": {"d": 1}}
 

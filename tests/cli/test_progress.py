@@ -8,14 +8,19 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 from rich.console import Console
 
-from agentic_memory_bank import cli_progress
-from agentic_memory_bank.cli_progress import Interrupted, JsonProgress, LiveProgress, PlainProgress, attend, described
+from agentic_memory_bank.cli import progress, work
+from agentic_memory_bank.cli.progress import JsonProgress, LiveProgress, PlainProgress, described
+from agentic_memory_bank.cli.work import Interrupted, attend
+from agentic_memory_bank.tools.embeddings.models import LocalEmbeddings
 
-from .conftest import DRIVER, json_lines
+from .conftest import DRIVER, json_lines, started
 
 HEAVY = ("torch", "faiss", "transformers", "sentence_transformers", "langchain_community")
 
@@ -34,7 +39,7 @@ def test_events_are_told_with_their_counts() -> None:
 def test_silence_is_broken_by_what_is_still_under_way(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli_progress, "SILENCE_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "SILENCE_SECONDS", 0.0)
     with PlainProgress() as plain:
         plain.event({"stage": "embed", "memories": 9})
         plain.tick()
@@ -52,6 +57,50 @@ def test_silence_is_broken_by_what_is_still_under_way(
     assert json_lines(lines[3])[0]["alive"] is True
 
 
+@pytest.fixture
+def unloaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LocalEmbeddings:
+    """An embedding model in a folder, whose weights are none."""
+    model = SimpleNamespace(encode=lambda texts: np.ones((len(texts), 2)))
+    monkeypatch.setattr(LocalEmbeddings, "_model_in", lambda self, folder: model)
+    return LocalEmbeddings(str(tmp_path))
+
+
+def test_a_model_is_told_of_while_it_is_loaded_and_once(
+    unloaded: LocalEmbeddings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with PlainProgress() as plain:
+        plain.event({"stage": "embed", "memories": 9})
+        unloaded.embed_query("a")
+        assert plain.doing == "embed: 9 memories"
+        unloaded.embed_query("b")
+    unloaded._begin()
+    unloaded.embed_query("c")
+
+    told = [line.split(" s  ")[-1] for line in capsys.readouterr().err.splitlines()]
+    assert told == ["embed: 9 memories", "loading the model"]
+
+
+def test_on_a_terminal_a_model_that_loads_stands_beside_the_clock() -> None:
+    shown = LiveProgress()
+    shown.event({"stage": "embed", "memories": 9})
+    shown.event({"loading": True})
+    assert shown.doing == "loading the model"
+    shown.event({"loading": False})
+
+    assert shown.doing == "embed: 9 memories"
+
+
+def test_commands_without_progress_tell_of_loading_where_a_terminal_watches(
+    unloaded: LocalEmbeddings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for is_watched, told in ((False, ""), (True, "loading the model\n")):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda is_watched=is_watched: is_watched)
+        unloaded._begin()
+        with progress.loading_shown():
+            unloaded.embed_query("a")
+        assert capsys.readouterr().err == told
+
+
 def test_a_tick_after_news_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with PlainProgress() as plain:
         plain.tick()
@@ -59,7 +108,7 @@ def test_a_tick_after_news_says_nothing(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().err == ""
 
 
-def usage(calls: int) -> cli_progress.Event:
+def usage(calls: int) -> progress.Event:
     return {"usage": {"calls": calls, "input_tokens": 1_000 * calls, "output_tokens": 10, "cost": None}}
 
 
@@ -90,11 +139,11 @@ def test_on_a_terminal_what_models_cost_stands_below_the_clock() -> None:
 def test_work_is_done_in_a_thread_and_its_errors_come_back() -> None:
     names: list[str] = []
 
-    def work(emit: cli_progress.Emit) -> int:
+    def work(emit: progress.Emit) -> int:
         names.append(threading.current_thread().name)
         return 7
 
-    def broken(emit: cli_progress.Emit) -> int:
+    def broken(emit: progress.Emit) -> int:
         raise ValueError("no")
 
     assert attend(work, PlainProgress(), lambda: None) == 7
@@ -107,16 +156,16 @@ def test_work_is_done_in_a_thread_and_its_errors_come_back() -> None:
 def left(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Patience without end, and a note in the place of the end of the process."""
     notes: list[str] = []
-    monkeypatch.setattr(cli_progress, "GRACE_SECONDS", 600.0)
-    monkeypatch.setattr(cli_progress, "LAST_RESORT_SECONDS", 600.0)
-    monkeypatch.setattr(cli_progress, "leave", lambda: notes.append("left"))
+    monkeypatch.setattr(work, "GRACE_SECONDS", 600.0)
+    monkeypatch.setattr(work, "LAST_RESORT_SECONDS", 600.0)
+    monkeypatch.setattr(work, "leave", lambda: notes.append("left"))
     return notes
 
 
 def test_after_the_first_ctrl_c_work_that_ends_is_heeded(left: list[str]) -> None:
     stopped = threading.Event()
 
-    def work(emit: cli_progress.Emit) -> str:
+    def work(emit: progress.Emit) -> str:
         os.kill(os.getpid(), signal.SIGINT)
         assert stopped.wait(30)
         return "done in time"
@@ -128,7 +177,7 @@ def test_after_the_first_ctrl_c_work_that_ends_is_heeded(left: list[str]) -> Non
 def test_after_the_first_ctrl_c_work_that_fails_was_interrupted(left: list[str]) -> None:
     stopped = threading.Event()
 
-    def work(emit: cli_progress.Emit) -> str:
+    def work(emit: progress.Emit) -> str:
         os.kill(os.getpid(), signal.SIGTERM)
         assert stopped.wait(30)
         raise RuntimeError("the run was stopped between two steps")
@@ -140,7 +189,7 @@ def test_after_the_first_ctrl_c_work_that_fails_was_interrupted(left: list[str])
 def test_the_second_ctrl_c_does_not_wait_for_the_work(left: list[str]) -> None:
     stopped, end = threading.Event(), threading.Event()
 
-    def work(emit: cli_progress.Emit) -> None:
+    def work(emit: progress.Emit) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         assert stopped.wait(30)
         os.kill(os.getpid(), signal.SIGINT)
@@ -163,18 +212,15 @@ def _read_all(terminal: int, pieces: list[bytes]) -> None:
 
 def test_on_a_terminal_progress_is_drawn_and_gone_at_the_end(document: Path) -> None:
     master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, str(DRIVER), "ask", "How many qubits?", "-c", str(document)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=slave,
-        env={**os.environ, "TEST_ENGINE_OF_MEMORY_BANK": "brief", "TERM": "xterm", "COLUMNS": "100"},
-    )
-    os.close(slave)
+    command = [sys.executable, DRIVER, "ask", "How many qubits?", "-c", document]
+    environment = {**os.environ, "TEST_ENGINE_OF_MEMORY_BANK": "brief", "TERM": "xterm", "COLUMNS": "100"}
+    streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": slave}
     pieces: list[bytes] = []
     reading = threading.Thread(target=_read_all, args=(master, pieces))  # a full terminal would stop the process
-    reading.start()
-    output, _ = process.communicate(timeout=60)
+    with started(command, env=environment, **streams) as process:
+        os.close(slave)
+        reading.start()
+        output, _ = process.communicate(timeout=120)
     reading.join()
     drawn = b"".join(pieces).decode()
 
@@ -188,8 +234,8 @@ def test_help_and_runs_start_without_heavy_packages_and_without_langgraph() -> N
     script = (
         "import sys\n"
         "from typer.testing import CliRunner\n"
-        "from agentic_memory_bank import cli\n"
-        "assert CliRunner().invoke(cli.app, [sys.argv[1]]).exit_code == 0\n"
+        "from agentic_memory_bank.cli.app import app\n"
+        "assert CliRunner().invoke(app, [sys.argv[1]]).exit_code == 0\n"
         "print(*[name for name in sys.argv[2:] if name in sys.modules])\n"
     )
     for word in ("--help", "runs"):
@@ -200,7 +246,7 @@ def test_help_and_runs_start_without_heavy_packages_and_without_langgraph() -> N
 def test_the_process_is_made_safe_and_quiet_before_langgraph_is_imported(document: Path) -> None:
     script = (
         "import os, sys, warnings, logging\n"
-        "from agentic_memory_bank import cli\n"
+        "from agentic_memory_bank.cli import app as cli\n"
         "def look():\n"
         "    assert 'langgraph' not in sys.modules\n"
         "    print(os.environ['LANGGRAPH_STRICT_MSGPACK'], os.environ['LANGSMITH_TRACING'])\n"

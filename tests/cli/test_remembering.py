@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from agentic_memory_bank import cli, cli_memories
+from agentic_memory_bank.cli import terminal
 
 from .conftest import Command
 
@@ -200,7 +200,7 @@ def test_of_a_memory_that_says_two_things_one_is_shown_to_go_and_the_other_to_st
 def test_at_a_terminal_it_is_asked_before_anything_is_erased(
     memory_bank: Command, kept: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli_memories, "is_at_terminal", lambda: True)
+    monkeypatch.setattr(terminal, "is_at_terminal", lambda: True)
 
     refused = memory_bank("forget", kept, *USER, stdin=b"n\n")
     assert (refused.exit_code, len(listed(memory_bank))) == (0, 1)
@@ -292,10 +292,10 @@ def test_maintenance_says_what_it_has_done(memory_bank: Command) -> None:
 def test_two_processes_share_what_is_remembered(home: Path) -> None:
     script = (
         "import sys\n"
-        "from agentic_memory_bank import cli\n"
+        "from agentic_memory_bank.cli import inputs, main\n"
         "from agentic_memory_bank.tools.embeddings.models import HashEmbeddings\n"
-        "cli._parts = lambda settings: {'embeddings': HashEmbeddings()}\n"
-        "cli.main()\n"
+        "inputs.parts_from = lambda settings: {'embeddings': HashEmbeddings()}\n"
+        "main()\n"
     )
 
     def call(*words: str) -> str:
@@ -307,9 +307,3 @@ def test_two_processes_share_what_is_remembered(home: Path) -> None:
     assert "Rex" in call("recall", "What is my dog called?")
     call("forget", json.loads(call("memories", "--json"))["memories"][0]["id"], "--yes")
     assert b"Rex" not in b"".join(file.read_bytes() for file in home.rglob("*") if file.is_file())
-
-
-def test_every_command_over_memories_is_there() -> None:
-    names = {command.name for command in cli.app.registered_commands}
-
-    assert names >= set(cli_memories.COMMANDS)

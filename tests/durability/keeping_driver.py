@@ -1,4 +1,6 @@
-"""A process that is killed the moment it has its answer: `ACT FOLDER` says something, prints what came, and dies.
+"""Processes that are killed the moment they have their answer: each says something, tells what came, and dies.
+
+Each line of the input is `ACT FOLDER`, and is done by a child of this process, which has loaded what all of them need.
 
 Its embeddings never come to an end, as though their model was loading for ever.
 """
@@ -8,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -60,13 +63,27 @@ def told(outcome: object) -> None:
     sys.stdout.flush()
 
 
+def by_a_child(act: str, place: Path) -> int:
+    """Have a child do it; the exit code."""
+    child = os.fork()
+    if not child:
+        try:
+            {f.__name__: f for f in (talk, full, unanswered, first_word, later, agent)}[act](place)
+            die()
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
 def memories(folder: Path, **options: Any) -> Memories:
     return Memories(home=folder, embeddings=Endless(), **options)
 
 
 def talk(folder: Path) -> None:
     """Several messages: what was said before makes each of them look for memories, which never comes to an end."""
-    settings = {"recall_timeout": 0.2, "remember_every": 4}
+    settings = {"recall_timeout": 2.0, "remember_every": 4}
     own = memories(folder, settings=settings)
     for fact in FACTS:
         output = own.talk(fact, user="ana", conversation_id="c")
@@ -75,7 +92,7 @@ def talk(folder: Path) -> None:
 
 def full(folder: Path) -> None:
     """The same, with a queue that takes nothing more."""
-    own = memories(folder, settings={"recall_timeout": 0.2, "remember_queue": 1})
+    own = memories(folder, settings={"recall_timeout": 2.0, "remember_queue": 1})
     told([own.talk(fact, user="ana", conversation_id="c")["remembered"]["outcome"] for fact in FACTS])
 
 
@@ -123,6 +140,7 @@ class _Tooled(GenericFakeChatModel):
 
 
 if __name__ == "__main__":
-    act, place = sys.argv[1:]
-    {f.__name__: f for f in (talk, full, unanswered, first_word, later, agent)}[act](Path(place))
-    die()
+    for order in sys.stdin:
+        act, _, place = order.strip().partition(" ")
+        sys.stdout.write(f"ended {by_a_child(act, Path(place))}\n")
+        sys.stdout.flush()

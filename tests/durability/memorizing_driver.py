@@ -25,8 +25,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from agentic_memory_bank.graph.memorizer import build_memorizer
 from agentic_memory_bank.runs.checkpoints import open_saver
-from agentic_memory_bank.runs.memorize_pages import PageRunOptions
-from agentic_memory_bank.runs.page_runs import memorize
+from agentic_memory_bank.runs.page_runs import PageRunOptions, memorize
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ScriptedJudge
 from agentic_memory_bank.testing.replies import ChatRequest

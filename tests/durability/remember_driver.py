@@ -1,6 +1,7 @@
-"""A process that remembers a conversation, and kills itself right after one of its writes if it is told which.
+"""Processes that remember a conversation, and kill themselves right after one of their writes if they are told which.
 
-Arguments: the store's file, and the number of the write; 0 for none. Without being killed it says what is kept.
+Arguments: for each of them, the store's file and the number of the write; 0 for none. They are children of this one,
+one after the other. What is kept, and how it ended, is said of each in a line.
 """
 
 import json
@@ -45,11 +46,10 @@ class Clock:
         return self.now
 
 
-def main() -> None:
-    """Hand the conversation over, a turn more each time."""
-    place, number = sys.argv[1:]
-    store = Killed(Path(place))
-    store.left = int(number)
+def remember(place: Path, number: int) -> list[Any]:
+    """Hand the conversation over, a turn more each time; what is kept."""
+    store = Killed(place)
+    store.left = number
     stores = RecordStores(store, Encoder(HashEmbeddings(16)), Clock())
     graph = build_remember(stores=stores, clock=Clock())
     context: Any = {"user": "ann", "remember_every": 2}
@@ -58,8 +58,21 @@ def main() -> None:
         graph.invoke({"messages": messages, "conversation_id": "c"}, context=context)  # type: ignore[typeddict-item]
     kept = stores.of().list("ann", limit=100, replaced=True).records
     dump = sorted([r["id"], r["type"], r["text"], r["replaced_by"], r["sources"]] for r in kept)
-    sys.stdout.write(json.dumps(dump))
     store.close()
+    return dump
+
+
+def main() -> None:
+    """Have each done by a child."""
+    for place, number in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
+        child = os.fork()
+        if not child:
+            sys.stdout.write(json.dumps(remember(Path(place), int(number))))
+            sys.stdout.flush()
+            os._exit(0)
+        ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        sys.stdout.write(f"\t{ended}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -16,15 +16,34 @@ from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
 
 DRIVER = Path(__file__).with_name("keeping_driver.py")
 Next = Callable[..., Memories]
+Killed = Callable[[str], Any]
 
 
-def killed(act: str, folder: Path) -> Any:
+@pytest.fixture(scope="module")
+def _driver() -> "Iterator[subprocess.Popen[str]]":
+    """A warm process, whose children are killed. What takes no time has enough of it."""
+    limits = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MEMORY_BANK_RECALL_TIMEOUT": "10"}
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, str(DRIVER)], env={**os.environ, **limits}, **pipes) as process:
+        yield process
+        process.kill()
+
+
+@pytest.fixture
+def killed(_driver: "subprocess.Popen[str]", tmp_path: Path) -> Killed:
     """What a process was told before it was killed; None for nothing."""
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, str(DRIVER), act, str(folder)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    return json.loads(done.stdout) if done.stdout else None
+
+    def kill(act: str) -> Any:
+        assert _driver.stdin
+        assert _driver.stdout
+        _driver.stdin.write(f"{act} {tmp_path}\n")
+        _driver.stdin.flush()
+        said = _driver.stdout.readline()
+        ended = said if said.startswith("ended") else _driver.stdout.readline()
+        assert ended == f"ended {-signal.SIGKILL:d}\n"
+        return None if said == ended else json.loads(said)
+
+    return kill
 
 
 @pytest.fixture
@@ -52,8 +71,8 @@ def bare(memories: Memories) -> set[str]:
         return set(shelf.index.unembedded)
 
 
-def test_a_turn_is_known_after_a_kill_right_behind_its_answer(tmp_path: Path, next_one: Next) -> None:
-    receipt = killed("talk", tmp_path)
+def test_a_turn_is_known_after_a_kill_right_behind_its_answer(killed: Killed, next_one: Next) -> None:
+    receipt = killed("talk")
 
     found = next_one()
 
@@ -64,8 +83,8 @@ def test_a_turn_is_known_after_a_kill_right_behind_its_answer(tmp_path: Path, ne
     assert "Rex" not in found.recall("Which bank keeps my savings?", user="ana")["block"]
 
 
-def test_what_has_no_vector_gets_one_from_the_next_process_that_looks(tmp_path: Path, next_one: Next) -> None:
-    killed("talk", tmp_path)
+def test_what_has_no_vector_gets_one_from_the_next_process_that_looks(killed: Killed, next_one: Next) -> None:
+    killed("talk")
     found = next_one()
     assert len(bare(found)) == 3
 
@@ -77,9 +96,9 @@ def test_what_has_no_vector_gets_one_from_the_next_process_that_looks(tmp_path: 
 
 @pytest.mark.parametrize("how", ["message", "another conversation", "maintain"])
 def test_facts_that_a_killed_process_was_to_draw_are_drawn_by_the_next(
-    tmp_path: Path, next_one: Next, how: str
+    killed: Killed, next_one: Next, how: str
 ) -> None:
-    assert killed("later", tmp_path) == "queued"
+    assert killed("later") == "queued"
     found = next_one()
     assert not texts(found, "semantic")
 
@@ -93,8 +112,8 @@ def test_facts_that_a_killed_process_was_to_draw_are_drawn_by_the_next(
     assert ["Rex" in text for text in texts(found, "semantic")].count(True) == 1
 
 
-def test_a_full_queue_loses_no_turn(tmp_path: Path, next_one: Next) -> None:
-    outcomes = killed("full", tmp_path)
+def test_a_full_queue_loses_no_turn(killed: Killed, next_one: Next) -> None:
+    outcomes = killed("full")
 
     assert outcomes[-1] == "waiting"
     assert len(texts(next_one())) == 3
@@ -102,17 +121,17 @@ def test_a_full_queue_loses_no_turn(tmp_path: Path, next_one: Next) -> None:
 
 @pytest.mark.parametrize("moment", ["unanswered", "first_word"])
 def test_what_the_user_said_is_kept_before_the_first_word_of_the_answer(
-    tmp_path: Path, next_one: Next, moment: str
+    killed: Killed, next_one: Next, moment: str
 ) -> None:
-    assert killed(moment, tmp_path) is None
+    assert killed(moment) is None
 
     (text,) = texts(next_one())
 
     assert "Rex" in text
 
 
-def test_what_an_agent_did_is_kept_before_its_answer_is_handed_out(tmp_path: Path, next_one: Next) -> None:
-    assert killed("agent", tmp_path) == "Both reports are fetched."
+def test_what_an_agent_did_is_kept_before_its_answer_is_handed_out(killed: Killed, next_one: Next) -> None:
+    assert killed("agent") == "Both reports are fetched."
 
     found = next_one()
     done = found._records.agents.load("ana", "", "c")

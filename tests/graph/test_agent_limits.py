@@ -41,12 +41,6 @@ FAR = 90
 """Calls after which a test gives up on an agent that has no end."""
 
 
-@pytest.fixture(autouse=True)
-def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine is no reason for a test to fail."""
-    monkeypatch.setenv("MEMORY_BANK_RECALL_TIMEOUT", "10")
-
-
 class Clock:
     """A clock that is moved by hand."""
 
@@ -117,7 +111,7 @@ class Shop:
         if config is None and not isinstance(text, Command):
             given["conversation_id"] = "a"
         found = self.graph.invoke(given, config, context={"user": "ann", **context})
-        assert self.queue.flush(10)
+        assert self.queue.flush(60)
         return found
 
     def kept(self, conversation: str = "a") -> list[Any]:

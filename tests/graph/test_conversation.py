@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -23,7 +24,9 @@ from agentic_memory_bank.nodes.kit import utc_now
 from agentic_memory_bank.nodes.spoken import RECALLED
 from agentic_memory_bank.state.errors import InputError, ModelRefused, ModelUnavailable, NoUserError
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.testing import Reply, TickingClock, http_error
+from agentic_memory_bank.testing.clock import TickingClock
+from agentic_memory_bank.testing.faults import http_error
+from agentic_memory_bank.testing.replies import Reply
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
 from agentic_memory_bank.tools.memories.stores import RecordStores
@@ -90,7 +93,7 @@ class Talker:
 
     def settled(self) -> "Talker":
         """The same, when all is remembered."""
-        assert self.background.flush(20)
+        assert self.background.flush(60)
         return self
 
     def texts(self, user: str = "ann") -> list[str]:
@@ -299,12 +302,16 @@ def test_nobody_named_is_an_error_and_no_message_too() -> None:
 
 
 class Down(InMemoryStore):
-    """A store that is out of reach, or slow."""
+    """A store that is out of reach, or hangs until it is let go."""
 
-    delay = 0.0
+    def __init__(self, *, hangs: bool = False) -> None:
+        super().__init__()
+        self.let_go = threading.Event()
+        if not hangs:
+            self.let_go.set()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        time.sleep(self.delay)
+        self.let_go.wait(60)
         raise OSError("No route to host.")
 
 
@@ -319,26 +326,30 @@ def test_a_message_is_answered_while_the_store_is_down() -> None:
 
 
 def test_a_store_that_hangs_delays_an_answer_by_the_timeout_and_no_more() -> None:
-    store = Down()
-    store.delay = 3.0
+    store = Down(hangs=True)
     talk = Talker(store)
     begun = time.monotonic()
 
     output = talk.say("What car do I drive?", recall_timeout=0.3)
 
-    assert time.monotonic() - begun < 1.0
+    assert time.monotonic() - begun < 30, "it hangs for a minute"
+    store.let_go.set()
+    talk.settled()  # else what fails now is told in the next test
     assert output["messages"][-1].text.startswith(UNKNOWN)
 
 
 class UpAndDown(InMemoryStore):
-    """A store that is down, or hangs for a while, as chance has it: before a call does anything, or after."""
+    """A store that is down, or hangs until there is an answer, as chance has it: before a call is made, or after."""
 
-    chance: random.Random | None = None
+    def __init__(self) -> None:
+        super().__init__()
+        self.chance: random.Random | None = None
+        self.is_answered = threading.Event()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         fate = self.chance.random() if self.chance else 1.0
         if fate < 0.01:
-            time.sleep(0.5)
+            self.is_answered.wait(60)
         if fate < 0.2:
             raise ConnectionError("the store is down")
         done = super().batch(ops)
@@ -349,7 +360,7 @@ class UpAndDown(InMemoryStore):
 
 @pytest.mark.parametrize("count", [100, pytest.param(1_000, marks=pytest.mark.kill_full)])
 def test_every_message_is_answered_while_the_store_goes_up_and_down(
-    count: int, caplog: pytest.LogCaptureFixture
+    count: int, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, waits, timeout = UpAndDown(), list[float](), 0.2
     talk = Talker(store, background=WorkerPool(2_000), clock=utc_now)
@@ -359,16 +370,18 @@ def test_every_message_is_answered_while_the_store_goes_up_and_down(
     store.chance = random.Random(3)
 
     for number, words in enumerate(said):
+        store.is_answered.clear()
         begun = time.monotonic()
         output = talk.say(words, f"c{number % 40}", recall_timeout=timeout)
         waits.append(time.monotonic() - begun)
+        store.is_answered.set()
         assert output["messages"][-1].text
     talk.background.flush(120)
     store.chance = None
 
-    without = sorted(waits)[len(waits) // 2]
-    assert sorted(waits)[-4] < without + timeout + 0.05, "but for a machine that was busy with something else"
-    assert len([line for line in caplog.records if line.levelname in ("WARNING", "ERROR")]) <= 3
+    assert max(waits) < 30
+    told = [line.msg for line in caplog.records if line.levelname in ("WARNING", "ERROR")]
+    assert len(told) == len(set(told))
     records = [r for r in every_record(talk.stores) if r["type"] == "verbatim" and "I paid" in r["text"]]
     worded = [record["text"].partition(": ")[2] for record in records]
     assert set(worded) <= set(said)

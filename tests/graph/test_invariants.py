@@ -42,7 +42,7 @@ documents = st.lists(
     min_size=1,
     max_size=4,
 )
-quick = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+quick = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def final_state(given: list[list[str]], engine: Any = None) -> dict[str, Any]:

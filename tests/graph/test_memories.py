@@ -337,7 +337,7 @@ def test_what_is_remembered_later_is_remembered_in_order_and_can_be_waited_for(m
         receipt = memories.remember_later(f"My lucky number is {number}{number}.", user="ana", conversation_id="c")
         assert receipt["receipt"]["outcome"] == "queued"
 
-    assert memories.flush(30)
+    assert memories.flush(60)
     assert texts(memories)[0].endswith("44.")
 
 
@@ -603,7 +603,7 @@ def test_what_waits_when_its_user_is_forgotten_is_never_remembered(make: Make, m
     memories.delete_all(user="ana")
     go.set()
 
-    assert memories.flush(30)
+    assert memories.flush(60)
     assert texts(memories, "ana", replaced=True) == []
 
 

@@ -137,6 +137,12 @@ class World:
         self.background.close(5)
 
 
+@pytest.fixture(params=[7, pytest.param(1, marks=pytest.mark.attack)], ids=["a spread", "all"])
+def names(request: pytest.FixtureRequest) -> list[str]:
+    """What is asked about: all is remembered, and one text of each kind at least is asked for."""
+    return NAMES[:: request.param]
+
+
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
     made = World()
@@ -150,19 +156,19 @@ def test_there_are_two_hundred_texts_of_six_families_in_two_languages() -> None:
     assert min(sum(re.search(r"[\u4e00-\u9fff]", text) is not None for text in four) for four in FAMILIES.values()) > 0
 
 
-def test_what_was_remembered_is_never_in_a_system_message(world: World) -> None:
+def test_what_was_remembered_is_never_in_a_system_message(world: World, names: list[str]) -> None:
     reached = 0
-    for number, name in enumerate(NAMES):
+    for number, name in enumerate(names):
         world.chat([SystemMessage("You help."), HumanMessage(f"What about {name}?")], f"m1 {number}")
         system, *others = world.model.shown
         reached += any(name in m.text for m in others[:-1])
         assert system.text == "You help."
         assert {m.type for m in others} == {"human"}
-    assert reached > 100
+    assert reached > len(names) / 2
 
 
-def test_no_poison_crosses_to_another_user_or_another_project(world: World) -> None:
-    for number, name in enumerate(NAMES):
+def test_no_poison_crosses_to_another_user_or_another_project(world: World, names: list[str]) -> None:
+    for number, name in enumerate(names):
         world.chat([HumanMessage(f"What about {name}?")], f"m3 {number}", user="bob")
         assert not any("It says" in m.text for m in world.model.shown)
         assert world.ask(f"What about {name}?", project="trip")["block"] == ""
@@ -177,10 +183,12 @@ def test_what_a_tool_brought_is_remembered_by_nobody_but_who_repeats_it_and_trus
     assert all(quote.startswith("It says: ") for quote in quoted)
 
 
-def test_recalled_memories_are_not_stored_again_however_a_model_or_a_client_hands_them_back(world: World) -> None:
+def test_recalled_memories_are_not_stored_again_however_a_model_or_a_client_hands_them_back(
+    world: World, names: list[str]
+) -> None:
     before = {record["id"] for record in world.kept()}
-    blocks = [world.ask(f"What about {name}?")["block"] for name in NAMES]
-    assert sum(map(bool, blocks)) > 100
+    blocks = [world.ask(f"What about {name}?")["block"] for name in names]
+    assert sum(map(bool, blocks)) > len(names) / 2
     for start in range(0, len(blocks), A_PAGE):
         handed: list[AnyMessage] = []
         for block in filter(None, blocks[start : start + A_PAGE]):
@@ -191,9 +199,9 @@ def test_recalled_memories_are_not_stored_again_however_a_model_or_a_client_hand
     assert not any("It says" in text or "<memory" in text for text in new)
 
 
-def test_every_memory_that_is_shown_names_its_source_its_day_and_its_trust(world: World) -> None:
+def test_every_memory_that_is_shown_names_its_source_its_day_and_its_trust(world: World, names: list[str]) -> None:
     shown = 0
-    for name in NAMES:
+    for name in names:
         found = world.ask(f"What about {name}?")
         for memory in found["memories"]:
             assert memory["conversations"]
@@ -207,7 +215,7 @@ def test_every_memory_that_is_shown_names_its_source_its_day_and_its_trust(world
         assert sum(line.startswith("- ") for line in inside.splitlines()) == len(found["memories"])
         assert found["block"].count("</memory>") <= 1
         shown += len(found["memories"])
-    assert shown > 100
+    assert shown > len(names) / 2
 
 
 def test_no_more_is_shown_than_the_limit_and_the_budget_whatever_is_stored(world: World) -> None:

@@ -55,9 +55,10 @@ CONFIG: Any = talking.CONFIG
 
 
 @pytest.mark.slow
-def test_over_300_turns_the_prompt_stays_within_the_budget_and_turn_3_is_recalled_at_turn_300() -> None:
+@pytest.mark.parametrize("turns", [100, pytest.param(300, marks=pytest.mark.attack)])
+def test_over_many_turns_the_prompt_stays_within_the_budget_and_turn_3_is_recalled_at_the_last(turns: int) -> None:
     talk = Talk(budget=3_000)
-    for number in range(1, 300):
+    for number in range(1, turns):
         talk.say(line(number))
 
     talk.say(WHERE)
@@ -69,7 +70,8 @@ def test_over_300_turns_the_prompt_stays_within_the_budget_and_turn_3_is_recalle
     assert not any(orphans(heard) for heard in talk.log.heard)
     assert len(talk.state()["messages"]) < 80
     texts = [entry["text"] for entry in talk.entries()]
-    assert [text for text in texts if text in {line(n) for n in range(1, 300)}] == [line(n) for n in range(1, 300)]
+    said = [line(number) for number in range(1, turns)]
+    assert [text for text in texts if text in set(said)] == said
     assert not any("<memory>" in text for text in texts)
 
 

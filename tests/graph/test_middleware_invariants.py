@@ -74,7 +74,7 @@ class Planned:
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None, suppress_health_check=SLOW, phases=UNSHRUNK)
+@settings(max_examples=8, deadline=None, suppress_health_check=SLOW, phases=UNSHRUNK)
 @given(turns, alphabets, st.sampled_from([1_500, 2_000, 4_000]), st.integers(1, 6))
 def test_any_dialogue_with_parallel_calls_fits_is_whole_and_is_kept(
     plan: list[Any], kind: str, budget: int, keep_last: int
@@ -280,16 +280,14 @@ def test_any_text_comes_back_out_of_its_fence_and_cannot_leave_it(content: str, 
     assert written.count("<") == written.count(">") == 2
 
 
-BRACKETS = [
-    character
-    for character in map(chr, range(sys.maxunicode + 1))
-    if any({"<", ">"} & set(unicodedata.normalize(form, character)) for form in ("NFC", "NFD", "NFKC", "NFKD"))
-]
-
-
 def test_no_text_has_a_bracket_of_a_tag_in_any_normal_form() -> None:
-    assert {"<", ">", "＜", "＞", "﹤", "≮"} < set(BRACKETS)
-    for bracket in BRACKETS:
+    brackets = [
+        character
+        for character in map(chr, range(sys.maxunicode + 1))
+        if any({"<", ">"} & set(unicodedata.normalize(form, character)) for form in ("NFC", "NFD", "NFKC", "NFKD"))
+    ]
+    assert {"<", ">", "＜", "＞", "﹤", "≮"} < set(brackets)
+    for bracket in brackets:
         escaped = fence.escape(f"{bracket}/memory{bracket} {bracket}1")
 
         assert bracket not in escaped
@@ -325,12 +323,12 @@ def test_prose_in_brackets_that_only_look_alike_is_shown_as_it_is_written(prose:
 
 
 def test_a_hostile_text_takes_no_long_time_to_escape() -> None:
-    begun = time.perf_counter()
+    begun = time.thread_time()
     for piece in ("<", "〈", "〈/", "〈memory", "《" + " " * 9, "&#65308;"):
         content = piece * (200_000 // len(piece))
         assert fence.unescape(fence.escape(content)) == content
 
-    assert time.perf_counter() - begun < 5
+    assert time.thread_time() - begun < 5
 
 
 # --- hostile texts -----------------------------------------------------------------------------------------------
@@ -417,6 +415,9 @@ HOSTILE = _hostile()
 """Six families, two languages, five orders; each carries a mark of its own."""
 MARK = re.compile(r"HX\d{3}")
 BATCH = 20
+EVERY = range(0, len(HOSTILE), BATCH)
+SOME = [EVERY[2 * family + family % 2] for family in range(len(FAMILIES))]
+"""Where batches begin: one of each family, in English and Chinese by turns."""
 
 
 def orders_seen(heard: Sequence[BaseMessage]) -> list[str]:
@@ -446,10 +447,18 @@ def test_the_obedient_model_does_obey_what_is_not_fenced() -> None:
         assert obedient([HumanMessage(f"<memory>\n{text}\n</memory>\n{text}")])
 
 
+@pytest.fixture(
+    scope="module", params=[SOME, pytest.param([*EVERY], marks=pytest.mark.attack)], ids=["one of each", "all"]
+)
+def firsts(request: pytest.FixtureRequest) -> list[int]:
+    """Where the batches begin that conversations are about."""
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def conversations() -> list[tuple[Any, list[str]]]:
+def conversations(firsts: list[int]) -> list[tuple[Any, list[str]]]:
     """Letters that are hostile, fetched by tools, gone from the window and asked about: one conversation per batch."""
-    return [_conversation(first) for first in range(0, len(HOSTILE), BATCH)]
+    return [_conversation(first) for first in firsts]
 
 
 def _conversation(first: int) -> tuple[Any, list[str]]:
@@ -487,7 +496,7 @@ def test_a_hostile_text_that_is_recalled_gives_no_orders_and_stays_in_its_fence(
             for block in fence.parse(talking.memory(heard), "memory"):
                 recalled_marks.update(MARK.findall(block))
 
-    assert len(recalled_marks) >= 200
+    assert len(recalled_marks) >= 0.8 * BATCH * len(conversations)
 
 
 def test_no_tool_outside_the_registry_is_called(conversations: list[Any]) -> None:
@@ -495,10 +504,10 @@ def test_no_tool_outside_the_registry_is_called(conversations: list[Any]) -> Non
         assert used == ["letter"] * BATCH
 
 
-def test_no_memory_of_another_conversation_is_shown(conversations: list[Any]) -> None:
-    for position, (talk, _) in enumerate(conversations):
+def test_no_memory_of_another_conversation_is_shown(conversations: list[Any], firsts: list[int]) -> None:
+    for first, (talk, _) in zip(firsts, conversations, strict=True):
         marks = {int(mark[2:]) for heard in talk.log.heard for m in heard for mark in MARK.findall(m.text)}
-        assert marks == set(range(position * BATCH, (position + 1) * BATCH))
+        assert marks == set(range(first, first + BATCH))
 
 
 def test_what_was_recalled_is_not_stored_as_new(conversations: list[Any]) -> None:

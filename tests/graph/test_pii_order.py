@@ -66,7 +66,7 @@ def test_four_tiers_keep_what_is_masked_masked_wherever_they_stand(order: str) -
     for address in ADDRESSES:
         said = {"messages": [HumanMessage(f"My address is {address}.")], "conversation_id": "c"}
         agent.invoke(said, context=MemoryContext(user="ann"))
-    assert queue.flush(30)
+    assert queue.flush(60)
 
     kept = json.dumps([item.value for item in store.search((), limit=1_000)], default=str)
 

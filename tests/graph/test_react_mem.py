@@ -85,12 +85,6 @@ def worker(messages: Sequence[BaseMessage]) -> AIMessage:
     return calls(plan[done]) if done < len(plan) else AIMessage("The report is converted: 12.5 MB.")
 
 
-@pytest.fixture(autouse=True)
-def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine is no reason for a test to fail."""
-    monkeypatch.setenv("MEMORY_BANK_RECALL_TIMEOUT", "10")
-
-
 CONVERT = "Please convert the quarterly report to csv"
 AGAIN = "Please convert the quarterly report to csv, once more"
 
@@ -121,12 +115,12 @@ class Workshop:
     def say(self, text: str, conversation: str = "a", user: str = "ann", **context: Any) -> str:
         given = {"messages": [HumanMessage(text)], "conversation_id": conversation}
         found = self.graph.invoke(given, context={"user": user, **context})
-        assert self.queue.flush(10)
+        assert self.queue.flush(60)
         return found["messages"][-1].text
 
     def end(self, conversation: str = "a") -> None:
         self.graph.invoke({"conversation_id": conversation, "end": True}, context={"user": "ann"})
-        assert self.queue.flush(10)
+        assert self.queue.flush(60)
 
     @property
     def records(self) -> Any:
@@ -165,7 +159,7 @@ class Hanging(InMemoryStore):
     over = threading.Event()
 
     def batch(self, ops: Any) -> Any:
-        self.over.wait(4)
+        self.over.wait(60)
         return super().batch(ops)
 
 
@@ -210,7 +204,7 @@ def test_the_middleware_alone_remembers_within_any_agent_whose_context_names_the
     agent = create_agent(talking.Scripted(script=worker, log=log), [fetch], middleware=[memory], context_schema=Session)
 
     agent.invoke({"messages": [HumanMessage("I live in Lisbon.")], "conversation_id": "a"}, context=Session())  # pyright: ignore[reportArgumentType]
-    assert memory.flush(10)
+    assert memory.flush(60)
     agent.invoke({"messages": [HumanMessage("Where do I live?")], "conversation_id": "b"}, context=Session())  # pyright: ignore[reportArgumentType]
 
     assert "I live in Lisbon." in "".join(m.text for m in log.heard[-1])
@@ -243,7 +237,7 @@ async def test_an_asynchronous_agent_remembers_alike() -> None:
     shop = Workshop(tools=[fetch])
 
     await shop.graph.ainvoke({"messages": [HumanMessage("I live in Lisbon. Please look.")]}, context={"user": "ann"})
-    assert shop.queue.flush(10)
+    assert shop.queue.flush(60)
     await shop.graph.ainvoke({"messages": [HumanMessage("Where do I live?")]}, context={"user": "ann"})
 
     assert "I live in Lisbon." in shop.shown()
@@ -281,10 +275,10 @@ def test_a_pause_for_a_person_is_no_failure_and_goes_on() -> None:
     config: Any = {"configurable": {"thread_id": "t"}}
 
     paused = shop.graph.invoke({"messages": [HumanMessage("Please look")]}, config, context={"user": "ann"})
-    assert shop.queue.flush(10)
+    assert shop.queue.flush(60)
     before = shop.records.agents.load("ann", "", "t").invocations
     done = shop.graph.invoke(Command(resume="yes"), config, context={"user": "ann"})
-    assert shop.queue.flush(10)
+    assert shop.queue.flush(60)
 
     assert paused["__interrupt__"]
     assert before == []
@@ -391,7 +385,7 @@ def test_an_application_that_hands_the_whole_conversation_over_sends_nothing_twi
     whole: list[Any] = [HumanMessage("My first wish is a lamp"), AIMessage("I see."), HumanMessage("Please look at it")]
     given = {"messages": whole[:1], "conversation_id": "a"}
     shop.graph.invoke(given, context={"user": "ann"})
-    shop.queue.flush(10)
+    shop.queue.flush(60)
 
     shop.graph.invoke({"messages": whole, "conversation_id": "a"}, context={"user": "ann"})
 
@@ -488,7 +482,7 @@ def test_a_tool_that_ends_the_agent_leaves_an_episode_and_the_error_reaches_the_
 
     with pytest.raises(ValueError, match="the bucket refuses /a"):
         shop.say("Please upload it")
-    assert shop.queue.flush(10)
+    assert shop.queue.flush(60)
 
     (kept,) = shop.kept("episodic")
     episode = episodes.read(kept)
@@ -506,7 +500,7 @@ def test_a_model_that_fails_leaves_no_error_text_in_memory() -> None:
 
     with pytest.raises(RuntimeError, match="refused"):
         shop.say("I live in Lisbon.")
-    assert shop.queue.flush(10)
+    assert shop.queue.flush(60)
 
     (done,) = shop.records.agents.load("ann", "", "a").invocations
     assert done["result"] == "not finished: RuntimeError"
@@ -577,7 +571,7 @@ def test_end_can_come_with_the_last_message_and_does_not_stay_for_the_next_one()
     assert shop.queue.flush(10)
     ended = shop.records.agents.list_all("ann")[0]["ended"]
     shop.graph.invoke({"messages": [HumanMessage("Back again")]}, config, context={"user": "ann"})
-    assert shop.queue.flush(10)
+    assert shop.queue.flush(60)
 
     assert ended
     assert shop.records.agents.list_all("ann")[0]["ended"] == ""
@@ -711,7 +705,7 @@ def test_a_store_that_fails_or_hangs_changes_no_answer_and_costs_its_time_limit_
 
     taken = time.monotonic() - begun
     Hanging.over.set()
-    assert taken < 3
+    assert taken < 30, "it hangs for a minute"
     assert answer == "The report is converted: 12.5 MB."
     assert not any(m.additional_kwargs.get(RECALLED) for heard in shop.log.heard for m in heard)
 
@@ -728,38 +722,32 @@ def test_an_extraction_that_fails_changes_no_answer(monkeypatch: pytest.MonkeyPa
 
 def test_facts_episodes_and_the_conversation_are_fetched_at_the_same_time() -> None:
     class Wrapped(BaseStore):
-        """Each look takes a while, and several may look at once."""
+        """Once it is told to, no look ends before there is another beside it."""
 
         def __init__(self) -> None:
-            self.inner, self.wait = InMemoryStore(), 0.0
+            self.inner, self.waits = InMemoryStore(), False
+            self.two = threading.Barrier(2, self.have_met)
+
+        def have_met(self) -> None:
+            self.waits = False
 
         def batch(self, ops: Any) -> Any:
-            time.sleep(self.wait)
+            if self.waits:
+                self.two.wait(30)
             return self.inner.batch(ops)
 
         async def abatch(self, ops: Any) -> Any:
             return self.batch(ops)
 
     store = Wrapped()
-    asked: list[float] = []
-
-    def answer(messages: Any) -> AIMessage:
-        asked.append(time.monotonic())
-        store.wait = 0.0  # what is written afterwards is not measured
-        return AIMessage("I see.")
-
-    shop = Workshop(answer, store=store)
+    shop = Workshop(lambda messages: AIMessage("I see."), store=store)
     shop.say("I live in Lisbon.")
-    begun = time.monotonic()
-    shop.say("I see")
-    usual = time.monotonic() - begun
-    store.wait = 0.6
-    begun = time.monotonic()
+    store.waits = True
     given = {"messages": [HumanMessage("Where do I live?")], "conversation_id": "a"}
-    shop.graph.invoke(given, context={"user": "ann", "recall_timeout": 5})
+    shop.graph.invoke(given, context={"user": "ann"})
 
+    assert not store.waits
     assert "I live in Lisbon." in shop.shown()
-    assert asked[-1] - begun < 1.1 + usual
 
 
 # --- forgetting --------------------------------------------------------------------------------------------------
@@ -957,7 +945,7 @@ for given in sys.argv[1:]:
     text, conversation, user, project = given.split("|")
     context = {"user": user, "project": project}
     graph.invoke({"messages": [("user", text)], "conversation_id": conversation}, context=context)
-    assert queue.flush(20)
+    assert queue.flush(60)
     sys.stdout.write("\\f")
 """
 
@@ -986,7 +974,7 @@ def test_context_may_be_a_mapping_or_settings_with_a_user() -> None:
     shop = Workshop()
     given = {"messages": [HumanMessage("I see you")], "conversation_id": "a"}
     shop.graph.invoke(given, context=MemoryContext(user="ann"))
-    assert shop.queue.flush(10)
+    assert shop.queue.flush(60)
 
     assert len(shop.records.agents.list_all("ann")) == 1
 
@@ -1007,7 +995,7 @@ class Beside:
     def say(self, content: Any, config: Any = None, **given: Any) -> Any:
         messages = [HumanMessage(content)]
         found = self.agent.invoke({"messages": messages, "conversation_id": "a", **given}, config)
-        assert self.queue.flush(10)
+        assert self.queue.flush(60)
         return found["messages"][-1].text
 
     @property
@@ -1157,7 +1145,7 @@ def test_who_streams_the_state_sees_ids_and_no_word_of_what_was_recalled() -> No
 
     parts = [str(part) for part in beside.agent.stream(given, stream_mode=["updates", "values", "debug"])]
 
-    assert beside.queue.flush(10)
+    assert beside.queue.flush(60)
     assert "Lisbon" in str(beside.log.heard[-1])
     assert not [part for part in parts if "Lisbon" in part]
     (fact,) = beside.stores.of().list("ann").records
@@ -1187,7 +1175,7 @@ def test_the_graph_gives_back_what_a_summarising_middleware_left_and_keeps_the_q
         messages = shop.graph.invoke(given, **call)["messages"]
         assert messages[0].text.startswith("Here is a summary")
         assert messages[-1].text == "Done."
-    assert shop.queue.flush(10)
+    assert shop.queue.flush(60)
 
     (done,) = shop.records.agents.load("ann", "", "a").invocations
     assert done["query"] == "Please convert all of it."

@@ -855,7 +855,7 @@ def test_a_page_that_went_and_came_again_is_found(stores: PageStores, clues: lis
     researcher = build(stores, Scripted())
     given = {"request": QUESTION, "memory": "m"}
     found: list[bool] = []
-    for change in (lambda m: None, lambda m: m.remove([clues[0]]), lambda m: m.put([page(CLUES[0], "Clue 0")])):
+    for change in (lambda m: None, lambda m: m.delete([clues[0]]), lambda m: m.put([page(CLUES[0], "Clue 0")])):
         change(stores.of("m"))
         found.append(CLUES[0] in researcher.invoke(given)["answer"])
 

@@ -42,12 +42,6 @@ ID = "i0123456789ab"
 THRESHOLD = 2_000
 
 
-@pytest.fixture(autouse=True)
-def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine is no reason for a test to fail."""
-    monkeypatch.setenv("MEMORY_BANK_RECALL_TIMEOUT", "10")
-
-
 def result(number: int) -> str:
     """What the tool says of an item: figures and an identifier, and words between them."""
     return (
@@ -299,10 +293,10 @@ def test_the_gist_of_a_long_text_is_how_it_begins_with_the_figures_behind_that()
     "text", ["x" * 200_000, "a," * 100_000, "1," * 100_000, "9" * 200_000, " ".join("abc" * 50_000)]
 )
 def test_long_texts_of_any_kind_are_condensed_at_once(text: str) -> None:
-    begun = time.perf_counter()
+    begun = time.thread_time()
 
     assert len(steps.gist(text, 200)) <= 210
-    assert time.perf_counter() - begun < 1
+    assert time.thread_time() - begun < 1
 
 
 # --- by a model --------------------------------------------------------------------------------------------------

@@ -1,9 +1,10 @@
 """`import agentic_memory_bank` is for free: nothing heavy is loaded before it is used."""
 
+import json
 import subprocess
 import sys
 
-import pytest
+import agentic_memory_bank
 
 HEAVY = ("torch", "faiss", "transformers", "sentence_transformers", "langchain_community", "langgraph", "numpy")
 """What importing the package may not load."""
@@ -11,62 +12,65 @@ HEAVIEST = ("torch", "faiss", "transformers", "sentence_transformers", "langchai
 """What even the compiled graph may not load before it is run."""
 
 
-def loaded_by(statement: str) -> set[str]:
-    """The top-level modules a fresh interpreter has after a statement."""
-    code = f"{statement}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
-    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+AFTER_EACH = """
+import json, sys
+for statement in json.loads(sys.argv.pop(1)):
+    exec(statement)
+    print(*{name.partition(".")[0] for name in sys.modules})
+"""
+
+
+def loaded_by(*statements: str) -> dict[str, set[str]]:
+    """The top-level modules a fresh interpreter has after each of the statements, which it carries out one by one."""
+    command = [sys.executable, "-c", AFTER_EACH, json.dumps(statements)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    return {statement: set(line.split()) for statement, line in zip(statements, said, strict=True)}
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
-    assert loaded_by("import agentic_memory_bank").isdisjoint(HEAVY)
+    (found,) = loaded_by("import agentic_memory_bank").values()
+
+    assert found.isdisjoint(HEAVY)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "memory_bank",
-        "build_memory_bank",
-        "memorizer",
-        "build_memorizer",
-        "researcher",
-        "build_researcher",
-        "run",
-        "arun",
-        "resume",
-        "clear",
-        "Settings",
-        "Engine",
-    ],
-)
-def test_no_public_name_loads_a_model_or_an_index(name: str) -> None:
-    assert loaded_by(f"from agentic_memory_bank import {name}").isdisjoint(HEAVIEST)
+def test_neither_a_public_name_nor_the_command_line_loads_a_model_or_an_index() -> None:
+    names = [f"from agentic_memory_bank import {name}" for name in sorted(agentic_memory_bank.__all__)]
+
+    found = loaded_by("import agentic_memory_bank.cli", *names)
+
+    assert {statement: held & set(HEAVIEST) for statement, held in found.items() if held & set(HEAVIEST)} == {}
 
 
-def test_the_command_line_shows_its_help_without_a_model() -> None:
-    assert loaded_by("import agentic_memory_bank.cli").isdisjoint(HEAVIEST)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_what_is_refused_is_refused_before_anything_heavy_is_loaded() -> None:
+    refused = [
         ["--help"],
         ["runs"],
         ["ask", " "],
         ["ask", "Why?", "--context", "/no/such/file"],
         ["ask", "Why?", "--set", "kk=3"],
+        ["ask", "Why?", "--thread", "nobody"],
         ["resume", "nobody"],
+        ["show", "nobody"],
+        ["export", "nobody", "nobody.json"],
+        ["import", "/no/such/file", "--thread", "t"],
+        ["clear", "nobody"],
+        ["pages", "nothing"],
+        ["remember", "--user", "ana"],
+        ["forget", "--user", "ana"],
         ["memorize", "/no/such/file", "--memory", "notes"],
         ["research", " ", "--memory", "notes"],
         ["research", "Why?", "--memory", "nothing"],
         ["recall", "Why?", "--user", " "],
-    ],
-)
-def test_what_is_refused_is_refused_before_anything_heavy_is_loaded(words: list[str]) -> None:
+    ]
     program = (
-        "import sys; from agentic_memory_bank.cli import main\n"
-        "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "print(sorted({'langgraph', 'langchain_core', 'numpy', 'onnxruntime'} & set(sys.modules)))"
+        "import json, sys; from agentic_memory_bank.cli import main\n"
+        "for words in json.loads(sys.argv[1]):\n"
+        "    sys.argv[1:] = words\n"
+        "    try:\n        main()\n    except SystemExit:\n        pass\n"
+        "    heavy = {'langgraph', 'langchain_core', 'numpy', 'onnxruntime'} & set(sys.modules)\n"
+        "    print('=', words, sorted(heavy))"
     )
-    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", program, json.dumps(refused)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
 
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert [line for line in done.stdout.splitlines() if line[0:2] == "= "] == [f"= {words} []" for words in refused]

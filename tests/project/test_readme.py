@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 from typer.main import get_command
 
-from agentic_memory_bank.cli import app
+from agentic_memory_bank.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 READMES = ("README.md", "README.zh.md")

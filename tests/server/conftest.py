@@ -20,7 +20,7 @@ from langgraph_sdk.client import SyncLangGraphClient
 
 ROOT = Path(__file__).parents[2]
 SLOW = Path(__file__).with_name("slow_graph.py")
-SECONDS_TO_START = 90
+SECONDS_TO_START = 300
 USER = "x-authz-user-id"
 NAMESPACE = UUID("6ba7b821-9dad-11d1-80b4-00c04fd430c8")  # LangGraph's server makes ids of assistants with it
 
@@ -83,7 +83,7 @@ def serving(folder: Path, arguments: Sequence[str] = (), **environment: str) -> 
         yield Server(f"http://127.0.0.1:{port}", log, folder / "home")
     finally:
         os.killpg(process.pid, signal.SIGTERM)
-        process.wait(20)
+        process.wait(60)
 
 
 @pytest.fixture(scope="module")

@@ -109,7 +109,7 @@ class Ended:
 
 def settings(**values: Any) -> dict[str, Any]:
     """Settings of a run that asks `local:test` and waits for nobody."""
-    return {"model": "local:test", "longest_wait": 2.0, **{f"{role}_timeout": 5.0 for role in ROLES}, **values}
+    return {"model": "local:test", "longest_wait": 2.0, **{f"{role}_timeout": 60.0 for role in ROLES}, **values}
 
 
 def bank(**options: Any) -> MemoryBank:

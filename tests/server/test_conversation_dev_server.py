@@ -17,7 +17,7 @@ GRAPHS = {
     "remember": ({"messages", "conversation_id", "end"}, {"stored", "updated", "superseded", "receipt"}),
     "conversation": ({"messages", "conversation_id"}, {"messages", "conversation_id"}),
 }
-SECONDS = 20
+SECONDS = 120
 
 
 class Served(NamedTuple):

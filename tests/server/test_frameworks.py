@@ -18,7 +18,7 @@ REPORT = (ROOT / "examples" / "meridian_array" / "annual_report.md").read_text(e
 NIGHT = "14 March 2016"
 LOGGED = "14 March 2016: seeing 0.6 arcseconds, wind from the west."
 ANSWER = "The Meridian Array opened on 14 March 2016 (annual_report.md). The seeing was 0.6 arcseconds (night_log)."
-SECONDS = 120
+SECONDS = 300
 
 LOOPBACK_ONLY = """
 import os, runpy, sys

@@ -70,7 +70,7 @@ class Run:
         self._settings: Any = {
             "model": "local:test",
             "abstract_window": WINDOW,
-            "abstract_timeout": 5.0,
+            "abstract_timeout": 60.0,
             "page_batch": PER_BATCH,
             "longest_wait": 2.0,
             **settings,

@@ -66,7 +66,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=out, stderr=out, start_new_session=True)
     try:
-        limit = time.monotonic() + 90
+        limit = time.monotonic() + 300
         while time.monotonic() < limit and process.poll() is None:
             try:
                 if httpx.get(f"{address}/ok", timeout=2).status_code == 200:
@@ -78,7 +78,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
         yield address, folder / "home"
     finally:
         os.killpg(process.pid, signal.SIGTERM)
-        process.wait(20)
+        process.wait(60)
 
 
 def memorize(address: str, user: str, text: str, **request: Any) -> dict[str, Any]:

@@ -32,7 +32,7 @@ RUNS = 12
 CALLS = 4
 """Requests of one stage of one run at the same time."""
 LATENCY = 0.3
-LIMIT = 120.0
+LIMIT = 300.0
 """Seconds after which what has not ended hangs."""
 SUBJECTS = ["harbour", "market", "bridge", "tower"]
 SETTINGS = {"model": "local:test", "classify_window": 240, "structure_window": 240, "max_concurrency": CALLS}
@@ -106,7 +106,7 @@ def served(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
             yield client, log
     finally:
         os.killpg(process.pid, signal.SIGTERM)
-        process.wait(20)
+        process.wait(60)
 
 
 def _environment(folder: Path, url: str) -> dict[str, str]:
@@ -129,7 +129,7 @@ def _free_port() -> int:
 
 
 def _wait(process: "subprocess.Popen[bytes]", url: str, log: Path) -> None:
-    limit = time.monotonic() + 90
+    limit = time.monotonic() + 300
     while time.monotonic() < limit and process.poll() is None:
         try:
             if httpx.get(url, timeout=2).status_code == 200:

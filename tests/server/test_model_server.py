@@ -3,7 +3,6 @@
 import base64
 import math
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -117,7 +116,7 @@ def ask(script: Any, question: str = "?", **options: Any) -> Any:
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
-    limit = time.monotonic() + 20
+    limit = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < limit, "it did not come to pass"
         time.sleep(0.01)
@@ -422,10 +421,10 @@ def test_a_server_that_hangs_times_out_and_does_not_go_on_for_nobody() -> None:
 
 
 def test_a_slow_body_outlasts_a_timeout_of_single_reads() -> None:
-    with ModelServer(drip(0.001)) as server:
+    with ModelServer(drip(0.006)) as server:
         started = time.monotonic()
-        assert chat(server, timeout=0.2).invoke("?").content == "It is so."
-        assert time.monotonic() - started > 0.3
+        assert chat(server, timeout=1.5).invoke("?").content == "It is so."
+        assert time.monotonic() - started > 1.6
 
 
 def test_a_stream_can_be_cut_in_the_middle() -> None:
@@ -567,14 +566,16 @@ def test_habits_leave_the_arguments_of_tools_alone() -> None:
 
 
 def test_requests_at_once_are_counted() -> None:
-    with ModelServer(Reply("yes"), latency=0.1) as server, ThreadPoolExecutor(8) as pool:
-        model = chat(server)
-        started = time.monotonic()
-        list(pool.map(model.invoke, ["?"] * 16))
+    eight = threading.Barrier(8)
 
-        assert time.monotonic() - started > 0.2
-        assert (server.count, server.in_flight) == (16, 0)
-        assert 4 <= server.most_at_once <= 8
+    def work(request: ChatRequest) -> Reply:
+        eight.wait(60)
+        return Reply("yes")
+
+    with ModelServer(work) as server, ThreadPoolExecutor(8) as pool:
+        list(pool.map(chat(server).invoke, ["?"] * 16))
+
+        assert (server.count, server.in_flight, server.most_at_once) == (16, 0, 8)
 
 
 def test_requests_one_after_the_other_are_never_two_at_once() -> None:
@@ -612,7 +613,7 @@ def test_the_record_is_a_copy() -> None:
 
 def test_a_reply_can_have_a_latency_of_its_own() -> None:
     with ModelServer(Reply("yes", latency=0.0), latency=60) as server:
-        assert chat(server, timeout=5).invoke("?").content == "yes"
+        assert chat(server, timeout=30).invoke("?").content == "yes"
 
 
 def test_a_closed_server_leaves_neither_thread_nor_socket() -> None:
@@ -631,8 +632,8 @@ def test_a_closed_server_leaves_neither_thread_nor_socket() -> None:
         assert {type(future.exception()) for future in hung} == {openai.APIConnectionError}
         server.close()
 
-    assert set(threading.enumerate()) <= before
-    assert open_files() == files
+    wait_until(lambda: set(threading.enumerate()) <= before)
+    wait_until(lambda: open_files() <= files)
 
 
 def test_a_server_can_come_back_on_its_port() -> None:
@@ -657,10 +658,11 @@ def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_a_server_in_another_process_counts_what_killed_clients_asked(scripts: str) -> None:
     with ModelServer.spawn(f"{scripts}:judge", latency=0.05) as server:
-        client = subprocess.Popen([sys.executable, "-c", CLIENT, server.url])
-        wait_until(lambda: server.count >= 2)
-        os.kill(client.pid, signal.SIGKILL)
-        client.wait()
+        with subprocess.Popen([sys.executable, "-c", CLIENT, server.url]) as client:
+            try:
+                wait_until(lambda: server.count >= 2)
+            finally:
+                client.kill()
         wait_until(lambda: server.in_flight == 0)
         counted = server.count
 
@@ -705,7 +707,7 @@ def test_a_server_in_another_process_ends_with_the_process_that_started_it(scrip
 
 
 def raw(server: ModelServer) -> openai.OpenAI:
-    return openai.OpenAI(base_url=server.url, api_key="k", max_retries=0, timeout=20)
+    return openai.OpenAI(base_url=server.url, api_key="k", max_retries=0, timeout=60)
 
 
 def port_of(server: ModelServer) -> int:

@@ -8,7 +8,7 @@ import pytest
 from langgraph_sdk.client import SyncLangGraphClient
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
-SECONDS = 30
+SECONDS = 120
 
 
 def say(proxied: Any, text: str, conversation: str, user: str) -> str:

@@ -157,7 +157,7 @@ def test_with_memory_on_and_empty_the_first_body_is_the_same_and_the_answer_too(
     )
 
     bodies, messages = playing.play(task, ready, context={"user": "ann"})
-    assert queue.flush(20)
+    assert queue.flush(60)
     expected, theirs = playing.play(task, plain)
 
     assert bodies[0] == expected[0]
@@ -194,7 +194,7 @@ def test_a_model_says_what_a_task_teaches_by_setting_and_where_it_cannot_the_rul
         models: Any = {"summarise": summarise}
         ready: Any = build_react_mem(model, TOOLS, models=models, stores=stores, background=queue)
         playing.play("two at once", ready, context={"user": "ann", "condense_with_model": True, "auto_facts": False})
-        assert queue.flush(20)
+        assert queue.flush(60)
         asked = judge.chats[0].text
 
     (kept,) = stores.of().list("ann").records

@@ -113,7 +113,7 @@ class Run:
         )
         self._config: Any = {"configurable": {"thread_id": "t"}} if saved else {}
         self._settings: Any = {
-            **{"model": "local:test", "research_timeout": 5.0, "longest_wait": 2.0},
+            **{"model": "local:test", "research_timeout": 60.0, "longest_wait": 2.0},
             **{"research_pages": 1, "research_rounds": 2, **settings},
         }
 
@@ -228,8 +228,7 @@ def test_a_fault_on_the_first_call_of_each_judgement_changes_nothing(
         assert all(max(ended.requests(kind).values()) >= 2 for kind in STAGES)
 
 
-@pytest.mark.parametrize("kinds", TOGETHER, ids=",".join)
-@pytest.mark.parametrize("name", LASTING)
+@pytest.mark.parametrize(("name", "kinds"), faults.crossed(LASTING, TOGETHER))
 def test_a_fault_on_every_call_costs_those_judgements_and_nothing_else(
     run: Make, name: str, kinds: Sequence[str], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -266,8 +265,7 @@ def test_a_habit_that_can_be_read_costs_nothing(run: Make, sound: dict[str, Any]
     assert (output["degraded"], told(output), ended.kinds.total()) == ([], sound, 5)
 
 
-@pytest.mark.parametrize("kind", STAGES)
-@pytest.mark.parametrize("name", FINAL)
+@pytest.mark.parametrize(("name", "kind"), faults.crossed(FINAL, [*STAGES]))
 def test_a_refusal_is_named_and_the_run_waits_and_pays_for_nothing_twice(
     run: Make, sound: dict[str, Any], name: str, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:

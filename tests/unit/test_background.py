@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -29,19 +29,26 @@ class Gate:
 
     def __call__(self) -> None:
         self._reached.set()
-        self._open.wait(10)
+        self._open.wait(60)
 
     def reached(self) -> None:
-        assert self._reached.wait(10)
+        assert self._reached.wait(60)
 
     def open(self) -> None:
         self._open.set()
 
 
+def until(holds: Callable[[], bool]) -> None:
+    limit = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < limit, "it did not come to pass"
+        time.sleep(0.01)
+
+
 def test_what_is_handed_over_is_done(queue: WorkerPool) -> None:
     done: list[int] = []
     assert all(queue.submit("ann", lambda n=n: done.append(n)) for n in range(10))
-    assert queue.flush(5)
+    assert queue.flush(60)
     assert done == list(range(10))
 
 
@@ -54,12 +61,12 @@ def test_a_full_queue_drops_what_comes_without_waiting_and_says_so_once(
     began = time.monotonic()
     taken = [queue.submit("ann", lambda: None) for _ in range(30)]
 
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 30, "there is no room for a minute"
     assert taken == [True] * 10 + [False] * 20
     assert queue.dropped == 20
     assert len([r for r in caplog.records if "dropped" in r.message]) == 1
     gate.open()
-    assert queue.flush(5)
+    assert queue.flush(60)
     assert queue.submit("ann", lambda: None)
 
 
@@ -76,7 +83,7 @@ def test_the_jobs_of_one_user_are_done_in_order_and_never_at_the_same_time() -> 
     for number in range(50):
         for key in ("ann", "bob", "eve"):
             queue.submit(key, lambda key=key, number=number: job(key, number))
-    assert queue.flush(20)
+    assert queue.flush(60)
 
     assert not any(most)
     for key in ("ann", "bob", "eve"):
@@ -90,7 +97,7 @@ def test_a_user_who_takes_long_holds_nobody_else_up() -> None:
     queue.submit("ann", lambda: None)
     queue.submit("bob", done.set)
 
-    assert done.wait(5)
+    assert done.wait(60)
     gate.open()
     queue.close()
 
@@ -105,7 +112,7 @@ def test_what_a_user_has_waiting_can_be_dropped(queue: WorkerPool) -> None:
     assert queue.drop("ann") == 2
     assert queue.drop("ann") == 0
     gate.open()
-    assert queue.flush(5)
+    assert queue.flush(60)
     assert done == ["bob"]
 
 
@@ -122,7 +129,7 @@ def test_what_a_job_raises_reaches_nobody_and_is_logged_without_its_words(
     for job in (fail, leave, lambda: done.append(1)):
         queue.submit("ann", job)
     with caplog.at_level(logging.INFO):
-        assert queue.flush(5)
+        assert queue.flush(60)
 
     assert done == [1]
     assert "ValueError" in caplog.text
@@ -136,7 +143,7 @@ def test_waiting_for_the_queue_ends_when_time_is_up(queue: WorkerPool) -> None:
     assert not queue.flush(0.05)
     gate.open()
     queue.submit("ann", lambda: told.append(queue.flush()))
-    assert queue.flush(5)
+    assert queue.flush(60)
     assert told == [False]
 
 
@@ -168,9 +175,8 @@ def test_threads_without_work_end_and_come_back(monkeypatch: pytest.MonkeyPatch)
     queue, done = WorkerPool(10), []
     for n in range(3):
         queue.submit("ann", lambda n=n: done.append(n))
-        assert queue.flush(5)
-        time.sleep(0.1)
-        assert not queue._threads
+        assert queue.flush(60)
+        until(lambda: not queue._threads)
 
     assert done == [0, 1, 2]
 
@@ -178,7 +184,7 @@ def test_threads_without_work_end_and_come_back(monkeypatch: pytest.MonkeyPatch)
 def test_nothing_grows_with_the_users_there_were(queue: WorkerPool) -> None:
     for n in range(500):
         queue.submit(f"user {n}", lambda: None)
-        queue.flush(5)
+        queue.flush(60)
 
     assert not queue._waiting
     assert not queue._running
@@ -201,18 +207,20 @@ for number in range(3):
 """
 
 HANGS = """
+import threading
 import time
 from agentic_memory_bank.tools.concurrency import worker_pool
 worker_pool.EXIT_SECONDS = 0.3
 queue = worker_pool.WorkerPool(10)
-queue.submit("ann", lambda: time.sleep(60))
-time.sleep(0.1)
+begun = threading.Event()
+queue.submit("ann", lambda: (begun.set(), time.sleep(600)))
+begun.wait()
 """
 
 
 def _run(script: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-W", "error", "-c", script]
-    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
 def test_a_process_that_ends_does_first_what_is_still_to_be_done() -> None:
@@ -222,10 +230,7 @@ def test_a_process_that_ends_does_first_what_is_still_to_be_done() -> None:
 
 
 def test_a_process_ends_even_if_a_job_does_not() -> None:
-    began = time.monotonic()
-    ended = _run(HANGS)
-    assert ended.returncode == 0
-    assert time.monotonic() - began < 15
+    assert _run(HANGS).returncode == 0
 
 
 FORKED = """
@@ -235,17 +240,17 @@ from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 
 gate, begun, done = threading.Event(), threading.Event(), []
 queue = WorkerPool(10)
-queue.submit("ann", lambda: (begun.set(), gate.wait(10)))
-begun.wait(10)
+queue.submit("ann", lambda: (begun.set(), gate.wait(60)))
+begun.wait(60)
 queue.submit("ann", lambda: done.append("parent"))
 child = os.fork()
 if not child:
     queue.submit("ann", lambda: done.append("child"))
-    ended = queue.flush(5)
+    ended = queue.flush(60)
     os._exit(0 if ended and done == ["child"] else 1)
 _, status = os.waitpid(child, 0)
 gate.set()
-assert queue.flush(5) and done == ["parent"], done
+assert queue.flush(60) and done == ["parent"], done
 sys.exit(os.waitstatus_to_exitcode(status))
 """
 
@@ -253,5 +258,5 @@ sys.exit(os.waitstatus_to_exitcode(status))
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_after_a_fork_the_child_begins_with_an_empty_queue_of_its_own() -> None:
     command = [sys.executable, "-c", FORKED]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -134,7 +134,7 @@ def test_no_byte_of_a_forgotten_user_is_left_anywhere(
 
         memories.delete_all(user="ana")
         go.set()
-        assert memories.flush(30)
+        assert memories.flush(60)
 
         for left in (place.everything(), of_files(home), caplog.text.encode()):
             assert CANARY.encode() not in left

@@ -97,7 +97,7 @@ def test_however_many_ask_at_once_a_limit_is_passed_by_one_call_at_most(resource
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
 
     assert counted.usage()["calls"] == 10
     assert len(refused) == 14
@@ -112,7 +112,7 @@ def test_near_a_limit_calls_wait_for_each_other() -> None:
         waits.join(0.05)
         assert waits.is_alive()
         counted.note(call((1, 1)))  # far less than it might have been
-    waits.join(5)
+    waits.join(60)
 
     assert not waits.is_alive()
     assert counted.usage()["calls"] == 2

@@ -30,10 +30,10 @@ from agentic_memory_bank.state.errors import (
 )
 from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
-from agentic_memory_bank.tools.memories.store_adapter import ROOT
 from agentic_memory_bank.tools.memories.validation import user_hash
 from agentic_memory_bank.tools.storage.milvus_lite import LiteFolder
 from agentic_memory_bank.tools.storage.milvus_store import MilvusRecordStore
+from agentic_memory_bank.tools.storage.sqlite_store import ROOT
 
 milvus_lite = pytest.importorskip("milvus_lite", reason='pip install "agentic-memory-bank[milvus]"')
 CANARY = "canary-4821-Zanzibar"
@@ -203,8 +203,8 @@ def child(code: str, *arguments: object, **options: Any) -> Any:
 
 def test_a_second_process_is_told_who_has_the_folder(lite: MilvusRecordStore, folder: Path) -> None:
     lite.put(("a",), "k", {"x": 1})
-    look = child("print(MilvusRecordStore(sys.argv[1]).get(('a',), 'k').value)", folder)
-    _, said = look.communicate()
+    with child("print(MilvusRecordStore(sys.argv[1]).get(('a',), 'k').value)", folder) as look:
+        _, said = look.communicate()
 
     assert look.returncode == 1
     assert "StoreBusyError" in said
@@ -230,13 +230,13 @@ def test_what_was_written_is_there_after_the_process_was_killed(lite: MilvusReco
         "    store.put(('a', 'b'), str(n % 50), {'n': n})\n"
         "    print(n, flush=True)"
     )
-    writer = child(code, folder)
     last = 0
-    for line in writer.stdout:
-        last = int(line)
-        if last == 120:
-            os.kill(writer.pid, signal.SIGKILL)
-    writer.communicate()
+    with child(code, folder) as writer:
+        for line in writer.stdout:
+            last = int(line)
+            if last == 120:
+                os.kill(writer.pid, signal.SIGKILL)
+        writer.communicate()
 
     found = {item.key: item.value["n"] for item in lite.search(("a", "b"), limit=1_000)}
     assert len(found) == 50

@@ -547,7 +547,7 @@ def test_dripping_bytes_buy_no_time(answer: bytes) -> None:
     started = time.monotonic()
 
     assert "took too long" in refused_by(web, "http://good.example/")
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 30, "it drips for ever"
 
 
 def test_all_redirects_share_one_time() -> None:
@@ -556,19 +556,19 @@ def test_all_redirects_share_one_time() -> None:
     started = time.monotonic()
 
     assert "took too long" in refused_by(web, "http://good.example/")
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 30
 
 
 def test_a_name_server_that_hangs_is_left_behind() -> None:
     hung = threading.Event()
 
     def hang(host: str) -> list[str]:
-        hung.wait(5)
+        hung.wait(60)
         return [PUBLIC]
 
     started = time.monotonic()
     assert "took too long" in refused_by(PublicWeb(resolve=hang, backend=Script(), seconds=0.1), "http://good.example/")
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 30, "it hangs for a minute"
     hung.set()
 
 

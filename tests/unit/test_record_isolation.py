@@ -114,7 +114,7 @@ class Isolation(RuleBasedStateMachine):
     @rule(who=whose, pick=picks, text=texts)
     def revises(self, who: int, pick: int, text: str) -> None:
         if id := self.one_of(who, pick):
-            user, done = self.both(who, pick, lambda m, u: m.revise(u, id, text))
+            user, done = self.both(who, pick, lambda m, u: m.update(u, id, text))
             self.oracle[user][id] = (text, done["project"])
 
     @rule(who=whose, pick=picks, text=texts)
@@ -135,14 +135,14 @@ class Isolation(RuleBasedStateMachine):
     @rule(who=whose, pick=picks)
     def forgets(self, who: int, pick: int) -> None:
         if id := self.one_of(who, pick):
-            user, gone = self.both(who, pick, lambda m, u: sorted(m.forget(u, [id])))
+            user, gone = self.both(who, pick, lambda m, u: sorted(m.delete(u, [id])))
             assert id in gone
             for other in gone:
                 del self.oracle[user][other]
 
     @rule(who=whose, pick=picks, project=st.none() | projects)
     def forgets_a_scope(self, who: int, pick: int, project: str | None) -> None:
-        user, gone = self.both(who, pick, lambda m, u: sorted(m.forget_scope(u, project)))
+        user, gone = self.both(who, pick, lambda m, u: sorted(m.delete_all(u, project)))
         own = self.oracle[user]
         assert {id for id, (_, p) in own.items() if project in (None, p)} <= set(gone) <= own.keys()
         for id in gone:
@@ -151,7 +151,7 @@ class Isolation(RuleBasedStateMachine):
     @rule(who=whose, pick=picks)
     def touches_what_may_be_somebody_elses(self, who: int, pick: int) -> None:
         ids = [id for user in self.users for id in list(self.oracle[user])[:2]]
-        self.both(who, pick, lambda m, u: m.touch(u, ids))
+        self.both(who, pick, lambda m, u: m.count_use(u, ids))
 
     @rule(who=whose, pick=picks)
     def asks_for_what_is_somebody_elses(self, who: int, pick: int) -> None:

@@ -33,11 +33,10 @@ from agentic_memory_bank.state.records import PRUNE_BELOW, retention
 from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
 from agentic_memory_bank.tools.memories import event_log, maintenance
 from agentic_memory_bank.tools.memories.record_store import RecordStore
-from agentic_memory_bank.tools.memories.store_adapter import ROOT
 from agentic_memory_bank.tools.memories.user_memories import UserMemories
 from agentic_memory_bank.tools.memories.validation import user_hash
 from agentic_memory_bank.tools.memories.vectors import REEMBED
-from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore, default_store
+from agentic_memory_bank.tools.storage.sqlite_store import ROOT, SqliteRecordStore, default_store
 
 DAY = timedelta(days=1)
 SAID = {"conversation": "c1", "turns": ["t1"], "quotes": ["I moved to Rome in May."]}

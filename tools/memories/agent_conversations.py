@@ -15,8 +15,9 @@ from langgraph.store.base import GetOp, PutOp, SearchItem, SearchOp
 
 from agentic_memory_bank.state.react_mem import AgentConversation, Invocation, KeptStep
 from agentic_memory_bank.state.records import MemorySource
-from agentic_memory_bank.tools.memories.store_adapter import ROOT, StoreAdapter
+from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
 from agentic_memory_bank.tools.memories.validation import conversation_of, project_of, stamp, user_hash
+from agentic_memory_bank.tools.storage.sqlite_store import ROOT
 
 FORM: Final = 1
 KEPT: Final = 20

@@ -17,8 +17,9 @@ from langgraph.store.base import PutOp
 
 from agentic_memory_bank.state.conversations import ConversationState, Saying, Trigger
 from agentic_memory_bank.tools.memories.deletion import cut_out, find_words
-from agentic_memory_bank.tools.memories.store_adapter import ROOT, StoreAdapter
+from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
 from agentic_memory_bank.tools.memories.validation import conversation_of, project_of, stamp, user_hash
+from agentic_memory_bank.tools.storage.sqlite_store import ROOT
 from agentic_memory_bank.tools.text.terms import tokenize
 
 FORM: Final = 1

@@ -13,7 +13,8 @@ from uuid import uuid4
 from langgraph.store.base import PutOp
 
 from agentic_memory_bank.state.record_events import RecordEvent
-from agentic_memory_bank.tools.memories.store_adapter import ROOT, StoreAdapter, in_batches
+from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter, in_batches
+from agentic_memory_bank.tools.storage.sqlite_store import ROOT
 
 RING: Final = 256
 """How many of its last writes each writer keeps for those who follow."""

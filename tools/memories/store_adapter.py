@@ -12,10 +12,7 @@ from langgraph.store.base.batch import AsyncBatchedBaseStore
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.state.errors import MemoryBankError
-from agentic_memory_bank.tools.storage.sqlite_store import store_failed
-
-ROOT: Final = "agentic_memory_bank"
-"""The first label of every namespace that this package writes."""
+from agentic_memory_bank.tools.storage.sqlite_store import ROOT, store_failed
 
 _AT_ONCE: Final = 500  # databases take some thousands of parameters in one statement
 _PAGE: Final = 1_000_000  # in one piece where the store allows it: the order of pages is not the same everywhere

@@ -15,20 +15,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from langgraph.store.base import (
-    BaseStore,
-    GetOp,
-    Item,
-    ListNamespacesOp,
-    Op,
-    PutOp,
-    Result,
-    SearchItem,
-    SearchOp,
-)
+from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
 
 from agentic_memory_bank.state.errors import InputError, InputTooLarge
-from agentic_memory_bank.tools.memories.store_adapter import ROOT
 from agentic_memory_bank.tools.storage.milvus_lite import LiteFolder
 from agentic_memory_bank.tools.storage.milvus_server import MilvusServer
 from agentic_memory_bank.tools.storage.milvus_tables import (
@@ -40,7 +29,7 @@ from agentic_memory_bank.tools.storage.milvus_tables import (
     hexed,
     unhexed,
 )
-from agentic_memory_bank.tools.storage.sqlite_store import encoded, matches_filter, matching_namespaces
+from agentic_memory_bank.tools.storage.sqlite_store import ROOT, encoded, matches_filter, matching_namespaces
 
 _MOST: Final = 16_384
 """Milvus answers with at most so many."""

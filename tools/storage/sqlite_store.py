@@ -30,6 +30,8 @@ from agentic_memory_bank.tools.storage.database import DatabaseFile
 from agentic_memory_bank.tools.storage.database_form import DatabaseForm, rows_of, seal_over, transaction
 from agentic_memory_bank.tools.storage.disk import default_home
 
+ROOT: Final = "agentic_memory_bank"
+"""The first label of every namespace that this package writes."""
 REMEDY: Final = (
     "It is left as it is: nothing was read from it or written to it. Put a copy of the file back in its place, or move "
     "it away and begin anew."

@@ -12,9 +12,9 @@ from uuid import uuid4
 
 import typer
 
-from agentic_memory_bank import cli_view as view
-from agentic_memory_bank.cli_memories import Project, User, cut_lines
-from agentic_memory_bank.cli_progress import leave
+from agentic_memory_bank.cli import options, terminal
+from agentic_memory_bank.cli.memories import cut_lines, cuts_of, opened
+from agentic_memory_bank.cli.work import leave
 from agentic_memory_bank.state.errors import InputError, MemoryBankError
 
 if TYPE_CHECKING:
@@ -23,23 +23,14 @@ if TYPE_CHECKING:
 
 NAME: Final = "chat"
 """The conversation that goes on where none is named."""
-FAILED, INTERRUPTED = 1, 130
 DRAIN_SECONDS: Final = 120.0
 """How long leaving waits for what is still to be remembered."""
 TICK_SECONDS: Final = 0.2
 LISTED: Final = 20
-_SHOWN: Final = 160
-"""Characters shown of a memory in a list."""
 _HELP: Final = (
     "/memories lists what is remembered, /forget WORDS forgets what concerns them, /end ends the conversation, /quit "
     "leaves it open."
 )
-
-Model = Annotated[
-    str | None,
-    typer.Option("--model", "-m", metavar="PROVIDER:NAME", help="The chat model that answers. Default: quotes."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for each answer, for machines.")]
 
 
 @dataclass
@@ -64,21 +55,26 @@ class _Chat:
 
 
 def chat(
-    memories: "Memories",
     *,
-    user: User,
-    project: Project = "",
+    user: options.User,
+    project: options.Project = "",
     conversation: Annotated[
         str, typer.Option("--conversation", "-c", metavar="ID", help="The conversation that is begun, or goes on.")
     ] = NAME,
-    as_json: AsJson = False,
+    model: options.Model = None,
+    settings: options.Assignments = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Talk, and be remembered: one message a line. Goes on with the conversation of that name where it was left.
 
     The end of input, or /end, ends the conversation; /quit leaves it open. What was said is kept in any case.
     """
-    talked = _Chat(memories, user, project, conversation, as_json, _lines())
-    if _is_watched(talked):
+    with opened(settings, user=user, model=model) as memories:
+        _chat(_Chat(memories, user, project, conversation, as_json, _lines()))
+
+
+def _chat(talked: _Chat) -> None:
+    if not talked.as_json and terminal.is_watched():
         typer.echo(_HELP, err=True)
     try:
         is_over = _talk(talked)
@@ -88,24 +84,20 @@ def chat(
         if talked.underway is not None:
             sys.stdout.flush()
             leave()  # whoever is answering may take long, and nobody hears it
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(terminal.INTERRUPTED) from None
     if talked.failures:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(terminal.FAILED)
 
 
 def _lines() -> Iterator[str]:
     """What is said, line by line; a terminal is asked for it."""
     while True:
-        if sys.stdin.isatty() and sys.stderr.isatty():
+        if terminal.is_watched():
             typer.echo("> ", nl=False, err=True)
         line = sys.stdin.readline()
         if not line:
             return
         yield line.strip()
-
-
-def _is_watched(talked: _Chat) -> bool:
-    return not talked.as_json and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _talk(talked: _Chat) -> bool:
@@ -115,13 +107,13 @@ def _talk(talked: _Chat) -> bool:
         if word in ("/end", "/quit"):
             return word == "/end"
         if line:
-            with _told(talked):
+            with _errors_said(talked):
                 _COMMANDS.get(word, _unknown if word.startswith("/") else _answer)(talked, line, rest.strip())
     return True
 
 
 @contextmanager
-def _told(talked: _Chat) -> Iterator[None]:
+def _errors_said(talked: _Chat) -> Iterator[None]:
     """Say what went wrong with a line, and go on with the next one."""
     try:
         yield
@@ -142,7 +134,7 @@ def _answer(talked: _Chat, line: str, _: str) -> None:
     text = output["messages"][-1].text
     if talked.streamed:
         typer.echo("")
-    _say(talked, _told_of(talked, output, text), [] if talked.streamed else [text])
+    _say(talked, _as_data(talked, output, text), [] if talked.streamed else [text])
 
 
 def _awaited(talk: "Callable[[], ConversationOutput]") -> "ConversationOutput":
@@ -165,12 +157,12 @@ def _speaker(talked: _Chat) -> Callable[[str], None]:
     def heard(words: str) -> None:
         if words:
             talked.streamed.append(words)
-            typer.echo(view.shown(words), nl=False)
+            typer.echo(terminal.shown(words), nl=False)
 
     return heard
 
 
-def _told_of(talked: _Chat, output: "ConversationOutput", text: str) -> Mapping[str, Any]:
+def _as_data(talked: _Chat, output: "ConversationOutput", text: str) -> Mapping[str, Any]:
     told = {name: output[name] for name in ("recalled", "remembered", "usage") if name in output}
     return {"answer": text, "conversation": talked.conversation, **told}
 
@@ -187,13 +179,12 @@ def _forget(talked: _Chat, line: str, words: str) -> None:
         raise InputError("Say what is to be forgotten: /forget WORDS.")
     talked.memories.flush(DRAIN_SECONDS)
     found = talked.memories.preview_delete_about(words, **talked.whose)
-    doomed = [*found.matched, *found.derived]
-    cut = [{"id": one.id, "gone": one.removed, "left": one.remaining} for one in found.redacted]
+    whole = [*found.matched, *found.derived]
     if not found.ids:
         _say(talked, {"would_erase": [], "would_cut": []}, ["Nothing that is remembered concerns that."])
         return
-    lines = [*_listed(doomed), *(line for one in found.redacted for line in cut_lines(one))]
-    _say(talked, {"would_erase": doomed, "would_cut": cut}, [*lines, "Erase this for good? yes or no:"])
+    lines = [*_listed(whole), *(line for one in found.redacted for line in cut_lines(one))]
+    _say(talked, {"would_erase": whole, "would_cut": cuts_of(found)}, [*lines, "Erase this for good? yes or no:"])
     is_meant = next(talked.lines, "").casefold() in ("y", "yes", "是", "好")
     gone = talked.memories.delete(found.ids, user=talked.user) if is_meant else []
     _say(talked, {"erased": list(gone)}, [f"Erased: {len(gone)}." if is_meant else "Nothing was erased."])
@@ -210,7 +201,7 @@ def _close(talked: _Chat, *, is_over: bool) -> None:
     """Wait for what is to be remembered; of a conversation that is over, memories are drawn now."""
     talked.memories.flush(DRAIN_SECONDS)
     if is_over:
-        with _told(talked):
+        with _errors_said(talked):
             talked.memories.remember([], conversation_id=talked.conversation, end=True, **talked.whose)
 
 
@@ -224,16 +215,11 @@ def _keep(talked: _Chat) -> None:
 
 def _say(talked: _Chat, told: Mapping[str, Any], lines: Iterable[str], *, err: bool = False) -> None:
     if talked.as_json:
-        typer.echo(view.to_json(told, None), err=err)
+        typer.echo(terminal.to_json(told, None), err=err)
         return
-    for line in lines:
-        typer.echo(view.shown(line), err=err)
+    terminal.print_lines(map(terminal.shown, lines), err=err)
     sys.stdout.flush()
 
 
 def _listed(records: Iterable[Mapping[str, Any]]) -> list[str]:
-    return [f"{record['id']}  {view.shortened(record['text'], _SHOWN)}" for record in records]
-
-
-COMMANDS: Final[Mapping[str, Callable[..., None]]] = {"chat": chat}
-"""By name; each takes the memories of all users first, and its options by name."""
+    return [f"{record['id']}  {terminal.shortened(record['text'])}" for record in records]

@@ -1,0 +1,145 @@
+"""The `memory-bank` program: its commands in groups, errors told in one line, and a process made quiet and private."""
+
+import inspect
+import json
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import wraps
+from typing import Annotated, Any, Final, cast
+
+import typer
+
+from agentic_memory_bank.cli import ask, chat, doctor, memories, pages, terminal, threads
+from agentic_memory_bank.cli.options import Debug
+from agentic_memory_bank.state.errors import MemoryBankError
+
+ENVIRONMENT: Final = {
+    "LANGSMITH_TRACING": "false",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "DO_NOT_TRACK": "1",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "TQDM_DISABLE": "1",
+    "TRANSFORMERS_VERBOSITY": "error",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+"""Nothing is sent home and no library draws on the terminal, unless the user has set otherwise."""
+
+GROUPS: Final[Mapping[str, Mapping[str, Callable[..., None]]]] = {
+    "Questions over documents": {"ask": ask.ask, "resume": ask.resume},
+    "Memories of pages": {"memorize": pages.memorize, "research": pages.research, "pages": pages.pages},
+    "Runs and what they keep": {
+        "runs": threads.runs,
+        "show": threads.show,
+        "export": threads.export,
+        "import": threads.import_,
+        "clear": threads.clear,
+        "gc": threads.gc,
+    },
+    "Memories across conversations": {
+        "chat": chat.chat,
+        "remember": memories.remember,
+        "recall": memories.recall,
+        "memories": memories.memories,
+        "memory": memories.memory,
+        "forget": memories.forget,
+        "maintain": memories.maintain,
+    },
+    "Installation": {"doctor": doctor.doctor, "token": doctor.token},
+}
+"""The commands by name, as `--help` shows them."""
+
+app = typer.Typer(
+    name="memory-bank",
+    help="Answer questions over your documents, with quotes and with contradictions settled, and remember "
+    "conversations: offline, without a key, and resumable at every step.",
+    epilog="Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 the documents do not hold the answer, 4 the run waits "
+    "or was stopped, 130 interrupted (go on with: memory-bank resume). Runs live in MEMORY_BANK_HOME, by default "
+    "~/.local/state/agentic-memory-bank.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """Run the command line in a process of its own, which is made quiet, private and safe first."""
+    os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"  # LangGraph reads it when it is imported
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+    logging.getLogger().addHandler(logging.NullHandler())
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError):
+            cast(Any, stream).reconfigure(errors="replace")
+    app()
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"memory-bank {version('agentic-memory-bank')}")
+        raise typer.Exit
+
+
+@app.callback()
+def memory_bank(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Hold the options that belong to no command."""
+
+
+def _safe(function: Callable[..., None]) -> Callable[..., None]:
+    """A command with `--debug`, and with errors told in one line."""
+
+    @wraps(function)
+    def called(*, debug: bool = False, **options: Any) -> None:
+        try:
+            if function is not doctor.doctor:  # which tells of them among all else
+                _check_variables()
+            function(**options)
+        except MemoryBankError as error:
+            if debug:
+                raise
+            _tell(error, as_json=bool(options.get("as_json")))
+            raise typer.Exit(terminal.FAILED) from None
+
+    signature = inspect.signature(function)
+    flag = inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug)
+    cast(Any, called).__signature__ = signature.replace(parameters=[*signature.parameters.values(), flag])
+    return called
+
+
+def _check_variables() -> None:
+    """Refuse a variable that means nothing, whatever the command reads of the environment itself."""
+    given = {name for name, value in os.environ.items() if value and name.upper().startswith("MEMORY_BANK_")}
+    if given:
+        from agentic_memory_bank.state.settings import Settings
+        from agentic_memory_bank.state.variables import check_variables
+
+        check_variables(given, Settings.model_fields)
+
+
+def _tell(error: MemoryBankError, *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps({"error": _public_name(error), "message": str(error)}), err=True)
+    else:
+        typer.echo(f"{typer.style('Error:', fg='red')} {terminal.on_one_line(str(error))}", err=True)
+
+
+def _public_name(error: MemoryBankError) -> str:
+    """The error as `state/errors.py` names it; what a module calls its own kinds of it is its own matter."""
+    return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == MemoryBankError.__module__)
+
+
+for _group, _commands in GROUPS.items():
+    for _name, _function in _commands.items():
+        app.command(_name, rich_help_panel=_group)(_safe(_function))

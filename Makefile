@@ -43,8 +43,11 @@ format-check: $(BIN)/.dev
 lint: $(BIN)/.dev ## ruff
 	@$(BIN)/ruff check -q .
 
-types: $(BIN)/.dev build/wheel/.installed ## pyright, against the installed wheel
+types: $(BIN)/.dev build/wheel/.installed ## pyright and mypy, against the installed wheel: the package, and a user's program
 	@PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright --pythonpath build/wheel/bin/python
+	@PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright --pythonpath build/wheel/bin/python tests/project/typed_program.py
+	@cd tests/project && ../../$(BIN)/mypy --strict --cache-dir ../../build/mypy \
+		--python-executable ../../build/wheel/bin/python typed_program.py
 
 contracts: $(BIN)/.dev ## who may import whom
 	@$(BIN)/lint-imports --no-cache > build/contracts.log || { cat build/contracts.log; exit 1; }

@@ -35,7 +35,8 @@ from agentic_memory_bank.runs.home import Home
 from agentic_memory_bank.state.query_graph import embedded_text
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 SIZES = (100, 1_000, 10_000)
 STEPS = 5_000

@@ -42,7 +42,7 @@ from agentic_memory_bank.nodes.dialogue import total
 from agentic_memory_bank.nodes.recall.excerpts import LEFT_OUT
 from agentic_memory_bank.nodes.spoken import RECALLED, turns_of
 from agentic_memory_bank.prompts.fence import parse
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 from agentic_memory_bank.tools.text.terms import tokenize

@@ -24,7 +24,7 @@ from agentic_memory_bank.graph.react_mem import build_react_mem
 from agentic_memory_bank.nodes.react_mem import episodes
 from agentic_memory_bank.state.react_mem import Episode
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.stores import RecordStores
 
 OPTIONS = ("auto", "fast", "legacy", "strict", "manual")

@@ -32,7 +32,7 @@ from research_calls import machine  # benchmarks, too
 from agentic_memory_bank.nodes.spoken import turns_of
 from agentic_memory_bank.runs.memories import Memories
 from agentic_memory_bank.state.records import TYPES, Record
-from agentic_memory_bank.tools.embeddings.models import local_embeddings
+from agentic_memory_bank.tools.embeddings.local import local_embeddings
 
 Row = dict[str, Any]
 Term = str | list[str]
@@ -177,7 +177,8 @@ class Dialogue:
                         self._said(copy, yes, project)
                     return {"left": self._texts(copy)}
             case _:
-                found = memories.recall(check["ask"], user=self._data["id"], project=project)
+                day = check.get("date")
+                found = memories.recall(check["ask"], user=self._data["id"], project=project, as_of=day)
                 texts = [one["text"] for one in found.get("memories", ())]
                 return {"block": found.get("block", ""), "memories": texts}
 

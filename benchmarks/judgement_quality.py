@@ -25,7 +25,7 @@ from agentic_memory_bank.nodes.memory_bank.structure import structure
 from agentic_memory_bank.state.memory_bank import MemoryBankState
 from agentic_memory_bank.state.query_graph import apply_graph_edits, embedded_text
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex
 
 NOW = "2026-01-01T00:00:00.000000Z"

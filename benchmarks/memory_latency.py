@@ -25,7 +25,8 @@ from agentic_memory_bank.nodes.react_mem.kit import Scope
 from agentic_memory_bank.nodes.react_mem.recalling import query_of, recollect
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.stores import RecordStores
 
 FACTS, EPISODES, QUERIES = 5_000, 1_000, 200

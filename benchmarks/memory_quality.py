@@ -42,7 +42,7 @@ from agentic_memory_bank.engines.extractive.remembering.engine import Extractive
 from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.nodes.spoken import turns_of
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore

@@ -79,7 +79,7 @@ class Records:
     """This package's store of memories."""
 
     def __init__(self, data: Data, folder: Path, *, is_filled: bool = False) -> None:
-        from agentic_memory_bank.tools.embeddings.models import Encoder
+        from agentic_memory_bank.tools.embeddings.encoder import Encoder
         from agentic_memory_bank.tools.memories.record_store import RecordStore
         from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
@@ -279,7 +279,8 @@ def _timed(calls: Sequence[Callable[[], Any]]) -> Times:
 def recalling(cache: Path | None) -> bool:
     """Time the whole graph that recalls, for a user with many memories. Returns whether it is fast enough."""
     from agentic_memory_bank.graph.recall import build_recall
-    from agentic_memory_bank.tools.embeddings.models import Encoder, local_embeddings
+    from agentic_memory_bank.tools.embeddings.encoder import Encoder
+    from agentic_memory_bank.tools.embeddings.local import local_embeddings
     from agentic_memory_bank.tools.memories.stores import RecordStores
     from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 

@@ -33,7 +33,7 @@ from agentic_memory_bank.state import interaction_tree, query_graph
 from agentic_memory_bank.state.model_table import ROLES
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ChatRequest, ModelServer, ScriptedJudge, TickingClock
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 WINDOWS = (1, 4, 16)

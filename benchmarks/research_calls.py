@@ -40,7 +40,8 @@ from agentic_memory_bank.graph.researcher import Researcher, build_researcher
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ChatRequest, ModelServer, Reply, ScriptedJudge, SpawnedServer, TickingClock
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.pages.store import page_id
 from agentic_memory_bank.tools.pages.stores import PageStores
 from agentic_memory_bank.tools.search.hybrid_index import HybridIndex

@@ -21,7 +21,7 @@ from typing import Any
 from agentic_memory_bank.state.interaction_tree import Anchor, Entry, InteractionTree
 from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.bank_index import MemoryIndex
 
 Row = dict[str, Any]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from agentic_memory_bank.engines.extractive.summarising.segmentation import segment
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 
 TARGET_PK = 0.31
 """Highest Pk over all documents that passes."""

@@ -2,4 +2,5 @@
 
 from agentic_memory_bank.cli.app import main
 
-main()
+if __name__ == "__main__":
+    main()

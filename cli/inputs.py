@@ -33,11 +33,12 @@ def settings_from(
         SettingsError: There is no such setting, or no such value of it.
     """
     from agentic_memory_bank.state.settings import Settings, checked_settings
+    from agentic_memory_bank.state.variables import EARLIER
 
     values: dict[str, Any] = {}
     for assignment in assignments or ():
         name, equals, value = assignment.partition("=")
-        if not equals or name not in Settings.model_fields:
+        if not equals or name not in {*Settings.model_fields, *EARLIER}:
             known = ", ".join(Settings.model_fields)
             raise SettingsError(
                 f"--set {assignment!r} names no setting. Write NAME=VALUE, where NAME is one of {known}."
@@ -52,14 +53,13 @@ def parts_from(settings: "Settings") -> dict[str, Any]:
 
     Raises:
         EmbeddingError: There is no folder where the settings say that the model is.
+        SettingsError: The embeddings that the settings name lack a package or a key.
     """
-    if settings.embedding_path is None:
+    if settings.embeddings is None:
         return {}
     from agentic_memory_bank.tools.embeddings.models import default_embeddings
 
-    embeddings = default_embeddings(settings)
-    _ = embeddings.model  # looks for the folder now, and loads nothing
-    return {"embeddings": embeddings}
+    return {"embeddings": default_embeddings(settings)}
 
 
 def parts_of_memories(settings: "Settings") -> dict[str, Any]:

@@ -84,7 +84,15 @@ def _research(question: str, memory: str, settings: "Settings", emit: Emit, atte
     question, memory = checked_text(question, "request"), checked_name(memory)
     parts = inputs.parts_of_memories(settings)
     if not (settings.names_models or _is_there(memory)):
-        return {"answer": "", "status": "not_found", "sources": [], "findings": [], "rounds": [], "degraded": []}
+        return {
+            "answer": "",
+            "status": "not_found",
+            "sources": [],
+            "findings": [],
+            "rounds": [],
+            "usage": {"calls": 0, "input_tokens": 0, "output_tokens": 0},
+            "degraded": [],
+        }
     from agentic_memory_bank.runs.page_runs import (
         PageRunOptions,  # what takes a second to load comes after what may be refused
         research,

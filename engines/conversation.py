@@ -1,8 +1,8 @@
 """The ConversationEngine protocol: the judgements behind recall and remember, and the values that go in and out."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, runtime_checkable
 
 from agentic_memory_bank.engines.base import Span
@@ -182,6 +182,8 @@ class Weighing:
     values: tuple[str, str] = ("", "")
     """For `supersede` and `contradicts`: the new value and the one that is there, as written."""
     reason: str = ""
+    left: Mapping[str, str] = field(default_factory=dict[str, str])
+    """For `supersede`: what of the words of a memory still holds, by its id; nothing of those it does not name."""
 
 
 @dataclass(frozen=True, slots=True)

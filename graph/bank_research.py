@@ -26,7 +26,7 @@ from agentic_memory_bank.state.interaction_tree import text_of
 from agentic_memory_bank.state.model_table import RESEARCHER_ROLES
 from agentic_memory_bank.state.research import Finding, PageSource, ResearcherOutput, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.pages.bank_pages import BankLibraries, BankPages
 from agentic_memory_bank.tools.pages.stores import PageStores
 from agentic_memory_bank.tools.search.deep_research import deep_research

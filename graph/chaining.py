@@ -1,16 +1,17 @@
 """A compiled graph as one Runnable among others: it does in a chain, also a streamed one, what it does alone."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT, var_child_runnable_config
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command
+from langgraph.types import Command, Durability
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 
 from agentic_memory_bank.state.clients import taken_from_clients
 from agentic_memory_bank.state.errors import InputError
+from agentic_memory_bank.state.forms import schema_of
 
 RECURSION_LIMIT = 10_000
 """Super-steps of one invocation. A graph that is about to reach it pauses, and goes on with a fresh allowance."""
@@ -31,12 +32,56 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
         return ChainableGraph(**attributes)
 
     def get_context_jsonschema(self) -> dict[str, Any] | None:
-        """What clients of a server may hand over as context: no setting that concerns the operator."""
-        schema = super().get_context_jsonschema()
-        if schema is None:
-            return None
-        taken = taken_from_clients()
-        return {**schema, "properties": {k: v for k, v in schema["properties"].items() if k in taken}}
+        """What clients of a server may hand over as context: what this graph uses, and no operator's setting."""
+        return schema_of(self.get_name(), taken_from_clients())
+
+    if TYPE_CHECKING:  # LangGraph's own signatures know neither a mapping as context nor what comes back
+
+        @overload
+        def invoke(
+            self,
+            input: InputT | Command[Any] | None,
+            config: RunnableConfig | None = None,
+            *,
+            context: ContextT | Mapping[str, Any] | None = None,
+            durability: Durability | None = None,
+        ) -> OutputT: ...
+        @overload
+        def invoke(
+            self,
+            input: InputT | Command[Any] | None,
+            config: RunnableConfig | None = None,
+            *,
+            context: ContextT | Mapping[str, Any] | None = None,
+            **options: Any,
+        ) -> Any: ...
+        def invoke(  # pyright: ignore[reportIncompatibleMethodOverride] - all of its overloads are the second one here
+            self, input: Any, config: RunnableConfig | None = None, **options: Any
+        ) -> Any:
+            """As LangGraph's `invoke`; a context may be a mapping of settings by name."""
+
+        @overload
+        async def ainvoke(
+            self,
+            input: InputT | Command[Any] | None,
+            config: RunnableConfig | None = None,
+            *,
+            context: ContextT | Mapping[str, Any] | None = None,
+            durability: Durability | None = None,
+        ) -> OutputT: ...
+        @overload
+        async def ainvoke(
+            self,
+            input: InputT | Command[Any] | None,
+            config: RunnableConfig | None = None,
+            *,
+            context: ContextT | Mapping[str, Any] | None = None,
+            **options: Any,
+        ) -> Any: ...
+        async def ainvoke(  # pyright: ignore[reportIncompatibleMethodOverride] - as above
+            self, input: Any, config: RunnableConfig | None = None, **options: Any
+        ) -> Any:
+            """As `invoke`."""
 
     def stream(  # pyright: ignore[reportIncompatibleMethodOverride] - LangGraph's overloads differ in what they yield
         self, input: Any, config: RunnableConfig | None = None, **options: Any

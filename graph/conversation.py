@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.embeddings import Embeddings
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.asking import Asker
     from agentic_memory_bank.engines.llm.models import GivenModels
 
-Conversation = CompiledStateGraph[Talk, MemoryContext, ConversationInput, ConversationOutput]
+Conversation = ChainableGraph[Talk, Settings, ConversationInput, ConversationOutput]
 
 
 def wire(kit: TalkKit) -> StateGraph[Talk, MemoryContext, ConversationInput, ConversationOutput]:

@@ -94,7 +94,7 @@ class Trouble(NamedTuple):
     kind: str
 
 
-class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
+class FourTierMemory(AgentMiddleware[Any, Any, Any]):
     """Gives an agent of `create_agent` facts, episodes, its conversation and a working memory that is bounded.
 
     On whose behalf it works comes with each invocation, as `context={"user": ..., "project": ...}` (`MemoryContext`, or
@@ -163,6 +163,7 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
         Raises:
             NoUserError: Nobody is named whose memories are meant.
             InputError: The conversation's id is no text.
+            SettingsError: The settings name embeddings that cannot be used, or others than those of this agent.
         """
         asked = steps.split(state["messages"])
         if not self._context_of(runtime).enable_memory or asked.question is None:
@@ -456,6 +457,7 @@ class FourTierMemory(AgentMiddleware[FourTierState, Any, Any]):
 
     def _scope_of(self, runtime: Any, conversation: str) -> Scope:
         context = self._context_of(runtime)
+        self.kit.stores.encoder.check(context)
         owner = owner_of(_Told(context, runtime.server_info))  # pyright: ignore[reportArgumentType]
         told = context.model_copy(update={"user": owner.user, "project": owner.project})
         return Scope(owner, conversation, told, runtime.store)

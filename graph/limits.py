@@ -47,7 +47,7 @@ class LimitState(AgentState[Any]):
     """Why the agent had to answer; begins with the name of the setting. Empty where it came to its end by itself."""
 
 
-class AgentLimits(AgentMiddleware[LimitState, Any, Any]):
+class AgentLimits(AgentMiddleware[Any, Any, Any]):
     """Holds an agent of `create_agent` to `react_calls` and to the budgets; `react_mem` has it, others may take it.
 
     An invocation has one account, from its question to its answer, pauses and resumes included; the next invocation of

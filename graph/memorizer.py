@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import NodeError
 from langgraph.graph import START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, RetryPolicy
 
@@ -28,6 +27,7 @@ from agentic_memory_bank.nodes.memorizer.take_in import take_in
 from agentic_memory_bank.nodes.memory_bank import fallbacks
 from agentic_memory_bank.nodes.memory_bank.judged import judged
 from agentic_memory_bank.nodes.pages import PageKit
+from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import ModelRefused
 from agentic_memory_bank.state.memorizer import MemorizerInput, MemorizerOutput, MemorizerState
 from agentic_memory_bank.state.model_table import MEMORIZER_ROLES
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.asking import Asker
     from agentic_memory_bank.engines.llm.models import GivenModels
 
-Memorizer = CompiledStateGraph[MemorizerState, Settings, MemorizerInput, MemorizerOutput]
+Memorizer = ChainableGraph[MemorizerState, Settings, MemorizerInput, MemorizerOutput]
 
 
 def anything_left(state: MemorizerState) -> Literal["recall", "__end__"]:
@@ -58,7 +58,7 @@ def without_model(state: MemorizerState, error: NodeError) -> Command[Literal["s
 def wire(kit: PageKit) -> StateGraph[MemorizerState, Settings, MemorizerInput, MemorizerOutput]:
     """Wire the four stages. This is the diagram; no stage knows another."""
     memorizer: StateGraph[MemorizerState, Settings, MemorizerInput, MemorizerOutput] = StateGraph(
-        MemorizerState, input_schema=MemorizerInput, output_schema=MemorizerOutput, context_schema=Settings
+        MemorizerState, input_schema=MemorizerInput, output_schema=MemorizerOutput, context_schema=MemoryContext
     )
     again = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=False, retry_on=worth_retrying)
 

@@ -19,7 +19,6 @@ from langgraph.cache.base import BaseCache
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import NodeError
 from langgraph.graph import START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, RetryPolicy
@@ -44,18 +43,19 @@ from agentic_memory_bank.nodes.memory_bank.judged import judged
 from agentic_memory_bank.nodes.memory_bank.plan import plan
 from agentic_memory_bank.nodes.memory_bank.retrieve import retrieve
 from agentic_memory_bank.nodes.memory_bank.structure import structure
+from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import InputError, SettingsError
 from agentic_memory_bank.state.memory_bank import MemoryBankInput, MemoryBankOutput, MemoryBankState
 from agentic_memory_bank.state.query_graph import open_conflicts
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attachments import AttachmentStores
-from agentic_memory_bank.tools.embeddings.models import Encoder, default_embeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
 
-MemoryBank = CompiledStateGraph[MemoryBankState, Settings, MemoryBankInput, MemoryBankOutput]
+MemoryBank = ChainableGraph[MemoryBankState, Settings, MemoryBankInput, MemoryBankOutput]
 
 
 def what_arrived(state: MemoryBankState) -> Literal["classify", "execute", "plan"]:
@@ -119,7 +119,7 @@ def give_up(state: MemoryBankState, error: NodeError) -> Command[Literal["adapte
 def wire(kit: Kit) -> StateGraph[MemoryBankState, Settings, MemoryBankInput, MemoryBankOutput]:
     """Wire the eleven stages. This is the diagram; no stage knows another."""
     bank: StateGraph[MemoryBankState, Settings, MemoryBankInput, MemoryBankOutput] = StateGraph(
-        MemoryBankState, input_schema=MemoryBankInput, output_schema=MemoryBankOutput, context_schema=Settings
+        MemoryBankState, input_schema=MemoryBankInput, output_schema=MemoryBankOutput, context_schema=MemoryContext
     )
     again = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=False, retry_on=worth_retrying)
     bank.set_node_defaults(retry_policy=again)
@@ -209,7 +209,7 @@ def build_memory_bank(
     Returns:
         The compiled graph: `invoke({"question": ..., "documents": [...]})`.
     """
-    encoder = Encoder(embeddings or default_embeddings(), cache=vectors)
+    encoder = Encoder(embeddings, cache=vectors)
     pool = IndexPool(partial(MemoryIndex, encoder))
     judges = Judges(ExtractiveEngine(encoder), engine, models, AnswerPool(answers))
     kit = Kit(

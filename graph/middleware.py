@@ -41,7 +41,8 @@ from agentic_memory_bank.state.layer_channel import LayerChannel, SeldomWrittenL
 from agentic_memory_bank.state.memory_bank import Recalled
 from agentic_memory_bank.state.query_graph import QueryGraph, apply_graph_edits
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.models import Encoder, default_embeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.models import default_embeddings
 from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex
 from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieve
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
@@ -91,7 +92,7 @@ class RememberingState(AgentState[Any]):
     """Ids of messages that are no longer shown but could not be taken out of `messages`."""
 
 
-class MemoryBankMiddleware(AgentMiddleware[RememberingState, Any, Any]):
+class MemoryBankMiddleware(AgentMiddleware[Any, Any, Any]):
     """Gives an agent of `create_agent` a memory, and its prompts a bound.
 
     Every message is written into the Interaction Tree before a model sees it. When the conversation outgrows its share

@@ -19,7 +19,6 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 AGENTS: Final = 16
 """Of how many models the agents are kept."""
 
-ReactMem = CompiledStateGraph[ReactMemState, MemoryContext, ReactMemInput, ReactMemOutput]
+ReactMem = ChainableGraph[ReactMemState, Settings, ReactMemInput, ReactMemOutput]
 
 
 def anything_asked(state: ReactMemState) -> Literal["answer", "close"]:

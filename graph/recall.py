@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from langchain_core.embeddings import Embeddings
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
@@ -29,13 +28,14 @@ from agentic_memory_bank.nodes.recall.rewrite import rewrite
 from agentic_memory_bank.nodes.recall.search import search
 from agentic_memory_bank.state.conversations import MemoryContext, RecallInput, RecallOutput, RecallState
 from agentic_memory_bank.state.model_table import RECALL_ROLES
+from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.memories.stores import RecordStores, stores_for
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.asking import Asker
     from agentic_memory_bank.engines.llm.models import GivenModels
 
-Recall = CompiledStateGraph[RecallState, MemoryContext, RecallInput, RecallOutput]
+Recall = ChainableGraph[RecallState, Settings, RecallInput, RecallOutput]
 
 
 def worth_a_search(state: RecallState) -> Literal["rewrite", "__end__"]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from langchain_core.embeddings import Embeddings
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 
@@ -38,6 +37,7 @@ from agentic_memory_bank.state.conversations import (
 )
 from agentic_memory_bank.state.errors import EmbeddingError, StorageError
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
+from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
 from agentic_memory_bank.tools.concurrency.outage_log import error_kind
 from agentic_memory_bank.tools.memories.stores import RecordStores, stores_for
@@ -45,7 +45,7 @@ from agentic_memory_bank.tools.memories.stores import RecordStores, stores_for
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
 
-Remember = CompiledStateGraph[RememberState, MemoryContext, RememberInput, RememberOutput]
+Remember = ChainableGraph[RememberState, Settings, RememberInput, RememberOutput]
 _Stage = Callable[[RememberState, Runtime[MemoryContext]], RememberUpdate]
 
 ANSWERED: Final = 64

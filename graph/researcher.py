@@ -16,7 +16,6 @@ from langchain_core.embeddings import Embeddings
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, RetryPolicy
@@ -38,17 +37,18 @@ from agentic_memory_bank.nodes.researcher.reflect import reflect
 from agentic_memory_bank.nodes.researcher.search import search
 from agentic_memory_bank.nodes.researcher.take_in import take_in
 from agentic_memory_bank.nodes.researcher.views import past_round
+from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.model_table import RESEARCHER_ROLES
 from agentic_memory_bank.state.research import ResearcherInput, ResearcherOutput, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.models import Encoder, default_embeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.pages.library import PageLibraries
 from agentic_memory_bank.tools.pages.stores import PageStores
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
 
-Researcher = CompiledStateGraph[ResearcherState, Settings, ResearcherInput, ResearcherOutput]
+Researcher = ChainableGraph[ResearcherState, Settings, ResearcherInput, ResearcherOutput]
 
 _After = Literal["search", "reflect", "answer", "__end__"]
 
@@ -115,7 +115,7 @@ def wire(
         without: Goes on without one of these that failed twice. Default: `go_on`, with what it has spent.
     """
     researcher: StateGraph[ResearcherState, Settings, ResearcherInput, ResearcherOutput] = StateGraph(
-        ResearcherState, input_schema=ResearcherInput, output_schema=ResearcherOutput, context_schema=Settings
+        ResearcherState, input_schema=ResearcherInput, output_schema=ResearcherOutput, context_schema=MemoryContext
     )
     again = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=False, retry_on=worth_retrying)
 
@@ -167,10 +167,9 @@ def build_researcher(
     Returns:
         The compiled graph: `invoke({"request": "...", "memory": "name"})`.
     """
-    model = embeddings or default_embeddings()
     offline = ExtractiveResearchEngine()
     judges = Judges(offline, engine, models, AnswerPool(answers), RESEARCHER_ROLES, chat_engine)
-    libraries = PageLibraries(lambda file: Encoder(model, cache=file))
+    libraries = PageLibraries(lambda file: Encoder(embeddings, cache=file))
     kit = PageKit(engine or offline, stores or PageStores(), clock, judges, libraries=libraries)
     return ChainableGraph.of(wire(kit).compile(checkpointer=checkpointer, store=store, name="researcher"))
 

@@ -8,9 +8,9 @@ from langgraph.runtime import Runtime
 from agentic_memory_bank.engines.conversation import ConversationEngine
 from agentic_memory_bank.engines.factory import Judge, Judges
 from agentic_memory_bank.nodes.kit import Clock, Judged, judge_of, utc_now
-from agentic_memory_bank.nodes.pages import user_of
+from agentic_memory_bank.nodes.pages import named_user
 from agentic_memory_bank.state.conversations import MemoryContext
-from agentic_memory_bank.state.errors import InputError, NoUserError
+from agentic_memory_bank.state.errors import NoUserError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.stores import RecordStores
@@ -70,10 +70,7 @@ def owner_of(runtime: Runtime[MemoryContext]) -> Owner:
         NoUserError: Nobody is.
         InputError: The caller names another than the one who is authenticated.
     """
-    context, authenticated = context_of(runtime), user_of(runtime)
-    if authenticated and context.user not in (None, "", authenticated):
-        raise InputError("The user in `context` is not the one who is authenticated. Leave `user` out.")
-    user = authenticated or context.user
+    user = named_user(runtime)
     if not user:
         raise NoUserError('Nobody is named whose memories are meant. Pass `context={"user": ...}`.')
-    return Owner(user, context.project)
+    return Owner(user, context_of(runtime).project)

@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from agentic_memory_bank.engines.factory import Judge, Judges
 from agentic_memory_bank.engines.research import ResearchEngine
 from agentic_memory_bank.nodes.kit import Clock, Judged, judge_of, utc_now
-from agentic_memory_bank.state.errors import ToolError
+from agentic_memory_bank.state.errors import InputError, ToolError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.pages.library import AbstractIndexes, PageLibraries, PageLibrary
 from agentic_memory_bank.tools.pages.store import PageStore
@@ -39,12 +39,12 @@ class PageKit:
     """No stage here has tools."""
 
     def store(self, memory: str, runtime: Runtime[Settings]) -> PageStore:
-        """The memory of this name that belongs to whoever is authenticated.
+        """The memory of this name that belongs to whoever is authenticated, or else to whom the caller names.
 
         Raises:
-            InputError: The name cannot be kept.
+            InputError: The name cannot be kept, or the caller names another than the one who is authenticated.
         """
-        return self.stores.of(memory, user_of(runtime))
+        return self.stores.of(memory, named_user(runtime))
 
     def library(self, memory: str, runtime: Runtime[Settings]) -> PageLibrary:
         """The same memory, ready to be searched, as it is now.
@@ -58,7 +58,7 @@ class PageKit:
             return self.searched
         if self.libraries is None:
             raise ToolError("This graph has no pages to search. Build it with `libraries`.")
-        return self.libraries.of(self.store(memory, runtime))
+        return self.libraries.of(self.store(memory, runtime), Settings.of(runtime))
 
     def judge(self, state: Judged, runtime: Runtime[Settings]) -> Judge[ResearchEngine]:
         """The engine of this run."""
@@ -66,6 +66,19 @@ class PageKit:
             return Judge(self.engine)
         work = cast("Mapping[str, Any]", state).get("work", {})  # the graphs call what they do alike
         return judge_of(self.judges, state, runtime, self.clock, str(work.get("id", "")))
+
+
+def named_user(runtime: Runtime[Any]) -> str:
+    """On whose behalf an invocation is made: who is authenticated, or else whom the caller names; empty where neither.
+
+    Raises:
+        InputError: The caller names another than the one who is authenticated.
+    """
+    context, authenticated = Settings.of(runtime), user_of(runtime)
+    named: str = getattr(context, "user", None) or ""
+    if authenticated and named not in ("", authenticated):
+        raise InputError("The user in `context` is not the one who is authenticated. Leave `user` out.")
+    return authenticated or named
 
 
 def user_of(runtime: Runtime[Any]) -> str:

@@ -37,7 +37,7 @@ def answer_message(
     """
     said: Any = {"messages": messages, "conversation_id": conversation}
     if heard is None:
-        return cast(ConversationOutput, graph.invoke(said, context=context))
+        return graph.invoke(said, context=context)
     output: Any = {}
     for mode, event in graph.stream(said, context=context, stream_mode=["messages", "values"]):
         if mode == "values":

@@ -10,7 +10,7 @@ from typing import Final
 from agentic_memory_bank.engines.conversation import ConversationEngine, Fact, Insight, Known, Saying, Weighing
 from agentic_memory_bank.engines.extractive.remembering.resolution import may_be_one, weigh
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.text.terms import tokenize
 

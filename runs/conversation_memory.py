@@ -1,6 +1,7 @@
 """Memory in conversations: recalled before an answer, remembered after it, now or in the background."""
 
 from collections.abc import Callable, Sequence
+from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 from uuid import uuid4
@@ -40,6 +41,7 @@ class ConversationMemory(MemoryGraphs):
         types: Sequence[RecordType] | None = None,
         limit: int | None = None,
         threshold: ThresholdChoice = "default",
+        as_of: date | str | None = None,
         tool_names: Sequence[str] = (),
         enable_memory: bool = True,
     ) -> RecallOutput:
@@ -52,6 +54,7 @@ class ConversationMemory(MemoryGraphs):
             types: Types of memories; None for all.
             limit: How many at most. Default: that of the settings.
             threshold: Which hits are near enough.
+            as_of: The day on which what is recalled was true. Default: now, or the time that the message asks about.
             tool_names: Names of the tools that the answering model has.
             enable_memory: False: nothing is recalled.
 
@@ -66,6 +69,7 @@ class ConversationMemory(MemoryGraphs):
         asked: dict[str, Any] = {"messages": checked_messages(messages), "types": types and list(types)}
         asked |= {} if limit is None else {"limit": limit}
         asked |= {} if threshold == "default" else {"threshold": threshold}
+        asked |= {} if as_of is None else {"as_of": str(as_of)}
         context = self._context(user, project, tool_names=tuple(tool_names), enable_memory=enable_memory)
         return cast(RecallOutput, self._graph("recall").invoke(asked, context=context))
 

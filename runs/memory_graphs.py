@@ -22,7 +22,8 @@ from agentic_memory_bank.state.model_table import REMEMBER_ROLES
 from agentic_memory_bank.state.records import Record, RecordType
 from agentic_memory_bank.state.settings import Settings, checked_settings
 from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.models import default_embeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.memories.validation import MAX_LIMIT, MemoryFields
@@ -76,7 +77,8 @@ class MemoryGraphs:
         self._given: dict[str, Any] = {"engine": engine, "models": models, "embeddings": embeddings, "clock": clock}
         self._clock, self._checkpointer = clock, checkpointer
         self._file = default_store(Path(home) if home else None) if store is None else None
-        self._stores = RecordStores(store or self._file, Encoder(embeddings), clock)
+        encoder = Encoder(embeddings or default_embeddings(self.settings))
+        self._stores = RecordStores(store or self._file, encoder, clock)
         self._lock = threading.RLock()
         self._graphs: dict[str, Any] = {}
         self._queue: WorkerPool | None = None

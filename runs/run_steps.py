@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NotRequired, cast
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import RunnableConfig
@@ -35,7 +35,7 @@ from agentic_memory_bank.state.errors import (
 )
 from agentic_memory_bank.state.memory_bank import MemoryBankOutput, Usage
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.storage.disk import database_errors
 
 if TYPE_CHECKING:
@@ -57,11 +57,11 @@ RECURSION_LIMIT = 10_000
 """Super-steps of one invocation; `plan` pauses before it is reached, and the run goes on with a fresh allowance."""
 
 
-class RunOutput(MemoryBankOutput, total=False):
+class RunOutput(MemoryBankOutput):
     """What a run gives back: the graph's output, the thread, and why it waits if it does."""
 
     thread: str
-    pause: dict[str, Any]
+    pause: NotRequired[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +341,7 @@ def _output(snapshot: StateSnapshot, thread: str) -> RunOutput:
         "thread": thread,
     }
     if waiting := pause(snapshot):
-        output |= {"pause": waiting, "status": "stopped"}
+        output["pause"], output["status"] = waiting, "stopped"
     return output
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import InputError, SettingsError
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.state.variables import nearest
+from agentic_memory_bank.state.variables import EARLIER, nearest
 
 VARIABLE: Final = "MEMORY_BANK_CLIENT_SETTINGS"
 DEFAULT: Final = "default"
@@ -98,13 +98,14 @@ def check_given(context: Mapping[str, Any], user: str) -> None:
         SettingsError: It names a setting that is not known, or is the operator's, or a value that is not allowed.
     """
     allowed = taken_from_clients()
-    for name in context:
+    for named in context:
+        name = EARLIER.get(named, (named,))[0]
         if name not in MemoryContext.model_fields:
             raise SettingsError(f"There is no setting {name}. {nearest(name, allowed)}")
         if name not in allowed:
             raise SettingsError(
-                f"The setting {name} is the operator's: a client of this server cannot set it. Leave it out, or have "
-                f"it added to {VARIABLE}, or set on the server as MEMORY_BANK_{name.upper()}."
+                f"The setting {named} is the operator's: a client of this server cannot set it. Leave it out, or have "
+                f"it added to {VARIABLE}, or set on the server as MEMORY_BANK_{named.upper()}."
             )
     if context.get("user") not in (None, "", user):
         raise InputError("The user in `context` is not the one who is authenticated. Leave `user` out.")

@@ -1,17 +1,17 @@
 """What flows through recall, remember and conversation: messages in; memories, receipts and answers out."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Required
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.graph.message import add_messages
-from pydantic import Field, WrapValidator
+from pydantic import Field, WrapValidator, with_config
 from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.errors import InputError
-from agentic_memory_bank.state.memory_bank import Usage
+from agentic_memory_bank.state.memory_bank import MessagesIn, Usage
 from agentic_memory_bank.state.records import RecordType, UserHash
 from agentic_memory_bank.state.settings import Settings
 
@@ -98,18 +98,23 @@ class RecallReceipt(TypedDict):
     """What was done without: the stage, and the kind of error."""
 
 
+@with_config(use_attribute_docstrings=True)
 class RecallInput(TypedDict, total=False):
     """What the caller hands in; what is left out has the default of the settings."""
 
-    messages: list[AnyMessage]
+    messages: Required[MessagesIn]
     """The conversation; its last message is what memories are recalled for."""
     types: list[RecordType] | None
+    """Which types of memories are searched; None: all."""
     limit: int
+    """How many memories at most."""
     threshold: float | None
     """Least raw cosine, from -1 to 1; None: no threshold."""
+    as_of: str | None
+    """The day, ISO 8601, on which what is recalled was true; None for now, or for when the message asks about."""
 
 
-class RecallOutput(TypedDict, total=False):
+class RecallOutput(TypedDict):
     """What the caller gets back."""
 
     memories: list[RecalledMemory]
@@ -126,6 +131,7 @@ class Asked(TypedDict):
     threshold: float | None
     by_kind: bool
     """Whether the threshold is that of embedder, language and kind of memory, in place of `threshold`."""
+    as_of: str | None
 
 
 class RecallState(TypedDict, total=False):
@@ -135,6 +141,7 @@ class RecallState(TypedDict, total=False):
     types: Annotated[list[RecordType] | None, EphemeralValue]
     limit: Annotated[int, EphemeralValue]
     threshold: Annotated[float | None, EphemeralValue]
+    as_of: Annotated[str | None, EphemeralValue]
     asked: Asked
     query: str
     passages: list[str]
@@ -174,12 +181,15 @@ class RememberReceipt(TypedDict):
     degraded: list[str]
 
 
+@with_config(use_attribute_docstrings=True)
 class RememberInput(TypedDict, total=False):
     """What the caller hands in."""
 
-    messages: list[AnyMessage]
-    """The conversation, or what is new of it: a turn that was handed over before is known by its id."""
+    messages: MessagesIn
+    """The conversation, or what is new of it: a turn that was handed over before is known by its id. Required unless
+    `conversation_id` is given."""
     conversation_id: str
+    """Which conversation goes on. Default: the thread's id, or one made of what was said."""
     end: bool
     """Whether the conversation has ended, so that memories are drawn at once."""
     handed_at: str
@@ -187,7 +197,7 @@ class RememberInput(TypedDict, total=False):
     since then, nothing is remembered."""
 
 
-class RememberOutput(TypedDict, total=False):
+class RememberOutput(TypedDict):
     """What the caller gets back: ids of memories."""
 
     stored: list[str]
@@ -286,16 +296,17 @@ class RememberUpdate(TypedDict, total=False):
 # --- conversation --------------------------------------------------------------------------------------------------
 
 
+@with_config(use_attribute_docstrings=True)
 class ConversationInput(TypedDict, total=False):
     """What the caller hands in."""
 
-    messages: Annotated[list[AnyMessage], add_said]
+    messages: Required[Annotated[MessagesIn, add_said]]
     """New messages, or the whole conversation; the last one is answered."""
     conversation_id: str
     """Which conversation goes on. Default: the thread's id, or a new one."""
 
 
-class ConversationOutput(TypedDict, total=False):
+class ConversationOutput(TypedDict):
     """What the caller gets back."""
 
     messages: Annotated[list[AnyMessage], add_said]

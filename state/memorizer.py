@@ -5,10 +5,11 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
+from pydantic import with_config
 from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.layer_channel import LayerChannel
-from agentic_memory_bank.state.memory_bank import Allowance, Usage
+from agentic_memory_bank.state.memory_bank import Allowance, MessagesIn, Usage
 from agentic_memory_bank.state.pages import Page
 
 Status = Literal["running", "completed", "stopped"]
@@ -108,22 +109,24 @@ class Draft(TypedDict):
     """Abstract of the page just before it."""
 
 
+@with_config(use_attribute_docstrings=True)
 class MemorizerInput(TypedDict, total=False):
     """What the caller hands in."""
 
-    messages: list[AnyMessage]
+    messages: MessagesIn
     """In place of `texts`: what the user said last. The answer then comes as a message, too."""
     texts: list[Any]
     """Strings, LangChain `Document`s, messages, or mappings with `text` and, if known, `source`, `title` and `date`. A
-    list inside is one session: its messages become one text. So do messages that follow each other."""
+    list inside is one session: its messages become one text. So do messages that follow each other. Required unless
+    `messages` are given."""
     memory: str
-    """The name of the memory. On a server it belongs to the user who is authenticated."""
+    """The name of the memory, each user's own. Required unless `messages` are given; then it is `default`."""
 
 
-class MemorizerOutput(TypedDict, total=False):
+class MemorizerOutput(TypedDict):
     """What the caller gets back."""
 
-    messages: list[AnyMessage]
+    messages: NotRequired[list[AnyMessage]]
     """The answer in words, where it was asked in messages."""
     pages: list[Memorized]
     """The new pages, in the order of the texts."""

@@ -1,11 +1,12 @@
 """What flows through the memory bank: input, the three layers, the small state of a round, and output."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NotRequired
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AnyMessage, BaseMessage, MessageLikeRepresentation
 from langgraph.channels.ephemeral_value import EphemeralValue
 from langgraph.managed import RemainingSteps
+from pydantic import with_config
 from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.insight_doc import InsightDoc, InsightEdit, apply_insight_edits
@@ -18,6 +19,12 @@ from agentic_memory_bank.state.interaction_tree import (
 )
 from agentic_memory_bank.state.layer_channel import LayerChannel, SeldomWrittenLayerChannel
 from agentic_memory_bank.state.query_graph import GraphEdit, QueryGraph, apply_graph_edits
+
+if TYPE_CHECKING:
+    MessagesIn = str | BaseMessage | Sequence[MessageLikeRepresentation]
+else:
+    MessagesIn = list[AnyMessage]
+"""Messages as a caller may hand them over; forms ask for LangChain's, and the state holds these."""
 
 RunStatus = Literal["running", "completed", "completed_with_failures", "not_found", "stopped", "failed"]
 
@@ -128,11 +135,13 @@ class Allowance(TypedDict, total=False):
     """No model is asked any more: the offline engine finishes the run, or the round before it stops."""
 
 
+@with_config(use_attribute_docstrings=True)
 class MemoryBankInput(TypedDict, total=False):
     """What the caller hands in: a question, and the texts to answer it from."""
 
     question: str
-    messages: list[AnyMessage]
+    """What to answer. Required unless `messages` are given."""
+    messages: MessagesIn
     """In place of `question`: what the user said last. The answer then comes as a message, too."""
     documents: list[Any]
     """Strings, LangChain `Document`s, messages, or mappings with `text` and, if known, `source` and `metadata`."""
@@ -140,10 +149,10 @@ class MemoryBankInput(TypedDict, total=False):
     """Pictures and files by `name` and base64 `data`: at most 32, each within `Settings.max_attachment_bytes`."""
 
 
-class MemoryBankOutput(TypedDict, total=False):
+class MemoryBankOutput(TypedDict):
     """What the caller gets back."""
 
-    messages: list[AnyMessage]
+    messages: NotRequired[list[AnyMessage]]
     """The answer in words, where it was asked in messages."""
     answer: str
     sources: list[Source]

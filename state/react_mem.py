@@ -4,9 +4,11 @@ from typing import Annotated
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
+from pydantic import with_config
 from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.conversations import add_said
+from agentic_memory_bank.state.memory_bank import MessagesIn
 
 FACTS = ("semantic", "procedural", "reflective")
 """The types of memories that are facts to an agent."""
@@ -122,18 +124,20 @@ class Spent(TypedDict):
     """While it ran, not while it waited for a person."""
 
 
+@with_config(use_attribute_docstrings=True)
 class ReactMemInput(TypedDict, total=False):
     """What the caller hands in."""
 
-    messages: Annotated[list[AnyMessage], add_said]
-    """New messages, or the whole conversation; the last one of the user is answered. None: with `end` alone."""
+    messages: Annotated[MessagesIn, add_said]
+    """New messages, or the whole conversation; the last one of the user is answered. Required unless `end` is
+    true."""
     conversation_id: str
     """Which conversation goes on. Default: the thread's id, or a new one."""
     end: bool
     """Whether the conversation ends with this."""
 
 
-class ReactMemOutput(TypedDict, total=False):
+class ReactMemOutput(TypedDict):
     """What the caller gets back: what the plain agent returns, and whether it came to its end."""
 
     messages: Annotated[list[AnyMessage], add_said]

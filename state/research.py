@@ -1,12 +1,13 @@
 """What flows through the researcher: a request, what each round looks for and finds, the answer with its sources."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
+from pydantic import with_config
 from typing_extensions import TypedDict
 
-from agentic_memory_bank.state.memory_bank import Allowance, Usage
+from agentic_memory_bank.state.memory_bank import Allowance, MessagesIn, Usage
 
 ResearchStatus = Literal["running", "answered", "partial", "not_found", "stopped", "failed"]
 """`partial`: there is an answer, and whoever judged it did not call the evidence enough."""
@@ -67,20 +68,22 @@ class Investigation(TypedDict):
     id: str
 
 
+@with_config(use_attribute_docstrings=True)
 class ResearcherInput(TypedDict, total=False):
     """What the caller hands in."""
 
     request: str
-    messages: list[AnyMessage]
+    """What to find out. Required unless `messages` are given."""
+    messages: MessagesIn
     """In place of `request`: what the user said last. The answer then comes as a message, too."""
     memory: str
-    """The name of the memory. On a server it belongs to the user who is authenticated."""
+    """The name of the memory, each user's own. Required unless `messages` are given; then it is `default`."""
 
 
-class ResearcherOutput(TypedDict, total=False):
+class ResearcherOutput(TypedDict):
     """What the caller gets back."""
 
-    messages: list[AnyMessage]
+    messages: NotRequired[list[AnyMessage]]
     """The answer in words, where it was asked in messages."""
     answer: str
     sources: list[PageSource]

@@ -1,15 +1,14 @@
 """Every value that can be tuned, its default and its bounds; read from `MEMORY_BANK_*`, a form in Studio."""
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 from pydantic_settings import PydanticBaseSettingsSource, SettingsConfigDict
 
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.model_table import ModelTable
-from agentic_memory_bank.state.variables import PREFIX, Environment, nearest
+from agentic_memory_bank.state.variables import PREFIX, Environment, nearest, renewed
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -19,6 +18,25 @@ Sensitive = Literal["health", "religion", "politics", "sexuality"]
 """What somebody may want left out of memories."""
 EmbeddingBackend = Literal["onnx", "pytorch"]
 """What runs all-MiniLM-L6-v2. Its vectors are the same; PyTorch takes seconds to load, and any other model needs it."""
+
+
+def _named_embeddings(name: str | None) -> str | None:
+    """A name of embeddings, if it can be one; whether its package and key are there is seen where they are made."""
+    if name is None:
+        return None
+    provider, colon, model = (part.strip() for part in name.partition(":"))
+    provider = provider.casefold()
+    if not colon or not model or not _is_provider(provider):
+        raise ValueError(f"{name!r} names no embeddings; write local:FOLDER, huggingface:NAME, or openai:NAME")
+    return f"{provider}:{model}"
+
+
+def _is_provider(name: str) -> bool:
+    if name in ("local", "huggingface", "openai"):
+        return True
+    from langchain.embeddings import base
+
+    return name in getattr(base, "_BUILTIN_PROVIDERS", (name,))
 
 
 class Settings(ModelTable):
@@ -39,6 +57,7 @@ class Settings(ModelTable):
     if not TYPE_CHECKING:  # a type checker knows the fields
 
         def __init__(self, **values: Any) -> None:
+            values = renewed(values)
             for name in values:  # first: pydantic-settings has arguments of its own, files to read among them
                 if name not in type(self).model_fields:
                     raise SettingsError(f"There is no setting {name}. {nearest(name, type(self).model_fields)}")
@@ -315,8 +334,10 @@ class Settings(ModelTable):
         description='Price of a million tokens, in and out, by model: `{"openai:NAME": [0.15, 0.6]}`. What is not '
         "listed is shown as unknown.",
     )
-    embedding_path: Path | None = Field(
-        default=None, description="Folder of a sentence-transformers model. Default: the installed files, then the hub."
+    embeddings: Annotated[str | None, AfterValidator(_named_embeddings)] = Field(
+        default=None,
+        description="Model of embeddings: `local:FOLDER` or `huggingface:NAME` of a sentence-transformers model, "
+        "`openai:NAME`, or whatever else `init_embeddings` of LangChain takes. Empty: all-MiniLM-L6-v2.",
     )
     embedding_threads: int | None = Field(
         default=None, ge=1, le=1_024, description="Cores that the local embedding model uses at most. Empty: all."
@@ -335,6 +356,8 @@ class Settings(ModelTable):
         context = getattr(runtime, "context", None)
         if isinstance(context, cls):
             return context
+        if isinstance(context, Settings):  # which say nothing of a user
+            return cls(**dict(context))
         return cls(**context) if isinstance(context, dict) else cls()
 
 

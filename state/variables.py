@@ -1,7 +1,7 @@
 """Reads settings from the variables `MEMORY_BANK_*`, and refuses one that means nothing."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, ClassVar, Final
 
@@ -31,11 +31,24 @@ OTHERS: Final = {
 """Every variable of this package that is no setting, and what it says."""
 
 
+EARLIER: Final = {"embedding_path": ("embeddings", "local:")}
+"""Names that settings had before: the name now, and what stands before the value."""
+
+
+def renewed(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings by the names they have now; where one is there by both names, the name of now counts."""
+    now = {name: value for name, value in values.items() if name not in EARLIER}
+    for earlier, (name, before) in EARLIER.items():
+        if values.get(earlier) is not None:
+            now.setdefault(name, f"{before}{values[earlier]}")
+    return now
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """What somebody may have meant who wrote a name that nothing has, as the end of a sentence."""
     close = get_close_matches(name.casefold(), {one.casefold(): one for one in known}, n=1, cutoff=0.5)
     meant = {one.casefold(): one for one in known}.get(close[0]) if close else None
-    return f"The nearest is `{meant}`." if meant else "The README lists all."
+    return f"The nearest is `{meant}`." if meant else "docs/settings.md lists all."
 
 
 class Environment(PydanticBaseSettingsSource):
@@ -72,7 +85,8 @@ class Environment(PydanticBaseSettingsSource):
         last = Environment._last.get(self.settings_cls)
         if last is None or last[0] != variables:
             self._check(name for name, value in variables if value)
-            read = {name: value for name, value in self._source().items() if name not in self._without}
+            known = {name: value for name, value in self._source().items() if name not in self._without}
+            read = renewed({**_earlier(variables), **known})
             last = Environment._last[self.settings_cls] = (variables, read)
         return dict(last[1])
 
@@ -86,7 +100,13 @@ def check_variables(names: Iterable[str], fields: Iterable[str]) -> None:
     Raises:
         SettingsError: One is not; the message names the nearest.
     """
-    known = {*OTHERS, *(f"{PREFIX}{field.upper()}" for field in fields)}
+    known = {*OTHERS, *(f"{PREFIX}{field.upper()}" for field in (*fields, *EARLIER))}
     for name in sorted(names):
         if name.upper() not in known:
             raise SettingsError(f"No setting has the variable {name}. {nearest(name, known)} Mend or unset it.")
+
+
+def _earlier(variables: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """What variables say that have the name a setting had before."""
+    named = ((name.upper().removeprefix(PREFIX).casefold(), value) for name, value in variables)
+    return {name: value for name, value in named if name in EARLIER and value}

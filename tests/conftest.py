@@ -12,7 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from agentic_memory_bank.graph.memory_bank import MemoryBank
     from agentic_memory_bank.testing import ScriptedEngine, TickingClock
-    from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+    from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 FOREIGN = ("MEMORY_BANK_", "OPENAI_", "DEEPSEEK_", "SERPER_", "JINA_", "TAVILY_", "LANGSMITH_", "LANGCHAIN_")
 """Variables of the person who runs the tests that no test may see."""
@@ -90,7 +90,7 @@ def clock() -> "TickingClock":
 @pytest.fixture
 def embeddings() -> "HashEmbeddings":
     """Embeddings without a model: texts that share words are near each other."""
-    from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+    from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
     return HashEmbeddings()
 

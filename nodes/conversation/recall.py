@@ -19,7 +19,7 @@ def recall(state: Talk, runtime: Runtime[MemoryContext], kit: TalkKit) -> TalkUp
     Raises:
         InputError: There is no message to answer, or the conversation's id is none.
         NoUserError: Nobody is named whose memories are meant.
-        SettingsError: The model that the settings name cannot be asked.
+        SettingsError: A model that the settings name cannot be asked, or is not that of this graph's embeddings.
     """
     asked(state.get("messages", []))
     kit.judges.check(context_of(runtime))
@@ -27,6 +27,7 @@ def recall(state: Talk, runtime: Runtime[MemoryContext], kit: TalkKit) -> TalkUp
     if not context_of(runtime).enable_memory:
         return {"conversation_id": conversation, "recalled": DISABLED, "block": "", "memories": []}
     owner_of(runtime)
+    kit.stores.encoder.check(context_of(runtime))
     standing, found = kit.at_hand(state, conversation, runtime)
     return {
         "conversation_id": conversation,

@@ -14,6 +14,7 @@ from agentic_memory_bank.nodes.memories import context_of
 from agentic_memory_bank.nodes.spoken import RECALLED, REPEATS, said
 from agentic_memory_bank.state.conversations import MemoryContext, Talk, TalkUpdate
 from agentic_memory_bank.state.errors import BudgetReachedError, EngineError
+from agentic_memory_bank.state.memory_bank import Usage
 from agentic_memory_bank.tools.text.terms import tokenize
 
 DIGESTED: int = 40
@@ -43,10 +44,8 @@ def respond(state: Talk, runtime: Runtime[MemoryContext], kit: TalkKit) -> TalkU
         answer = answer.model_copy(update={"additional_kwargs": {**answer.additional_kwargs, RECALLED: True}})
     elif _repeats(answer.text, state):
         answer = answer.model_copy(update={"additional_kwargs": {**answer.additional_kwargs, REPEATS: True}})
-    update: TalkUpdate = {"messages": [answer]}
-    if judge.meter:
-        update["usage"] = judge.meter.usage()
-    return update
+    nothing: Usage = {"calls": 0, "input_tokens": 0, "output_tokens": 0}
+    return {"messages": [answer], "usage": judge.meter.usage() if judge.meter else nothing}
 
 
 def _repeats(answer: str, state: Talk) -> bool:

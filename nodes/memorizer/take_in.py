@@ -17,7 +17,7 @@ from agentic_memory_bank.nodes.spoken import request_in
 from agentic_memory_bank.nodes.worded import pages_in_words
 from agentic_memory_bank.state import memorizer
 from agentic_memory_bank.state.errors import InputError, InputTooLarge
-from agentic_memory_bank.state.memorizer import MemorizerState, MemorizerUpdate, Skipped, Waiting
+from agentic_memory_bank.state.memorizer import MemorizerOutput, MemorizerState, MemorizerUpdate, Skipped, Waiting
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.loaders import as_documents
@@ -83,7 +83,7 @@ def take_in(state: MemorizerState, runtime: Runtime[Settings], kit: PageKit) -> 
         "judge": kit.judges.models_of(settings) if kit.judges else "",
     }
     if messages and not waiting:
-        begun["messages"] = [AIMessage(pages_in_words({"skipped": skipped}))]
+        begun["messages"] = [AIMessage(pages_in_words(cast("MemorizerOutput", begun)))]
     return begun
 
 

@@ -28,7 +28,7 @@ def adapter_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> 
         InputTooLarge: The documents together are over `Settings.max_input_characters`, or an attachment is over
             `Settings.max_attachment_bytes`.
         StorageError: The attachments cannot be held.
-        SettingsError: A model that the settings name cannot be asked.
+        SettingsError: A model that the settings name cannot be asked, or is not that of this graph's embeddings.
     """
     now = timestamp(kit.clock(), state.get("now", ""))
     asks = state.get("question") is not None or state.get("messages")
@@ -45,6 +45,7 @@ def _take_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit, now: 
         request_in(messages) if messages and not state.get("question") else state.get("question"), "question"
     )
     documents = checked_documents(state.get("documents"), settings)
+    kit.encoder.check(settings)
     if kit.judges:
         kit.judges.check(settings)
     if kit.research:

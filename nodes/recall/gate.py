@@ -1,6 +1,7 @@
 """Stage 1, the door: what is asked, on whose behalf, and whether memories are worth a search for this message."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any, cast
 
 from langgraph.runtime import Runtime
@@ -27,7 +28,7 @@ def gate(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) ->
     Raises:
         NoUserError: Nobody is named whose memories are meant.
         InputError: What was handed in cannot be used.
-        SettingsError: A setting has no meaning.
+        SettingsError: A setting has no meaning, or other embeddings are wanted than those of this graph.
     """
     context = context_of(runtime)
     messages = checked_messages(state.get("messages"))
@@ -35,6 +36,7 @@ def gate(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) ->
     if not context.enable_memory:
         return _closed(asked, "disabled", "")
     owner_of(runtime)
+    kit.stores.encoder.check(context)
     message = asked_in(messages)
     if message.turn is None:
         return _closed(asked, "ignored", "empty")
@@ -69,7 +71,22 @@ def _asked(state: RecallState, context: MemoryContext) -> Asked:
         "limit": checked_limit(limit),
         "threshold": None if threshold is None else float(threshold),
         "by_kind": not is_given and threshold is None,
+        "as_of": _day(given.get("as_of")),
     }
+
+
+def _day(given: object) -> str | None:
+    """A day as ISO 8601.
+
+    Raises:
+        InputError: It is none.
+    """
+    if given is None:
+        return None
+    try:
+        return date.fromisoformat(str(given)[:10]).isoformat()
+    except ValueError as error:
+        raise InputError(f"`as_of` is a day such as 2026-05-31, not {given!r}.") from error
 
 
 def _is_cosine(value: object) -> bool:

@@ -4,21 +4,32 @@ import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from functools import partial
 from itertools import pairwise
 from typing import Final, TypeVar
 
 from langgraph.runtime import Runtime
 
+from agentic_memory_bank.engines.conversation import unattributed
+from agentic_memory_bank.engines.extractive.reading.dates import day_of, past_asked
+from agentic_memory_bank.engines.extractive.remembering.relevance import (
+    SHARE_OF_BEST,
+    Likeness,
+    fit,
+    helps,
+    shared_characters,
+)
 from agentic_memory_bank.nodes.memories import MemoryKit, Owner, context_of, owner_of
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
 from agentic_memory_bank.nodes.spoken import checked_messages, turns_of
 from agentic_memory_bank.state.conversations import Asked, MemoryContext, RecalledMemory, RecallState
-from agentic_memory_bank.state.records import RecordType
+from agentic_memory_bank.state.records import Record, RecordType
 from agentic_memory_bank.tools.concurrency.circuit_breaker import CircuitBreaker, circuit_breaker_of
 from agentic_memory_bank.tools.concurrency.outage_log import log_fault
-from agentic_memory_bank.tools.embeddings.models import Encoder
-from agentic_memory_bank.tools.memories.queries import MemoryHit
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.weights import MODEL
+from agentic_memory_bank.tools.memories.queries import MemoryHit, Threshold
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 
@@ -59,14 +70,17 @@ def look(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) ->
     """
     context, owner, asked = context_of(runtime), owner_of(runtime), state["asked"]
     records, encoder = partial(kit.records, runtime), kit.stores.encoder
-    search = _Search(records, encoder, owner, asked, circuit_breaker_of(kit.stores), context.recall_timeout)
+    as_of = date.fromisoformat(asked["as_of"]) if asked["as_of"] else past_asked(state["query"], kit.clock().date())
+    search = _Search(records, encoder, owner, asked, circuit_breaker_of(kit.stores), context.recall_timeout, as_of)
     own = _own_turns(state)
     found = [one for one in search.of(_queries(state)) if not is_said_by(one, own)] if state["query"].strip() else []
     if records().lacks_vectors(owner.user):  # whoever kept them was killed before they had any
         circuit_breaker_of(kit.stores).run_later(lambda: records().backfill_vectors(owner.user))
     if context.recall_elbow:
         found = above_elbow(found, -1.0)
-    if not is_cjk(state["query"]):
+    if asked["by_kind"] and MODEL in encoder.model:
+        found = relevant(state["query"], found)
+    elif not is_cjk(state["query"]):
         found = by_meaning(found)
     if context.recall_routing:
         found = _preferring(preferred(state["query"]), found)
@@ -100,6 +114,8 @@ class _Search:
     guard: CircuitBreaker
     limit: float
     """Seconds that the store may take."""
+    as_of: date | None = None
+    """The day on which what is found was true; None for now."""
 
     def of(self, queries: Sequence[str]) -> list[MemoryHit]:
         """What is found for any of the queries."""
@@ -124,7 +140,16 @@ class _Search:
 
     def _found(self, queries: Sequence[str]) -> list[MemoryHit]:
         records, asked = self.records(), self.asked
-        return as_one([self._search(records, query, asked) for query in queries])
+        found = as_one([self._search(records, query, asked) for query in queries])
+        if self.as_of is None:
+            return found
+        heirs = {one.record["id"]: records.get(self.owner.user, one.record["replaced_by"] or "") for one in found}
+        return [one for one in found if _held_on(self.as_of, one.record, heirs[one.record["id"]])]
+
+    def _threshold(self, query: str) -> Threshold:
+        if not self.asked["by_kind"]:
+            return self.asked["threshold"]
+        return None if MODEL in self.encoder.model else by_kind(query, self.encoder.model)
 
     def _search(self, records: RecordStore, query: str, asked: Asked) -> Sequence[MemoryHit]:
         return records.search(
@@ -133,8 +158,20 @@ class _Search:
             project=self.owner.project,
             types=asked["types"],
             limit=max(CANDIDATES, FOLD * asked["limit"]),
-            threshold=by_kind(query, self.encoder.model) if asked["by_kind"] else asked["threshold"],
+            threshold=self._threshold(query),
+            replaced=self.as_of is not None,
         )
+
+
+def _held_on(day: date, record: Record, heir: Record | None) -> bool:
+    """Whether a memory was said by a day, and not replaced by then."""
+    return _said_on(record) <= day and (record["replaced_by"] is None or heir is None or _said_on(heir) > day)
+
+
+def _said_on(record: Record) -> date:
+    """The day on which a memory was said, or else stored."""
+    said = day_of(unattributed(record["text"])[1])
+    return said or datetime.fromisoformat(record["created_at"]).date()
 
 
 def as_one(searches: Sequence[Sequence[MemoryHit]]) -> list[MemoryHit]:
@@ -147,8 +184,34 @@ def as_one(searches: Sequence[Sequence[MemoryHit]]) -> list[MemoryHit]:
             cosine=max(one.cosine, known.cosine),
             keyword=max(one.keyword, known.keyword),
             marks=tuple(sorted({*one.marks, *known.marks})),
+            coverage=max(one.coverage, known.coverage),
+            rarest=max(one.rarest, known.rarest),
         )
     return _ordered(best.values())
+
+
+def relevant(query: str, found: Sequence[MemoryHit]) -> list[MemoryHit]:
+    """Those that help with a message, the likeliest first; none where it needs no memory."""
+    likenesses = [likeness(query, one) for one in found]
+    if not helps(query, likenesses):
+        return []
+    chances = fit(query, likenesses)
+    least = SHARE_OF_BEST * max(chances)
+    return _ordered(one._replace(score=chance) for one, chance in zip(found, chances, strict=True) if chance >= least)
+
+
+def likeness(query: str, found: MemoryHit) -> Likeness:
+    """What a memory that was found has in common with a message."""
+    speaker, _, words = unattributed(found.record["text"])
+    return Likeness(
+        cosine=found.cosine,
+        coverage=found.coverage,
+        rarest=found.rarest,
+        characters=shared_characters(query, words),
+        is_turn=found.record["type"] == "verbatim",
+        by_assistant=speaker == "assistant",
+        asks=words.rstrip().endswith(("?", "？")),
+    )
 
 
 def by_meaning(found: Iterable[MemoryHit]) -> list[MemoryHit]:

@@ -13,7 +13,7 @@ from typing import Final
 from agentic_memory_bank.engines.conversation import unattributed
 from agentic_memory_bank.engines.extractive.remembering.extraction import attribute_asked_for
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.tools.embeddings.models import MODEL
+from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.memories.queries import RecordThreshold
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.engines.conversation import ConversationEngine, Fact, Weighing
+from agentic_memory_bank.engines.conversation import ConversationEngine, Fact, Weighing, attributed, unattributed
 from agentic_memory_bank.engines.extractive.remembering.engine import DIGEST_TOKENS
 from agentic_memory_bank.nodes.memories import MemoryKit, Owner, context_of, owner_of
 from agentic_memory_bank.nodes.remember.drawing import FAULTS, Batch, Outage, judge_of, spent
@@ -179,6 +179,8 @@ def _apply(number: int, draft: NewMemory, weighing: Weighing, place: _Place, don
             record = records.update(user, known[0], draft["text"], source=source, trust=trust, expires_at=end)
             _note(number, record, is_new=False, done=done)
         case "supersede" if weighing.is_newer:
+            for id, words in weighing.left.items():
+                _store_left(id, words, place, done)
             one = records.store(user, **_ending(draft, place), supersedes=known)
             _note(number, one.record, is_new=one.is_new, done=done)
             done.superseded.update(dict.fromkeys(id for id in known if id != one.record["id"]))
@@ -193,6 +195,26 @@ def _apply(number: int, draft: NewMemory, weighing: Weighing, place: _Place, don
         case _:
             one = records.store(user, **_ending(draft, place))
             _note(number, one.record, is_new=one.is_new, done=done)
+
+
+def _store_left(id: str, words: str, place: _Place, done: _Done) -> None:
+    """Store what still holds of a memory of which a part was replaced, as a memory of its own from the same source."""
+    record = place.records.get(place.owner.user, id)
+    if record is None:
+        return
+    speaker, date, _ = unattributed(record["text"])
+    draft: NewMemory = {
+        "text": attributed(speaker, date, words) if date else words,
+        "type": record["type"],
+        "project": record["project"],
+        "subject": record["subject"],
+        "source": record["sources"][0],
+        "trust": record["trust"],
+        "importance": record["importance"],
+    }
+    one = place.records.store(place.owner.user, **_ending(draft, place))
+    if one.is_new:
+        done.stored[one.record["id"]] = None
 
 
 # --- turns -----------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from agentic_memory_bank.state.conversations import (
     Trigger,
 )
 from agentic_memory_bank.state.errors import EmbeddingError
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.conversation_states import ConversationStates
 from agentic_memory_bank.tools.memories.validation import conversation_of, project_of, stamp
 from agentic_memory_bank.tools.text.cleaning import clean
@@ -44,7 +44,7 @@ def take_in(state: RememberState, runtime: Runtime[MemoryContext], kit: MemoryKi
         NoUserError: Nobody is named.
         InputError: The messages or the id of the conversation cannot be used.
         StorageError: The store failed.
-        SettingsError: A model that the settings name cannot be asked.
+        SettingsError: A model that the settings name cannot be asked, or is not that of this graph's embeddings.
     """
     context, nothing = context_of(runtime), _nothing()
     if not context.enable_memory:
@@ -52,6 +52,7 @@ def take_in(state: RememberState, runtime: Runtime[MemoryContext], kit: MemoryKi
     owner, now = owner_of(runtime), kit.clock()
     messages = _messages(state)
     conversation = _named(state, turns_of(messages), runtime)
+    kit.stores.encoder.check(context)
     if kit.judges:
         kit.judges.check(context)
     records = kit.records(runtime)

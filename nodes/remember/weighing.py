@@ -8,6 +8,7 @@ from typing import Final
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import ConversationEngine, Fact, Known, Weighing
+from agentic_memory_bank.engines.extractive.remembering.changes import announces_change
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 from agentic_memory_bank.engines.extractive.remembering.resolution import may_be_one
 from agentic_memory_bank.engines.factory import Judge
@@ -15,10 +16,13 @@ from agentic_memory_bank.nodes.memories import MemoryKit, Owner, owner_of
 from agentic_memory_bank.nodes.remember.drawing import FAULTS, Drawn, Outage, draw
 from agentic_memory_bank.state.conversations import MemoryContext, RememberState
 from agentic_memory_bank.state.errors import EmbeddingError
+from agentic_memory_bank.state.records import RecordType
 from agentic_memory_bank.tools.memories.queries import MemoryQuery
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.validation import NewMemory
 
+EXTRACTED: Final[tuple[RecordType, ...]] = ("semantic", "procedural", "episodic")
+"""The types of memories that are extracted from what is said."""
 SIMILAR: Final = 10
 """How many memories that are there a new one is compared with."""
 ROUNDED: Final = 6
@@ -100,12 +104,17 @@ def _similar(
 
 
 def _there(facts: Sequence[Fact], owner: Owner, records: RecordStore) -> list[list[Known]]:
-    searches = [MemoryQuery(fact.text, owner.project, [fact.type], SIMILAR) for fact in facts]
+    searches = [MemoryQuery(fact.text, owner.project, _types(fact), SIMILAR) for fact in facts]
     try:
         found = records.search_many(owner.user, searches)
     except EmbeddingError:  # they are kept all the same, beside what they may repeat
         return [[] for _ in facts]
     return [[Known.of(hit.record) for hit in hits] for hits in found]
+
+
+def _types(fact: Fact) -> list[RecordType]:
+    """The types of memories that a new one may say again, or change."""
+    return list(EXTRACTED) if announces_change(fact.words) else [fact.type]
 
 
 def _cosine(words: Sequence[str], kit: MemoryKit) -> Callable[[str, str], float]:
@@ -126,4 +135,9 @@ def resolved(weighing: Weighing, ids: dict[int, str]) -> Weighing:
     """A judgement with the ids of memories in place of those of new ones, which are stored by now."""
     named = (ids.get(int(id.removeprefix(NEW)), "") if id.startswith(NEW) else id for id in weighing.known)
     known = tuple(dict.fromkeys(id for id in named if id))
+    left = {
+        ids.get(int(id.removeprefix(NEW)), "") if id.startswith(NEW) else id: words
+        for id, words in weighing.left.items()
+    }
+    weighing = replace(weighing, left=left)
     return replace(weighing, known=known) if known or weighing.verdict == "create" else Weighing("create")

@@ -1,5 +1,7 @@
 """Stage 1, the door: takes the request in, and sees whether there is anything to search."""
 
+from typing import cast
+
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
@@ -8,7 +10,7 @@ from agentic_memory_bank.nodes.memory_bank.views import digest
 from agentic_memory_bank.nodes.pages import UNNAMED, PageKit
 from agentic_memory_bank.nodes.spoken import request_in
 from agentic_memory_bank.nodes.worded import research_in_words
-from agentic_memory_bank.state.research import ResearcherState, ResearcherUpdate
+from agentic_memory_bank.state.research import ResearcherOutput, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.text.cleaning import checked_text
 
@@ -55,5 +57,5 @@ def take_in(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) ->
         "judge": kit.judges.models_of(settings) if kit.judges else "",
     }
     if messages and not len(library):
-        begun["messages"] = [AIMessage(research_in_words({"status": "not_found"}))]
+        begun["messages"] = [AIMessage(research_in_words(cast("ResearcherOutput", begun)))]
     return begun

@@ -21,7 +21,8 @@ from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.testing import ScriptedEngine
 from agentic_memory_bank.tools.documents.attachments import AttachmentStore
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.pages.store import PageStore, page_id
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 

@@ -28,7 +28,7 @@ class Parts:
 
     def __init__(self) -> None:
         from agentic_memory_bank.testing import ScriptedEngine
-        from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+        from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
         self.given: dict[str, Any] = {"engine": ScriptedEngine(), "embeddings": HashEmbeddings()}
 

@@ -12,7 +12,7 @@ from agentic_memory_bank.engines.base import Structured
 
 def parts(settings: object) -> dict[str, Any]:
     from agentic_memory_bank.testing import ScriptedEngine
-    from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+    from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
     judgements = {
         "quick": {},

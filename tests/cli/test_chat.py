@@ -22,7 +22,7 @@ SLOW = """
 import sys, time
 from agentic_memory_bank.cli import inputs, main
 from agentic_memory_bank.engines.extractive.answering.responder import ExtractiveResponder
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 answer = ExtractiveResponder.respond
 

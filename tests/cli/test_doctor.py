@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("_no_hub")
 
 @pytest.fixture
 def _no_hub(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "_of_hub", lambda: None)
+    monkeypatch.setattr(doctor.weights, "in_hub_cache", lambda: None)
 
 
 def problems(memory_bank: Command) -> dict[str, str]:
@@ -155,7 +155,7 @@ def test_weights_that_are_not_genuine_make_ask_impossible(
 ) -> None:
     weights = tmp_path / "model.safetensors"
     weights.write_bytes(b"not these")
-    monkeypatch.setattr(doctor, "_of_package", lambda: weights)
+    monkeypatch.setattr(doctor.weights, "installed", lambda: tmp_path)
 
     result = memory_bank("doctor")
 
@@ -167,7 +167,7 @@ def test_weights_that_are_not_genuine_make_ask_impossible(
 def test_missing_weights_are_a_warning_that_says_how_to_install_them(
     memory_bank: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor, "_of_package", lambda: None)
+    monkeypatch.setattr(doctor.weights, "installed", lambda: None)
 
     result = memory_bank("doctor")
 

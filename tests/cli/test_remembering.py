@@ -293,7 +293,7 @@ def test_two_processes_share_what_is_remembered(home: Path) -> None:
     script = (
         "import sys\n"
         "from agentic_memory_bank.cli import inputs, main\n"
-        "from agentic_memory_bank.tools.embeddings.models import HashEmbeddings\n"
+        "from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings\n"
         "inputs.parts_from = lambda settings: {'embeddings': HashEmbeddings()}\n"
         "main()\n"
     )

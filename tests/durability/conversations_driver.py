@@ -12,7 +12,8 @@ from langgraph.store.base import BaseStore, Op, Result
 from agentic_memory_bank import Memories
 from agentic_memory_bank.engines.responding import Situation
 from agentic_memory_bank.graph.conversation import build_conversation
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.storage.sqlite_store import default_store
 

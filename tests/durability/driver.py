@@ -38,7 +38,8 @@ from agentic_memory_bank.engines.base import ClaimSpan, EvidenceSpan, Finding, L
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
 from agentic_memory_bank.state.errors import EngineError, MemoryBankError
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.embeddings.vector_cache import VectorCache
 
 STAGES = [

@@ -21,7 +21,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from agentic_memory_bank import FourTierMemory, Memories
 from agentic_memory_bank.engines.responding import Situation
 from agentic_memory_bank.state.conversations import MemoryContext
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.storage.sqlite_store import default_store
 

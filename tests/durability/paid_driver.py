@@ -21,7 +21,7 @@ from agentic_memory_bank import runs
 from agentic_memory_bank.engines.llm import meter
 from agentic_memory_bank.engines.openai_client import openai_client
 from agentic_memory_bank.testing import ModelServer, ScriptedJudge
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 THREAD = "t"
 SUBJECTS = [

@@ -12,7 +12,8 @@ from typing import Any
 
 from agentic_memory_bank.state.errors import UnknownMemoryError
 from agentic_memory_bank.state.records import RecordFilter
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 

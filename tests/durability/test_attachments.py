@@ -26,7 +26,7 @@ from agentic_memory_bank.runs.ledger import Ledger
 from agentic_memory_bank.state.errors import ExportError, InputError, InputTooLarge, LoadError, StorageFullError
 from agentic_memory_bank.testing import ScriptedEngine
 from agentic_memory_bank.tools.documents.attachments import AttachmentStore
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.storage.database_form import sealed
 
 CANARY = b"quixotic-zymurgy"

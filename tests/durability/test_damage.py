@@ -19,7 +19,7 @@ from agentic_memory_bank import runs
 from agentic_memory_bank.runs.home import Home
 from agentic_memory_bank.state.errors import MemoryBankError, StorageDamagedError, StorageFullError
 from agentic_memory_bank.testing import ScriptedEngine
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.pages.store import PageStore
 from agentic_memory_bank.tools.storage.database_form import sealed
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentic_memory_bank import Memories
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 DRIVER = Path(__file__).with_name("keeping_driver.py")
 Next = Callable[..., Memories]

@@ -21,7 +21,7 @@ from agentic_memory_bank.runs.ledger import Ledger
 from agentic_memory_bank.state.errors import InputError, InputTooLarge
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 QUESTION = "When was the array opened?"
 TEXT = "The array of Aldport stands on a hill."
@@ -295,7 +295,7 @@ import os, signal
 from agentic_memory_bank import runs
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from datetime import timedelta
 
 given = {"engine": ScriptedEngine(), "embeddings": HashEmbeddings(), "clock": TickingClock(step=timedelta(0))}

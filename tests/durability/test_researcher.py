@@ -25,7 +25,7 @@ from agentic_memory_bank.graph.researcher import build_researcher
 from agentic_memory_bank.runs.checkpoints import open_saver
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.testing import ChatRequest, ScriptedJudge, TickingClock
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.pages.stores import PageStores
 
 pytestmark = pytest.mark.kill

@@ -39,7 +39,7 @@ from agentic_memory_bank.state.errors import (
     UnknownThreadError,
 )
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.storage.database_form import DatabaseForm, sealed
 
 CANARY = "quixotic-zymurgy"
@@ -259,7 +259,7 @@ def test_strict_msgpack_has_nothing_to_complain_of(home: Path, tmp_path: Path) -
     code = (
         "import logging, warnings; logging.basicConfig(level=0); warnings.simplefilter('error')\n"
         "from agentic_memory_bank import runs; from agentic_memory_bank.testing import ScriptedEngine\n"
-        "from agentic_memory_bank.tools.embeddings.models import HashEmbeddings as H\n"
+        "from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings as H\n"
         "runs.run('What?', documents=['It is so.'], thread='t', keep=True, engine=ScriptedEngine(), embeddings=H())\n"
         "print(runs.resume('t', engine=ScriptedEngine(), embeddings=H())['status'])\n"
     )

@@ -16,7 +16,8 @@ from agentic_memory_bank.runs.lease import lease
 from agentic_memory_bank.state.errors import ThreadBusyError, UnknownMemoryError
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.testing import ScriptedEngine
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.pages.library import PageLibraries
 from agentic_memory_bank.tools.pages.store import page_id
 from agentic_memory_bank.tools.pages.stores import PageStores

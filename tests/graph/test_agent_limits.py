@@ -26,7 +26,8 @@ from agentic_memory_bank.state.errors import ModelUnavailable, SettingsError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ChatRequest, Reply, ToolCall, failing, http_error
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.stores import RecordStores
 
 _SPEC = util.spec_from_file_location("talking", Path(__file__).parent / "talking.py")

@@ -21,7 +21,7 @@ from agentic_memory_bank.graph.as_tool import as_tool
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ChatRequest, ModelServer, Reply, ScriptedEngine, TickingClock, ToolCall
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 QUESTION = "How many qubits does Condor have?"
 CONDOR = "Condor has 433 qubits."

@@ -24,7 +24,7 @@ from agentic_memory_bank.state.errors import EngineError, InputError, InputTooLa
 from agentic_memory_bank.testing import ChatRequest, ScriptedEngine, ScriptedJudge, TickingClock
 from agentic_memory_bank.tools.documents import attachments
 from agentic_memory_bank.tools.documents.attachments import AttachmentStores, content
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieve
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels of a chart"

@@ -13,7 +13,7 @@ from agentic_memory_bank import runs
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.testing import ScriptedJudge, TickingClock, http_error
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 

@@ -10,7 +10,7 @@ from agentic_memory_bank.engines.llm.locating import closest, locate
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
 from agentic_memory_bank.prompts.fence import escape
 from agentic_memory_bank.testing import TickingClock
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 SETTINGS = {"model": "local:test", "gate_english": -1}

@@ -24,11 +24,10 @@ from agentic_memory_bank.nodes.kit import utc_now
 from agentic_memory_bank.nodes.spoken import RECALLED
 from agentic_memory_bank.state.errors import InputError, ModelRefused, ModelUnavailable, NoUserError
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.testing.clock import TickingClock
-from agentic_memory_bank.testing.faults import http_error
-from agentic_memory_bank.testing.replies import Reply
+from agentic_memory_bank.testing import Reply, TickingClock, http_error
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.memories.validation import user_hash
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore

@@ -18,7 +18,7 @@ from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.nodes.executors import Execution, as_executor, report
 from agentic_memory_bank.state.errors import SettingsError, ToolError
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 PROMPT = "<task>\nthe prompt\n</task>"
 CONDOR = ["Condor has 433 qubits.", "Condor has 1121 qubits."]

@@ -8,7 +8,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.state.interaction_tree import text_of
 from agentic_memory_bank.testing import TickingClock
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieval, deep_retrieve
 
 

@@ -9,7 +9,7 @@ from langgraph.store.memory import InMemoryStore
 from agentic_memory_bank import Memories
 from agentic_memory_bank.runs.deletion_preview import DeletionPreview
 from agentic_memory_bank.state.errors import InputError
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 
 class AllAlike(HashEmbeddings):

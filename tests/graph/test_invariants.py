@@ -16,7 +16,8 @@ from agentic_memory_bank.state.interaction_tree import InteractionTree, apply_tr
 from agentic_memory_bank.state.query_graph import QueryGraph, apply_graph_edits
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.search.bank_index import MemoryIndex
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 

@@ -34,7 +34,7 @@ from agentic_memory_bank.state.errors import (
     UnknownMemoryError,
 )
 from agentic_memory_bank.testing import ChatRequest, ScriptedJudge
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 CANARY = "Zanzibarquux"
 DAY = timedelta(days=1)
@@ -1009,7 +1009,7 @@ def test_another_process_recalls_what_this_one_has_remembered(make: Make) -> Non
         memories.remember("My dog is called Rex.", user="ana", conversation_id="c", end=True)
     script = (
         "from agentic_memory_bank import Memories\n"
-        "from agentic_memory_bank.tools.embeddings.models import HashEmbeddings\n"
+        "from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings\n"
         "with Memories(embeddings=HashEmbeddings()) as memories:\n"
         "    for user in ('ana', 'ben'):\n"
         "        print(memories.recall('What is my dog called?', user=user)['block'].count('Rex'))\n"

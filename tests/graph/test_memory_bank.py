@@ -28,7 +28,7 @@ from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
 from agentic_memory_bank.state import interaction_tree
 from agentic_memory_bank.state.errors import EngineError, InputError, InputTooLarge
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.search.bank_index import MemoryIndex
 
 CONDOR = ["IBM Condor has 433 qubits.", "IBM Condor has 1121 qubits."]

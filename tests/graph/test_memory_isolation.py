@@ -11,7 +11,7 @@ from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank import Memories
 from agentic_memory_bank.state.errors import NoUserError
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 ALIKE = ["1", "01", "ann", "ann ", "Ann", "ann.bob", "ann/bob", "ann\0", "é", "e\u0301", "１", "%", "a" * 300]
 names = st.sampled_from(ALIKE) | st.text(min_size=1, max_size=20).filter(lambda name: bool(name.strip()))

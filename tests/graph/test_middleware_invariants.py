@@ -27,7 +27,7 @@ from agentic_memory_bank.nodes.dialogue import Limits
 from agentic_memory_bank.prompts import enhanced, fence, recalled
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 
 def _neighbour(name: str) -> Any:

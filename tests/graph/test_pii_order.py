@@ -15,7 +15,8 @@ from langgraph.store.memory import InMemoryStore
 from agentic_memory_bank import FourTierMemory, MemoryBankMiddleware
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.stores import RecordStores
 
 ADDRESSES = [f"{name}@example.org" for name in ("ann", "bob", "cleo", "dora", "emil")]

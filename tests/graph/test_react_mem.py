@@ -30,7 +30,8 @@ from agentic_memory_bank.nodes.spoken import RECALLED
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import InputError, NoUserError
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.queries import MemoryQuery
 from agentic_memory_bank.tools.memories.stores import RecordStores
 
@@ -929,7 +930,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.language_models import GenericFakeChatModel
 from agentic_memory_bank.graph.react_mem import build_react_mem
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 class Heard(GenericFakeChatModel):
     def _generate(self, messages, *given, **options):

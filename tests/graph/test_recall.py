@@ -48,7 +48,9 @@ from agentic_memory_bank.state.errors import (
 )
 from agentic_memory_bank.tools.concurrency import outage_log
 from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings, local_embeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.local import local_embeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.stores import RecordStores
 

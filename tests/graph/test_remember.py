@@ -21,7 +21,8 @@ from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.nodes.spoken import RECALLED
 from agentic_memory_bank.state.errors import InputError, ModelUnavailable, NoUserError
 from agentic_memory_bank.testing import ChatRequest, ModelServer, ScriptedJudge, bad_json, http_error
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.stores import RecordStores
 
@@ -461,10 +462,10 @@ def test_the_same_said_elsewhere_is_one_memory_with_two_sources(bench: Bench) ->
     assert len(bench.kept()) == 1
 
 
-def test_no_memory_of_another_user_project_or_type_is_ever_compared(bench: Bench) -> None:
+def test_no_memory_of_another_user_or_project_is_ever_compared_nor_a_turn(bench: Bench) -> None:
     bench.say(BERLIN, end=True, user="bob")
     bench.say(BERLIN, end=True, project="p")
-    bench.records.store("ann", "user: I live in Berlin.", type="procedural")
+    bench.records.store("ann", "user: I live in Berlin.", type="verbatim")
     done = bench.say(LISBON, end=True)
 
     assert done["superseded"] == []

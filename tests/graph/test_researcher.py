@@ -65,7 +65,8 @@ from agentic_memory_bank.state.errors import (
 from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.testing import ScriptedJudge, TickingClock
 from agentic_memory_bank.testing.replies import ChatRequest, Reply
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings, local_embeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.local import local_embeddings
 from agentic_memory_bank.tools.pages.store import page_id
 from agentic_memory_bank.tools.pages.stores import PageStores
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
@@ -964,7 +965,7 @@ def test_a_page_that_goes_before_it_is_read_hides_no_other(
 def test_another_process_finds_what_is_on_disk(stores: PageStores, clues: list[str], home: Path) -> None:
     code = (
         "from agentic_memory_bank.graph.researcher import build_researcher\n"
-        "from agentic_memory_bank.tools.embeddings.models import HashEmbeddings\n"
+        "from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings\n"
         "researcher = build_researcher(embeddings=HashEmbeddings())\n"
         f"print(researcher.invoke({{'request': {QUESTION!r}, 'memory': 'm'}})['sources'][0]['page'])\n"
     )

@@ -17,7 +17,7 @@ from agentic_memory_bank.state.errors import EngineError, ModelUnavailable
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
 from agentic_memory_bank.tools.documents.attached_files import id_of
 from agentic_memory_bank.tools.documents.attachments import AttachmentStores
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels of a chart"
 OTHER = PNG + b", another"

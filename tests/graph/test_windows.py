@@ -10,7 +10,7 @@ from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.state.errors import InputTooLarge
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ChatRequest, ScriptedJudge
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]

@@ -8,7 +8,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
 from agentic_memory_bank.nodes.kit import Assignment
 from agentic_memory_bank.testing import ScriptedJudge, TickingClock, http_error
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 

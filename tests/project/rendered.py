@@ -1,12 +1,14 @@
-"""The parts of README and .env.example that are made from the code; `make readme` writes them."""
+"""The parts of README, docs and .env.example that are made from the code; `make readme` writes them."""
 
 import textwrap
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from agentic_memory_bank import Settings, memory_bank, react_mem, recall, researcher
+from agentic_memory_bank.state.forms import GROUPS, used_by
 from agentic_memory_bank.state.model_table import ROLES
-from agentic_memory_bank.state.variables import OTHERS
+from agentic_memory_bank.state.variables import EARLIER, OTHERS
 
 
 def diagram(graph: Any = memory_bank) -> str:
@@ -28,19 +30,63 @@ def default(name: str) -> str:
     return "" if value in (None, {}, ()) else str(value)
 
 
-def plain_settings() -> list[str]:
-    """The settings that are no cells of the table of models."""
-    cells = {f"{role}_{cell}" for role in ROLES for cell in (*CELLS, "model")}
-    return [name for name in Settings.model_fields if name not in cells]
+EVERYDAY = (
+    "model",
+    "embeddings",
+    "k",
+    "memory_tokens",
+    "research_rounds",
+    "recall_limit",
+    "recall_timeout",
+    "remember_every",
+    "memory_ttl_days",
+    "budget_calls",
+)
+"""The settings that people change; README has these."""
+GRAPHS = ("memory_bank", "memorizer", "researcher", "recall", "remember", "conversation", "react_mem")
 
 
-def settings_table() -> str:
-    """Every setting as a row, cells of the table of models aside."""
-    rows = ["| variable | default | what it is |", "|---|---|---|"]
-    for name in plain_settings():
-        description = Settings.model_fields[name].description
-        rows.append(f"| `MEMORY_BANK_{name.upper()}` | {default(name) or 'none'} | {description} |")
-    return "\n".join(rows)
+def row(name: str) -> str:
+    """What is said of a setting: its variable, its default, and what it is."""
+    return f"| `MEMORY_BANK_{name.upper()}` | {default(name) or 'none'} | {Settings.model_fields[name].description} |"
+
+
+def settings_table(names: Iterable[str] = EVERYDAY) -> str:
+    """Settings as rows."""
+    return "\n".join(["| variable | default | what it is |", "|---|---|---|", *map(row, names)])
+
+
+def used(names: Iterable[str]) -> str:
+    """Which graphs use some of these settings."""
+    graphs = [f"`{graph}`" for graph in GRAPHS if set(names) & set(used_by(graph))]
+    return f"Used by {', '.join(graphs)}." if graphs else "Settled where a graph or `Memories` is built."
+
+
+def settings_page() -> str:
+    """`docs/settings.md`: every setting by its group, with the graphs that use it."""
+    parts = [
+        "# Settings",
+        'Made from the code by `make readme`. In code `Settings(k=8)` or `context={"k": 8}`, on the command line '
+        "`--set k=8`, in Studio a field of the graph's form, or a variable. Explicit beats environment beats default. "
+        "A name that no graph has is an error; a setting that only another graph uses is none.",
+    ]
+    for group, names in GROUPS.items():
+        plain = [name for name in names if name in Settings.model_fields and name.removesuffix("_model") not in ROLES]
+        if plain:
+            parts += [f"## {group}", used(plain), settings_table(plain)]
+        if group == "Models":
+            parts += [
+                "Each role has a row; a cell is the variable `MEMORY_BANK_<ROLE>_<COLUMN>`, or "
+                "`Settings(classify_temperature=0.2)`. `MEMORY_BANK_<ROLE>_MODEL` names another model for a role. "
+                "Window and output are in tokens, the timeout is in seconds.",
+                model_table(),
+            ]
+    rows = [f"| `{name}` | {said} |" for name, said in OTHERS.items()]
+    parts += ["## Variables that are no settings", "\n".join(["| variable | what it says |", "|---|---|", *rows])]
+    earlier = [
+        f"`MEMORY_BANK_{old.upper()}=X` is `MEMORY_BANK_{now[0].upper()}={now[1]}X`" for old, now in EARLIER.items()
+    ]
+    return "\n\n".join([*parts, f"An earlier name is still read: {'; '.join(earlier)}."]) + "\n"
 
 
 def model_table() -> str:
@@ -78,8 +124,8 @@ def environment() -> str:
 def write(root: Path) -> None:
     """Put the parts that are made from the code into the files, between the marks `<!-- name -->`."""
     for name, parts in {
-        "README.md": {"diagram": diagram(), "settings": settings_table(), "models": model_table()},
-        "README.zh.md": {"diagram": diagram(), "models": model_table()},
+        "README.md": {"diagram": diagram(), "settings": settings_table()},
+        "README.zh.md": {"diagram": diagram()},
         "docs/research.md": {"diagram": diagram(researcher)},
         "docs/memory.md": {"diagram": diagram(recall)},
         "docs/react_mem.md": {"diagram": diagram(react_mem)},
@@ -90,6 +136,7 @@ def write(root: Path) -> None:
             text = f"{before}<!-- {mark} -->\n{part}\n<!-- /{mark} -->{rest.partition(f'<!-- /{mark} -->')[2]}"
         (root / name).write_text(text, encoding="utf-8")
     (root / ".env.example").write_text(environment(), encoding="utf-8")
+    (root / "docs" / "settings.md").write_text(settings_page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -61,14 +61,18 @@ def test_the_table_of_settings_is_that_of_the_code() -> None:
     assert rendered.settings_table() in text("README.md")
 
 
-def test_the_table_of_models_is_that_of_the_code_in_both_languages() -> None:
-    assert rendered.model_table() in text("README.md")
-    assert rendered.model_table() in text("README.zh.md")
+def test_the_page_of_settings_is_that_of_the_code_and_has_every_variable() -> None:
+    page = text("docs/settings.md")
+
+    assert page == rendered.settings_page()
+    numbers = {f"{role}_{cell}" for role in rendered.ROLES for cell in (*rendered.CELLS, "model")}
+    for name in {*rendered.Settings.model_fields} - numbers:
+        assert page.count(f"| `MEMORY_BANK_{name.upper()}` |") == 1, name
 
 
 def test_the_chinese_table_has_the_same_settings_and_defaults() -> None:
     row = re.compile(r"^\| `MEMORY_BANK_(\w+)` \| (\S+) \|", re.MULTILINE)
-    expected = [(name.upper(), rendered.default(name) or "无") for name in rendered.plain_settings()]
+    expected = [(name.upper(), rendered.default(name) or "无") for name in rendered.EVERYDAY]
 
     assert [found for found in row.findall(text("README.zh.md")) if found[0] != "HOME"] == expected
 

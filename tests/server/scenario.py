@@ -15,7 +15,7 @@ from langgraph.types import Command
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
 from agentic_memory_bank.runs.export import memory_digest
 from agentic_memory_bank.testing import ChatRequest, Fault, ModelServer, Reply, ScriptedJudge
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 KINDS = ("classify", "structure", "find_conflicts", "find_related", "integrate", "plan", "validate", "answer")
 """The judgements; the roles are those of the first five, `analyze` for two of them, and `react` for the last two."""

@@ -5,7 +5,7 @@ import time
 from agentic_memory_bank.engines.base import Answer, Passage, Quote
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.testing import ScriptedEngine
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 
 def _answer(question: str, passages: list[Passage]) -> Answer:

@@ -22,7 +22,7 @@ from agentic_memory_bank.testing import (
     failing,
     http_error,
 )
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 CONFIG: Any = {"configurable": {"thread_id": "t"}}

@@ -18,7 +18,7 @@ from langgraph.types import Command
 
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
 from agentic_memory_bank.testing import ChatRequest, ModelServer
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.web import search
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]

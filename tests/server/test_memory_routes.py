@@ -17,7 +17,7 @@ from agentic_memory_bank.runs.http_app import build_app
 from agentic_memory_bank.runs.http_requests import LONGEST
 from agentic_memory_bank.runs.memories import Memories
 from agentic_memory_bank.state.errors import EngineError, SettingsError
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
 ANN, BOB = {"x-authz-user-id": "ann"}, {"x-authz-user-id": "bob"}

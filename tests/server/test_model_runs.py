@@ -22,7 +22,7 @@ from langgraph_sdk.client import SyncLangGraphClient
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.testing import ChatRequest, ModelServer, ScriptedJudge, http_error
 from agentic_memory_bank.testing.faults import Outcome
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 

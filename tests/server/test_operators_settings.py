@@ -10,7 +10,7 @@ from langgraph_sdk.errors import UnprocessableEntityError
 
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.testing import ChatRequest, ModelServer, Reply, ScriptedJudge, ToolCall
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 SECRET = "The password of the intranet is heliotrope."

@@ -18,7 +18,8 @@ from agentic_memory_bank.nodes.react_mem import episodes
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.testing import ChatRequest, ModelServer, Reply, ToolCall, http_error
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.stores import RecordStores
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]

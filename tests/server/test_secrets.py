@@ -33,7 +33,7 @@ from agentic_memory_bank.testing import (
     refusing,
     reset,
 )
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 

@@ -63,8 +63,20 @@ def test_studio_works_with_nothing_set_up(server: Any) -> None:
         assert studio.threads.get_history(thread)
         assert thread in {one["thread_id"] for one in studio.threads.search(limit=100)}
         form: Any = studio.assistants.get_schemas(studio.assistants.search(graph_id="memory_bank")[0]["assistant_id"])
-        assert {"k", "page_tokens"} <= set(form["context_schema"]["properties"])
+        assert {"k", "memory_tokens"} <= set(form["context_schema"]["properties"])
         assert "allow_private_addresses" not in form["context_schema"]["properties"]
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_the_form_of_each_graph_is_short_and_says_what_each_field_is(server: Any, graph: str) -> None:
+    with get_sync_client(url=server.url, headers=STUDIO) as studio:
+        form: Any = studio.assistants.get_schemas(studio.assistants.search(graph_id=graph)[0]["assistant_id"])
+
+    context, given = form["context_schema"]["properties"], form["input_schema"]["properties"]
+    assert 0 < len(context) <= 25
+    assert graph == "memory_bank" or next(iter(context)) == "user"
+    assert all(field["description"] for field in (*context.values(), *given.values()))
+    assert form["input_schema"].get("required") or any("Required" in field["description"] for field in given.values())
 
 
 @pytest.mark.parametrize(

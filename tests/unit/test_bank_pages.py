@@ -30,7 +30,8 @@ from agentic_memory_bank.state.query_graph import (
     revise,
 )
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.pages.bank_pages import BankLibraries, BankPages
 
 TEXTS = {

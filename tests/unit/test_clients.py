@@ -4,19 +4,36 @@ from typing import Any
 
 import pytest
 
-from agentic_memory_bank import Settings, memory_bank, recall
+from agentic_memory_bank import (
+    Settings,
+    conversation,
+    memorizer,
+    memory_bank,
+    react_mem,
+    recall,
+    remember,
+    researcher,
+)
 from agentic_memory_bank.state.clients import OF_CLIENTS, check_given, of_clients
 from agentic_memory_bank.state.errors import InputError, SettingsError
+from agentic_memory_bank.state.forms import used_by
 from agentic_memory_bank.state.model_table import ModelTable
 
 OF_THE_OPERATOR = {
     *ModelTable.model_fields,  # models, what they cost, and how long they are waited for
-    *("allow_private_addresses", "search_provider", "visit_reader", "embedding_path", "prices"),
+    *("allow_private_addresses", "search_provider", "visit_reader", "embeddings", "prices"),
     *("budget_calls", "budget_tokens", "budget_money", "budget_seconds", "memory_quota", "memory_prune_facts"),
     *("max_input_characters", "max_attachment_bytes", "window_ratio", "page_batch", "remember_queue"),
     *("embedding_threads", "embedding_backend"),
     *("retries", "longest_wait", "max_concurrency", "react_calls", "react_context", "react_result_tokens"),
 }
+
+
+GRAPHS: tuple[Any, ...] = (memory_bank, memorizer, researcher, recall, remember, conversation, react_mem)
+
+
+def form_of(graph: Any) -> dict[str, Any]:
+    return graph.get_context_jsonschema()["properties"]
 
 
 def test_every_setting_is_a_clients_or_the_operators() -> None:
@@ -55,13 +72,18 @@ def test_the_operator_may_open_a_setting_or_close_all(monkeypatch: pytest.Monkey
         of_clients()
 
 
-def test_the_form_of_a_server_offers_what_a_client_may_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    offered = recall.get_context_jsonschema()["properties"]
-    assert set(offered) == OF_CLIENTS | {"user", "project", "enable_memory", "tool_names"}
-    assert set(memory_bank.get_context_jsonschema()["properties"]) == OF_CLIENTS
+def test_the_form_of_a_server_offers_what_a_client_may_set_of_what_the_graph_uses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    invocation = {"user", "project", "enable_memory", "tool_names"}
+    for graph in GRAPHS:
+        offered = set(form_of(graph))
+        assert offered <= OF_CLIENTS | invocation
+        assert offered == set(used_by(graph.name)) & (OF_CLIENTS | invocation)
 
-    monkeypatch.setenv("MEMORY_BANK_CLIENT_SETTINGS", "model")
-    assert set(memory_bank.get_context_jsonschema()["properties"]) == {"model"}
+    monkeypatch.setenv("MEMORY_BANK_CLIENT_SETTINGS", "model,react_window,rewrite_model")
+    assert set(form_of(memory_bank)) == {"model", "react_window"}
+    assert set(form_of(recall)) == {"model", "rewrite_model"} | invocation
 
 
 def test_in_code_nothing_is_restricted(bank: Any) -> None:

@@ -14,7 +14,8 @@ from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.state.conversations import ConversationState, Saying
 from agentic_memory_bank.state.errors import NoUserError
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.conversation_states import ConversationStates, _space, new_state
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter

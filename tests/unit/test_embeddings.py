@@ -18,16 +18,11 @@ from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 
 from agentic_memory_bank.state.errors import EmbeddingError
-from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings import models, windows
+from agentic_memory_bank.tools.embeddings import minilm, weights, windows
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.local import LocalEmbeddings, local_embeddings
 from agentic_memory_bank.tools.embeddings.minilm import MiniLM
-from agentic_memory_bank.tools.embeddings.models import (
-    Encoder,
-    HashEmbeddings,
-    LocalEmbeddings,
-    default_embeddings,
-    local_embeddings,
-)
 
 
 class Foreign(Embeddings):
@@ -57,7 +52,7 @@ def test_a_hashed_text_gives_the_same_vector_in_every_process() -> None:
     vector = np.asarray(HashEmbeddings().embed_query("The bank remembers 记忆"), dtype=np.float32)
 
     program = (
-        "import hashlib, numpy; from agentic_memory_bank.tools.embeddings.models import HashEmbeddings;"
+        "import hashlib, numpy; from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings;"
         "v = HashEmbeddings().embed_query('The bank remembers \\u8bb0\\u5fc6');"
         "print(hashlib.sha256(numpy.asarray(v, dtype='float32').tobytes()).hexdigest())"
     )
@@ -351,7 +346,8 @@ def test_a_forked_child_uses_the_cache_without_harming_the_parents(tmp_path: Pat
     encoder.vector("parent")
     program = (
         "import os, sys; from pathlib import Path;"
-        "from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings;"
+        "from agentic_memory_bank.tools.embeddings.encoder import Encoder;"
+        "from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings;"
         "e = Encoder(HashEmbeddings(), cache=Path(sys.argv[1]), memory=0); e.vector('one');"
         "before = e._disk._connection; child = os.fork(); e.vector('two' if child else 'three');"
         "assert (e._disk._connection is before) == bool(child);"
@@ -390,7 +386,7 @@ def test_threads_share_an_encoder(tmp_path: Path) -> None:
 
 def test_importing_embeddings_loads_no_model_library() -> None:
     program = (
-        "import sys, agentic_memory_bank.tools.embeddings.models as e; e.Encoder().model;"
+        "import sys, agentic_memory_bank.tools.embeddings.encoder as e; e.Encoder().model;"
         "print({'torch', 'transformers', 'faiss', 'sentence_transformers'} & set(sys.modules))"
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -400,12 +396,12 @@ def test_importing_embeddings_loads_no_model_library() -> None:
 
 def test_a_model_folder_that_is_not_there_is_a_typed_error(tmp_path: Path) -> None:
     with pytest.raises(EmbeddingError, match="no folder"):
-        Encoder(local_embeddings(tmp_path / "missing")).vector("x")
+        Encoder(local_embeddings(str(tmp_path / "missing"))).vector("x")
 
 
 def test_weights_that_are_not_those_of_the_model_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"other weights")
-    monkeypatch.setattr(models, "_installed", lambda: tmp_path)
+    monkeypatch.setattr(weights, "installed", lambda: tmp_path)
 
     with pytest.raises(EmbeddingError, match="sha256 differs"):
         LocalEmbeddings().embed_query("x")
@@ -417,7 +413,7 @@ def test_without_installed_files_and_network_the_error_says_what_to_install(monk
     def offline(*_: object, **__: object) -> str:
         raise OSError("offline")
 
-    monkeypatch.setattr(models, "_installed", lambda: None)
+    monkeypatch.setattr(weights, "installed", lambda: None)
     monkeypatch.setattr(huggingface_hub, "snapshot_download", offline)
 
     with pytest.raises(EmbeddingError, match=r"agentic-memory-bank\[offline\]"):
@@ -499,7 +495,7 @@ def test_the_default_model_makes_the_vectors_that_sentence_transformers_makes_of
 @pytest.mark.model
 def test_the_default_model_loads_no_pytorch_and_makes_the_same_bits_again_in_another_process() -> None:
     program = (
-        "import hashlib, sys; from agentic_memory_bank.tools.embeddings.models import LocalEmbeddings;"
+        "import hashlib, sys; from agentic_memory_bank.tools.embeddings.local import LocalEmbeddings;"
         "made = LocalEmbeddings(threads=2).encode([f'text {n} ' * n for n in range(1, 60)]);"
         "heavy = {'torch', 'transformers', 'sentence_transformers'} & set(sys.modules);"
         "print(hashlib.sha256(made.tobytes()).hexdigest(), heavy)"
@@ -533,23 +529,14 @@ def test_a_child_of_a_fork_encodes_with_a_model_of_its_own() -> None:
 
 
 @pytest.mark.model
-@pytest.mark.parametrize("missing", [models.minilm.TOKENIZER, "model.safetensors"])
+@pytest.mark.parametrize("missing", [minilm.TOKENIZER, "model.safetensors"])
 def test_a_file_of_the_model_that_is_damaged_is_an_error_that_names_the_folder(tmp_path: Path, missing: str) -> None:
-    folder = models._installed()
+    folder = weights.installed()
     assert folder is not None
-    for file in (models.minilm.TOKENIZER, "model.safetensors"):
+    for file in (minilm.TOKENIZER, "model.safetensors"):
         (tmp_path / file).symlink_to(folder / file)
     (tmp_path / missing).unlink()
     (tmp_path / missing).write_bytes(b"{")
 
     with pytest.raises(EmbeddingError, match=str(tmp_path)):
         LocalEmbeddings(str(tmp_path)).embed_query("x")
-
-
-def test_every_graph_and_command_embeds_with_what_the_settings_name(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("MEMORY_BANK_EMBEDDING_PATH", str(tmp_path))
-
-    assert default_embeddings() is local_embeddings(tmp_path)
-    assert default_embeddings(Settings(embedding_threads=1)) is local_embeddings(tmp_path, 1)

@@ -34,7 +34,7 @@ from agentic_memory_bank.nodes.react_mem import steps
 from agentic_memory_bank.nodes.recall import asking, excerpts
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import MemoryBankError
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.validation import MAX_TEXT
 from agentic_memory_bank.tools.text.cleaning import MOST_ASKED, checked_text
 from agentic_memory_bank.tools.text.sentences import sentences as sentences_in

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from agentic_memory_bank.state.interaction_tree import InteractionTree
 from agentic_memory_bank.state.query_graph import QueryGraph
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.search.bank_index import MemoryIndex
 from agentic_memory_bank.tools.search.passage_index import ASKED, PassageIndex
 from agentic_memory_bank.tools.text.terms import tokenize

@@ -14,7 +14,8 @@ from langchain_core.embeddings import Embeddings
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.pages.index import PageIndex
 from agentic_memory_bank.tools.search.names import names_in, subject_of
 

@@ -25,7 +25,8 @@ from agentic_memory_bank.state.errors import (
     StorageFullError,
 )
 from agentic_memory_bank.state.pages import Page
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.pages import store as page_store
 from agentic_memory_bank.tools.pages.store import PageStore, page_id, time_to_live
 from agentic_memory_bank.tools.pages.stores import PageStores, checked_name

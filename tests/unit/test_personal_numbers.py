@@ -12,7 +12,7 @@ from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.extractive.remembering.extraction import safe_words, select
 from agentic_memory_bank.engines.extractive.remembering.sensitive import speaks_of, without
 from agentic_memory_bank.nodes.remember.views import saying
-from agentic_memory_bank.tools.embeddings.models import HashEmbeddings
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.text.personal_numbers import masked, numbers_in
 from agentic_memory_bank.tools.text.secrets import secrets_in
 

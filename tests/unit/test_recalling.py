@@ -32,7 +32,7 @@ from agentic_memory_bank.tools.concurrency.circuit_breaker import (
     circuit_breaker_of,
 )
 from agentic_memory_bank.tools.concurrency.outage_log import LOG_LINES, OUTAGE_SECONDS, OutageLog
-from agentic_memory_bank.tools.embeddings.models import MODEL
+from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.memories.queries import MemoryHit
 from agentic_memory_bank.tools.text.terms import tokenize
 from agentic_memory_bank.tools.text.tokens import estimate_tokens

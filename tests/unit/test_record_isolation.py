@@ -19,7 +19,8 @@ from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.state.errors import InputError, NoUserError
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.validation import user_hash
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore

@@ -9,7 +9,8 @@ from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.state.record_events import create, fold_record
 from agentic_memory_bank.state.records import MemorySource
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.turns import RecordTurns
 

@@ -30,7 +30,8 @@ from agentic_memory_bank.state.errors import (
 )
 from agentic_memory_bank.state.record_events import event_key, fold_record
 from agentic_memory_bank.state.records import PRUNE_BELOW, retention
-from agentic_memory_bank.tools.embeddings.models import Encoder, HashEmbeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories import event_log, maintenance
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.user_memories import UserMemories

@@ -1,5 +1,6 @@
 """All memories of one user as their events fold, and the search over them: a function of the events alone."""
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -275,16 +276,15 @@ class RecordIndex:
         words = tokenize(query)
         asked = Query(words, vector, alpha, exclude=hidden - parts, within=self._within(wanted))
         scoring, holders = self._index.scoring(asked), self._rare(names_and_numbers(query))
+        rarity = {word: self._index.rarity(word) for word in words}
         spared = set[str]().union(*holders.values(), self.unembedded)
         least = threshold.least if isinstance(threshold, RecordThreshold) else threshold
         looked_at = max(limit, DEPTH)
         while True:
             hits = scoring.best(looked_at, least, spared)
             ranked = self._ranked(hits, scoring, hidden, wanted)
-            fitting = (
-                f for hit, near in ranked if self._passes(f := self._found(hit, holders), near, threshold, words)
-            )
-            found = list(islice(fitting, limit))
+            read = ((self._found(hit, holders, rarity), near) for hit, near in ranked)
+            found = list(islice((one for one, near in read if self._passes(one, near, threshold, words)), limit))
             if len(found) == limit or len(hits) < looked_at:
                 return found
             looked_at *= 4
@@ -344,9 +344,14 @@ class RecordIndex:
             return True
         return cosine >= (threshold.of(found.record) if isinstance(threshold, RecordThreshold) else threshold)
 
-    def _found(self, hit: Hit, holders: Mapping[str, Collection[str]]) -> MemoryHit:
-        shared = tuple(sorted(mark for mark, ids in holders.items() if hit.id in ids))
-        return MemoryHit(self.records[hit.id], hit.score, hit.cosine, hit.keyword, shared)
+    def _found(self, hit: Hit, holders: Mapping[str, Collection[str]], rarity: Mapping[str, float]) -> MemoryHit:
+        marks = tuple(sorted(mark for mark, ids in holders.items() if hit.id in ids))
+        record = self.records[hit.id]
+        shared = [rarity[word] for word in rarity.keys() & set(tokenize(record["text"]))]
+        most = math.log1p(max(1.0, len(self.records) - 0.5) / 1.5)  # of a word that one memory holds, or none
+        total = math.fsum(value or most for value in rarity.values()) or 1.0
+        rarest = min(1.0, max(shared, default=0.0) / most)
+        return MemoryHit(record, hit.score, hit.cosine, hit.keyword, marks, math.fsum(shared) / total, rarest)
 
 
 def _marks(event: RecordEvent, text: str) -> frozenset[str]:

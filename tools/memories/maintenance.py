@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.record_events import RecordEvent
 from agentic_memory_bank.state.records import Record, RecordFilter, is_expired, retention
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.deletion import with_derived
 from agentic_memory_bank.tools.memories.user_memories import UserMemories
 from agentic_memory_bank.tools.memories.validation import stamp

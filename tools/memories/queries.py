@@ -21,6 +21,10 @@ class MemoryHit(NamedTuple):
     """How well the words fit, from 0 to 1, 1 for the best of this search."""
     marks: tuple[str, ...]
     """The rare names and numbers that query and memory share."""
+    coverage: float = 0.0
+    """Share of the words of the query that the memory holds, each by its rarity among all memories."""
+    rarest: float = 0.0
+    """The rarity of the rarest word they share: 1 for one that no other memory holds."""
 
 
 class RecordThreshold(NamedTuple):

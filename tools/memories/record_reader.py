@@ -12,7 +12,7 @@ from langgraph.store.base import BaseStore
 from agentic_memory_bank.state.errors import EmbeddingError, InputError
 from agentic_memory_bank.state.records import Record, RecordType, UserHash, is_expired
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.agent_conversations import AgentConversations
 from agentic_memory_bank.tools.memories.conversation_states import ConversationStates
 from agentic_memory_bank.tools.memories.deletion import Deletion, plan_deletion

@@ -37,6 +37,8 @@ from agentic_memory_bank.tools.text.cleaning import clean
 
 BACKFILL_BATCH: Final = 32
 """How many missing vectors are made at a time."""
+EXTRACTED: Final[frozenset[str]] = frozenset(("semantic", "procedural", "episodic"))
+"""Types of memories of which a new one may replace one of another type."""
 UPDATABLE: Final = frozenset(("source", "trust", "importance", "expires_at"))
 """Fields that `update` may change besides the text."""
 
@@ -85,7 +87,7 @@ class RecordStore(RecordReader):
             olds = [memories.successor_of(id) for id in supersedes]
             newer = memories.get(superseded_by) if superseded_by else None
             others = [memories.get(id) for id in contradicts]
-            check_replaceable(olds, checked)
+            check_replaceable(olds, checked, EXTRACTED)  # what is planned may change what is a habit
             stored = memories.add(checked, self._fields_of(vector))
             record = memories.relate(stored.record, olds, newer, others)
             maintenance.delete_over_quota(memories, self._quota, {record["id"]})

@@ -12,7 +12,7 @@ from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.lru import LruCache
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.store_adapter import underneath
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore, default_store

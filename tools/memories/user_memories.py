@@ -13,7 +13,7 @@ from agentic_memory_bank.state.errors import EmbeddingError, InputError, Unknown
 from agentic_memory_bank.state.record_events import RecordEvent, event_key
 from agentic_memory_bank.state.records import MemorySource, Record, Replacement, is_expired, record_id
 from agentic_memory_bank.tools.concurrency.lru import LruCache
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.deletion import Redaction
 from agentic_memory_bank.tools.memories.event_log import EventLog
 from agentic_memory_bank.tools.memories.index import RecordIndex
@@ -302,14 +302,20 @@ class UserMemories:
         return id
 
 
-def check_replaceable(olds: Sequence[Record], fields: Mapping[str, Any]) -> None:
-    """Refuse that a memory replaces those of another type or project.
+def check_replaceable(olds: Sequence[Record], fields: Mapping[str, Any], alike: Collection[str] = ()) -> None:
+    """Refuse that a memory replaces those of another project, or of another type.
+
+    Args:
+        olds: The memories to be replaced.
+        fields: Those of the new memory.
+        alike: Types that may replace each other.
 
     Raises:
         InputError: It would.
     """
     for old in olds:
-        if (old["type"], old["project"]) != (fields["type"], fields["project_name"]):
+        is_alike = old["type"] == fields["type"] or {old["type"], fields["type"]} <= {*alike}
+        if old["project"] != fields["project_name"] or not is_alike:
             raise InputError(
                 "Only memories of one type and one project take each other's place. Store another one instead."
             )

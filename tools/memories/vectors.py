@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentic_memory_bank.state.errors import EmbeddingError
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 
 Vector = NDArray[np.float32]
 

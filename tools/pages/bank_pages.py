@@ -13,7 +13,7 @@ from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, 
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph
 from agentic_memory_bank.tools.concurrency.lru import LruCache
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.pages.library import PageLibrary
 from agentic_memory_bank.tools.pages.store import PageChanges
 

@@ -13,7 +13,7 @@ from agentic_memory_bank.state.errors import EmbeddingError, InputError
 from agentic_memory_bank.state.interaction_tree import Anchor
 from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.hybrid_index import Hit, HybridIndex, Query, Scoring, Vector, alpha_for
 from agentic_memory_bank.tools.search.passage_index import DEPTH, Look, PassageIndex
 from agentic_memory_bank.tools.text.sentences import opening

@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableLambda
 from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.lru import LruCache
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.pages.index import PageHit, PageIndex
 from agentic_memory_bank.tools.pages.store import PageChanges, PageStore
 from agentic_memory_bank.tools.search.hybrid_index import HybridIndex
@@ -90,6 +90,10 @@ class PageLibrary:
     def _begin(self) -> None:
         self._index = PageIndex(self._encoder)
         self._headers: dict[str, tuple[str, str]] = {}
+
+    def check(self, settings: Settings) -> None:
+        """See that an invocation wants the embeddings of this library. Raises as `Encoder.check`."""
+        self._encoder.check(settings)
 
     def follow(self) -> None:
         """Make the index hold the pages that the source has now.
@@ -192,12 +196,19 @@ class PageLibraries:
         self._encoder = encoder
         self._libraries: LruCache[PageStore, PageLibrary] = LruCache(size)
 
-    def of(self, store: PageStore) -> PageLibrary:
+    def of(self, store: PageStore, settings: Settings | None = None) -> PageLibrary:
         """The library of a store, as the store is now.
+
+        Args:
+            store: Where the pages are.
+            settings: Of the invocation that searches, where they may name embeddings.
 
         Raises:
             StorageError: The store cannot be read.
+            SettingsError: The settings name embeddings that cannot be used, or others than those of the library.
         """
         library = self._libraries.get(store, lambda: PageLibrary(store, self._encoder(store.vectors), alone=True))
+        if settings is not None:
+            library.check(settings)
         library.follow()
         return library

@@ -14,7 +14,7 @@ from agentic_memory_bank.state.memory_bank import Recalled
 from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, covers, embedded_text
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.lru import LruCache
-from agentic_memory_bank.tools.embeddings.models import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.hybrid_index import Hit, HybridIndex, Query, alpha_for
 from agentic_memory_bank.tools.search.passage_index import PassageIndex
 from agentic_memory_bank.tools.text.terms import tokenize

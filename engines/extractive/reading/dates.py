@@ -1,6 +1,7 @@
 """When something was, said from the day on which it was told: "yesterday" on 8 May 2023 is 7 May 2023."""
 
 import re
+from calendar import monthrange
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -58,6 +59,43 @@ def day_of(words: str) -> date | None:
 def written(day: date, *, chinese: bool = False) -> str:
     """A day in words: 7 May 2023, or 2023年5月7日."""
     return f"{day.year}年{day.month}月{day.day}日" if chinese else f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+
+
+_ASKS_PAST: Final = re.compile(
+    r"\b(?:did|was|were|had|used to|back in|as of|at (?:the|that) time|by then|last (?:year|month))\b"
+    r"|去年|前年|上个?月|当时|那时|那会儿|那阵子|[0-9一二三四五六七八九十]月(?:份|底|初|中|里|\d|[一二三四五六七八九十])|年[0-9一二三四五六七八九十]+月",
+    re.IGNORECASE,
+)
+_YEARS: Final = (("去年", -1), ("last year", -1), ("前年", -2), ("今年", 0), ("this year", 0))
+
+
+def past_asked(question: str, today: date) -> date | None:
+    """The last day of the time in the past that a question asks about: "where did I live in January?"; None for none.
+
+    Args:
+        question: What is asked.
+        today: The day on which it is.
+    """
+    if _ASKS_PAST.search(question) is None:
+        return None
+    shift = next((years for words, years in _YEARS if words in question.casefold()), None)
+    dated = next((value.date for value in values_of(question) if value.date[0] or value.date[1]), (None, None, None))
+    year, month, day = dated
+    if year is None and shift is not None:
+        year = today.year + shift
+    if year is None and month is not None:
+        year = today.year - (_last_day(today.year, month, day) > today)
+    if year is None:
+        return None
+    last = _last_day(year, month, day)
+    return last if last < today else None
+
+
+def _last_day(year: int, month: int | None, day: int | None) -> date:
+    """The last day of a year, of one of its months, or the day itself."""
+    month = month or 12
+    _, length = monthrange(year, month)
+    return date(year, month, min(day or length, length))
 
 
 def moments(text: str, said: date) -> Iterator[Moment]:

@@ -20,7 +20,7 @@ FOREIGN: Final = re.compile(
     rf"<(?P<tag>{'|'.join((*TAGS, 'thinking', 'memories', 'recalled', 'excerpt', 'system'))})\b[^>]{{0,300}}>.*?(?:</"
     rf"(?P=tag)\s*>|\Z)"
     r"|(?P<fence>`{3,}|~{3,}).*?(?:(?P=fence)|\Z)|^[ \t]*>[^\n]*$|`[^`\n]*`"
-    r"|\"[^\"\n]{12,}\"|“[^”]{6,1000}”|「[^」]{4,1000}」|『[^』]{4,1000}』",
+    r"|\"[^\"\n]{12,}\"|“[^”]{6,1000}”|「[^」]{9,1000}」|『[^』]{9,1000}』",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
 """What somebody else has said: tags of ours, code, quoted lines, longer quotations."""
@@ -54,7 +54,7 @@ ORDERS: Final = re.compile(
     re.IGNORECASE,
 )
 """What tells a model to set its instructions aside, or plays its system."""
-QUESTION: Final = re.compile(rf"{ENDS_ASKING}|[吗呢么]\W*+$|(?:[\u3400-\u9fff])[不没](?=[\u3400-\u9fff])(?:能|可以)")
+QUESTION: Final = re.compile(rf"{ENDS_ASKING}|[吗呢么]\W*+$|([\u3400-\u9fff])[不没]\1|可不可以")
 """How a question ends."""
 ASKS: Final = re.compile(
     r"(?<!\W)\W*+(?:(?:so|and|but|ok|okay|well|also|hey|please|then)\W++){0,6}(?:(?:what|who|whom|whose|which|where|when|why"
@@ -156,8 +156,8 @@ HOW_OPENS: Final = re.compile(
     r"\b(?:first(?:ly)?|to \w+[^.]{2,60}[,:] (?:first|run|you|i|we))\b|首先|第一步", re.IGNORECASE
 )
 """The first of several steps."""
-LINE: Final = re.compile(r"[^\n]+")
-"""One line."""
+CLAUSE: Final = re.compile(r"(?:(?!\s(?:and|but)\s)[^\n,;，；])+")
+"""A part of a sentence."""
 OPENING: Final = re.compile(r"^\W*\w+,|\bI(?:'\w+)?(?!\w)")
 """What has a capital and is no name."""
 HOW_GOES_ON: Final = re.compile(

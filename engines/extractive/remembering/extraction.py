@@ -6,7 +6,6 @@ Precision comes first: whatever is not clearly stated by the one who says it is 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from itertools import islice
 from typing import Final
 
@@ -15,24 +14,23 @@ from agentic_memory_bank.engines.extractive.reading import phrases
 from agentic_memory_bank.engines.extractive.reading.attributes import Claim, claims_of
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments, written
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting, is_personal
+from agentic_memory_bank.engines.extractive.remembering.statements import is_asking, is_statement, says_enough
 from agentic_memory_bank.state.records import RecordType
 from agentic_memory_bank.tools.text.cleaning import is_cjk
-from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.personal_numbers import masked
 from agentic_memory_bank.tools.text.secrets import asks_for_secret, mentions_secret, secrets_in
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.spans import Span
-from agentic_memory_bank.tools.text.terms import tokenize
 
-LEAST_TERMS: Final = 4
-"""Index terms that a sentence without a known attribute, a name, a number or a time needs."""
-LEAST_SPECIFIC: Final = 2
-"""Index terms that one with a name, a number or a time needs."""
 SHORT_ANSWER: Final = 4
 """Words of an answer that says nothing but what was asked for."""
+LONGEST_CODE: Final = 12
+"""Characters of the same in Chinese, which writes no spaces."""
 LONGEST_QUOTE: Final = 600
 """Characters; a longer sentence is a text that somebody pasted."""
 
+LONGEST_MEMORY: Final = 400
+"""Characters of several sentences in one memory."""
 MOST_FACTS: Final = 60
 """Facts that are drawn from a turn; who states more has pasted a list, which is kept word for word as it is."""
 
@@ -136,11 +134,11 @@ def _safe_sentences(turn: Turn, before: Turn | None) -> list[_Sentence]:
 
 
 def _pieces_of(text: str, hidden: Sequence[Span]) -> Iterator[_Sentence]:
-    """The sentences of a text; those that hold a credential line by line."""
+    """The sentences of a text; those that hold a credential clause by clause."""
     for start, end in sentences(text):
-        lines = phrases.LINE.finditer(text, start, end) if _overlaps((start, end), hidden) else (None,)
-        for line in lines:
-            low, high = line.span() if line else (start, end)
+        clauses = phrases.CLAUSE.finditer(text, start, end) if _overlaps((start, end), hidden) else (None,)
+        for clause in clauses:
+            low, high = clause.span() if clause else (start, end)
             bare = text[low:high].strip()
             if bare:
                 low += len(text[low:high]) - len(text[low:high].lstrip())
@@ -153,7 +151,8 @@ def _overlaps(span: Span, others: Sequence[Span]) -> bool:
 
 def _is_code(text: str) -> bool:
     """Whether a sentence may be nothing but what a question for a credential asked for."""
-    return len(text.split()) <= SHORT_ANSWER and not is_personal(text)
+    is_short = len(text) <= LONGEST_CODE if is_cjk(text) else len(text.split()) <= SHORT_ANSWER
+    return is_short and not is_personal(text)
 
 
 # --- what users say ------------------------------------------------------------------------------------------------
@@ -169,80 +168,85 @@ def _of_user(turn: Turn, before: Turn | None) -> Iterator[Fact]:
     if answered is not None:
         yield answered
         return
-    for group in _groups([sentence for sentence in said if sentence.span not in taken], turn):
-        yield from _by_claim(turn, tuple(group))
+    yield from _stated(turn, [sentence for sentence in said if sentence.span not in taken])
 
 
-def _groups(said: Sequence[_Sentence], turn: Turn) -> list[list[_Sentence]]:
-    """The sentences that state something, each with those that follow it and are understood through it alone."""
-    groups: list[list[_Sentence]] = []
-    goes_on = False
+def _stated(turn: Turn, said: Sequence[_Sentence]) -> Iterator[Fact]:
+    """What is stated in a turn: each attribute alone, so that a new value takes its place; all else together.
+
+    Sentences that follow each other are one memory, since each is understood through those before it.
+    """
+    others: list[_Sentence] = []
+    for sentence in _statements(turn, said):
+        if sentence.claims:
+            yield from _together(turn, others)
+            others = []
+            yield from _by_claim(turn, sentence)
+        else:
+            others.append(sentence)
+    yield from _together(turn, others)
+
+
+def _statements(turn: Turn, said: Sequence[_Sentence]) -> Iterator[_Sentence]:
+    """The sentences that state something, without "remember that"."""
+    is_task = bool(said) and is_asking(said[0].text)
     for sentence in said:
-        stated = _stated(sentence, turn)
-        dangles = phrases.DANGLING.match(sentence.text) is not None
-        if stated is not None and dangles and goes_on:
-            groups[-1].append(stated)
-        elif stated is not None and not dangles:
-            groups.append([stated])
-        goes_on = stated is not None and (goes_on or not dangles)
-    return groups
+        asked = phrases.REMEMBER.match(sentence.text)
+        bare = _without(sentence, asked.end()) if asked else sentence
+        bare = _before_question(bare)
+        if not bare.text or len(bare.text) > LONGEST_QUOTE:
+            continue
+        is_stated = is_statement(bare.text) and (not is_task or is_personal(bare.text))
+        claims = claims_of(bare.text, _owner(turn)) if is_stated else ()
+        if is_stated or (asked and not is_asking(bare.text) and not is_order(sentence.text)):
+            yield replace(bare, claims=claims)
 
 
-def _stated(sentence: _Sentence, turn: Turn) -> _Sentence | None:
-    """A sentence with what it states, without "remember that"; None where it states nothing."""
-    asked = phrases.REMEMBER.match(sentence.text)
-    bare = _without(sentence, asked.end()) if asked else sentence
-    if not bare.text or len(bare.text) > LONGEST_QUOTE or _is_idle(bare.text):
-        return None
-    known = replace(bare, claims=claims_of(bare.text, _owner(turn)))
-    if known.claims:
-        return known
-    if phrases.ADDRESSES.search(bare.text) or not (asked or _is_own(bare.text)):
-        return None
-    return known if asked or phrases.DANGLING.match(bare.text) or _tells(bare.text) else None
+def _before_question(sentence: _Sentence) -> _Sentence:
+    """A sentence without the question it ends with, where it tells of its speaker before that."""
+    text = sentence.text
+    cut = max(text.rfind(mark) for mark in ("，", "；", ", ", "; "))
+    told = text[: max(cut, 0)]
+    if cut < 0 or not phrases.QUESTION.search(text.replace("’", "'")) or not _is_told(told):
+        return sentence
+    return _Sentence(told, (sentence.span[0], sentence.span[0] + cut))
 
 
-def _is_own(text: str) -> bool:
-    """Whether a sentence tells of its speaker: "books inspire us" and "we all forget" tell of everybody."""
-    plain = text.replace("’", "'")
-    if phrases.SINGULAR.search(plain):
-        return True
-    return is_personal(plain) and (phrases.WE.search(plain) or phrases.PAST.search(plain)) is not None
+def _is_told(text: str) -> bool:
+    return is_statement(text) and phrases.SINGULAR.search(text) is not None and says_enough(text)
+
+
+def _together(turn: Turn, said: Sequence[_Sentence]) -> Iterator[Fact]:
+    """Statements of a turn as few memories, none longer than a reader takes in at once."""
+    group: list[_Sentence] = []
+    for sentence in said:
+        if sum(len(one.text) for one in (*group, sentence)) > LONGEST_MEMORY:
+            yield from _one(turn, group)
+            group = []
+        group.append(sentence)
+    yield from _one(turn, group)
+
+
+def _one(turn: Turn, said: Sequence[_Sentence]) -> Iterator[Fact]:
+    while said and said[-1].text.endswith((":", "：")):  # it leads to what somebody pasted
+        said = said[:-1]
+    words = " ".join(sentence.text for sentence in said)
+    if says_enough(words):
+        yield _fact(turn, tuple(said), _type(words))
 
 
 def _without(sentence: _Sentence, start: int) -> _Sentence:
     return _Sentence(sentence.text[start:], (sentence.span[0] + start, sentence.span[1]))
 
 
-def _is_idle(text: str) -> bool:
-    """Whether a sentence asks, orders, supposes, chats, or passes on what others say."""
-    plain = text.replace("’", "'")
-    if is_greeting(plain) or phrases.QUESTION.search(plain) or phrases.ASKS.match(plain) or is_order(plain):
-        return True
-    if phrases.SMALL_TALK.match(plain) or phrases.SMALL_TALK_CHINESE.match(plain):
-        return True
-    return any(pattern.search(plain) for pattern in (phrases.WANTS, phrases.UNSURE, phrases.HEARSAY, phrases.REFUSAL))
-
-
-def _tells(text: str) -> bool:
-    """Whether a sentence says enough to be worth a memory; promises do only with a name, a number or a time."""
-    terms = len(set(tokenize(text)))
-    if phrases.BRIEF.match(text.replace("’", "'")):
-        return terms >= LEAST_SPECIFIC
-    if names_and_numbers(phrases.OPENING.sub("", text.replace("’", "'"))) or any(moments(text, date(2000, 1, 1))):
-        return terms >= LEAST_SPECIFIC
-    return terms >= LEAST_TERMS + is_cjk(text) and not phrases.PROMISES.search(text.replace("’", "'"))
-
-
-def _by_claim(turn: Turn, said: tuple[_Sentence, ...]) -> Iterator[Fact]:
+def _by_claim(turn: Turn, said: _Sentence) -> Iterator[Fact]:
     """One memory of each attribute that a sentence states, so that a new value of one leaves the others alone."""
-    (*_, last) = said
-    pieces = list(_pieces(last)) if len(said) == 1 else []
+    pieces = list(_pieces(said))
     if len(pieces) < 2:
-        yield _fact(turn, said, _type(last.text))
+        yield _fact(turn, (said,), _type(said.text))
         return
     for piece in pieces:
-        if piece.claims or _tells(piece.text):
+        if piece.claims or says_enough(piece.text):
             yield _fact(turn, (piece,), _type(piece.text))
 
 

@@ -14,8 +14,10 @@ from agentic_memory_bank.engines.extractive.reading.attributes import (
     same_words,
 )
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments
+from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, replaced, without
 from agentic_memory_bank.engines.extractive.remembering.insights import said_on
 from agentic_memory_bank.engines.extractive.remembering.queries import is_personal
+from agentic_memory_bank.engines.extractive.remembering.statements import says_enough
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -55,12 +57,16 @@ def weigh(fact: Fact, similar: Sequence[Known]) -> Weighing:
             first = chosen[0][1]
             alike = [known.id for known, one in chosen if one.is_newer == first.is_newer]
             many = verdict in ("supersede", "contradicts")
-            return Weighing(verdict, tuple(alike if many else alike[:1]), first.is_newer, first.values, first.reason)
+            left = {id: words for _, one in chosen for id, words in one.left.items()}
+            ids = tuple(alike if many else alike[:1])
+            return Weighing(verdict, ids, first.is_newer, first.values, first.reason, left)
     return Weighing("create")
 
 
 def may_be_one(one: Fact | Known, other: Known) -> bool:
     """Whether two memories may say the same, or one correct the other: what happened on two days happened twice."""
+    if isinstance(one, Fact) and announces_change(one.words):
+        return True
     return one.type == other.type and (one.type != "episodic" or said_on(one) == said_on(other))
 
 
@@ -68,8 +74,10 @@ def _weighed(fact: Fact, known: Known) -> Weighing:
     is_repeated = _words(fact.words) == _words(known.words) and not _of_other_times(fact, known)
     if is_repeated and (_same_source(fact, known) or not is_personal(fact.words)):
         return Weighing("same", (known.id,), reason="It is said in the same words.")
-    by_claim = _by_claims(fact, known)
-    return by_claim if by_claim is not None else _by_words(fact, known)
+    by_claim = _by_claims(fact, known) if fact.type == known.type else None
+    if by_claim is not None:
+        return by_claim
+    return _by_change(fact, known) or (_by_words(fact, known) if fact.type == known.type else Weighing("create"))
 
 
 def _of_other_times(fact: Fact, known: Known) -> bool:
@@ -158,6 +166,22 @@ def _is_newer(fact: Fact, known: Known) -> bool:
     """Whether the new memory was said last; of one day, or where a day is missing, it was."""
     ours, theirs = day_of(fact.date), day_of(known.date)
     return ours is None or theirs is None or ours >= theirs
+
+
+# --- changes -------------------------------------------------------------------------------------------------------
+
+
+def _by_change(fact: Fact, known: Known) -> Weighing | None:
+    """The judgement where the new memory announces that what the other one says has changed; None where it does not."""
+    if not fact.speaker or fact.speaker != known.speaker or fact.trust < known.trust or not _is_newer(fact, known):
+        return None
+    gone = replaced(fact.words, known.words)
+    if not gone:
+        return None
+    left = without(known.words, gone)
+    still = {known.id: left} if says_enough(left) else {}
+    reason = f"It replaces {'; '.join(known.words[slice(*span)].strip() for span in gone)!r}."
+    return Weighing("supersede", (known.id,), reason=reason, left=still)
 
 
 # --- words ---------------------------------------------------------------------------------------------------------

@@ -1,0 +1,57 @@
+"""A correction in ordinary words replaces the clause it corrects, and leaves the rest."""
+
+import pytest
+
+from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, replaced, without
+
+
+def cut(new: str, old: str) -> list[str]:
+    return [old[start:end].strip() for start, end in replaced(new, old)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "gone"),
+    [
+        (
+            "The dinner is on Friday, Ines cooks",
+            "scratch that, we settled on Thursday for the dinner",
+            "The dinner is on Friday",
+        ),
+        ("rent is 900 a month, heating included", "the rent went up to 950", "rent is 900 a month"),
+        ("Otso approves the invoices", "Leena signs off the invoices now, Otso left", "Otso approves the invoices"),
+        ("yoga is on Mondays, in the old gym", "yoga moved to Wednesdays", "yoga is on Mondays"),
+        ("we fly to Oslo in May, four of us", "Oslo is off, we go to Bergen in May instead", "we fly to Oslo in May"),
+        ("游泳课在周三下午，教练姓林", "游泳课改到周五了", "游泳课在周三下午"),
+        ("房租3000，押一付三", "房租涨到3300了", "房租3000"),
+        ("我们五月去青岛，一共六个人", "青岛不去了，还是去大连吧，也是五月", "我们五月去青岛"),
+        ("每天早上吃阿司匹林一片，晚上不吃", "阿司匹林停了，换成氯吡格雷，早上一片", "每天早上吃阿司匹林一片"),
+    ],
+)
+def test_what_changed_is_replaced_and_nothing_beside_it(old: str, new: str, gone: str) -> None:
+    assert cut(new, old) == [gone]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("yoga is on Mondays", "I play tennis on Wednesdays"),
+        ("My sister lives in Rome", "I moved to Porto last week"),
+        ("yoga is on Mondays", "yoga is on Mondays now, as before"),
+        ("设计师是小陈", "小陈把阳台改成了书房"),
+        ("游泳课在周三下午", "周五我去爬山"),
+        ("the dog is called Rex", "the car is in the garage now"),
+    ],
+)
+def test_what_is_about_something_else_or_says_the_same_replaces_nothing(old: str, new: str) -> None:
+    assert cut(new, old) == []
+
+
+def test_the_rest_of_a_memory_stays_readable() -> None:
+    old = "ceremony on 18 October at the ranch, about 40 guests, Hannah is vegan"
+
+    assert without(old, replaced("the ceremony has moved to 25 October", old)) == "about 40 guests, Hannah is vegan"
+
+
+@pytest.mark.parametrize("text", ["not 8k any more, the bank gave us 12", "其实我们换到周四了", "算了还是去成都吧"])
+def test_ordinary_words_announce_a_change(text: str) -> None:
+    assert announces_change(text)

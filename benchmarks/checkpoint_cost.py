@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from agentic_memory_bank import runs
-from agentic_memory_bank.engines.base import Link, Pairing, Refresh, Situation, Step, Structured, TopicText
+from agentic_memory_bank.engines.base import Link, Pairing, PlannerInput, Refresh, Step, TopicSummary, TopicText
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.runs.checkpoints import open_saver
 from agentic_memory_bank.runs.export import write_export
@@ -147,14 +147,14 @@ class Stub(ScriptedEngine):
         super().__init__()
         self._rounds = rounds
 
-    def plan(self, situation: Situation) -> Step | None:
+    def plan(self, situation: PlannerInput) -> Step | None:
         """Look for more."""
         done = len(situation.insight_doc.get("completed", []))
         return Step("search", f"Look for more, time {done + 1}.") if done < self._rounds else None
 
-    def structure(self, topics: Sequence[TopicText]) -> list[Structured]:
+    def structure(self, topics: Sequence[TopicText]) -> list[TopicSummary]:
         """How the text begins."""
-        return [Structured(t.text[:SUMMARY_CHARACTERS], t.text[:120], tuple(t.text.split()[:8])) for t in topics]
+        return [TopicSummary(t.text[:SUMMARY_CHARACTERS], t.text[:120], tuple(t.text.split()[:8])) for t in topics]
 
     def find_related(self, pairings: Sequence[Pairing]) -> list[Link]:
         """The best candidate, which is refreshed."""

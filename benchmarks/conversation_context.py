@@ -35,12 +35,12 @@ from research_calls import machine  # a benchmark, too
 
 from agentic_memory_bank.engines.conversation import unattributed
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
-from agentic_memory_bank.engines.responding import Situation
+from agentic_memory_bank.engines.responder import ResponderInput
 from agentic_memory_bank.graph.conversation import build_conversation
 from agentic_memory_bank.graph.remember import build_remember
-from agentic_memory_bank.nodes.dialogue import total
+from agentic_memory_bank.nodes.agent_messages import total
+from agentic_memory_bank.nodes.messages import RECALLED, turns_of
 from agentic_memory_bank.nodes.recall.excerpts import LEFT_OUT
-from agentic_memory_bank.nodes.spoken import RECALLED, turns_of
 from agentic_memory_bank.prompts.fence import parse
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.stores import RecordStores
@@ -105,9 +105,9 @@ class _Listener:
     """Answers nothing, and keeps what a model would be shown."""
 
     name: str = "listener"
-    heard: list[Situation] = field(default_factory=list[Situation])
+    heard: list[ResponderInput] = field(default_factory=list[ResponderInput])
 
-    def respond(self, situation: Situation) -> AIMessage:
+    def respond(self, situation: ResponderInput) -> AIMessage:
         self.heard.append(situation)
         return AIMessage("-")
 

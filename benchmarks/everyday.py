@@ -29,7 +29,7 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from research_calls import machine  # benchmarks, too
 
-from agentic_memory_bank.nodes.spoken import turns_of
+from agentic_memory_bank.nodes.messages import turns_of
 from agentic_memory_bank.runs.memories import Memories
 from agentic_memory_bank.state.records import TYPES, Record
 from agentic_memory_bank.tools.embeddings.local import local_embeddings

@@ -26,7 +26,7 @@ from agentic_memory_bank.engines.extractive.remembering.relevance import (
     memory_features,
     message_features,
 )
-from agentic_memory_bank.nodes.recall.looking import likeness
+from agentic_memory_bank.nodes.recall.memory_search import likeness
 from agentic_memory_bank.runs.memories import Memories
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.local import local_embeddings

@@ -9,7 +9,6 @@ import json
 import subprocess
 import sys
 import tempfile
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,8 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
-from agentic_memory_bank.nodes.kit import Kit
 from agentic_memory_bank.nodes.memory_bank.analyze_conflict import analyze_conflict
+from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.embed import embed
 from agentic_memory_bank.nodes.memory_bank.retrieve import retrieve
 from agentic_memory_bank.nodes.memory_bank.structure import structure
@@ -42,14 +41,14 @@ def main() -> int:
     parser.add_argument("--cache", type=Path, help="a file that keeps vectors between runs")
     given = parser.parse_args()
     encoder = Encoder(cache=given.cache)
-    kit = Kit(ExtractiveEngine(encoder), encoder, IndexPool(partial(MemoryIndex, encoder)), lambda: datetime.now(UTC))
+    deps = BankDeps(engine=ExtractiveEngine(encoder), encoder=encoder, indexes=IndexPool(partial(MemoryIndex, encoder)))
     met = True
     for task, wanted in (("conflict", "conflict"), ("merge", "merge")):
         for file in sorted((given.eval / task).glob("pairs.*.jsonl")):
             pairs = _rows(file)
-            states = [_structured(pair, kit) for pair in pairs]
+            states = [_structured(pair, deps) for pair in pairs]
             encoder.vectors([embedded_text(n) for state in states for n in state["query_graph"]["nodes"].values()])
-            judged = {pair["pid"]: _judge(state, kit) for pair, state in zip(pairs, states, strict=True)}
+            judged = {pair["pid"]: _judge(state, deps) for pair, state in zip(pairs, states, strict=True)}
             _show(given.eval, file, {pid: found == wanted for pid, found in judged.items()})
             met &= _conflict_targets(pairs, judged) if task == "conflict" else _merge_targets(pairs, judged)
     return 0 if met else 1
@@ -59,19 +58,19 @@ def _rows(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
-def _structured(pair: dict[str, Any], kit: Kit) -> MemoryBankState:
+def _structured(pair: dict[str, Any], deps: BankDeps) -> MemoryBankState:
     state = _state(pair)
-    return _after(state, structure(state, Runtime(context=Settings()), kit))
+    return _after(state, structure(state, Runtime(context=Settings()), deps))
 
 
-def _judge(state: MemoryBankState, kit: Kit) -> str:
+def _judge(state: MemoryBankState, deps: BankDeps) -> str:
     """What the stages make of a pair: `conflict`, `merge` or nothing."""
     runtime: Runtime[Settings] = Runtime(context=Settings())
     for stage in (embed, retrieve):
-        state = _after(state, stage(state, runtime, kit))
+        state = _after(state, stage(state, runtime, deps))
     if not state["candidates"]:
         return ""
-    found = _after(state, analyze_conflict(state, runtime, kit))
+    found = _after(state, analyze_conflict(state, runtime, deps))
     if found["query_graph"]["conflicts"]:
         return "conflict"
     return "merge" if found["merging"] else ""

@@ -19,10 +19,10 @@ from langgraph.store.base import BaseStore, Op, Result
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.graph.four_tier import FourTierMemory
-from agentic_memory_bank.nodes.memories import Owner
+from agentic_memory_bank.nodes.deps import Owner
 from agentic_memory_bank.nodes.react_mem import episodes
-from agentic_memory_bank.nodes.react_mem.kit import Scope
-from agentic_memory_bank.nodes.react_mem.recalling import query_of, recollect
+from agentic_memory_bank.nodes.react_mem.deps import Scope
+from agentic_memory_bank.nodes.react_mem.recall import query_of, recall_for_agent
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
@@ -70,12 +70,12 @@ def _filled(store: BaseStore, chance: random.Random) -> FourTierMemory:
 
 def _timed(memory: FourTierMemory, scope: Scope, query: str) -> float:
     messages: list[Any] = [HumanMessage(query)]
-    text = query_of(memory.kit, messages)
-    memory.kit.stores.encoder.vectors([text, episodes.goal(text)])
+    text = query_of(memory.deps, messages)
+    memory.deps.stores.encoder.vectors([text, episodes.goal(text)])
     begun = time.perf_counter()
-    found = recollect(memory.kit, scope, messages, "i")
+    found = recall_for_agent(memory.deps, scope, messages, "i")
     taken = time.perf_counter() - begun
-    circuit_breaker_of(memory.kit.stores).flush(
+    circuit_breaker_of(memory.deps.stores).flush(
         10
     )  # that it was used is noted behind an invocation, not beside the next one
     if found["degraded"]:

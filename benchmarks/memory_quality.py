@@ -37,10 +37,10 @@ from langchain_core.messages import HumanMessage
 from research_calls import machine  # benchmarks, too
 from retrieval_quality import TARGETS, answers
 
-from agentic_memory_bank.engines.conversation import Fact, Known, Saying, unattributed
+from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, TurnQuote, unattributed
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 from agentic_memory_bank.graph.remember import build_remember
-from agentic_memory_bank.nodes.spoken import turns_of
+from agentic_memory_bank.nodes.messages import turns_of
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.record_store import RecordStore
@@ -159,9 +159,9 @@ class Bench:
         engine = ExtractiveConversationEngine()
         run: list[Row] = []
         for place, pair in enumerate(pairs):
-            known = Known("a", pair["a"], "semantic", float(vectors[2 * place] @ vectors[2 * place + 1]))
-            quote = Saying("b", pair["b"], (0, len(pair["b"])))
-            verdict = engine.weigh(Fact(pair["b"], "semantic", (quote,)), [known]).verdict
+            known = ExistingMemory("a", pair["a"], "semantic", float(vectors[2 * place] @ vectors[2 * place + 1]))
+            quote = TurnQuote("b", pair["b"], (0, len(pair["b"])))
+            verdict = engine.resolve([Fact(pair["b"], "semantic", (quote,))], [[known]])[0].verdict
             run.append({"pid": pair["pid"], "pred": verdict == "supersede"})
         kept = self._written("pairs", pairs)
         table = self._scored("supersede", ["pairs", "--pairs", str(kept), "--by", "source"], run)["ALL"]

@@ -4,16 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
+from typing_extensions import TypeVar
+
 from agentic_memory_bank.state.errors import EngineError
 from agentic_memory_bank.state.insight_doc import InsightDoc, TaskKind
 from agentic_memory_bank.state.query_graph import Conflict
+from agentic_memory_bank.tools.text.places import Placed
 
 Span = tuple[int, int]
 """Characters `start` up to, not including, `end`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryView:
     """A memory as a judge sees it: its words and where they come from, never its vector."""
 
     id: str
@@ -45,7 +48,7 @@ class TopicText:
 
 
 @dataclass(frozen=True, slots=True)
-class Structured:
+class TopicSummary:
     """A topic as a memory: summary, one sentence of context, keywords."""
 
     summary: str
@@ -57,14 +60,14 @@ class Structured:
 class Pairing:
     """A fresh memory and the ones to compare it with, each with the cosine of the two."""
 
-    fresh: Memory
-    candidates: tuple[Memory, ...]
+    fresh: MemoryView
+    candidates: tuple[MemoryView, ...]
     cosines: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimSpan:
-    """What one memory says: the value, and the stretch of `Memory.text` that says it."""
+    """What one memory says: the value, and the stretch of `MemoryView.text` that says it."""
 
     value: str
     span: Span
@@ -105,8 +108,8 @@ class Link:
 class MergeGroup:
     """Memories to be made one, their neighbours, and why; after a validation, what was found."""
 
-    memories: tuple[Memory, ...]
-    neighbours: tuple[Memory, ...]
+    memories: tuple[MemoryView, ...]
+    neighbours: tuple[MemoryView, ...]
     cause: Literal["merge", "conflict"]
     refuted: tuple[tuple[str, Span], ...] = ()
     """Stretches (memory id, span of its text) that the validation found wrong."""
@@ -127,11 +130,11 @@ class Integration:
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class PlannerInput:
     """What the planner looks at: the state of the task, the news, and the conflicts that stay open or disputed."""
 
     insight_doc: InsightDoc
-    fresh: tuple[Memory, ...]
+    fresh: tuple[MemoryView, ...]
     conflicts: tuple[Conflict, ...]
     kinds: tuple[TaskKind, ...] = ("answer",)
     """The kinds of step that can be carried out here."""
@@ -146,7 +149,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class EvidenceText:
     """Raw text that may speak for or against a claim."""
 
     entry: str
@@ -165,7 +168,7 @@ class Dispute:
     kind: str
     quotes: tuple[str, ...]
     values: tuple[str, ...]
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[EvidenceText, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +180,7 @@ class EvidenceSpan:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DisputeVerdict:
     """The end of a dispute: which claim holds, or what is true instead, or that it stays open."""
 
     outcome: Literal["holds", "integrate", "neither", "inconclusive"]
@@ -188,7 +191,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class RetrievedPassage:
     """Raw text to read for an answer, with the score of its retrieval."""
 
     text: str
@@ -197,10 +200,12 @@ class Passage:
     """Stretches that a validation found wrong: not to be quoted."""
     established: tuple[str, ...] = ()
     """What a validation found true of what the passage says; it holds before the passage."""
+    placed: tuple[Placed, ...] = ()
+    """Its sentences, each with its place in the document; none: they are read from the text as it stands here."""
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class PassageQuote:
     """A stretch of a passage (by its index) that answers the question."""
 
     passage: int
@@ -208,11 +213,11 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class QuotedAnswer:
     """An answer and the quotes it rests on; no quotes when nothing was found."""
 
     text: str
-    quotes: tuple[Quote, ...]
+    quotes: tuple[PassageQuote, ...]
     learned: str
     """One or two sentences for the Insight Doc."""
 
@@ -263,7 +268,7 @@ class Engine(Protocol):
         """Divide each text into topics. What no topic claims is kept by the stage in a rest topic."""
         ...
 
-    def structure(self, topics: Sequence[TopicText]) -> Sequence[Structured | None]:
+    def structure(self, topics: Sequence[TopicText]) -> Sequence[TopicSummary | None]:
         """Compress each topic into a memory that keeps key information and evidence."""
         ...
 
@@ -279,14 +284,18 @@ class Engine(Protocol):
         """Make one memory of each group, without what a validation refuted."""
         ...
 
-    def plan(self, situation: Situation) -> Step | None:
+    def plan(self, situation: PlannerInput) -> Step | None:
         """Name the one next step, or None when nothing is left to do. Conflicts are put first by the stage."""
         ...
 
-    def validate(self, disputes: Sequence[Dispute]) -> Sequence[Finding | None]:
+    def validate(self, disputes: Sequence[Dispute]) -> Sequence[DisputeVerdict | None]:
         """Decide each dispute by the evidence, or say that it stays open."""
         ...
 
-    def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
+    def answer(self, question: str, passages: Sequence[RetrievedPassage]) -> QuotedAnswer:
         """Answer from the passages, with quotes; without quotes when they do not hold the answer."""
         ...
+
+
+EngineT = TypeVar("EngineT", default=Engine)
+"""The protocol of an engine: that of the memory bank, or of another graph."""

@@ -12,10 +12,12 @@ from agentic_memory_bank.tools.memories.validation import NewMemory
 Role = Literal["user", "assistant", "system", "tool"]
 Why = Literal["search", "empty", "greeting", "fact", "tool"]
 """Why memories are searched, or not: `fact` is one of the world, `tool` is what a tool knows."""
-Verdict = Literal["create", "same", "revise", "supersede", "contradicts"]
+ResolutionAction = Literal["create", "same", "revise", "supersede", "contradicts"]
 """Keep it as new; it is known; it says a known memory better; its value took the place of another one; two sources
 say what cannot both be true."""
 
+DIGEST_TOKENS: Final = 100
+"""What the digest of a conversation takes, unless said otherwise."""
 USER: Final = "user"
 """The subject of what users say of themselves, where nobody gave their name."""
 TRUST: Final = {"user": 0.9, "assistant": 0.6}
@@ -54,7 +56,7 @@ class Hints:
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class GateDecision:
     """Whether memories are worth a search."""
 
     why: Why
@@ -66,7 +68,7 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class RewrittenQuery:
     """What is searched for a message."""
 
     text: str
@@ -77,7 +79,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
+class TurnQuote:
     """Exact words of a turn: `Turn.text[span[0]:span[1]]`."""
 
     turn: str
@@ -92,7 +94,7 @@ class Fact:
     text: str
     """Understood alone: with who said it and when."""
     type: RecordType
-    quotes: tuple[Saying, ...]
+    quotes: tuple[TurnQuote, ...]
     subject: str | None = None
     """Whom it is about."""
     attribute: str | None = None
@@ -109,11 +111,7 @@ class Fact:
         return " ".join(quote.text for quote in self.quotes)
 
     def draft(self, conversation: str) -> NewMemory:
-        """The memory as it is stored.
-
-        Args:
-            conversation: Its id.
-        """
+        """The memory as it is stored."""
         turns = list(dict.fromkeys(quote.turn for quote in self.quotes))
         quotes = [quote.text for quote in self.quotes]
         return {
@@ -128,7 +126,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ExistingMemory:
     """A memory that is there, as a new one is weighed against it."""
 
     id: str
@@ -146,7 +144,7 @@ class Known:
     """How far its best source is trusted, from 0 to 1; 0 where that is not known."""
 
     @classmethod
-    def of(cls, record: Record, cosine: float = 0.0) -> "Known":
+    def of(cls, record: Record, cosine: float = 0.0) -> "ExistingMemory":
         """Read a record.
 
         Args:
@@ -171,10 +169,10 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighing:
+class Resolution:
     """What becomes of a new memory."""
 
-    verdict: Verdict
+    verdict: ResolutionAction
     known: tuple[str, ...] = ()
     """The ids of the memories that it concerns, the surest first; for `create` none."""
     is_newer: bool = True
@@ -222,11 +220,11 @@ class ConversationEngine(Protocol):
         """What runs are recorded under."""
         ...
 
-    def gate(self, turn: Turn, history: Sequence[Turn], hints: Hints | None = ...) -> Gate:
+    def gate(self, turn: Turn, history: Sequence[Turn], hints: Hints | None = ...) -> GateDecision:
         """Say whether memories are worth a search for a message, whose conversation so far is `history`."""
         ...
 
-    def rewrite(self, query: str, history: Sequence[Turn]) -> Query:
+    def rewrite(self, query: str, history: Sequence[Turn]) -> RewrittenQuery:
         """Make a query that can be understood without the conversation."""
         ...
 
@@ -234,31 +232,21 @@ class ConversationEngine(Protocol):
         """Draw from turns, in their order, what is worth remembering; mostly nothing."""
         ...
 
-    def weigh(self, fact: Fact, similar: Sequence[Known]) -> Weighing:
-        """Say what becomes of a new memory beside those of the same user and type that are most like it."""
+    def resolve(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> Sequence[Resolution]:
+        """Say what becomes of new memories, each beside those of the same user and type that are most like it."""
         ...
 
-    def weigh_all(self, facts: Sequence[Fact], similar: Sequence[Sequence[Known]]) -> Sequence[Weighing]:
-        """Say what becomes of several new memories, each beside those that are most like it."""
-        ...
-
-    def summarise(self, turns: Sequence[Turn], max_tokens: int = ...) -> Digest:
+    def summarise(self, turns: Sequence[Turn], max_tokens: int = DIGEST_TOKENS) -> Digest:
         """Say where a conversation stands, within so many tokens."""
         ...
 
-    def reflect(self, memories: Sequence[Known]) -> Sequence[Insight]:
+    def reflect(self, memories: Sequence[ExistingMemory]) -> Sequence[Insight]:
         """Draw insights from the memories of one user, each with those it rests on; mostly none."""
         ...
 
 
 def attributed(speaker: str, date: str, words: str) -> str:
-    """A memory in its speaker's own words, so that it can be understood alone.
-
-    Args:
-        speaker: Who said it.
-        date: When, in words; may be empty.
-        words: What was said.
-    """
+    """A memory in its speaker's own words, so that it can be understood alone."""
     named = " ".join(_NAME_MARK.sub(" ", speaker).split())[:60] or USER
     return f"{named} ({date}): {words}" if date else f"{named}: {words}"
 

@@ -6,9 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
-from typing_extensions import TypeVar
-
-from agentic_memory_bank.engines.base import Engine
+from agentic_memory_bank.engines.base import Engine, EngineT
 from agentic_memory_bank.state.errors import EngineError, SettingsError
 from agentic_memory_bank.state.memory_bank import Allowance, Usage
 from agentic_memory_bank.state.model_table import BANK_ROLES, Role
@@ -16,21 +14,21 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.lru import LruCache
 
 if TYPE_CHECKING:
-    from agentic_memory_bank.engines.llm.agent import ReactAgent
+    from agentic_memory_bank.engines.conversation import ConversationEngine
     from agentic_memory_bank.engines.llm.answers import AnswerStore
-    from agentic_memory_bank.engines.llm.asking import Asker
     from agentic_memory_bank.engines.llm.meter import Meter
     from agentic_memory_bank.engines.llm.models import ChatModels, GivenModels
-
-Judging = TypeVar("Judging", default=Engine)
-"""The protocol of an engine: that of the memory bank, or of another graph."""
+    from agentic_memory_bank.engines.llm.react_agent import ReactAgent
+    from agentic_memory_bank.engines.llm.structured_output import Asker
+    from agentic_memory_bank.engines.research import ResearchEngine
+    from agentic_memory_bank.engines.responder import Responder
 
 
 @dataclass(frozen=True, slots=True)
-class Judge(Generic[Judging]):
+class MeteredEngine(Generic[EngineT]):
     """The engine of one stage of one run, and what it spends."""
 
-    engine: Judging
+    engine: EngineT
     meter: "Meter | None" = None
     agent: "ReactAgent | None" = None
     """Carries out steps with tools, where a chat model has the role `react`."""
@@ -44,7 +42,7 @@ class Judge(Generic[Judging]):
 
 
 @dataclass(frozen=True, slots=True)
-class RunOf:
+class EngineRequest:
     """The run an engine is wanted for."""
 
     settings: Settings
@@ -88,24 +86,51 @@ class AnswerPool:
             store.close()
 
 
-def _chat_engine(asker: "Asker", offline: Any) -> Any:
-    from agentic_memory_bank.engines.llm import ChatEngine
+def chat_bank_engine(asker: "Asker", offline: "Engine") -> "Engine":
+    """Make the memory bank's engine that asks chat models; like those below, it is imported only where one is asked."""
+    from agentic_memory_bank.engines.llm import ChatBankEngine
 
-    return ChatEngine(asker, offline)
+    return ChatBankEngine(asker, offline)
+
+
+def chat_research_engine(asker: "Asker", offline: "ResearchEngine") -> "ResearchEngine":
+    """Make the engine of memorizer and researcher that asks chat models."""
+    from agentic_memory_bank.engines.llm.research import ChatResearchEngine
+
+    return ChatResearchEngine(asker, offline)
+
+
+def chat_conversation_engine(asker: "Asker", offline: "ConversationEngine") -> "ConversationEngine":
+    """Make the engine of recall, remember and agents that asks chat models."""
+    from agentic_memory_bank.engines.llm.conversation import ChatConversationEngine
+
+    return ChatConversationEngine(asker, offline, with_passage=asker.settings.recall_hyde)
+
+
+def chat_responder(asker: "Asker", offline: "Responder") -> "Responder":
+    """Make the responder that asks a chat model."""
+    from agentic_memory_bank.engines.llm.responder import ChatResponder
+
+    return ChatResponder(asker, offline)
 
 
 @dataclass(frozen=True, slots=True)
-class Judges(Generic[Judging]):
+class EngineFactory(Generic[EngineT]):
     """Who judges, for each run: settings may name other models than those of the run before."""
 
-    offline: Judging
-    given: Judging | None = None
+    offline: EngineT
+    given: EngineT | None = None
     models: "GivenModels | None" = None
     answers: AnswerPool = field(default_factory=AnswerPool)
     roles: tuple[Role, ...] = BANK_ROLES
     """Whom the graph asks: models that other roles name are none of its business."""
-    chat: "Callable[[Asker, Judging], Judging]" = _chat_engine
+    chat: "Callable[[Asker, Any], Any]" = chat_bank_engine
     """Makes the engine that asks chat models, and the offline one for the roles without a model."""
+
+    @property
+    def default(self) -> EngineT:
+        """The engine that needs no settings: the one passed in code, or the offline one."""
+        return self.given or self.offline
 
     def check(self, settings: Settings) -> None:
         """See that the models of a run can be asked, before anything is spent.
@@ -125,14 +150,14 @@ class Judges(Generic[Judging]):
         """The chat models of a run with these settings; empty where it has none."""
         return engine_name(settings, self.models, self.roles) if self._has_models(settings) else ""
 
-    def of(self, run: RunOf) -> Judge[Judging]:
+    def of(self, run: EngineRequest) -> MeteredEngine[EngineT]:
         """The engine of a run."""
         models = None if run.allowance.get("ending") else self._chat_models(run.settings)
         notes = partial(self.answers.of, run.thread)
         if models is None:
-            return Judge(self.given or self.offline, notes=notes)
-        from agentic_memory_bank.engines.llm.asking import Asker
+            return MeteredEngine(self.default, notes=notes)
         from agentic_memory_bank.engines.llm.meter import Meter, limits
+        from agentic_memory_bank.engines.llm.structured_output import Asker
 
         meter = Meter(
             self.answers.of(run.thread),
@@ -144,10 +169,10 @@ class Judges(Generic[Judging]):
         )
         agent = None
         if "react" in models.roles:
-            from agentic_memory_bank.engines.llm.agent import ReactAgent
+            from agentic_memory_bank.engines.llm.react_agent import ReactAgent
 
             agent = ReactAgent(models.roles["react"], meter, run.settings)
-        return Judge(self.chat(Asker(models, meter, run.settings), self.offline), meter, agent, notes)
+        return MeteredEngine(self.chat(Asker(models, meter, run.settings), self.offline), meter, agent, notes)
 
     def _chat_models(self, settings: Settings) -> "ChatModels | None":
         """The chat models of a run, if it has any; what is never asked is never imported."""

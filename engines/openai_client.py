@@ -1,5 +1,9 @@
-"""Makes the clients of servers that speak OpenAI's protocol: no retries of their own, and a timeout that holds."""
+"""Makes the clients of servers that speak OpenAI's protocol: no retries of their own, and a timeout that holds.
 
+It takes a second to import, so that those import it late who may not need it.
+"""
+
+import os
 import threading
 import time
 import weakref
@@ -15,7 +19,7 @@ from langchain_openai import ChatOpenAI
 from openai import DefaultHttpxClient
 from pydantic import SecretStr
 
-from agentic_memory_bank.engines.providers import Provider, provider_of
+from agentic_memory_bank.engines.providers import Provider, missing_key, provider_of
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.model_table import RoleSettings
 from agentic_memory_bank.tools.web.deadline import Deadline, TimedStream
@@ -57,6 +61,24 @@ def openai_client(row: RoleSettings, key: str, address: str) -> ChatOpenAI:
             f"ALL_PROXY and NO_PROXY, and {provider.address}."
         )
     return made
+
+
+def chat_model(row: RoleSettings) -> ChatOpenAI:
+    """Make the client of a role: no retries of its own, each answer within the timeout, the key and address of now.
+
+    Raises:
+        SettingsError: The role names no model, an unknown one, or one whose key is not set; or key, address or proxy
+            cannot be used.
+    """
+    if row.model is None:
+        raise SettingsError(f"The role {row.role} names no model. Set MEMORY_BANK_MODEL=openai:NAME.")
+    provider, _ = provider_of(row.model)
+    if variable := missing_key(row.model):
+        raise SettingsError(f"The model '{row.model}' needs a key. Set the variable {variable}.")
+    key = (os.environ.get(provider.key) or "none").strip()
+    if not (key.isascii() and key.isprintable()):  # clients that trip over it write it into their logs
+        raise SettingsError(f"The variable {provider.key} holds characters that no key has. Set it again.")
+    return openai_client(row, key, (os.environ.get(provider.address) or provider.default_address).strip())
 
 
 def _made(place: "_Address", **options: Any) -> ChatOpenAI | None:

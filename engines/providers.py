@@ -2,13 +2,9 @@
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from agentic_memory_bank.state.errors import SettingsError
-from agentic_memory_bank.state.model_table import RoleSettings
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +51,3 @@ def missing_key(model: str) -> str | None:
     """The variable that has to be set for this model and is not."""
     provider, _ = provider_of(model)
     return provider.key if provider.needs_key and not os.environ.get(provider.key) else None
-
-
-def chat_model(row: RoleSettings) -> "BaseChatModel":
-    """The client of a role: no retries of its own, every answer within the timeout, key and address of this moment.
-
-    Raises:
-        SettingsError: The role names no model, an unknown one, or one whose key is not set; or key, address or proxy
-            cannot be used.
-    """
-    if row.model is None:
-        raise SettingsError(f"The role {row.role} names no model. Set MEMORY_BANK_MODEL=openai:NAME.")
-    provider, _ = provider_of(row.model)
-    if variable := missing_key(row.model):
-        raise SettingsError(f"The model '{row.model}' needs a key. Set the variable {variable}.")
-    key = (os.environ.get(provider.key) or "none").strip()
-    if not (key.isascii() and key.isprintable()):  # clients that trip over it write it into their logs
-        raise SettingsError(f"The variable {provider.key} holds characters that no key has. Set it again.")
-    from agentic_memory_bank.engines.openai_client import openai_client  # costs a second, and only those who ask pay
-
-    return openai_client(row, key, (os.environ.get(provider.address) or provider.default_address).strip())

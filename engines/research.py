@@ -17,7 +17,7 @@ _LEAD: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class PageDraft:
     """A text that is to become a page, with what it may refer to."""
 
     title: str
@@ -54,7 +54,7 @@ class Excerpt:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SupportedFinding:
     """One thing that was found out, and the ids of the pages that say so."""
 
     text: str
@@ -69,7 +69,7 @@ class Inquiry:
     """What is to be found out in the end."""
     open: tuple[str, ...] = ()
     """The requests of this round, the most important first; the first round has the request itself."""
-    findings: tuple[Found, ...] = ()
+    findings: tuple[SupportedFinding, ...] = ()
     asked: tuple[str, ...] = ()
     """The requests of earlier rounds."""
     outlines: tuple[Outline, ...] = ()
@@ -82,7 +82,7 @@ class Inquiry:
 class Gathered:
     """What a judge made of excerpts."""
 
-    findings: tuple[Found, ...]
+    findings: tuple[SupportedFinding, ...]
     """New ones; what was found before stays."""
     dropped: tuple[int, ...] = ()
     """Positions of earlier findings that turned out to be wrong, or beside the point."""
@@ -110,7 +110,7 @@ class PageQuote:
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class ResearchResponse:
     """The answer and the quotes it rests on; no quotes when nothing was found."""
 
     text: str
@@ -132,7 +132,7 @@ class ResearchEngine(Protocol):
         """What runs are recorded under."""
         ...
 
-    def abstract(self, drafts: Sequence[Draft]) -> Sequence[str | None]:
+    def abstract(self, drafts: Sequence[PageDraft]) -> Sequence[str | None]:
         """Say what each text says in one paragraph that stands on its own; None where that could not be done."""
         ...
 
@@ -148,7 +148,7 @@ class ResearchEngine(Protocol):
         """Say whether the findings are enough, and what to look for where they are not."""
         ...
 
-    def respond(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Response:
+    def respond(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> ResearchResponse:
         """Answer the request from findings and excerpts, with quotes; without quotes when they do not hold it."""
         ...
 

@@ -16,15 +16,22 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from agentic_memory_bank.engines.extractive.answering.research import ExtractiveResearchEngine
-from agentic_memory_bank.engines.factory import Judges
+from agentic_memory_bank.engines.factory import EngineFactory, chat_research_engine
 from agentic_memory_bank.engines.research import ResearchEngine
-from agentic_memory_bank.nodes.kit import Clock, SearchedBank, utc_now
+from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.nodes.memory_bank import fallbacks
-from agentic_memory_bank.nodes.pages import PageKit
+from agentic_memory_bank.nodes.memory_bank.deps import SearchedBank
+from agentic_memory_bank.nodes.page_deps import PageDeps
 from agentic_memory_bank.state.errors import BudgetReachedError, ModelRefused, ToolError
 from agentic_memory_bank.state.interaction_tree import text_of
 from agentic_memory_bank.state.model_table import RESEARCHER_ROLES
-from agentic_memory_bank.state.research import Finding, PageSource, ResearcherOutput, ResearcherState, ResearcherUpdate
+from agentic_memory_bank.state.research import (
+    Finding,
+    ResearcherOutput,
+    ResearcherState,
+    ResearcherUpdate,
+    ResearchSource,
+)
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.pages.bank_pages import BankLibraries, BankPages
@@ -50,7 +57,7 @@ class BankResearch:
 
     def __init__(self, encoder: Encoder, models: "GivenModels | None" = None, clock: Clock = utc_now) -> None:
         self._libraries = BankLibraries(encoder)
-        self._judges = Judges(ExtractiveResearchEngine(), None, models, roles=RESEARCHER_ROLES)
+        self._judges = EngineFactory(ExtractiveResearchEngine(), None, models, roles=RESEARCHER_ROLES)
         self._clock = clock
 
     def check(self, settings: Settings) -> None:
@@ -80,8 +87,10 @@ class BankResearch:
             ModelRefused: A key, a name or a quota has to be mended first.
         """
         with self._libraries.lent(bank.thread, bank.graph, bank.tree, bank.refuted) as (pages, library):
-            kit = PageKit(self._engine(bank), PageStores(in_memory=True), self._clock, searched=library)
-            output = _driven(kit, question, bank)
+            deps = PageDeps(
+                engine=self._engine(bank), stores=PageStores(in_memory=True), clock=self._clock, searched=library
+            )
+            output = _driven(deps, question, bank)
             if output["status"] == "failed":
                 raise ToolError("The research could not be finished. Ask something narrower, or read single memories.")
             return {
@@ -93,19 +102,18 @@ class BankResearch:
 
     def _engine(self, bank: SearchedBank) -> ResearchEngine:
         """Who judges: on the account of the run."""
-        from agentic_memory_bank.engines.llm.asking import Asker
         from agentic_memory_bank.engines.llm.models import ChatModels
-        from agentic_memory_bank.graph.memorizer import chat_engine
+        from agentic_memory_bank.engines.llm.structured_output import Asker
 
         models = ChatModels.of(bank.settings, self._judges.models, RESEARCHER_ROLES)
-        return chat_engine(Asker(models, bank.meter, bank.settings), self._judges.offline)
+        return chat_research_engine(Asker(models, bank.meter, bank.settings), self._judges.offline)
 
 
-def _driven(kit: PageKit, question: str, bank: SearchedBank) -> ResearcherOutput:
+def _driven(deps: PageDeps, question: str, bank: SearchedBank) -> ResearcherOutput:
     """Run the graph; its events are those of the run, marked as what they are."""
     from agentic_memory_bank.graph.researcher import wire
 
-    researcher = wire(kit, _on_account, _unless_it_is_the_runs).compile(checkpointer=False, name="deep_research")
+    researcher = wire(deps, _on_account, _unless_it_is_the_runs).compile(checkpointer=False, name="deep_research")
     asked: Any = {"request": question, "memory": bank.thread}
     told = researcher.stream(
         asked,
@@ -124,9 +132,9 @@ def _driven(kit: PageKit, question: str, bank: SearchedBank) -> ResearcherOutput
     return output
 
 
-def _on_account(state: ResearcherState, runtime: Runtime[Settings], *, stage: Any, kit: PageKit) -> ResearcherUpdate:
+def _on_account(state: ResearcherState, runtime: Runtime[Settings], *, stage: Any, deps: PageDeps) -> ResearcherUpdate:
     """Run a stage; who counts, pauses and goes on is the run that called."""
-    return stage(state, runtime, kit)
+    return stage(state, runtime, deps)
 
 
 def _unless_it_is_the_runs(state: ResearcherState, error: NodeError) -> Command[Any]:
@@ -139,7 +147,7 @@ def _unless_it_is_the_runs(state: ResearcherState, error: NodeError) -> Command[
     return go_on(state, error)
 
 
-def _places(source: PageSource, pages: BankPages, bank: SearchedBank) -> list[dict[str, Any]]:
+def _places(source: ResearchSource, pages: BankPages, bank: SearchedBank) -> list[dict[str, Any]]:
     """A quote by the memory and the entry it stands in."""
     found: list[dict[str, Any]] = []
     for place in pages.places(source["page"], source["start"], source["end"]):

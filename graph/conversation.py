@@ -15,40 +15,43 @@ from langgraph.store.base import BaseStore
 from agentic_memory_bank.engines.conversation import ConversationEngine
 from agentic_memory_bank.engines.extractive.answering.responder import ExtractiveResponder
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
-from agentic_memory_bank.engines.factory import AnswerPool, Judges
-from agentic_memory_bank.engines.responding import Responder
-from agentic_memory_bank.graph.chaining import ChainableGraph
+from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_responder
+from agentic_memory_bank.engines.responder import Responder
+from agentic_memory_bank.graph.chainable import ChainableGraph
 from agentic_memory_bank.graph.recall import build_recall
 from agentic_memory_bank.graph.remember import build_remember
-from agentic_memory_bank.nodes.conversation.kit import Queue, TalkKit
+from agentic_memory_bank.nodes.conversation.deps import ConversationDeps
 from agentic_memory_bank.nodes.conversation.recall import recall
 from agentic_memory_bank.nodes.conversation.remember import remember
 from agentic_memory_bank.nodes.conversation.respond import respond
-from agentic_memory_bank.nodes.kit import Clock, utc_now
-from agentic_memory_bank.state.conversations import ConversationInput, ConversationOutput, MemoryContext, Talk
+from agentic_memory_bank.nodes.deps import BackgroundQueue, Clock, utc_now
+from agentic_memory_bank.state.conversations import (
+    ConversationInput,
+    ConversationOutput,
+    ConversationState,
+    MemoryContext,
+)
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.memories.stores import RecordStores, stores_for
 
 if TYPE_CHECKING:
-    from agentic_memory_bank.engines.llm.asking import Asker
     from agentic_memory_bank.engines.llm.models import GivenModels
 
-Conversation = ChainableGraph[Talk, Settings, ConversationInput, ConversationOutput]
+Conversation = ChainableGraph[ConversationState, Settings, ConversationInput, ConversationOutput]
 
 
-def wire(kit: TalkKit) -> StateGraph[Talk, MemoryContext, ConversationInput, ConversationOutput]:
-    """Wire the three stages. This is the diagram; no stage knows another.
-
-    Args:
-        kit: What the stages work with.
-    """
-    talk: StateGraph[Talk, MemoryContext, ConversationInput, ConversationOutput] = StateGraph(
-        Talk, input_schema=ConversationInput, output_schema=ConversationOutput, context_schema=MemoryContext
+def wire(deps: ConversationDeps) -> StateGraph[ConversationState, MemoryContext, ConversationInput, ConversationOutput]:
+    """Wire the three stages. This is the diagram; no stage knows another."""
+    talk: StateGraph[ConversationState, MemoryContext, ConversationInput, ConversationOutput] = StateGraph(
+        ConversationState,
+        input_schema=ConversationInput,
+        output_schema=ConversationOutput,
+        context_schema=MemoryContext,
     )
-    talk.add_node("recall", partial(recall, kit=kit))
-    talk.add_node("respond", partial(respond, kit=kit))
-    talk.add_node("remember", partial(remember, kit=kit))
+    talk.add_node("recall", partial(recall, deps=deps))
+    talk.add_node("respond", partial(respond, deps=deps))
+    talk.add_node("remember", partial(remember, deps=deps))
     talk.add_edge(START, "recall")
     talk.add_edge("recall", "respond")
     talk.add_edge("respond", "remember")
@@ -64,7 +67,7 @@ def build_conversation(
     embeddings: Embeddings | None = None,
     store: BaseStore | None = None,
     stores: RecordStores | None = None,
-    background: Queue | None = None,
+    background: BackgroundQueue | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     clock: Clock = utc_now,
     answers: Path | None = None,
@@ -95,23 +98,20 @@ def build_conversation(
     shared = stores or stores_for(store, embeddings, clock, utc_now)
     parts: dict[str, Any] = {"engine": engine, "models": models, "stores": shared, "clock": clock, "answers": answers}
     parts["checkpointer"] = False  # not even that of the conversation: what was recalled is in no checkpoint
-    kit = TalkKit(
+    engines: EngineFactory[Responder] = EngineFactory(
+        ExtractiveResponder(), responder, models, AnswerPool(), ("react",), chat_responder
+    )
+    deps = ConversationDeps(
+        engine=engines.default,
+        engines=engines,
         stores=shared,
         recall=build_recall(**parts),
         remember=build_remember(**parts),
         queue=background or WorkerPool(Settings.of(None).remember_queue),
-        offline=ExtractiveConversationEngine(),
-        judges=Judges(ExtractiveResponder(), responder, models, AnswerPool(), ("react",), chat_responder),
+        summariser=ExtractiveConversationEngine(),
         clock=clock,
     )
-    return ChainableGraph.of(wire(kit).compile(checkpointer=checkpointer, store=store, name="conversation"))
-
-
-def chat_responder(asker: "Asker", offline: Responder) -> Responder:
-    """The responder that asks a chat model; what is never asked is never imported."""
-    from agentic_memory_bank.engines.llm.responding import ChatResponder
-
-    return ChatResponder(asker, offline)
+    return ChainableGraph.of(wire(deps).compile(checkpointer=checkpointer, store=store, name="conversation"))
 
 
 graph = build_conversation()

@@ -20,10 +20,10 @@ from langgraph.types import Command
 
 from agentic_memory_bank.engines.llm import models, parsing
 from agentic_memory_bank.engines.llm.meter import money_of
-from agentic_memory_bank.nodes.dialogue import total
-from agentic_memory_bank.nodes.kit import Clock, utc_now
-from agentic_memory_bank.nodes.react_mem import concluding
-from agentic_memory_bank.nodes.react_mem.spending import Cost, Tally, Verdict, has_budget
+from agentic_memory_bank.nodes.agent_messages import total
+from agentic_memory_bank.nodes.deps import Clock, utc_now
+from agentic_memory_bank.nodes.react_mem import fallback_answer
+from agentic_memory_bank.nodes.react_mem.budget import Cost, LimitDecision, Tally, has_budget
 from agentic_memory_bank.prompts import react
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import SettingsError
@@ -137,7 +137,7 @@ class _Call:
 
     request: _Request
     tally: Tally
-    verdict: Verdict
+    verdict: LimitDecision
     price: tuple[float, float]
     """Of a million tokens, in and out."""
     began: float
@@ -166,7 +166,7 @@ class _Call:
             Exception: This error, if there is a call left, or nothing to answer from.
         """
         self.tally.charge(Cost(seconds=self.now() - self.began))
-        is_last = self.verdict.course == "last" and concluding.has_found(self.request.state["messages"])
+        is_last = self.verdict.course == "last" and fallback_answer.has_found(self.request.state["messages"])
         if isinstance(error, GraphBubbleUp) or not is_last:
             raise error
         _LOG.warning("The last call of an agent's model failed (%s): what was found answers.", type(error).__name__)
@@ -178,7 +178,7 @@ class _Call:
         Args:
             said: What the model said in place of an answer: what it cost stays with it.
         """
-        answer = concluding.concluded(self.request.state["messages"])
+        answer = fallback_answer.answer_from_results(self.request.state["messages"])
         if said is not None:
             kept = {**said.additional_kwargs, **answer.additional_kwargs}
             answer = said.model_copy(update={"content": answer.content, "additional_kwargs": kept})

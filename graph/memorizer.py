@@ -12,21 +12,20 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import NodeError
 from langgraph.graph import START, StateGraph
 from langgraph.store.base import BaseStore
-from langgraph.types import Command, RetryPolicy
+from langgraph.types import Command
 
 from agentic_memory_bank.engines.extractive.answering.research import ExtractiveResearchEngine
-from agentic_memory_bank.engines.factory import AnswerPool, Judges
+from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_research_engine
 from agentic_memory_bank.engines.research import ResearchEngine
-from agentic_memory_bank.graph.chaining import ChainableGraph
-from agentic_memory_bank.graph.memory_bank import worth_retrying
-from agentic_memory_bank.nodes.kit import Clock, utc_now
+from agentic_memory_bank.graph.chainable import ChainableGraph
+from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.nodes.memorizer.abstract import abstract, unjudged
 from agentic_memory_bank.nodes.memorizer.recall import recall
 from agentic_memory_bank.nodes.memorizer.store import store
 from agentic_memory_bank.nodes.memorizer.take_in import take_in
 from agentic_memory_bank.nodes.memory_bank import fallbacks
-from agentic_memory_bank.nodes.memory_bank.judged import judged
-from agentic_memory_bank.nodes.pages import PageKit
+from agentic_memory_bank.nodes.page_deps import PageDeps
+from agentic_memory_bank.nodes.run_stage import RETRY_ONCE, run_stage
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import ModelRefused
 from agentic_memory_bank.state.memorizer import MemorizerInput, MemorizerOutput, MemorizerState
@@ -35,7 +34,6 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.pages.stores import PageStores
 
 if TYPE_CHECKING:
-    from agentic_memory_bank.engines.llm.asking import Asker
     from agentic_memory_bank.engines.llm.models import GivenModels
 
 Memorizer = ChainableGraph[MemorizerState, Settings, MemorizerInput, MemorizerOutput]
@@ -46,32 +44,31 @@ def anything_left(state: MemorizerState) -> Literal["recall", "__end__"]:
     return "recall" if state["work"].get("waiting") else "__end__"
 
 
-def without_model(state: MemorizerState, error: NodeError) -> Command[Literal["store"]]:
+def without_model(state: MemorizerState, error: NodeError, *, deps: PageDeps) -> Command[Literal["store"]]:
     """Go on with the central sentences of each page where nobody could judge it; what refuses one, refuses all."""
     fault = fallbacks.raised(error.error)
     note = fallbacks.without(error.node, fault, cast(Any, state))
     if isinstance(fault, ModelRefused):
         note["allowance"] = {**state.get("allowance", {}), "ending": "finish"}
-    return Command(update={**unjudged(state), **note}, goto="store")
+    return Command(update={**unjudged(state, deps), **note}, goto="store")
 
 
-def wire(kit: PageKit) -> StateGraph[MemorizerState, Settings, MemorizerInput, MemorizerOutput]:
+def wire(deps: PageDeps) -> StateGraph[MemorizerState, Settings, MemorizerInput, MemorizerOutput]:
     """Wire the four stages. This is the diagram; no stage knows another."""
     memorizer: StateGraph[MemorizerState, Settings, MemorizerInput, MemorizerOutput] = StateGraph(
         MemorizerState, input_schema=MemorizerInput, output_schema=MemorizerOutput, context_schema=MemoryContext
     )
-    again = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=False, retry_on=worth_retrying)
 
     # A memory that cannot be read or written is the caller's to hear of: it stays pending until it is resumed.
-    memorizer.add_node("take_in", partial(take_in, kit=kit))
-    memorizer.add_node("recall", partial(recall, kit=kit))
+    memorizer.add_node("take_in", partial(take_in, deps=deps))
+    memorizer.add_node("recall", partial(recall, deps=deps))
     memorizer.add_node(
         "abstract",
-        partial(judged, stage=abstract, kit=kit),
-        retry_policy=again,
-        error_handler=without_model,  # pyright: ignore[reportArgumentType] - LangGraph's type leaves out the error
+        partial(run_stage, stage=abstract, deps=deps),
+        retry_policy=RETRY_ONCE,
+        error_handler=partial(without_model, deps=deps),  # pyright: ignore[reportArgumentType] - LangGraph's type leaves out the error
     )
-    memorizer.add_node("store", partial(judged, stage=store, kit=kit))  # counts what a stage that failed has spent
+    memorizer.add_node("store", partial(run_stage, stage=store, deps=deps))  # counts what a stage that failed has spent
 
     memorizer.add_edge(START, "take_in")
     memorizer.add_conditional_edges("take_in", anything_left)
@@ -108,17 +105,11 @@ def build_memorizer(
     Returns:
         The compiled graph: `invoke({"texts": [...], "memory": "name"})`.
     """
-    offline = ExtractiveResearchEngine()
-    judges = Judges(offline, engine, models, AnswerPool(answers), MEMORIZER_ROLES, chat_engine)
-    kit = PageKit(engine or offline, stores or PageStores(), clock, judges)
-    return ChainableGraph.of(wire(kit).compile(checkpointer=checkpointer, store=store, name="memorizer"))
-
-
-def chat_engine(asker: "Asker", offline: ResearchEngine) -> ResearchEngine:
-    """The engine that asks chat models; what is never asked is never imported."""
-    from agentic_memory_bank.engines.llm.research import ChatResearchEngine
-
-    return ChatResearchEngine(asker, offline)
+    engines: EngineFactory[ResearchEngine] = EngineFactory(
+        ExtractiveResearchEngine(), engine, models, AnswerPool(answers), MEMORIZER_ROLES, chat_research_engine
+    )
+    deps = PageDeps(engine=engines.default, engines=engines, clock=clock, stores=stores or PageStores())
+    return ChainableGraph.of(wire(deps).compile(checkpointer=checkpointer, store=store, name="memorizer"))
 
 
 graph = build_memorizer()

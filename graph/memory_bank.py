@@ -21,30 +21,30 @@ from langgraph.errors import NodeError
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
-from langgraph.types import Command, RetryPolicy
+from langgraph.types import Command
 
 from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
-from agentic_memory_bank.engines.factory import AnswerPool, Judges
+from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory
 from agentic_memory_bank.graph.bank_research import BankResearch
-from agentic_memory_bank.graph.chaining import ChainableGraph
+from agentic_memory_bank.graph.chainable import ChainableGraph
+from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.nodes.executors import Execution, as_executor
-from agentic_memory_bank.nodes.kit import Clock, Kit, utc_now
 from agentic_memory_bank.nodes.memory_bank import fallbacks
 from agentic_memory_bank.nodes.memory_bank.adapter_in import adapter_in
 from agentic_memory_bank.nodes.memory_bank.adapter_out import adapter_out
 from agentic_memory_bank.nodes.memory_bank.analyze_conflict import analyze_conflict
 from agentic_memory_bank.nodes.memory_bank.analyze_related import analyze_related
 from agentic_memory_bank.nodes.memory_bank.classify import classify
+from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.embed import embed
-from agentic_memory_bank.nodes.memory_bank.execute import execute, handed_out
+from agentic_memory_bank.nodes.memory_bank.execute import execute, hand_out
 from agentic_memory_bank.nodes.memory_bank.integrate import integrate
-from agentic_memory_bank.nodes.memory_bank.judged import judged
 from agentic_memory_bank.nodes.memory_bank.plan import plan
 from agentic_memory_bank.nodes.memory_bank.retrieve import retrieve
 from agentic_memory_bank.nodes.memory_bank.structure import structure
+from agentic_memory_bank.nodes.run_stage import RETRY_ONCE, run_stage
 from agentic_memory_bank.state.conversations import MemoryContext
-from agentic_memory_bank.state.errors import InputError, SettingsError
 from agentic_memory_bank.state.memory_bank import MemoryBankInput, MemoryBankOutput, MemoryBankState
 from agentic_memory_bank.state.query_graph import open_conflicts
 from agentic_memory_bank.state.settings import Settings
@@ -87,11 +87,6 @@ def what_came_back(state: MemoryBankState) -> Literal["integrate", "classify", "
     return "classify" if state["incoming"] else "plan"
 
 
-def worth_retrying(error: Exception) -> bool:
-    """Whether a second try can help: not where input or settings are wrong, nor where it was made already."""
-    return not isinstance(error, (InputError, SettingsError)) and not getattr(error, "is_final", False)
-
-
 def go_on(state: MemoryBankState, runtime: Runtime[Settings], error: NodeError) -> Command[fallbacks.Next]:
     """Go on without a stage that failed twice."""
     note = fallbacks.without(error.node, fallbacks.raised(error.error), state)
@@ -116,16 +111,15 @@ def give_up(state: MemoryBankState, error: NodeError) -> Command[Literal["adapte
     return Command(update={"status": "failed", **fallbacks.without("plan", fault, state)}, goto="adapter_out")
 
 
-def wire(kit: Kit) -> StateGraph[MemoryBankState, Settings, MemoryBankInput, MemoryBankOutput]:
+def wire(deps: BankDeps) -> StateGraph[MemoryBankState, Settings, MemoryBankInput, MemoryBankOutput]:
     """Wire the eleven stages. This is the diagram; no stage knows another."""
     bank: StateGraph[MemoryBankState, Settings, MemoryBankInput, MemoryBankOutput] = StateGraph(
         MemoryBankState, input_schema=MemoryBankInput, output_schema=MemoryBankOutput, context_schema=MemoryContext
     )
-    again = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=False, retry_on=worth_retrying)
-    bank.set_node_defaults(retry_policy=again)
+    bank.set_node_defaults(retry_policy=RETRY_ONCE)
 
     # The doors have no handler: what fails there is the caller's to hear, and stays pending until it is resumed.
-    bank.add_node("adapter_in", partial(adapter_in, kit=kit))
+    bank.add_node("adapter_in", partial(adapter_in, deps=deps))
     for name, stage in (
         ("classify", classify),
         ("structure", structure),
@@ -137,20 +131,20 @@ def wire(kit: Kit) -> StateGraph[MemoryBankState, Settings, MemoryBankInput, Mem
     ):
         bank.add_node(
             name,
-            partial(judged, stage=stage, kit=kit),
+            partial(run_stage, stage=stage, deps=deps),
             error_handler=go_on,  # pyright: ignore[reportArgumentType] - LangGraph's type leaves out the error it passes
         )
     bank.add_node(
         "execute",
-        partial(judged, stage=execute, kit=kit, stopped=fallbacks.stopped, first=handed_out),
+        partial(run_stage, stage=execute, deps=deps, stopped=fallbacks.stopped, first=hand_out),
         error_handler=go_on,  # pyright: ignore[reportArgumentType] - as above
     )
     bank.add_node(
         "plan",
-        partial(judged, stage=plan, kit=kit),
+        partial(run_stage, stage=plan, deps=deps),
         error_handler=give_up,  # pyright: ignore[reportArgumentType] - as above
     )
-    bank.add_node("adapter_out", partial(judged, stage=adapter_out, kit=kit))
+    bank.add_node("adapter_out", partial(run_stage, stage=adapter_out, deps=deps))
 
     bank.add_edge(START, "adapter_in")
     bank.add_conditional_edges("adapter_in", what_arrived)
@@ -211,20 +205,20 @@ def build_memory_bank(
     """
     encoder = Encoder(embeddings, cache=vectors)
     pool = IndexPool(partial(MemoryIndex, encoder))
-    judges = Judges(ExtractiveEngine(encoder), engine, models, AnswerPool(answers))
-    kit = Kit(
-        engine=engine or judges.offline,
+    engines = EngineFactory(ExtractiveEngine(encoder), engine, models, AnswerPool(answers))
+    deps = BankDeps(
+        engine=engines.default,
         encoder=encoder,
         indexes=pool,
         clock=clock,
         executor=as_executor(execute),
         is_outside=execute == "outside",
         tools=tuple(tools),
-        judges=judges,
+        engines=engines,
         research=BankResearch(encoder, models, clock) if engine is None else None,
         attachments=AttachmentStores(attachments),
     )
-    bank = wire(kit).compile(checkpointer=checkpointer, store=store, cache=cache, name="memory_bank")
+    bank = wire(deps).compile(checkpointer=checkpointer, store=store, cache=cache, name="memory_bank")
     return ChainableGraph.of(bank)
 
 

@@ -28,12 +28,13 @@ from pydantic import TypeAdapter
 
 from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
-from agentic_memory_bank.engines.factory import AnswerPool, Judges
-from agentic_memory_bank.graph.ordering import Order
-from agentic_memory_bank.graph.remembering import remember
-from agentic_memory_bank.nodes import dialogue
-from agentic_memory_bank.nodes.dialogue import Limits
-from agentic_memory_bank.nodes.kit import Clock, Kit, timestamp, utc_now
+from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory
+from agentic_memory_bank.graph.ingestion import ingest
+from agentic_memory_bank.graph.middleware_order import MiddlewareOrder
+from agentic_memory_bank.nodes import agent_messages
+from agentic_memory_bank.nodes.agent_messages import Limits
+from agentic_memory_bank.nodes.deps import Clock, timestamp, utc_now
+from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.prompts import recalled
 from agentic_memory_bank.state.errors import SettingsError, ToolError
 from agentic_memory_bank.state.interaction_tree import Entry, InteractionTree, append, apply_tree_edits
@@ -71,7 +72,7 @@ _SAVER = "__pregel_checkpointer"
 _Request = ModelRequest[Any]
 
 
-class BatchWrittenLayerChannel(LayerChannel):
+class BatchedLayerChannel(LayerChannel):
     """For a layer that is written seldom and much at a time: by updates alone, each call would fold them all again."""
 
     __slots__ = ()
@@ -82,7 +83,7 @@ class BatchWrittenLayerChannel(LayerChannel):
 class RememberingState(AgentState[Any]):
     """The state of an agent with memory. What is added is private: it is neither input nor output of the agent."""
 
-    query_graph: NotRequired[Annotated[QueryGraph, PrivateStateAttr, BatchWrittenLayerChannel(apply_graph_edits)]]
+    query_graph: NotRequired[Annotated[QueryGraph, PrivateStateAttr, BatchedLayerChannel(apply_graph_edits)]]
     """Memories of what left the window, and of texts too long for it."""
     interaction_tree: NotRequired[
         Annotated[InteractionTree, PrivateStateAttr, SeldomWrittenLayerChannel(apply_tree_edits)]
@@ -137,12 +138,12 @@ class MemoryBankMiddleware(AgentMiddleware[Any, Any, Any]):
         if budget < LEAST_BUDGET or keep_last < 1:
             raise SettingsError(f"A memory needs a budget of {LEAST_BUDGET:,} tokens or more, and keep_last >= 1.")
         self._settings = settings or Settings.of(None)
-        self._kit = _kit(engine, models, embeddings, self._settings, clock)
+        self._deps = _deps(engine, models, embeddings, self._settings, clock)
         self._budget = budget
         self._memory = min(self._settings.memory_tokens, int(budget * MEMORY_SHARE))
         self._limits = Limits(int(budget * MESSAGE_SHARE), int(budget * RESULT_SHARE), keep_last)
         self._fixed = int(budget * FIXED_SHARE)
-        self._order = Order()
+        self._order = MiddlewareOrder()
         self.tools = [_reader(self._limits.message)]
 
     def before_model(self, state: RememberingState, runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -153,16 +154,16 @@ class MemoryBankMiddleware(AgentMiddleware[Any, Any, Any]):
         """
         self._order.taken_in(state["messages"])
         tree = state.get("interaction_tree", {})
-        now = timestamp(self._kit.clock(), _last_time(tree))
+        now = timestamp(self._deps.clock(), _last_time(tree))
         messages = _shown(state, state["messages"])
         heard = _Heard.of(messages, now)
         edits = [append(entry) for entry in heard.entries.values() if entry["id"] not in tree.get("entries", {})]
         tree = apply_tree_edits(tree, [edits])
         gone = self._leaving(messages)
-        wanted = heard.turns({*gone, *(m.id or "" for m in messages if dialogue.is_long(m, self._limits))})
+        wanted = heard.turns({*gone, *(m.id or "" for m in messages if agent_messages.is_long(m, self._limits))})
         update: dict[str, Any] = {"interaction_tree": edits} if edits else {}
         if wanted := _unknown(wanted, state.get("query_graph", {})):
-            learned = remember(state.get("query_graph", {}), tree, wanted, now, self._runtime(runtime), self._kit)
+            learned = ingest(state.get("query_graph", {}), tree, wanted, now, self._runtime(runtime), self._deps)
             update["query_graph"] = learned.query_graph
             update["interaction_tree"] = [*edits, *learned.interaction_tree]
         return (update | _departure(state, gone)) or None
@@ -187,7 +188,7 @@ class MemoryBankMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _leaving(self, messages: Sequence[BaseMessage]) -> list[str]:
         room = self._budget - self._fixed - self._memory
-        stay = {id(m) for m in dialogue.staying(messages, room, self._limits)}
+        stay = {id(m) for m in agent_messages.staying(messages, room, self._limits)}
         return [m.id or "" for m in messages if id(m) not in stay]
 
     def _fitted(self, request: _Request) -> _Request:
@@ -196,14 +197,14 @@ class MemoryBankMiddleware(AgentMiddleware[Any, Any, Any]):
         self._fixed = _fixed_tokens(request)
         room = self._budget - self._fixed
         messages = _shown(state, request.messages)
-        calls, entries = dialogue.calls_of(messages), tree.get("entries", {})
+        calls, entries = agent_messages.calls_of(messages), tree.get("entries", {})
         kept = self._memory if graph.get("nodes") else 0
 
         def name(message: BaseMessage) -> str | None:
-            entry = dialogue.entry_of(message, calls)
+            entry = agent_messages.entry_of(message, calls)
             return entry["id"] if entry and entry["id"] in entries else None
 
-        shown = dialogue.fit(messages, room - kept, self._limits, name) or dialogue.fit(
+        shown = agent_messages.fit(messages, room - kept, self._limits, name) or agent_messages.fit(
             messages, room, self._limits, name
         )
         if shown is None:
@@ -211,7 +212,7 @@ class MemoryBankMiddleware(AgentMiddleware[Any, Any, Any]):
                 f"The budget of {self._budget:,} tokens is too small: instructions and tools take {self._fixed:,}, and "
                 "there is no room for the question with what was just called. Raise `budget`, or offer fewer tools."
             )
-        left = room - dialogue.total(shown)
+        left = room - agent_messages.total(shown)
         memory = self._recalled(request, messages, graph, tree, min(left, kept))
         return request.override(messages=_with(memory, shown))
 
@@ -219,15 +220,15 @@ class MemoryBankMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: _Request, messages: Sequence[BaseMessage], graph: QueryGraph, tree: InteractionTree, tokens: int
     ) -> HumanMessage | None:
         """What memory holds on the question, in a message of at most so many tokens; None when there is nothing."""
-        asked = dialogue.question(messages)
+        asked = agent_messages.question(messages)
         query = _query(asked.text) if asked else ""
         if tokens < LEAST_MEMORY or not query.strip():
             return None
         settings = self._settings.model_copy(update={"memory_tokens": tokens})
-        found = self._kit.indexes.of(_thread(request.runtime)).recall(graph, tree, query, settings)
+        found = self._deps.indexes.of(_thread(request.runtime)).recall(graph, tree, query, settings)
         while found:
             message = HumanMessage(recalled.render(graph, tree, found))
-            if dialogue.size(message) <= tokens:
+            if agent_messages.size(message) <= tokens:
                 return message
             found = _less(found, graph)
         return None
@@ -244,8 +245,8 @@ class _Heard:
 
     @classmethod
     def of(cls, messages: Sequence[BaseMessage], now: str) -> "_Heard":
-        calls = dialogue.calls_of(messages)
-        found = ((message.id or "", dialogue.entry_of(message, calls, now)) for message in messages)
+        calls = agent_messages.calls_of(messages)
+        found = ((message.id or "", agent_messages.entry_of(message, calls, now)) for message in messages)
         return cls({message_id: entry for message_id, entry in found if entry})
 
     def turns(self, messages: set[str]) -> list[list[str]]:
@@ -259,19 +260,19 @@ class _Heard:
         return turns
 
 
-def _kit(
+def _deps(
     engine: Engine | None, models: "GivenModels | None", embeddings: Embeddings | None, settings: Settings, clock: Clock
-) -> Kit:
+) -> BankDeps:
     encoder = Encoder(embeddings or default_embeddings(settings))
-    judges = Judges(ExtractiveEngine(encoder), engine, models, AnswerPool())
-    judges.check(settings)
+    engines = EngineFactory(ExtractiveEngine(encoder), engine, models, AnswerPool())
+    engines.check(settings)
     indexes = IndexPool(partial(MemoryIndex, encoder))
-    return Kit(engine=engine or judges.offline, encoder=encoder, indexes=indexes, clock=clock, judges=judges)
+    return BankDeps(engine=engines.default, encoder=encoder, indexes=indexes, clock=clock, engines=engines)
 
 
 def _reader(tokens: int) -> BaseTool:
     """Deep retrieval over the state of the agent that calls it, in pages that a prompt has room for."""
-    room = tokens - dialogue.NOTE_TOKENS
+    room = tokens - agent_messages.NOTE_TOKENS
 
     def read(
         node_id: Annotated[str, "The id of a memory, as shown in brackets, or of a text that was shown in part."],
@@ -284,7 +285,7 @@ def _reader(tokens: int) -> BaseTool:
         except ToolError as error:
             return str(error)
         start = min(max(0, start), len(text))
-        return recalled.page(text, start, start + max(1, dialogue.fitting(text[start:], room)))
+        return recalled.page(text, start, start + max(1, agent_messages.fitting(text[start:], room)))
 
     return StructuredTool.from_function(func=read, name="deep_retrieval", description=recalled.READ)
 
@@ -336,7 +337,7 @@ def _fixed_tokens(request: _Request) -> int:
     """What every prompt of this agent costs before a word is said: instructions, tools, the form of the answer."""
     tools = [json.dumps(convert_to_openai_tool(tool), ensure_ascii=False) for tool in request.tools]
     instructions = [request.system_message] if request.system_message else []
-    return dialogue.total(instructions) + sum(map(estimate_tokens, [*tools, _form(request.response_format)]))
+    return agent_messages.total(instructions) + sum(map(estimate_tokens, [*tools, _form(request.response_format)]))
 
 
 def _form(response_format: Any) -> str:
@@ -351,7 +352,7 @@ def _with(memory: HumanMessage | None, messages: list[AnyMessage]) -> list[AnyMe
     """The messages with the memory in front of the question: what stands before it stays the same for a cache."""
     if memory is None:
         return messages
-    asked = dialogue.question(messages)
+    asked = agent_messages.question(messages)
     place = next((i for i, message in enumerate(messages) if message is asked), len(messages))
     return [*messages[:place], memory, *messages[place:]]
 

@@ -23,13 +23,12 @@ from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
 from agentic_memory_bank.engines.extractive.answering.responder import ExtractiveResponder
-from agentic_memory_bank.graph.chaining import ChainableGraph
+from agentic_memory_bank.graph.chainable import ChainableGraph
 from agentic_memory_bank.graph.four_tier import FourTierMemory
 from agentic_memory_bank.graph.limits import AgentLimits
-from agentic_memory_bank.nodes.kit import Clock, utc_now
+from agentic_memory_bank.nodes.deps import BackgroundQueue, Clock, utc_now
 from agentic_memory_bank.nodes.react_mem.answering import Agent, Answering
-from agentic_memory_bank.nodes.react_mem.kit import Queue
-from agentic_memory_bank.nodes.react_mem.opening import close, opened
+from agentic_memory_bank.nodes.react_mem.lifecycle import close_conversation, open_conversation
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.react_mem import ReactMemInput, ReactMemOutput, ReactMemState
 from agentic_memory_bank.state.settings import Settings
@@ -58,18 +57,13 @@ def is_last(state: ReactMemState) -> Literal["close", "__end__"]:
 def wire(
     memory: FourTierMemory, answering: Answering
 ) -> StateGraph[ReactMemState, MemoryContext, ReactMemInput, ReactMemOutput]:
-    """Wire the three stages. This is the diagram; no stage knows another.
-
-    Args:
-        memory: Stands around the agent.
-        answering: Runs the agent.
-    """
+    """Wire the three stages. This is the diagram; no stage knows another."""
     agent: StateGraph[ReactMemState, MemoryContext, ReactMemInput, ReactMemOutput] = StateGraph(
         ReactMemState, input_schema=ReactMemInput, output_schema=ReactMemOutput, context_schema=MemoryContext
     )
-    agent.add_node("open", opened)
+    agent.add_node("open", open_conversation)
     agent.add_node("answer", RunnableLambda(answering.answer, answering.aanswer))
-    agent.add_node("close", partial(close, end=memory.end))
+    agent.add_node("close", partial(close_conversation, end=memory.end))
     agent.add_edge(START, "open")
     agent.add_conditional_edges("open", anything_asked)
     agent.add_conditional_edges("answer", is_last)
@@ -91,7 +85,7 @@ def build_react_mem(
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     clock: Clock = utc_now,
     answers: Path | None = None,
-    background: Queue | None = None,
+    background: BackgroundQueue | None = None,
 ) -> ReactMem:
     """Compile an agent with memory.
 

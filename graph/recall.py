@@ -18,10 +18,10 @@ from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
-from agentic_memory_bank.engines.factory import AnswerPool, Judges
-from agentic_memory_bank.graph.chaining import ChainableGraph
-from agentic_memory_bank.nodes.kit import Clock, utc_now
-from agentic_memory_bank.nodes.memories import MemoryKit
+from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_conversation_engine
+from agentic_memory_bank.graph.chainable import ChainableGraph
+from agentic_memory_bank.nodes.deps import Clock, utc_now
+from agentic_memory_bank.nodes.memory_deps import MemoryDeps
 from agentic_memory_bank.nodes.recall.gate import gate
 from agentic_memory_bank.nodes.recall.inject import inject
 from agentic_memory_bank.nodes.recall.rewrite import rewrite
@@ -32,7 +32,6 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.memories.stores import RecordStores, stores_for
 
 if TYPE_CHECKING:
-    from agentic_memory_bank.engines.llm.asking import Asker
     from agentic_memory_bank.engines.llm.models import GivenModels
 
 Recall = ChainableGraph[RecallState, Settings, RecallInput, RecallOutput]
@@ -43,15 +42,15 @@ def worth_a_search(state: RecallState) -> Literal["rewrite", "__end__"]:
     return "rewrite" if state["receipt"]["outcome"] == "missing" else "__end__"
 
 
-def wire(kit: MemoryKit) -> StateGraph[RecallState, MemoryContext, RecallInput, RecallOutput]:
+def wire(deps: MemoryDeps) -> StateGraph[RecallState, MemoryContext, RecallInput, RecallOutput]:
     """Wire the four stages. This is the diagram; no stage knows another."""
     recall: StateGraph[RecallState, MemoryContext, RecallInput, RecallOutput] = StateGraph(
         RecallState, input_schema=RecallInput, output_schema=RecallOutput, context_schema=MemoryContext
     )
-    recall.add_node("gate", partial(gate, kit=kit))
-    recall.add_node("rewrite", partial(rewrite, kit=kit))
-    recall.add_node("search", partial(search, kit=kit))
-    recall.add_node("inject", partial(inject, kit=kit))
+    recall.add_node("gate", partial(gate, deps=deps))
+    recall.add_node("rewrite", partial(rewrite, deps=deps))
+    recall.add_node("search", partial(search, deps=deps))
+    recall.add_node("inject", partial(inject, deps=deps))
 
     recall.add_edge(START, "gate")
     recall.add_conditional_edges("gate", worth_a_search)
@@ -59,13 +58,6 @@ def wire(kit: MemoryKit) -> StateGraph[RecallState, MemoryContext, RecallInput, 
     recall.add_edge("search", "inject")
     recall.add_edge("inject", END)
     return recall
-
-
-def chat_engine(asker: "Asker", offline: ConversationEngine) -> ConversationEngine:
-    """The engine that asks chat models; what is never asked is never imported."""
-    from agentic_memory_bank.engines.llm.conversation import ChatConversationEngine
-
-    return ChatConversationEngine(asker, offline, with_passage=asker.settings.recall_hyde)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def build_recall(
@@ -95,11 +87,12 @@ def build_recall(
     Returns:
         The compiled graph: `invoke({"messages": [...]}, context={"user": "..."})`.
     """
-    offline = ExtractiveConversationEngine()
-    judges = Judges(offline, engine, models, AnswerPool(answers), RECALL_ROLES, chat_engine)
+    engines: EngineFactory[ConversationEngine] = EngineFactory(
+        ExtractiveConversationEngine(), engine, models, AnswerPool(answers), RECALL_ROLES, chat_conversation_engine
+    )
     stores = stores or stores_for(store, embeddings, clock, utc_now)
-    kit = MemoryKit(engine or offline, stores, clock, judges)
-    return ChainableGraph.of(wire(kit).compile(checkpointer=checkpointer, store=store, name="recall"))
+    deps = MemoryDeps(engine=engines.default, engines=engines, clock=clock, stores=stores)
+    return ChainableGraph.of(wire(deps).compile(checkpointer=checkpointer, store=store, name="recall"))
 
 
 graph = build_recall()

@@ -17,17 +17,15 @@ from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
-from agentic_memory_bank.engines.factory import AnswerPool, Judges
-from agentic_memory_bank.graph.chaining import ChainableGraph
-from agentic_memory_bank.graph.recall import chat_engine
-from agentic_memory_bank.nodes.kit import Clock, utc_now
-from agentic_memory_bank.nodes.memories import MemoryKit
-from agentic_memory_bank.nodes.remember.drawing import Outage
-from agentic_memory_bank.nodes.remember.extract import extract
+from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_conversation_engine
+from agentic_memory_bank.graph.chainable import ChainableGraph
+from agentic_memory_bank.nodes.deps import Clock, utc_now
+from agentic_memory_bank.nodes.memory_deps import MemoryDeps
+from agentic_memory_bank.nodes.remember.extraction import ExtractionOutage, extract
+from agentic_memory_bank.nodes.remember.resolution import resolve
 from agentic_memory_bank.nodes.remember.store import store as store_stage
 from agentic_memory_bank.nodes.remember.take_in import take_in
 from agentic_memory_bank.nodes.remember.views import receipt
-from agentic_memory_bank.nodes.remember.weigh import weigh
 from agentic_memory_bank.state.conversations import (
     MemoryContext,
     RememberInput,
@@ -58,10 +56,10 @@ def anything_to_draw(state: RememberState) -> Literal["on", "over"]:
 
 
 def or_unavailable(
-    state: RememberState, runtime: Runtime[MemoryContext], *, stage: _Stage, kit: MemoryKit
+    state: RememberState, runtime: Runtime[MemoryContext], *, stage: _Stage, deps: MemoryDeps
 ) -> RememberUpdate:
     """Run a stage; where the memories cannot be reached, say so: whoever talks is not to be bothered with it."""
-    outages = circuit_breaker_of(kit.stores).outages
+    outages = circuit_breaker_of(deps.stores).outages
     try:
         done = stage(state, runtime)
         outages.end("unkept")
@@ -72,16 +70,16 @@ def or_unavailable(
         return {"draws": [], "stored": [], "updated": [], "superseded": [], "receipt": told}
 
 
-def wire(kit: MemoryKit) -> StateGraph[RememberState, MemoryContext, RememberInput, RememberOutput]:
+def wire(deps: MemoryDeps) -> StateGraph[RememberState, MemoryContext, RememberInput, RememberOutput]:
     """Wire the four stages. This is the diagram; no stage knows another."""
     remember: StateGraph[RememberState, MemoryContext, RememberInput, RememberOutput] = StateGraph(
         RememberState, input_schema=RememberInput, output_schema=RememberOutput, context_schema=MemoryContext
     )
-    outage = Outage()
+    outage = ExtractionOutage()
 
-    remember.add_node("take_in", partial(or_unavailable, stage=partial(take_in, kit=kit), kit=kit))
-    for name, stage in (("extract", extract), ("weigh", weigh), ("store", store_stage)):
-        remember.add_node(name, partial(or_unavailable, stage=partial(stage, kit=kit, outage=outage), kit=kit))
+    remember.add_node("take_in", partial(or_unavailable, stage=partial(take_in, deps=deps), deps=deps))
+    for name, stage in (("extract", extract), ("weigh", resolve), ("store", store_stage)):
+        remember.add_node(name, partial(or_unavailable, stage=partial(stage, deps=deps, outage=outage), deps=deps))
 
     remember.add_edge(START, "take_in")
     for name, then in (("take_in", "extract"), ("extract", "weigh"), ("weigh", "store")):
@@ -119,12 +117,13 @@ def build_remember(
     Returns:
         The compiled graph: `invoke({"messages": [...], "conversation_id": "..."}, context={"user": "..."})`.
     """
-    offline = ExtractiveConversationEngine()
     stores = stores or stores_for(store, embeddings, clock, utc_now)
     pool = AnswerPool(answers, ANSWERED)
-    judges: Judges[ConversationEngine] = Judges(offline, engine, models, pool, REMEMBER_ROLES, chat_engine)
-    kit = MemoryKit(engine or offline, stores, clock, judges)
-    return ChainableGraph.of(wire(kit).compile(checkpointer=checkpointer, store=store, name="remember"))
+    engines: EngineFactory[ConversationEngine] = EngineFactory(
+        ExtractiveConversationEngine(), engine, models, pool, REMEMBER_ROLES, chat_conversation_engine
+    )
+    deps = MemoryDeps(engine=engines.default, engines=engines, clock=clock, stores=stores)
+    return ChainableGraph.of(wire(deps).compile(checkpointer=checkpointer, store=store, name="remember"))
 
 
 graph = build_remember()

@@ -18,18 +18,15 @@ from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
-from langgraph.types import Command, RetryPolicy
+from langgraph.types import Command
 
 from agentic_memory_bank.engines.extractive.answering.research import ExtractiveResearchEngine
-from agentic_memory_bank.engines.factory import AnswerPool, Judges
+from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_research_engine
 from agentic_memory_bank.engines.research import ResearchEngine
-from agentic_memory_bank.graph.chaining import ChainableGraph
-from agentic_memory_bank.graph.memorizer import chat_engine
-from agentic_memory_bank.graph.memory_bank import worth_retrying
-from agentic_memory_bank.nodes.kit import Clock, Judged, utc_now
+from agentic_memory_bank.graph.chainable import ChainableGraph
+from agentic_memory_bank.nodes.deps import Clock, MeteredState, utc_now
 from agentic_memory_bank.nodes.memory_bank import fallbacks
-from agentic_memory_bank.nodes.memory_bank.judged import judged
-from agentic_memory_bank.nodes.pages import PageKit
+from agentic_memory_bank.nodes.page_deps import PageDeps
 from agentic_memory_bank.nodes.researcher.answer import answer
 from agentic_memory_bank.nodes.researcher.integrate import integrate
 from agentic_memory_bank.nodes.researcher.plan import as_it_stands, plan, to_search
@@ -37,6 +34,7 @@ from agentic_memory_bank.nodes.researcher.reflect import reflect
 from agentic_memory_bank.nodes.researcher.search import search
 from agentic_memory_bank.nodes.researcher.take_in import take_in
 from agentic_memory_bank.nodes.researcher.views import past_round
+from agentic_memory_bank.nodes.run_stage import RETRY_ONCE, run_stage
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.model_table import RESEARCHER_ROLES
 from agentic_memory_bank.state.research import ResearcherInput, ResearcherOutput, ResearcherState, ResearcherUpdate
@@ -95,39 +93,38 @@ def go_on(state: ResearcherState, error: NodeError) -> Command[_After]:
 
 
 def count_and_go_on(
-    state: ResearcherState, runtime: Runtime[Settings], error: NodeError, *, kit: PageKit
+    state: ResearcherState, runtime: Runtime[Settings], error: NodeError, *, deps: PageDeps
 ) -> Command[_After]:
     """Go on without a stage that failed twice, and count what it has spent: after the last one nobody else does."""
-    gone_on, meter = go_on(state, error), kit.judge(cast(Judged, state), runtime).meter
+    gone_on, meter = go_on(state, error), deps.engine_for(cast(MeteredState, state), runtime).meter
     return replace(gone_on, update={**cast(Any, gone_on.update), "usage": meter.usage()}) if meter else gone_on
 
 
 def wire(
-    kit: PageKit,
-    run: Callable[..., ResearcherUpdate] = judged,
+    deps: PageDeps,
+    run: Callable[..., ResearcherUpdate] = run_stage,
     without: Callable[..., Command[_After]] | None = None,
 ) -> StateGraph[ResearcherState, Settings, ResearcherInput, ResearcherOutput]:
     """Wire the six stages. This is the diagram; no stage knows another.
 
     Args:
-        kit: What the stages work with.
+        deps: What the stages work with.
         run: Runs the stages that ask an engine.
         without: Goes on without one of these that failed twice. Default: `go_on`, with what it has spent.
     """
     researcher: StateGraph[ResearcherState, Settings, ResearcherInput, ResearcherOutput] = StateGraph(
         ResearcherState, input_schema=ResearcherInput, output_schema=ResearcherOutput, context_schema=MemoryContext
     )
-    again = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=False, retry_on=worth_retrying)
 
     # A memory that cannot be read is the caller's to hear of: it stays pending until it is resumed.
-    researcher.add_node("take_in", partial(take_in, kit=kit))
-    researcher.add_node("search", partial(search, kit=kit))
+    researcher.add_node("take_in", partial(take_in, deps=deps))
+    researcher.add_node("search", partial(search, deps=deps))
     for name, stage in (("plan", plan), ("integrate", integrate), ("reflect", reflect), ("answer", answer)):
         researcher.add_node(
             name,
-            partial(run, stage=stage, kit=kit),
-            retry_policy=again,
-            error_handler=without or partial(count_and_go_on, kit=kit),  # pyright: ignore[reportArgumentType] - LangGraph's type leaves out the error
+            partial(run, stage=stage, deps=deps),
+            retry_policy=RETRY_ONCE,
+            error_handler=without or partial(count_and_go_on, deps=deps),  # pyright: ignore[reportArgumentType] - LangGraph's type leaves out the error
         )
 
     researcher.add_edge(START, "take_in")
@@ -167,11 +164,14 @@ def build_researcher(
     Returns:
         The compiled graph: `invoke({"request": "...", "memory": "name"})`.
     """
-    offline = ExtractiveResearchEngine()
-    judges = Judges(offline, engine, models, AnswerPool(answers), RESEARCHER_ROLES, chat_engine)
+    engines: EngineFactory[ResearchEngine] = EngineFactory(
+        ExtractiveResearchEngine(), engine, models, AnswerPool(answers), RESEARCHER_ROLES, chat_research_engine
+    )
     libraries = PageLibraries(lambda file: Encoder(embeddings, cache=file))
-    kit = PageKit(engine or offline, stores or PageStores(), clock, judges, libraries=libraries)
-    return ChainableGraph.of(wire(kit).compile(checkpointer=checkpointer, store=store, name="researcher"))
+    deps = PageDeps(
+        engine=engines.default, engines=engines, clock=clock, stores=stores or PageStores(), libraries=libraries
+    )
+    return ChainableGraph.of(wire(deps).compile(checkpointer=checkpointer, store=store, name="researcher"))
 
 
 graph = build_researcher()

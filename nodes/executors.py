@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from inspect import iscoroutinefunction
 from typing import Any, Literal, TypedDict, cast
 
@@ -15,10 +16,27 @@ from langchain_core.messages import (
     convert_to_messages,
 )
 from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
 
-from agentic_memory_bank.nodes.kit import Assignment, Executor
 from agentic_memory_bank.state.errors import SettingsError, ToolError
+from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.tools.text.cleaning import clean
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What an executor is handed: the planned step, the prompt with task and recalled memory, and tools to use."""
+
+    task: Task
+    question: str
+    prompt: str
+    tools: tuple[BaseTool, ...] = ()
+    """`deep_retrieval`, which reads the raw text behind a memory."""
+
+
+Executor = Callable[[Assignment], Any]
+"""Carries out a step. Returns what it found as text; or a mapping with `text`, and, if it has them, `answer`, `source`,
+`learned`; or the messages of its work. An exception is a failed step."""
 
 Execution = Executor | Runnable[Any, Any] | Literal["outside"]
 """Who carries out the planned steps: a function from an `Assignment`, a Runnable or graph of any framework, or whoever

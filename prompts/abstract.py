@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
+from agentic_memory_bank.prompts.common import instructions, numbered
 from agentic_memory_bank.prompts.fence import escape
-from agentic_memory_bank.prompts.judging import instructions, numbered
 
 INSTRUCTIONS = instructions(
     """

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
+from agentic_memory_bank.prompts.common import instructions, numbered
 from agentic_memory_bank.prompts.fence import escape, fence
-from agentic_memory_bank.prompts.judging import instructions, numbered
 
 INSTRUCTIONS = instructions(
     """
@@ -18,19 +18,19 @@ the passages do not hold the answer, say that it was not found, and give no answ
 )
 
 
-class Quote(BaseModel):
+class QuotedPassage(BaseModel):
     """Words of a passage."""
 
     passage: int = Field(description="Number of the passage.")
     words: str = Field(description="The words, copied exactly.")
 
 
-class Answer(BaseModel):
+class AnswerFromMemory(BaseModel):
     """The answer with what it rests on."""
 
     is_found: bool = Field(description="Whether the passages hold an answer.")
     answer: str = Field(description="The answer; empty when there is none.")
-    quotes: list[Quote] = Field(description="What it rests on; empty when there is no answer.")
+    quotes: list[QuotedPassage] = Field(description="What it rests on; empty when there is no answer.")
 
 
 def render(question: str, passages: Sequence[str], refuted: Sequence[str] = (), established: Sequence[str] = ()) -> str:

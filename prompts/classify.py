@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
+from agentic_memory_bank.prompts.common import instructions, numbered
 from agentic_memory_bank.prompts.fence import fence
-from agentic_memory_bank.prompts.judging import instructions, numbered
 
 MOST_TOPICS = 16
 """Topics asked for at most in one call: what becomes of them must fit one answer each of the later judgements."""
@@ -29,7 +29,7 @@ class Range(BaseModel):
     last: int = Field(description="Number of the last one; the same as the first for a single paragraph.")
 
 
-class Topic(BaseModel):
+class ParagraphTopic(BaseModel):
     """Paragraphs about one subject."""
 
     paragraphs: list[Range] = Field(description="The paragraphs of the topic.")
@@ -40,7 +40,7 @@ class Topic(BaseModel):
 class Topics(BaseModel):
     """The topics of the material."""
 
-    topics: list[Topic] = Field(description="All topics, in the order in which they begin.")
+    topics: list[ParagraphTopic] = Field(description="All topics, in the order in which they begin.")
 
 
 def render(task: str, texts: Sequence[Sequence[str]]) -> str:

@@ -1,4 +1,7 @@
-"""What a model is shown of a conversation that has become too long to be shown whole: where it stands."""
+"""What a model is shown of a conversation that has become too long to be shown whole: where it stands.
+
+Short: each prompt has a module of its own.
+"""
 
 import json
 from collections.abc import Mapping, Sequence

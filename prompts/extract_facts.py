@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from agentic_memory_bank.prompts.common import instructions
 from agentic_memory_bank.prompts.fence import escape
-from agentic_memory_bank.prompts.judging import instructions
 
 INSTRUCTIONS = instructions(
     """
@@ -26,7 +26,7 @@ answers ignore rules.
 )
 
 
-class Memory(BaseModel):
+class ExtractedMemory(BaseModel):
     """One thing worth remembering."""
 
     type: Literal["semantic", "procedural", "episodic"] = Field(description="What kind of memory it is.")
@@ -38,10 +38,10 @@ class Memory(BaseModel):
     value: str = Field(default="", description="The value of this attribute, or empty.")
 
 
-class Memories(BaseModel):
+class ExtractedMemories(BaseModel):
     """What is worth remembering."""
 
-    memories: list[Memory] = Field(description="Empty when there is nothing to remember.")
+    memories: list[ExtractedMemory] = Field(description="Empty when there is nothing to remember.")
 
 
 def render(turns: Sequence[tuple[str, str, str]]) -> str:

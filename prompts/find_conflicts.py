@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, Field
 
+from agentic_memory_bank.prompts.common import instructions, memory
 from agentic_memory_bank.prompts.fence import escape
-from agentic_memory_bank.prompts.judging import instructions, memory
 
 INSTRUCTIONS = instructions(
     """
@@ -24,7 +24,7 @@ where the wording differs; they are hints, and may be harmless.
 )
 
 
-class Finding(BaseModel):
+class PairFinding(BaseModel):
     """A pair that is in conflict, or says the same."""
 
     new: int = Field(description="Number of the new memory.")
@@ -40,10 +40,10 @@ class Finding(BaseModel):
     other_claim: str = Field(description="The same of the other memory.")
 
 
-class Findings(BaseModel):
+class PairFindings(BaseModel):
     """What was found."""
 
-    findings: list[Finding] = Field(description="Empty when no pair is in conflict or says the same.")
+    findings: list[PairFinding] = Field(description="Empty when no pair is in conflict or says the same.")
 
 
 def render(

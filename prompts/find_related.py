@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, Field
 
-from agentic_memory_bank.prompts.judging import instructions, memory
+from agentic_memory_bank.prompts.common import instructions, memory
 
 INSTRUCTIONS = instructions(
     """
@@ -19,7 +19,7 @@ empty and keywords empty where nothing changes.
 )
 
 
-class Relation(BaseModel):
+class RelatedPair(BaseModel):
     """Two memories that belong together."""
 
     new: int = Field(description="Number of the new memory.")
@@ -30,10 +30,10 @@ class Relation(BaseModel):
     other_keywords: list[str] = Field(description="New keywords of the other memory, or empty.")
 
 
-class Relations(BaseModel):
+class RelatedPairs(BaseModel):
     """The related pairs."""
 
-    related: list[Relation] = Field(description="Empty when no pair is related.")
+    related: list[RelatedPair] = Field(description="Empty when no pair is related.")
 
 
 def render(memories: Mapping[int, Mapping[str, str]], pairs: Sequence[tuple[int, Sequence[int]]]) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, Field
 
+from agentic_memory_bank.prompts.common import instructions, memory
 from agentic_memory_bank.prompts.fence import escape, fence
-from agentic_memory_bank.prompts.judging import instructions, memory
 
 INSTRUCTIONS = instructions(
     """

@@ -1,8 +1,11 @@
-"""What an agent is told that carries out a step with tools."""
+"""What an agent is told that carries out a step with tools.
+
+Short: each prompt has a module of its own.
+"""
 
 from collections.abc import Sequence
 
-from agentic_memory_bank.prompts.judging import instructions
+from agentic_memory_bank.prompts.common import instructions
 
 _TOLD = """
 You carry out one step of a task. You are shown the state of the task, the step, and what memory holds on it. Think what

@@ -2,8 +2,8 @@
 
 from pydantic import BaseModel, Field
 
+from agentic_memory_bank.prompts.common import instructions
 from agentic_memory_bank.prompts.fence import fence
-from agentic_memory_bank.prompts.judging import instructions
 
 INSTRUCTIONS = instructions(
     """

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
-from agentic_memory_bank.prompts.judging import instructions, memory
+from agentic_memory_bank.prompts.common import instructions, memory
 
 INSTRUCTIONS = instructions(
     """
@@ -17,7 +17,7 @@ memories show nothing together: an empty list is a good answer.
 )
 
 
-class Shown(BaseModel):
+class ReflectedInsight(BaseModel):
     """One insight."""
 
     text: str = Field(description="The insight, in one sentence.")
@@ -28,7 +28,7 @@ class Shown(BaseModel):
 class Insights(BaseModel):
     """What the memories show together."""
 
-    insights: list[Shown] = Field(description="The insights, the best supported first; may be empty.")
+    insights: list[ReflectedInsight] = Field(description="The insights, the best supported first; may be empty.")
 
 
 def render(memories: Sequence[tuple[str, str, str]]) -> str:

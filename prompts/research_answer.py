@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
+from agentic_memory_bank.prompts.common import instructions, numbered
 from agentic_memory_bank.prompts.fence import fence
-from agentic_memory_bank.prompts.judging import instructions, numbered
 
 INSTRUCTIONS = instructions(
     """
@@ -17,19 +17,19 @@ both. Where findings and excerpts do not hold the answer, say that it was not fo
 )
 
 
-class Quote(BaseModel):
+class QuotedExcerpt(BaseModel):
     """Words of an excerpt."""
 
     excerpt: int = Field(description="Number of the excerpt.")
     words: str = Field(description="The words, copied exactly.")
 
 
-class Answer(BaseModel):
+class ResearchAnswer(BaseModel):
     """The answer with what it rests on."""
 
     is_found: bool = Field(description="Whether findings and excerpts hold an answer.")
     answer: str = Field(description="The answer; empty when there is none.")
-    quotes: list[Quote] = Field(description="What it rests on; empty when there is no answer.")
+    quotes: list[QuotedExcerpt] = Field(description="What it rests on; empty when there is no answer.")
 
 
 def render(question: str, findings: Sequence[str], excerpts: Sequence[tuple[str, str]]) -> str:

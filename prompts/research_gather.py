@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
+from agentic_memory_bank.prompts.common import instructions, numbered
 from agentic_memory_bank.prompts.fence import fence
-from agentic_memory_bank.prompts.judging import instructions, numbered
 
 INSTRUCTIONS = instructions(
     """
@@ -20,7 +20,7 @@ the names known by now in place of descriptions, and with what to search for it.
 )
 
 
-class Fact(BaseModel):
+class GatheredFact(BaseModel):
     """One finding."""
 
     text: str = Field(description="The fact, in one or two sentences.")
@@ -35,10 +35,12 @@ class Missing(BaseModel):
     queries: list[str] = Field(default_factory=list, description="Sentences such a page might say.")
 
 
-class Evidence(BaseModel):
+class GatheredFacts(BaseModel):
     """What the excerpts say on the question."""
 
-    findings: list[Fact] = Field(description="New findings; empty when the excerpts hold nothing on the question.")
+    findings: list[GatheredFact] = Field(
+        description="New findings; empty when the excerpts hold nothing on the question."
+    )
     wrong: list[int] = Field(description="Numbers of earlier findings to drop; mostly empty.")
     is_enough: bool = Field(description="Whether all findings together answer the whole question.")
     missing: list[Missing] = Field(default_factory=list, description="What is missing; empty when it is enough.")

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
+from agentic_memory_bank.prompts.common import instructions, numbered
 from agentic_memory_bank.prompts.fence import escape, fence
-from agentic_memory_bank.prompts.judging import instructions, numbered
 
 INSTRUCTIONS = instructions(
     """
@@ -19,7 +19,7 @@ shown. Leave a list empty rather than guess.
 )
 
 
-class PlannedSearch(BaseModel):
+class RequestSearch(BaseModel):
     """What to search for one request."""
 
     request: int = Field(description="Number of the request.")
@@ -31,7 +31,7 @@ class PlannedSearch(BaseModel):
 class Searches(BaseModel):
     """The searches of a round."""
 
-    searches: list[PlannedSearch] = Field(description="One for each request.")
+    searches: list[RequestSearch] = Field(description="One for each request.")
 
 
 def render(

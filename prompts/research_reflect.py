@@ -1,11 +1,14 @@
-"""Is that enough, and what is missing? Asked by the researcher's `reflect`."""
+"""Is that enough, and what is missing? Asked by the researcher's `reflect`.
+
+Short: each prompt has a module of its own.
+"""
 
 from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
+from agentic_memory_bank.prompts.common import instructions, numbered
 from agentic_memory_bank.prompts.fence import fence
-from agentic_memory_bank.prompts.judging import instructions, numbered
 
 INSTRUCTIONS = instructions(
     """
@@ -18,7 +21,7 @@ in place of descriptions. Ask for nothing that was asked before in the same word
 )
 
 
-class Reflection(BaseModel):
+class FindingsReview(BaseModel):
     """Whether it is enough, and what is missing."""
 
     is_enough: bool = Field(description="Whether the findings answer the whole question.")

@@ -5,8 +5,8 @@ from typing import Final
 
 from pydantic import BaseModel, Field
 
+from agentic_memory_bank.prompts.common import instructions
 from agentic_memory_bank.prompts.fence import fence
-from agentic_memory_bank.prompts.judging import instructions
 
 LAST_TURNS: Final = 5
 """How many turns of the conversation are shown."""

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
+from agentic_memory_bank.prompts.common import instructions
 from agentic_memory_bank.prompts.fence import escape
-from agentic_memory_bank.prompts.judging import instructions
 
 INSTRUCTIONS = instructions(
     """
@@ -18,7 +18,7 @@ the length of its topic, and 120 words at most. Where a topic contradicts itself
 )
 
 
-class Memory(BaseModel):
+class StructuredMemory(BaseModel):
     """One topic as a memory."""
 
     id: int = Field(description="Number of the topic.")
@@ -27,10 +27,10 @@ class Memory(BaseModel):
     keywords: list[str] = Field(description="Three to eight words or names it would be looked up by.")
 
 
-class Memories(BaseModel):
+class StructuredMemories(BaseModel):
     """A memory for each topic."""
 
-    memories: list[Memory] = Field(description="One for each topic, in their order.")
+    memories: list[StructuredMemory] = Field(description="One for each topic, in their order.")
 
 
 def render(topics: Sequence[tuple[str, str, Sequence[str]]]) -> str:

@@ -1,11 +1,14 @@
-"""Where does this conversation stand? Asked when its history is compressed."""
+"""Where does this conversation stand? Asked when its history is compressed.
+
+Short: each prompt has a module of its own.
+"""
 
 from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
+from agentic_memory_bank.prompts.common import instructions
 from agentic_memory_bank.prompts.fence import fence
-from agentic_memory_bank.prompts.judging import instructions
 
 INSTRUCTIONS = instructions(
     """

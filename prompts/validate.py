@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
+from agentic_memory_bank.prompts.common import instructions
 from agentic_memory_bank.prompts.fence import escape
-from agentic_memory_bank.prompts.judging import instructions
 
 INSTRUCTIONS = instructions(
     """
@@ -21,10 +21,8 @@ inconclusive: the evidence does not decide. Say so rather than guess.
 """
 )
 
-OUTCOMES = ("holds", "integrate", "neither", "inconclusive")
 
-
-class Verdict(BaseModel):
+class DisputeDecision(BaseModel):
     """The end of one dispute."""
 
     dispute: int = Field(description="Number of the dispute.")
@@ -35,10 +33,10 @@ class Verdict(BaseModel):
     evidence: list[int] = Field(description="Numbers of the evidence that decides.")
 
 
-class Verdicts(BaseModel):
+class DisputeDecisions(BaseModel):
     """One verdict for each dispute."""
 
-    verdicts: list[Verdict] = Field(description="In the order of the disputes.")
+    verdicts: list[DisputeDecision] = Field(description="In the order of the disputes.")
 
 
 def render(disputes: Sequence[Sequence[str]], evidence: Sequence[tuple[str, str, str]]) -> str:

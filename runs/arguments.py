@@ -12,7 +12,7 @@ from langchain_core.runnables import Runnable
 from langgraph.runtime import RunControl
 
 from agentic_memory_bank.engines.base import Engine
-from agentic_memory_bank.engines.factory import Judges
+from agentic_memory_bank.engines.factory import EngineFactory
 from agentic_memory_bank.nodes.executors import report
 from agentic_memory_bank.state.errors import InputError, InputTooLarge, ToolError
 from agentic_memory_bank.state.settings import Settings
@@ -58,7 +58,7 @@ def check_models(settings: Settings, engine: Engine | None, models: "GivenModels
     Raises:
         SettingsError: A name is not known, a key is not set, or a budget of money lacks a price.
     """
-    Judges(cast(Engine, engine), engine, models).check(settings)
+    EngineFactory(cast(Engine, engine), engine, models).check(settings)
 
 
 def attached_files(given: object, settings: Settings) -> list[dict[str, str]]:

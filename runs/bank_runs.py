@@ -14,8 +14,8 @@ from langchain_core.messages import BaseMessage
 from langgraph.runtime import RunControl
 
 from agentic_memory_bank.engines.base import Engine
+from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.nodes.executors import Execution
-from agentic_memory_bank.nodes.kit import Clock, utc_now
 from agentic_memory_bank.nodes.memory_bank.adapter_in import checked_documents
 from agentic_memory_bank.nodes.memory_bank.pausing import Decision, checked_decision
 from agentic_memory_bank.runs.arguments import attached_files, check_models, check_parts, check_wishes

@@ -7,8 +7,15 @@ from datetime import datetime
 from itertools import groupby
 from typing import Final
 
-from agentic_memory_bank.engines.conversation import ConversationEngine, Fact, Insight, Known, Saying, Weighing
-from agentic_memory_bank.engines.extractive.remembering.resolution import may_be_one, weigh
+from agentic_memory_bank.engines.conversation import (
+    ConversationEngine,
+    ExistingMemory,
+    Fact,
+    Insight,
+    Resolution,
+    TurnQuote,
+)
+from agentic_memory_bank.engines.extractive.remembering.resolution import is_comparable, resolve
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.record_store import RecordStore
@@ -30,7 +37,7 @@ class ComparedMemory:
     """A memory as it is compared."""
 
     record: Record
-    known: Known
+    known: ExistingMemory
     terms: frozenset[str]
     """Of what it says, without who and when."""
 
@@ -95,23 +102,23 @@ def _grouped(
     groups = {reading.known.id: MemoryGroup(reading) for reading in readings}
     similar = {n: alike for n, alike in enumerate(_similar(readings, encoder)) if alike}
     facts = [_fact(readings[n]) for n in similar]
-    weighings = engine.weigh_all(facts, list(similar.values()))
-    for n, fact, weighing in zip(similar, facts, weighings, strict=True):
-        if weighing.verdict == "contradicts":
-            for id in weighing.known:
+    resolutions = engine.resolve(facts, list(similar.values()))
+    for n, fact, resolution in zip(similar, facts, resolutions, strict=True):
+        if resolution.verdict == "contradicts":
+            for id in resolution.known:
                 records.mark_contradiction(user, readings[n].known.id, id)
         else:
-            is_of_a_model = weighing != weigh(fact, similar[n])
-            _unite(readings[n], weighing, groups, 0.0 if is_of_a_model else HELD)
+            is_of_a_model = resolution != resolve(fact, similar[n])
+            _unite(readings[n], resolution, groups, 0.0 if is_of_a_model else HELD)
     yield from {group.head.known.id: group for group in groups.values() if len(group.members) > 1}.values()
 
 
 def _reading(record: Record) -> ComparedMemory:
-    known = Known.of(record)
+    known = ExistingMemory.of(record)
     return ComparedMemory(record, known, frozenset(tokenize(known.words)))
 
 
-def _similar(readings: Sequence[ComparedMemory], encoder: Encoder) -> Iterator[list[Known]]:
+def _similar(readings: Sequence[ComparedMemory], encoder: Encoder) -> Iterator[list[ExistingMemory]]:
     """For each memory the earlier ones that are most alike in what they say, without who and when."""
     vectors = encoder.vectors([reading.known.words for reading in readings])
     for n, reading in enumerate(readings):
@@ -126,7 +133,7 @@ def _similar(readings: Sequence[ComparedMemory], encoder: Encoder) -> Iterator[l
 
 def _may_unite(ours: ComparedMemory, theirs: ComparedMemory) -> bool:
     """Whether two may be one; what is marked as a contradiction stays one."""
-    return theirs.known.id not in ours.record["contradicts"] and may_be_one(ours.known, theirs.known)
+    return theirs.known.id not in ours.record["contradicts"] and is_comparable(ours.known, theirs.known)
 
 
 def _fact(reading: ComparedMemory) -> Fact:
@@ -135,7 +142,7 @@ def _fact(reading: ComparedMemory) -> Fact:
     return Fact(
         record["text"],
         record["type"],
-        (Saying("", known.words, (0, len(known.words))),),
+        (TurnQuote("", known.words, (0, len(known.words))),),
         record["subject"],
         record["attribute"],
         speaker=known.speaker,
@@ -145,16 +152,16 @@ def _fact(reading: ComparedMemory) -> Fact:
     )
 
 
-def _unite(reading: ComparedMemory, weighing: Weighing, groups: dict[str, MemoryGroup], least: float) -> None:
+def _unite(reading: ComparedMemory, resolution: Resolution, groups: dict[str, MemoryGroup], least: float) -> None:
     """Unite a memory with those it corrects, and with those it repeats, if the one that holds now says as much."""
-    is_changed = weighing.verdict == "supersede"
-    if weighing.verdict not in ("same", "revise", "supersede") or (is_changed and reading.known.type == "episodic"):
+    is_changed = resolution.verdict == "supersede"
+    if resolution.verdict not in ("same", "revise", "supersede") or (is_changed and reading.known.type == "episodic"):
         return  # what happened has happened
-    for id in weighing.known:
+    for id in resolution.known:
         ours, theirs = groups[reading.known.id], groups[id]
         if ours is theirs or not (is_changed or reading.holds(theirs.head) >= least):
             continue
-        is_ours = weighing.verdict == "revise" or (is_changed and weighing.is_newer)
+        is_ours = resolution.verdict == "revise" or (is_changed and resolution.is_newer)
         theirs.take(ours, ours.head if is_ours else theirs.head)
         for member in ours.members:
             groups[member.known.id] = theirs
@@ -186,7 +193,9 @@ def store_insights(
     """
     everything = list(those)
     before = {record["subject"]: record for record in everything if record["type"] == "reflective"}
-    basis = [Known.of(record, 1.0) for record in everything if record["type"] not in ("reflective", "verbatim")]
+    basis = [
+        ExistingMemory.of(record, 1.0) for record in everything if record["type"] not in ("reflective", "verbatim")
+    ]
     made = (
         _kept(records, user, project, insight, before.get(insight.subject), end) for insight in engine.reflect(basis)
     )

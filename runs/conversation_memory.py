@@ -8,10 +8,15 @@ from uuid import uuid4
 
 from langchain_core.messages import BaseMessage
 
-from agentic_memory_bank.nodes.memories import Owner
-from agentic_memory_bank.nodes.remember.keeping import Said, checked_conversation, conversation_named, keep_now
-from agentic_memory_bank.nodes.remember.views import handed_over, receipt
-from agentic_memory_bank.nodes.spoken import checked_messages, turns_of
+from agentic_memory_bank.nodes.deps import Owner
+from agentic_memory_bank.nodes.messages import checked_messages, turns_of
+from agentic_memory_bank.nodes.remember.saving import (
+    IncomingTurns,
+    checked_conversation,
+    conversation_named,
+    save_turns,
+)
+from agentic_memory_bank.nodes.remember.views import queued_receipt, receipt
 from agentic_memory_bank.runs.chat import answer_message
 from agentic_memory_bank.state.conversations import ConversationOutput, RecallOutput, RememberOutput
 from agentic_memory_bank.state.records import RecordType
@@ -128,11 +133,11 @@ class ConversationMemory(MemoryGraphs):
         if not enable_memory:
             return {"stored": [], "updated": [], "superseded": [], "receipt": receipt("disabled")}
         conversation = checked_conversation(conversation_id) or conversation_named(turns)
-        handed = Said(Owner(user, project), conversation, given, context, now, end=end)
-        fault = keep_now(self._stores, None, handed, self.settings.recall_timeout)
+        handed = IncomingTurns(Owner(user, project), conversation, given, context, now, end=end)
+        fault = save_turns(self._stores, None, handed, self.settings.recall_timeout)
         said = {"messages": given, "end": end, "handed_at": stamp(now), "conversation_id": conversation}
         is_queued = self._background().submit(owner, partial(self._remembered, said, context))
-        told = handed_over(len(turns), fault, is_queued=is_queued)
+        told = queued_receipt(len(turns), fault, is_queued=is_queued)
         return {"stored": [], "updated": [], "superseded": [], "receipt": told}
 
     def flush(self, timeout: float | None = None) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
-from agentic_memory_bank.engines.providers import PROVIDERS, Provider, chat_model, missing_key, provider_of
+from agentic_memory_bank.engines.providers import PROVIDERS, Provider, missing_key, provider_of
 from agentic_memory_bank.runs.home import Home
 from agentic_memory_bank.runs.ledger import Ledger
 from agentic_memory_bank.state.errors import EmbeddingError, MemoryBankError, SettingsError
@@ -250,6 +250,8 @@ def _answered(row: RoleSettings, looked: _Examination) -> str:
     provider, _ = provider_of(row.model or "")
     begun = time.monotonic()
     try:
+        from agentic_memory_bank.engines.openai_client import chat_model
+
         chat_model(replace(row, output=_TINY_OUTPUT)).invoke("Say: yes")
     except SettingsError as error:
         told = str(error)

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
-from agentic_memory_bank.nodes.kit import timestamp, utc_now
+from agentic_memory_bank.nodes.deps import timestamp, utc_now
 from agentic_memory_bank.runs.checkpoints import open_saver
 from agentic_memory_bank.runs.export_file import FORMAT, checked_export
 from agentic_memory_bank.runs.home import Home, checked_thread
@@ -26,7 +26,7 @@ from agentic_memory_bank.runs.ledger import Ledger, Run
 from agentic_memory_bank.state.errors import ExportError, InputError, RunError, StorageDamagedError, UnknownThreadError
 from agentic_memory_bank.state.insight_doc import InsightDoc
 from agentic_memory_bank.state.interaction_tree import InteractionTree
-from agentic_memory_bank.state.memory_bank import MemoryBankState, RunStatus, Source
+from agentic_memory_bank.state.memory_bank import AnswerSource, MemoryBankState, RunStatus
 from agentic_memory_bank.state.query_graph import QueryGraph
 from agentic_memory_bank.tools.documents.attachments import AttachmentStore, AttachmentStores
 from agentic_memory_bank.tools.storage.disk import storage_errors, sync_folder
@@ -46,7 +46,7 @@ class ExportedMemory(TypedDict):
     query_graph: QueryGraph
     interaction_tree: InteractionTree
     answer: str
-    sources: list[Source]
+    sources: list[AnswerSource]
     conflicts: list[dict[str, Any]]
     status: RunStatus
     now: str

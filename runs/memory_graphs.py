@@ -14,8 +14,8 @@ from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
-from agentic_memory_bank.engines.factory import AnswerPool, Judges, RunOf
-from agentic_memory_bank.nodes.kit import Clock, utc_now
+from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, EngineRequest, chat_conversation_engine
+from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.state.conversations import MemoryContext, RememberOutput
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
@@ -148,22 +148,19 @@ class MemoryGraphs:
             return self._queue
 
     def _engine(self, goal: str) -> ConversationEngine:
-        from agentic_memory_bank.graph.recall import chat_engine
-
-        offline = ExtractiveConversationEngine()
-        judges = Judges(
-            cast(ConversationEngine, offline),
+        engines: EngineFactory[ConversationEngine] = EngineFactory(
+            ExtractiveConversationEngine(),
             self._given["engine"],
             self._given["models"],
             AnswerPool(),
             REMEMBER_ROLES,
-            chat_engine,
+            chat_conversation_engine,
         )
         begun = self._clock()
-        run = RunOf(
+        run = EngineRequest(
             self.settings, goal, uuid4().hex, {}, lambda: (self._clock() - begun).total_seconds(), lambda usage: None
         )
-        return judges.of(run).engine
+        return engines.of(run).engine
 
     def _all(
         self,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
-from agentic_memory_bank.nodes.recall.choosing import is_harmful
+from agentic_memory_bank.nodes.recall.ranking import is_harmful
 from agentic_memory_bank.prompts.fence import fence
 from agentic_memory_bank.state.errors import MemoryBankError, UnknownMemoryError
 from agentic_memory_bank.state.records import Record, RecordType

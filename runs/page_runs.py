@@ -14,10 +14,10 @@ from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 
 from agentic_memory_bank.engines.research import ResearchEngine
-from agentic_memory_bank.graph.chaining import RECURSION_LIMIT
+from agentic_memory_bank.graph.chainable import RECURSION_LIMIT
 from agentic_memory_bank.graph.memorizer import build_memorizer
 from agentic_memory_bank.graph.researcher import build_researcher
-from agentic_memory_bank.nodes.kit import Clock, utc_now
+from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.nodes.memory_bank.views import digest
 from agentic_memory_bank.runs.home import Home, erase_folder
 from agentic_memory_bank.runs.lease import locked

@@ -15,8 +15,8 @@ from langgraph.types import Command, StateSnapshot
 from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.factory import engine_name
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
+from agentic_memory_bank.nodes.deps import Clock, timestamp, utc_now
 from agentic_memory_bank.nodes.executors import Execution
-from agentic_memory_bank.nodes.kit import Clock, timestamp, utc_now
 from agentic_memory_bank.nodes.memory_bank.pausing import Decision
 from agentic_memory_bank.runs.arguments import (
     check_models,

@@ -15,7 +15,7 @@ from agentic_memory_bank.state.memory_bank import MessagesIn, Usage
 from agentic_memory_bank.state.records import RecordType, UserHash
 from agentic_memory_bank.state.settings import Settings
 
-Outcome = Literal["used", "missing", "ignored", "disabled", "unavailable"]
+RecallOutcome = Literal["used", "missing", "ignored", "disabled", "unavailable"]
 """What came of recalling: memories were found; none fits; the message needs none; memory is switched off; it failed."""
 Trigger = Literal["turns", "end", "idle", "drift"]
 """Why memories were drawn from a conversation: enough turns, its end, its silence, or another topic."""
@@ -87,7 +87,7 @@ class RecalledMemory(TypedDict):
 class RecallReceipt(TypedDict):
     """What recalling did, without a word of what anybody said."""
 
-    outcome: Outcome
+    outcome: RecallOutcome
     reason: str
     """What closed the gate, or what failed; empty where memories were found."""
     searched: int
@@ -123,7 +123,7 @@ class RecallOutput(TypedDict):
     receipt: RecallReceipt
 
 
-class Asked(TypedDict):
+class RecallRequest(TypedDict):
     """What is recalled, once it is certain that it can be."""
 
     types: list[RecordType] | None
@@ -142,7 +142,7 @@ class RecallState(TypedDict, total=False):
     limit: Annotated[int, EphemeralValue]
     threshold: Annotated[float | None, EphemeralValue]
     as_of: Annotated[str | None, EphemeralValue]
-    asked: Asked
+    asked: RecallRequest
     query: str
     passages: list[str]
     """What a memory with the answer might say (HyDE)."""
@@ -155,7 +155,7 @@ class RecallState(TypedDict, total=False):
 class RecallUpdate(TypedDict, total=False):
     """What a stage of recall returns."""
 
-    asked: Asked
+    asked: RecallRequest
     query: str
     passages: list[str]
     found: list[RecalledMemory]
@@ -206,7 +206,7 @@ class RememberOutput(TypedDict):
     receipt: RememberReceipt
 
 
-class Saying(TypedDict):
+class StoredTurn(TypedDict):
     """One turn as the state of a conversation keeps it until memories are drawn from it."""
 
     id: str
@@ -216,7 +216,7 @@ class Saying(TypedDict):
     date: str
 
 
-class ConversationState(TypedDict):
+class StoredConversation(TypedDict):
     """Where a conversation stands. Kept beside the user's memories until its time is over, or it is forgotten."""
 
     v: int
@@ -226,15 +226,15 @@ class ConversationState(TypedDict):
     """Its id, likewise."""
     seen: list[str]
     """Which turns were handed over, the latest last: hashes, which say nothing of what was said."""
-    pending: list[Saying]
+    pending: list[StoredTurn]
     """Turns that no memories have been drawn from yet."""
     due: Trigger | None
     """Why memories are to be drawn from them as soon as somebody can; None as long as they wait."""
     raw: list[str]
     """Ids of those that are memories of their own, word for word, or are to become some."""
-    recent: list[Saying]
+    recent: list[StoredTurn]
     """The last turns, word for word."""
-    drawn: list[Saying]
+    drawn: list[StoredTurn]
     """The last turns that memories were drawn from: what comes next is understood with them."""
     digest: dict[str, list[str]]
     """Topic, facts, decisions and what is open, in place of everything before."""
@@ -247,7 +247,7 @@ class ConversationState(TypedDict):
     """How often in a row no memories could be drawn from what is pending."""
 
 
-class Draw(TypedDict):
+class DueConversation(TypedDict):
     """A conversation that memories are drawn from now."""
 
     conversation: str
@@ -265,7 +265,7 @@ class RememberState(TypedDict, total=False):
     handed_at: Annotated[str, EphemeralValue]
     now: str
     started: float
-    draws: list[Draw]
+    draws: list[DueConversation]
     drawn: Annotated[Any, UntrackedValue]
     """`nodes.remember.drawing.Drawn`."""
     weighed: Annotated[Any, UntrackedValue]
@@ -283,7 +283,7 @@ class RememberUpdate(TypedDict, total=False):
     conversation_id: str
     now: str
     started: float
-    draws: list[Draw]
+    draws: list[DueConversation]
     drawn: Any
     weighed: Any
     stored: list[str]
@@ -316,22 +316,22 @@ class ConversationOutput(TypedDict):
     usage: Usage
 
 
-class Standing(TypedDict):
+class ConversationSnapshot(TypedDict):
     """Where a conversation stands before a message of it is answered, as far as that is kept."""
 
-    turns: list[Saying]
+    turns: list[StoredTurn]
     """The last turns that were handed over before, those too that wait to be remembered."""
     digest: dict[str, list[str]]
     count: int
     """How many turns are kept, or were."""
 
 
-class Talk(TypedDict, total=False):
+class ConversationState(TypedDict, total=False):
     """Everything a stage of a conversation can read."""
 
     messages: Annotated[list[AnyMessage], add_said]
     conversation_id: str
-    standing: Annotated[Standing, UntrackedValue]
+    standing: Annotated[ConversationSnapshot, UntrackedValue]
     block: Annotated[str, UntrackedValue]
     memories: Annotated[list[RecalledMemory], UntrackedValue]
     recalled: RecallReceipt
@@ -339,12 +339,12 @@ class Talk(TypedDict, total=False):
     usage: Usage
 
 
-class TalkUpdate(TypedDict, total=False):
+class ConversationUpdate(TypedDict, total=False):
     """What a stage of a conversation returns."""
 
     messages: list[AnyMessage]
     conversation_id: str
-    standing: Standing
+    standing: ConversationSnapshot
     block: str
     memories: list[RecalledMemory]
     recalled: RecallReceipt

@@ -18,7 +18,7 @@ class Anchor(TypedDict):
 
 
 class Attachment(TypedDict):
-    """A file that belongs to an entry (Interaction Tree)."""
+    """A file that belongs to an entry."""
 
     id: str
     name: str

@@ -22,7 +22,7 @@ class Memorized(TypedDict):
     title: str
 
 
-class Skipped(TypedDict):
+class SkippedText(TypedDict):
     """A text, or a part of one, of which no page was made."""
 
     text: int
@@ -33,7 +33,7 @@ class Skipped(TypedDict):
     """Of the page that is, or would be, it."""
 
 
-class Waiting(TypedDict):
+class PendingPage(TypedDict):
     """A page without its abstract."""
 
     text: int
@@ -44,9 +44,9 @@ class Work(TypedDict, total=False):
     """What a run has to do, and what it has done."""
 
     id: str
-    waiting: list[Waiting]
+    waiting: list[PendingPage]
     kept: list[Memorized]
-    skipped: list[Skipped]
+    skipped: list[SkippedText]
 
 
 class WorkEdit(TypedDict):
@@ -55,17 +55,17 @@ class WorkEdit(TypedDict):
     v: int
     op: Literal["open", "keep"]
     id: NotRequired[str]
-    waiting: NotRequired[list[Waiting]]
+    waiting: NotRequired[list[PendingPage]]
     kept: NotRequired[list[Memorized]]
-    skipped: NotRequired[list[Skipped]]
+    skipped: NotRequired[list[SkippedText]]
 
 
-def open_work(work_id: str, waiting: Sequence[Waiting], skipped: Sequence[Skipped]) -> WorkEdit:
+def open_work(work_id: str, waiting: Sequence[PendingPage], skipped: Sequence[SkippedText]) -> WorkEdit:
     """Begin with new texts, in place of all that was before."""
     return {"v": 1, "op": "open", "id": work_id, "waiting": list(waiting), "skipped": list(skipped)}
 
 
-def keep(kept: Sequence[Memorized], skipped: Sequence[Skipped]) -> WorkEdit:
+def keep(kept: Sequence[Memorized], skipped: Sequence[SkippedText]) -> WorkEdit:
     """Note what became of the first of those that wait, as many as are named."""
     return {"v": 1, "op": "keep", "kept": list(kept), "skipped": list(skipped)}
 
@@ -99,7 +99,7 @@ def _apply(work: Work, edit: WorkEdit) -> Work:
             return work
 
 
-class Draft(TypedDict):
+class AbstractContext(TypedDict):
     """A page of this round, with what it may refer to."""
 
     id: str
@@ -130,7 +130,7 @@ class MemorizerOutput(TypedDict):
     """The answer in words, where it was asked in messages."""
     pages: list[Memorized]
     """The new pages, in the order of the texts."""
-    skipped: list[Skipped]
+    skipped: list[SkippedText]
     usage: Usage
     status: Status
     degraded: list[str]
@@ -150,7 +150,7 @@ class MemorizerState(TypedDict, total=False):
     """The time of this run, read once, so that a stage that runs again writes the same."""
     started: float
     """When the run began or was last allowed to go on, in seconds since 1970."""
-    drafts: list[Draft]
+    drafts: list[AbstractContext]
     """The pages of this round: what a judge is shown is fixed here, so that no answer is paid for twice."""
     abstracts: list[str]
     """Of the drafts, in their order."""
@@ -158,7 +158,7 @@ class MemorizerState(TypedDict, total=False):
     in_messages: bool
     """Whether it was asked in messages, and is answered in one."""
     pages: list[Memorized]
-    skipped: list[Skipped]
+    skipped: list[SkippedText]
     status: Status
     degraded: list[str]
     usage: Usage
@@ -177,10 +177,10 @@ class MemorizerUpdate(TypedDict, total=False):
     work: Sequence[WorkEdit]
     now: str
     started: float
-    drafts: list[Draft]
+    drafts: list[AbstractContext]
     abstracts: list[str]
     pages: list[Memorized]
-    skipped: list[Skipped]
+    skipped: list[SkippedText]
     status: Status
     degraded: list[str]
     usage: Usage

@@ -47,7 +47,7 @@ class Recalled(TypedDict):
     passages: list[Anchor]
 
 
-class Verdict(TypedDict):
+class ValidationVerdict(TypedDict):
     """What a cross-validation found, one outcome per contradiction of the conflict, in their order."""
 
     conflict: str
@@ -74,13 +74,13 @@ class Result(TypedDict):
     learned: str
     """One or two sentences for the Insight Doc; the reason after a failure."""
     answer: str
-    sources: list["Source"]
+    sources: list["AnswerSource"]
     entries: list[dict[str, Any]]
     """New raw text (turns, tool results) to remember; never the memory that was shown in the prompt."""
-    verdict: Verdict | None
+    verdict: ValidationVerdict | None
 
 
-class Source(TypedDict):
+class AnswerSource(TypedDict):
     """A quote of the answer: the words, and where they stand."""
 
     quote: str
@@ -92,7 +92,7 @@ class Source(TypedDict):
     node: NotRequired[str]
 
 
-class Waiting(TypedDict):
+class PendingAttachment(TypedDict):
     """An attachment, handed over or brought by a tool, that is not recognised yet; its bytes are never in the state."""
 
     id: str
@@ -155,7 +155,7 @@ class MemoryBankOutput(TypedDict):
     messages: NotRequired[list[AnyMessage]]
     """The answer in words, where it was asked in messages."""
     answer: str
-    sources: list[Source]
+    sources: list[AnswerSource]
     conflicts: list[dict[str, Any]]
     """Every contradiction met: its claims, the verdict and the evidence."""
     status: RunStatus
@@ -184,7 +184,7 @@ class MemoryBankState(TypedDict, total=False):
     """When the run began or was last allowed to go on, in seconds since 1970."""
     incoming: list[str]
     """Entries that wait to be remembered."""
-    waiting: list[Waiting]
+    waiting: list[PendingAttachment]
     """Attachments that wait to be recognised."""
     topics: list[Topic]
     fresh: list[str]
@@ -193,7 +193,7 @@ class MemoryBankState(TypedDict, total=False):
     """For each fresh memory the ones to compare it with; only pairs that passed the gate."""
     merging: list[list[str]]
     """Groups of memories that say the same."""
-    verdict: Verdict | None
+    verdict: ValidationVerdict | None
     recalled: list[Recalled]
     result: Result | None
     trail: list[str]
@@ -205,7 +205,7 @@ class MemoryBankState(TypedDict, total=False):
     """How many super-steps LangGraph still allows this invocation."""
 
     answer: str
-    sources: list[Source]
+    sources: list[AnswerSource]
     conflicts: list[dict[str, Any]]
     status: RunStatus
     usage: Usage
@@ -228,18 +228,18 @@ class MemoryBankUpdate(TypedDict, total=False):
     now: str
     started: float
     incoming: list[str]
-    waiting: list[Waiting]
+    waiting: list[PendingAttachment]
     topics: list[Topic]
     fresh: list[str]
     candidates: dict[str, list[str]]
     merging: list[list[str]]
-    verdict: Verdict | None
+    verdict: ValidationVerdict | None
     recalled: list[Recalled]
     result: Result | None
     trail: list[str]
     degraded: list[str]
     answer: str
-    sources: list[Source]
+    sources: list[AnswerSource]
     conflicts: list[dict[str, Any]]
     status: RunStatus
     usage: Usage

@@ -1,4 +1,7 @@
-"""Pages: what research searches. A page is a text word for word with an abstract above it."""
+"""Pages: what research searches. A page is a text word for word with an abstract above it.
+
+Short: every layer needs these two types and nothing else.
+"""
 
 from dataclasses import dataclass
 from typing import Any

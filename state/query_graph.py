@@ -46,7 +46,7 @@ class MemoryNode(TypedDict):
     history: list[Revision]
 
 
-class Claim(TypedDict):
+class ContradictingClaim(TypedDict):
     """One side of a contradiction: which memory says what, word for word, and where it stands."""
 
     node: str
@@ -60,7 +60,7 @@ class Contradiction(TypedDict):
 
     kind: str
     reason: str
-    claims: list[Claim]
+    claims: list[ContradictingClaim]
     outcome: NotRequired[Literal["holds", "integrate", "neither", "inconclusive"]]
     winner: NotRequired[int | None]
     statement: NotRequired[str]
@@ -310,7 +310,7 @@ def apply_graph_edits(graph: QueryGraph, updates: Iterable[Sequence[GraphEdit]])
 
 
 def _follow(contradiction: Contradiction, heirs: dict[str, str | None]) -> Contradiction | None:
-    claims: list[Claim] = []
+    claims: list[ContradictingClaim] = []
     for claim in contradiction["claims"]:
         heir = heirs.get(claim["node"], claim["node"])
         if heir is None:

@@ -20,7 +20,7 @@ class Finding(TypedDict):
     pages: list[str]
 
 
-class PageSource(TypedDict):
+class ResearchSource(TypedDict):
     """A quote of the answer: the words, and where they stand."""
 
     quote: str
@@ -40,7 +40,7 @@ class PlannedSearch(TypedDict):
     pages: list[str]
 
 
-class Shown(TypedDict):
+class PageStretch(TypedDict):
     """A stretch of a page that was found, and is or was shown to the judge."""
 
     page: str
@@ -86,7 +86,7 @@ class ResearcherOutput(TypedDict):
     messages: NotRequired[list[AnyMessage]]
     """The answer in words, where it was asked in messages."""
     answer: str
-    sources: list[PageSource]
+    sources: list[ResearchSource]
     findings: list[Finding]
     rounds: list[Round]
     status: ResearchStatus
@@ -113,9 +113,9 @@ class ResearcherState(TypedDict, total=False):
     leads: list[PlannedSearch]
     """What whoever read the pages of this round would search next: planned without asking again."""
     searches: list[PlannedSearch]
-    found: list[Shown]
+    found: list[PageStretch]
     """What this round found that was not shown before."""
-    shown: list[Shown]
+    shown: list[PageStretch]
     """All that was shown, in the order in which it was found."""
     asked: list[str]
     """Every request so far, and the fingerprint of every search, so that none is made twice."""
@@ -124,7 +124,7 @@ class ResearcherState(TypedDict, total=False):
     started: float
     """When the run began or was last allowed to go on, in seconds since 1970."""
     answer: str
-    sources: list[PageSource]
+    sources: list[ResearchSource]
     findings: list[Finding]
     rounds: list[Round]
     status: ResearchStatus
@@ -147,13 +147,13 @@ class ResearcherUpdate(TypedDict, total=False):
     requests: list[str]
     leads: list[PlannedSearch]
     searches: list[PlannedSearch]
-    found: list[Shown]
-    shown: list[Shown]
+    found: list[PageStretch]
+    shown: list[PageStretch]
     asked: list[str]
     is_enough: bool
     started: float
     answer: str
-    sources: list[PageSource]
+    sources: list[ResearchSource]
     findings: list[Finding]
     rounds: list[Round]
     status: ResearchStatus

@@ -12,10 +12,10 @@ from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.testing.replies import (
     ChatRequest,
     EmbeddingRequest,
+    OutputMode,
     Payload,
     Reply,
     Response,
-    Rung,
     ToolCall,
     Vectors,
     as_json,
@@ -28,7 +28,7 @@ from agentic_memory_bank.testing.replies import (
 _PAGE = b"<!doctype html><html><head><title>Gateway</title></head><body><h1>Please wait</h1></body></html>"
 _DECOY = '<think>{"decoy": true}</think>'
 _KINDS = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
-_RUNGS: tuple[Rung, ...] = get_args(Rung)
+_MODES: tuple[OutputMode, ...] = get_args(OutputMode)
 
 
 @dataclass(frozen=True)
@@ -259,23 +259,23 @@ def _choose(on: When | Callable[[Any], bool]) -> Callable[[Any], bool]:
     return fails
 
 
-def refusing(script: Script, *rungs: Rung) -> ChatScript:
+def refusing(script: Script, *modes: OutputMode) -> ChatScript:
     """Make a model whose server answers some forms of request with status 400, as one that does not know them.
 
     Raises:
-        InputError: A rung has a name that no request has.
+        InputError: A mode has a name that no request has.
     """
-    unknown = sorted(set(rungs) - set(_RUNGS))
+    unknown = sorted(set(modes) - set(_MODES))
     if unknown:
-        raise InputError(f"No request is of the rung {', '.join(unknown)}. There are {', '.join(_RUNGS)}.")
+        raise InputError(f"No request is of the mode {', '.join(unknown)}. There are {', '.join(_MODES)}.")
     inner = as_script(script)
-    return lambda request: _refusal(request) if request.rung in rungs else inner(request)
+    return lambda request: _refusal(request) if request.mode in modes else inner(request)
 
 
 def _refusal(request: ChatRequest) -> Fault:
-    if request.rung == "function_calling":
+    if request.mode == "function_calling":
         return http_error(400, "'tool_choice' is not supported by this model.", param="tool_choice")
-    if request.rung == "prompt":
+    if request.mode == "prompt":
         return http_error(400, "'messages' alone are not supported by this model.", param="messages")
     form = (request.response_format or {})["type"]
     message = f"'response_format' of type '{form}' is not supported by this model."

@@ -19,11 +19,11 @@ from agentic_memory_bank.prompts import (
     research_gather,
     research_plan,
     research_reflect,
+    resolve_facts,
     rewrite_query,
     structure,
     summarise_dialogue,
     validate,
-    weigh_facts,
 )
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.testing.replies import ChatRequest, Reply
@@ -49,8 +49,7 @@ _QUESTIONS = {
     "rewrite": rewrite_query.INSTRUCTIONS,
     "rewrite_with_passage": rewrite_query.WITH_PASSAGE,
     "extract_facts": extract_facts.INSTRUCTIONS,
-    "weigh_all_facts": weigh_facts.BATCH_INSTRUCTIONS,
-    "weigh_facts": weigh_facts.INSTRUCTIONS,
+    "resolve_facts": resolve_facts.INSTRUCTIONS,
     "summarise": summarise_dialogue.INSTRUCTIONS,
     "reflect_memories": reflect_memories.INSTRUCTIONS,
 }
@@ -206,10 +205,8 @@ class ScriptedJudge:
         return {"memories": []}
 
     @staticmethod
-    def _weigh_facts(_: str) -> dict[str, Any]:
+    def _resolve_facts(_: str) -> dict[str, Any]:
         return {"verdicts": []}
-
-    _weigh_all_facts = _weigh_facts
 
     @staticmethod
     def _reflect_memories(_: str) -> dict[str, Any]:

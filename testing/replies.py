@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any, Literal, cast
 
-Rung = Literal["json_schema", "function_calling", "json_mode", "prompt"]
+OutputMode = Literal["json_schema", "function_calling", "json_mode", "prompt"]
 FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
 Payload = dict[str, Any]
 Vectors = Sequence[Sequence[float]]
@@ -96,7 +96,7 @@ class ChatRequest:
         return self.body.get("max_completion_tokens") or self.body.get("max_tokens")
 
     @property
-    def rung(self) -> Rung:
+    def mode(self) -> OutputMode:
         """How the form of the answer is asked for; `prompt` when nothing but the words can say it."""
         match (self.response_format or {}).get("type"):
             case "json_schema":
@@ -109,7 +109,7 @@ class ChatRequest:
     @property
     def schema_name(self) -> str:
         """The name of the schema, or of the tool that has to be called; empty when there is neither."""
-        if self.rung == "json_schema":
+        if self.mode == "json_schema":
             return (self.response_format or {})["json_schema"].get("name", "")
         if isinstance(self.tool_choice, dict):
             return cast(Payload, self.tool_choice).get("function", {}).get("name", "")
@@ -189,7 +189,7 @@ class Reply:
     Attributes:
         content: Its words.
         data: A value to answer as JSON in the form the request asks for: as the arguments of a tool when the request
-            is of the rung `function_calling`, else as `content`. Pydantic models are values, too.
+            is of the mode `function_calling`, else as `content`. Pydantic models are values, too.
         tool_calls: The tools it calls.
         finish_reason: Why it ended; by default `tool_calls` or `stop`, whichever fits.
         refusal: Its words when it will not answer.
@@ -211,7 +211,7 @@ class Reply:
         """Return the same reply with `data` in the form that the request asks for."""
         if self.data is None:
             return self
-        if request.rung == "function_calling":
+        if request.mode == "function_calling":
             calls = (*self.tool_calls, ToolCall(request.tool_to_call(), self.data))
             return replace(self, data=None, tool_calls=calls)
         return replace(self, data=None, content=as_json(self.data))

@@ -4,20 +4,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agentic_memory_bank.engines.base import (
-    Answer,
     Dispute,
-    Finding,
+    DisputeVerdict,
     Integration,
     Link,
     MergeGroup,
     Pairing,
-    Passage,
-    Quote,
+    PassageQuote,
+    PlannerInput,
+    QuotedAnswer,
     Relation,
-    Situation,
+    RetrievedPassage,
     Step,
-    Structured,
     TopicSpans,
+    TopicSummary,
     TopicText,
 )
 
@@ -55,9 +55,9 @@ class ScriptedEngine:
         """One topic per text, unless scripted."""
         return self._judge("classify", texts, task, simple=[[TopicSpans(((0, len(t)),), t[:40], ())] for t in texts])
 
-    def structure(self, topics: Sequence[TopicText]) -> list[Structured]:
+    def structure(self, topics: Sequence[TopicText]) -> list[TopicSummary]:
         """The text itself as summary, unless scripted."""
-        simple = [Structured(topic.text, topic.context or topic.text[:40], topic.keywords) for topic in topics]
+        simple = [TopicSummary(topic.text, topic.context or topic.text[:40], topic.keywords) for topic in topics]
         return self._judge("structure", topics, simple=simple)
 
     def find_conflicts(self, pairings: Sequence[Pairing]) -> list[Relation]:
@@ -81,22 +81,22 @@ class ScriptedEngine:
         ]
         return self._judge("integrate", groups, simple=simple)
 
-    def plan(self, situation: Situation) -> Step | None:
+    def plan(self, situation: PlannerInput) -> Step | None:
         """Answer once, unless scripted."""
         doc = situation.insight_doc
         done = any(task["kind"] == "answer" for task in doc.get("completed", []))
         simple = None if done else Step("answer", doc.get("goal", ""))
         return self._judge("plan", situation, simple=simple)
 
-    def validate(self, disputes: Sequence[Dispute]) -> list[Finding]:
+    def validate(self, disputes: Sequence[Dispute]) -> list[DisputeVerdict]:
         """Open, unless scripted."""
-        return self._judge("validate", disputes, simple=[Finding("inconclusive") for _ in disputes])
+        return self._judge("validate", disputes, simple=[DisputeVerdict("inconclusive") for _ in disputes])
 
-    def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
+    def answer(self, question: str, passages: Sequence[RetrievedPassage]) -> QuotedAnswer:
         """The first passage as a quote, unless scripted."""
         text = passages[0].text if passages else ""
-        quotes = (Quote(0, (0, len(text))),) if passages else ()
-        return self._judge("answer", question, passages, simple=Answer(text, quotes, text[:80]))
+        quotes = (PassageQuote(0, (0, len(text))),) if passages else ()
+        return self._judge("answer", question, passages, simple=QuotedAnswer(text, quotes, text[:80]))
 
     def _judge(self, judgement: str, *given: Any, simple: Any) -> Any:
         self.calls[judgement] = self.calls.get(judgement, 0) + 1

@@ -2,31 +2,32 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from agentic_memory_bank.engines.base import (
-    Answer,
     ClaimSpan,
     Dispute,
-    Evidence,
+    DisputeVerdict,
     EvidenceSpan,
-    Finding,
+    EvidenceText,
     Integration,
     Link,
-    Memory,
+    MemoryView,
     MergeGroup,
     Pairing,
-    Passage,
-    Quote,
+    PassageQuote,
+    PlannerInput,
+    QuotedAnswer,
     Refresh,
     Relation,
-    Situation,
+    RetrievedPassage,
     Span,
     Step,
-    Structured,
     TopicSpans,
+    TopicSummary,
     TopicText,
 )
 from agentic_memory_bank.engines.extractive.answering import quoting
@@ -34,6 +35,7 @@ from agentic_memory_bank.engines.extractive.comparing import corroboration
 from agentic_memory_bank.engines.extractive.comparing.comparison import compare
 from agentic_memory_bank.engines.extractive.reading.values import values_of
 from agentic_memory_bank.engines.extractive.summarising import segmentation, summary
+from agentic_memory_bank.engines.extractive.summarising.keywords import keywords as keywords_of
 from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.bank_index import PASSAGE_TOKENS
@@ -47,6 +49,8 @@ KEYWORDS = 8
 """How many keywords a memory has."""
 SUMMARY_SHARE = 0.35
 """Share of a longer topic that its summary aims at (the specification asks for 30 to 50 %)."""
+LEARNED = 2
+"""How many sentences of an answer the Insight Doc shows."""
 REPEATED_SENTENCE = 0.8
 """Share of terms from which a sentence says what another one said already."""
 
@@ -76,7 +80,7 @@ class ExtractiveEngine:
             for spans, document in zip(cut, units, strict=True)
         ]
 
-    def structure(self, topics: Sequence[TopicText]) -> list[Structured]:
+    def structure(self, topics: Sequence[TopicText]) -> list[TopicSummary]:
         """Summarise each topic by its central sentences; what is rare in the whole input weighs more."""
         background = Counter(term for topic in topics for term in set(tokenize(topic.text)))
         return [_structured(topic.text, background) for topic in topics]
@@ -94,7 +98,7 @@ class ExtractiveEngine:
     def find_related(self, pairings: Sequence[Pairing]) -> list[Link]:
         """Link what is alike or shares a keyword; each end takes in the other's keywords that its text holds unseen."""
         keywords: dict[str, list[str]] = {}
-        linked: list[tuple[Memory, Memory]] = []
+        linked: list[tuple[MemoryView, MemoryView]] = []
         for pairing in pairings:
             for candidate, cosine in zip(pairing.candidates, pairing.cosines, strict=True):
                 if cosine >= RELATED_COSINE or _shared(pairing.fresh, candidate):
@@ -107,14 +111,14 @@ class ExtractiveEngine:
         """Unite the members' sentences without repetition and without what was refuted."""
         return [_integrated(group) for group in groups]
 
-    def plan(self, situation: Situation) -> Step | None:
+    def plan(self, situation: PlannerInput) -> Step | None:
         """Answer once; then nothing is left to do."""
         doc = situation.insight_doc
         if any(task["kind"] == "answer" for task in doc.get("completed", [])):
             return None
         return Step("answer", doc["goal"])
 
-    def validate(self, disputes: Sequence[Dispute]) -> list[Finding]:
+    def validate(self, disputes: Sequence[Dispute]) -> list[DisputeVerdict]:
         """Decide by corroboration: how many independent sources say which, and what corrects what.
 
         Disputes over the same two values are one question: the one whose wording finds most evidence speaks for all.
@@ -127,19 +131,18 @@ class ExtractiveEngine:
                 speaking[_question(dispute)] = number
         return [_finding(d, disputes[best], verdicts[best]) for d in disputes for best in [speaking[_question(d)]]]
 
-    def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
-        """Answer with the sentences that fit the question best, word for word."""
-        allowed = [_readable(passage) for passage in passages]
-        texts = [passage.text[s:e] for passage, spans in zip(passages, allowed, strict=True) for s, e in spans]
-        vectors = self._vectors([question, *(text.strip() for text in texts)])
-        rows, offset = [], 1
-        for number, (passage, spans) in enumerate(zip(passages, allowed, strict=True)):
-            own = vectors[offset : offset + len(spans)]
-            rows.append(quoting.Passage(str(number), passage.text, passage.score, tuple(spans), own))
-            offset += len(spans)
-        quotes = [Quote(int(q.passage), (q.start, q.end)) for q in quoting.quotes(question, vectors[0], rows)]
-        text = "\n".join(passages[q.passage].text[q.span[0] : q.span[1]].strip() for q in quotes)
-        return Answer(text, tuple(quotes), _first_sentences(text, 2))
+    def answer(self, question: str, passages: Sequence[RetrievedPassage]) -> QuotedAnswer:
+        """Answer with the sentences that fit the question best, word for word, each after its place."""
+        rows = [_readable(str(number), passage) for number, passage in enumerate(passages)]
+        texts = [quoting.index_text(row.text[one.start : one.end], one.place) for row in rows for one in row.placed]
+        vectors = self._vectors([question, *texts])[1:]
+        ends = np.cumsum([len(row.placed) for row in rows]).tolist()
+        rows = [replace(row, vectors=vectors[end - len(row.placed) : end]) for row, end in zip(rows, ends, strict=True)]
+        found = quoting.read(question, lambda part: self._vectors([part])[0], rows)
+        said = [quoting.shown(question, rows[int(quote.passage)].text, quote) for quote in found.quotes]
+        quotes = tuple(PassageQuote(int(quote.passage), (quote.start, quote.end)) for quote in found.quotes)
+        text = "\n".join([*said, *quoting.not_found(found.missing)])
+        return QuotedAnswer(text, quotes, " ".join(said[:LEARNED]))
 
     def _topics(self, spans: Sequence[Span], units: Sequence[str], vectors: np.ndarray) -> list[TopicSpans]:
         groups = segmentation.topics(units, vectors) if units else []
@@ -153,19 +156,19 @@ class ExtractiveEngine:
             return np.zeros((len(texts), self._encoder.dimension or 1), dtype=np.float32)
 
 
-def _structured(text: str, background: Mapping[str, int]) -> Structured:
+def _structured(text: str, background: Mapping[str, int]) -> TopicSummary:
     spans = sentences(text)
-    keywords = summary.keywords(text, limit=KEYWORDS, background=background)
+    named = keywords_of(text, limit=KEYWORDS, background=background)
     chosen = summary.summarize(text, spans, background=background, ratio=SUMMARY_SHARE)
-    context = summary.context(text, spans, keywords)
-    return Structured(_joined(text, chosen), context, tuple(keywords))
+    context = summary.context(text, spans, named)
+    return TopicSummary(_joined(text, chosen), context, tuple(named))
 
 
 def _joined(text: str, spans: Iterable[Span]) -> str:
     return " ".join(piece for start, end in spans if (piece := text[start:end].strip()))
 
 
-def _related_by(fresh: Memory, existing: Memory, cosine: float) -> Relation | None:
+def _related_by(fresh: MemoryView, existing: MemoryView, cosine: float) -> Relation | None:
     found = compare(fresh.text, existing.text, cosine)
     if found.relation == "none":
         return None
@@ -180,7 +183,7 @@ def _related_by(fresh: Memory, existing: Memory, cosine: float) -> Relation | No
     )
 
 
-def _shared(a: Memory, b: Memory) -> frozenset[str]:
+def _shared(a: MemoryView, b: MemoryView) -> frozenset[str]:
     return _keyword_terms(a.keywords) & _keyword_terms(b.keywords)
 
 
@@ -189,7 +192,7 @@ def _keyword_terms(keywords: tuple[str, ...]) -> frozenset[str]:
     return frozenset(" ".join(tokenize(keyword)) for keyword in keywords)
 
 
-def _take_over(memory: Memory, other: Memory, keywords: dict[str, list[str]]) -> None:
+def _take_over(memory: MemoryView, other: MemoryView, keywords: dict[str, list[str]]) -> None:
     """Take in keywords of a related memory that stand in this one's text while its summary does not show them."""
     own = keywords.get(memory.id, list(memory.keywords))
     shown = "\n".join([memory.summary, memory.context, *own]).casefold()
@@ -199,7 +202,7 @@ def _take_over(memory: Memory, other: Memory, keywords: dict[str, list[str]]) ->
         keywords[memory.id] = [*own[: KEYWORDS - 1], unseen[0]] if len(own) >= KEYWORDS else [*own, unseen[0]]
 
 
-def _refreshes(ends: Sequence[Memory], keywords: Mapping[str, list[str]]) -> dict[str, Refresh]:
+def _refreshes(ends: Sequence[MemoryView], keywords: Mapping[str, list[str]]) -> dict[str, Refresh]:
     return {m.id: Refresh(m.context, tuple(keywords[m.id])) for m in ends if m.id in keywords}
 
 
@@ -237,7 +240,7 @@ def _says_again(sentence: str, kept: Sequence[str]) -> bool:
     return any(terms and len(terms & set(tokenize(k))) >= REPEATED_SENTENCE * len(terms) for k in kept)
 
 
-def _inherited(neighbours: Sequence[Memory], keywords: Sequence[str]) -> dict[str, Refresh]:
+def _inherited(neighbours: Sequence[MemoryView], keywords: Sequence[str]) -> dict[str, Refresh]:
     """Neighbours show the keywords they share with the merged memory first."""
     terms = _keyword_terms(tuple(keywords))
     updates: dict[str, Refresh] = {}
@@ -274,7 +277,7 @@ def _weight(verdict: corroboration.Verdict) -> int:
     return sum(len({s.entry_id for s in own}) for own in verdict.support)
 
 
-def _finding(dispute: Dispute, spoken: Dispute, verdict: corroboration.Verdict) -> Finding:
+def _finding(dispute: Dispute, spoken: Dispute, verdict: corroboration.Verdict) -> DisputeVerdict:
     """A verdict in terms of a dispute: the same values may be claimed in another order."""
     winner = None
     if verdict.winner is not None:
@@ -289,23 +292,18 @@ def _finding(dispute: Dispute, spoken: Dispute, verdict: corroboration.Verdict) 
     elif verdict.winner is not None:
         decisive = list(verdict.support[verdict.winner])
     spans = (_evidence_span(spoken.evidence[int(s.entry_id)], (s.start, s.end)) for s in decisive)
-    return Finding(verdict.outcome, winner, statement, verdict.reason, tuple(dict.fromkeys(spans)))
+    return DisputeVerdict(verdict.outcome, winner, statement, verdict.reason, tuple(dict.fromkeys(spans)))
 
 
-def _evidence_span(evidence: Evidence, span: Span) -> EvidenceSpan:
+def _evidence_span(evidence: EvidenceText, span: Span) -> EvidenceSpan:
     return EvidenceSpan(evidence.entry, (evidence.start + span[0], evidence.start + span[1]))
 
 
-def _readable(passage: Passage) -> list[Span]:
-    """The sentences of a passage that may be quoted: those that touch nothing refuted."""
-    return [
-        span
-        for span in sentences(passage.text)
-        if passage.text[span[0] : span[1]].strip()
-        and not any(start < span[1] and span[0] < end for start, end in passage.refuted)
-    ]
-
-
-def _first_sentences(text: str, count: int) -> str:
-    spans = sentences(text)[:count]
-    return text[: spans[-1][1]].strip() if spans else ""
+def _readable(id: str, passage: RetrievedPassage) -> quoting.Passage:
+    """A passage with the sentences of it that may be quoted: those that touch nothing refuted."""
+    allowed = (
+        one
+        for one in passage.placed or quoting.sentences_of(passage.text)
+        if not any(start < one.end and one.start < end for start, end in passage.refuted)
+    )
+    return quoting.Passage(id, passage.text, passage.score, tuple(allowed))

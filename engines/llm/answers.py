@@ -40,7 +40,7 @@ class Call:
     """The goal it was made for."""
     role: Role
     model: str
-    rung: str
+    mode: str
     """The form of structured output that served; empty where none did."""
     input_tokens: int
     output_tokens: int
@@ -64,7 +64,7 @@ class AnswerStore:
 
     def note(self, call: Call, key: str | None = None, answer: str | None = None) -> None:
         """Count a call; with `key`, keep its answer, on disk before this returns."""
-        row = (call.run, call.role, call.model, call.rung, call.input_tokens, call.output_tokens, key, answer)
+        row = (call.run, call.role, call.model, call.mode, call.input_tokens, call.output_tokens, key, answer)
         with self._file.writing() as database:
             if key is not None:  # a question that was asked twice was paid for twice
                 database.execute("UPDATE calls SET key = NULL, answer = NULL WHERE key = ?", (key,))

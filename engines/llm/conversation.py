@@ -1,55 +1,58 @@
 """The conversation engine that asks chat models; what they say is checked against the turns before it is believed."""
 
-from collections.abc import Callable, Sequence
-from typing import Final, TypeVar, cast
-
-from pydantic import BaseModel
+from collections.abc import Sequence
+from typing import Final, cast
 
 from agentic_memory_bank.engines.conversation import (
+    DIGEST_TOKENS,
     TRUST,
     USER,
     ConversationEngine,
     Digest,
+    ExistingMemory,
     Fact,
-    Gate,
+    GateDecision,
     Hints,
     Insight,
-    Known,
-    Query,
-    Saying,
+    Resolution,
+    ResolutionAction,
+    RewrittenQuery,
     Turn,
-    Verdict,
-    Weighing,
+    TurnQuote,
 )
-from agentic_memory_bank.engines.extractive.remembering.extraction import is_order, own_words
-from agentic_memory_bank.engines.llm.asking import Asker, Question
+from agentic_memory_bank.engines.llm.base import ChatEngine
 from agentic_memory_bank.engines.llm.locating import locate
 from agentic_memory_bank.engines.llm.packing import ITEM_TOKENS, pack, within
-from agentic_memory_bank.prompts import extract_facts, reflect_memories, rewrite_query, summarise_dialogue, weigh_facts
-from agentic_memory_bank.state.errors import AnswerRejected
+from agentic_memory_bank.engines.llm.structured_output import Asker, StructuredRequest
+from agentic_memory_bank.engines.own_words import is_order, own_words
+from agentic_memory_bank.prompts import (
+    extract_facts,
+    reflect_memories,
+    resolve_facts,
+    rewrite_query,
+    summarise_dialogue,
+    task_lesson,
+)
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.tools.search.gate import passes
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.secrets import secrets_in
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
-_Answer = TypeVar("_Answer", bound=BaseModel)
-
 REWRITE: Final = cast(Role, "rewrite")
 EXTRACT: Final = cast(Role, "extract")
 SUMMARISE: Final = cast(Role, "summarise")
-DIGEST_TOKENS: Final = 100
 TOKENS_A_WORD: Final = 1.4
 MEMORY_TOKENS: Final = 40
 """What a memory costs in a prompt besides its words: tags, speaker, date."""
 LEAST_EVIDENCE: Final = 3
 """On how many memories an insight has to rest."""
 _HIDDEN: Final = "[left out]"
-_ORDER: Final[tuple[Verdict, ...]] = ("same", "revise", "supersede", "contradicts")
+_ORDER: Final[tuple[ResolutionAction, ...]] = ("same", "revise", "supersede", "contradicts")
 
 
-class ChatConversationEngine:
-    """Judges with chat models. A role without a model is judged by the offline engine, and so is the gate.
+class ChatConversationEngine(ChatEngine[ConversationEngine]):
+    """Judges conversations, and the tasks of agents, with chat models; the gate is judged offline.
 
     Args:
         asker: Sends the questions.
@@ -58,83 +61,65 @@ class ChatConversationEngine:
     """
 
     def __init__(self, asker: Asker, offline: ConversationEngine, *, with_passage: bool = False) -> None:
-        self._asker = asker
-        self._offline = offline
+        super().__init__(asker, offline)
         self._with_passage = with_passage
 
-    @property
-    def name(self) -> str:
-        """The models, by which runs are recorded."""
-        return self._asker.models.name
-
-    def gate(self, turn: Turn, history: Sequence[Turn], hints: Hints | None = None) -> Gate:
+    def gate(self, turn: Turn, history: Sequence[Turn], hints: Hints | None = None) -> GateDecision:
         """Judged offline: it costs no call."""
         return self._offline.gate(turn, history, hints)
 
-    def rewrite(self, query: str, history: Sequence[Turn]) -> Query:
+    def rewrite(self, query: str, history: Sequence[Turn]) -> RewrittenQuery:
         """Rewrite in one call."""
         if not self._asks(REWRITE):
             return self._offline.rewrite(query, history)
         instructions = rewrite_query.WITH_PASSAGE if self._with_passage else rewrite_query.INSTRUCTIONS
         shown = [(turn.speaker or turn.role, _shown(turn.text)) for turn in history if turn.role in TRUST]
         prompt = rewrite_query.render(query, shown)
-        said = self._asked(REWRITE, instructions, prompt, rewrite_query.Rewritten)
+        said = self._ask(REWRITE, instructions, prompt, rewrite_query.Rewritten)
         passages = (said.passage.strip(),) if self._with_passage and said.passage.strip() else ()
-        return Query(said.query.strip() or self._offline.rewrite(query, history).text, passages=passages)
+        return RewrittenQuery(said.query.strip() or self._offline.rewrite(query, history).text, passages=passages)
 
     def extract(self, turns: Sequence[Turn]) -> list[Fact]:
         """Extract in one call from as many of the last turns as fit; what no turn says is left out."""
         if not self._asks(EXTRACT):
             return list(self._offline.extract(turns))
         spoken = [turn for turn in turns if turn.role in TRUST and own_words(turn.text).strip()]
-        room = self._room(EXTRACT) - estimate_tokens(extract_facts.INSTRUCTIONS)
+        room = self._room(EXTRACT, extract_facts.INSTRUCTIONS)
         shown = within(spoken[::-1], lambda turn: estimate_tokens(turn.text), room)[::-1]
         if not shown:
             return []
         prompt = extract_facts.render([(turn.speaker or turn.role, turn.date, _shown(turn.text)) for turn in shown])
-        said = self._asked(EXTRACT, extract_facts.INSTRUCTIONS, prompt, extract_facts.Memories)
+        said = self._ask(EXTRACT, extract_facts.INSTRUCTIONS, prompt, extract_facts.ExtractedMemories)
         found = (_fact(one, shown) for one in said.memories)
         return list(dict.fromkeys(fact for fact in found if fact is not None))
 
-    def weigh(self, fact: Fact, similar: Sequence[Known]) -> Weighing:
-        """Offline where that is sure, else in one call; what is trusted less, or said by another, replaces nothing."""
-        sure = self._offline.weigh(fact, similar)
-        of_type = [known for known in similar if known.type == fact.type]
-        if sure.verdict != "create" or not of_type or not self._asks(EXTRACT):
-            return sure
-        prompt = weigh_facts.render(
-            fact.text, fact.speaker, fact.date, [(known.words, known.speaker, known.date) for known in of_type]
-        )
-        said = self._asked(EXTRACT, weigh_facts.INSTRUCTIONS, prompt, weigh_facts.Verdicts)
-        return _chosen(said.verdicts, fact, of_type) or sure
+    def resolve(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> list[Resolution]:
+        """Resolve offline where that is sure or nothing is alike, and the others in one call for each window.
 
-    def weigh_all(self, facts: Sequence[Fact], similar: Sequence[Sequence[Known]]) -> list[Weighing]:
-        """Offline where that is sure or nothing is alike, and for all others one call for as many as fit a window.
-
-        Where a window has no answer, what is sure offline holds.
+        What is trusted less, or said by another, replaces nothing. A window without an answer is resolved offline.
 
         Raises:
             EngineError: None of them has an answer.
         """
-        weighings = list(self._offline.weigh_all(facts, similar))
+        resolutions = list(self._offline.resolve(facts, similar))
         if not self._asks(EXTRACT):
-            return weighings
+            return resolutions
         alike = [
             [known for known in some if self._may_concern(fact, known)]
             for fact, some in zip(facts, similar, strict=True)
         ]
-        unsure = [place for place, one in enumerate(weighings) if one.verdict == "create" and alike[place]]
-        room = self._room(EXTRACT) - estimate_tokens(weigh_facts.BATCH_INSTRUCTIONS)
+        unsure = [place for place, one in enumerate(resolutions) if one.verdict == "create" and alike[place]]
+        room = self._room(EXTRACT, resolve_facts.INSTRUCTIONS)
         windows = pack(unsure, lambda place: _size(facts[place], alike[place]), room)
         batches = [[unsure[position] for position in window] for window in windows]
-        questions = [_weighing_question([(facts[place], alike[place]) for place in batch]) for batch in batches]
+        questions = [_resolution_request([(facts[place], alike[place]) for place in batch]) for batch in batches]
         for batch, said in zip(batches, self._asker.ask(questions), strict=True):
             for number, place in enumerate(batch, 1):
                 told = [one for one in said.verdicts if one.new == number] if said else []
-                weighings[place] = _chosen(told, facts[place], alike[place]) or weighings[place]
-        return weighings
+                resolutions[place] = _chosen(told, facts[place], alike[place]) or resolutions[place]
+        return resolutions
 
-    def _may_concern(self, fact: Fact, known: Known) -> bool:
+    def _may_concern(self, fact: Fact, known: ExistingMemory) -> bool:
         """Whether a pair is alike enough to be worth a question."""
         settings = self._asker.settings
         shares = fact.attribute is not None and (fact.subject, fact.attribute) == (known.subject, known.attribute)
@@ -152,44 +137,35 @@ class ChatConversationEngine:
         spoken = [(turn.speaker or turn.role, _shown(turn.text)) for turn in turns if turn.role in TRUST]
         shown = within(spoken[::-1], lambda turn: estimate_tokens(turn[1]), self._room(SUMMARISE))[::-1]
         prompt = summarise_dialogue.render(shown, int(max_tokens / TOKENS_A_WORD))
-        said = self._asked(SUMMARISE, summarise_dialogue.INSTRUCTIONS, prompt, summarise_dialogue.State)
+        said = self._ask(SUMMARISE, summarise_dialogue.INSTRUCTIONS, prompt, summarise_dialogue.State)
         room = _Room(max_tokens)
         return Digest(room.fit([said.topic]), room.fit(said.facts), room.fit(said.decisions), room.fit(said.open))
 
-    def reflect(self, memories: Sequence[Known]) -> list[Insight]:
+    def reflect(self, memories: Sequence[ExistingMemory]) -> list[Insight]:
         """Reflect in one call on as many of the latest memories as fit; what they do not show is left out."""
         if not self._asks(SUMMARISE):
             return list(self._offline.reflect(memories))
         told = [known for known in memories if not secrets_in(known.words) and not is_order(known.words)]
-        room = self._room(SUMMARISE) - estimate_tokens(reflect_memories.INSTRUCTIONS)
+        room = self._room(SUMMARISE, reflect_memories.INSTRUCTIONS)
         latest = sorted(told, key=lambda known: known.date, reverse=True)
         shown = within(latest, lambda known: estimate_tokens(known.words) + MEMORY_TOKENS, room)
         if len(shown) < LEAST_EVIDENCE:
             return []
         prompt = reflect_memories.render([(known.words, known.speaker, known.date) for known in shown])
-        said = self._asked(SUMMARISE, reflect_memories.INSTRUCTIONS, prompt, reflect_memories.Insights)
+        said = self._ask(SUMMARISE, reflect_memories.INSTRUCTIONS, prompt, reflect_memories.Insights)
         found = (_insight(one, shown) for one in said.insights)
         return [insight for insight in found if insight is not None]
 
-    def _asked(
-        self,
-        role: Role,
-        instructions: str,
-        prompt: str,
-        answer: type[_Answer],
-        check: Callable[[_Answer], None] | None = None,
-    ) -> _Answer:
-        (said,) = self._asker.ask([Question(role, instructions, prompt, answer, check)])
-        if said is None:
-            raise AnswerRejected(f"The question to the role {role} has no answer.")
-        return said
+    def lesson(self, goal: str, steps: Sequence[str], outcome: str) -> str:
+        """Say what a task teaches, in one call of the role `summarise`; empty where that has no model.
 
-    def _asks(self, role: Role) -> bool:
-        return role in self._asker.models.roles
-
-    def _room(self, role: Role) -> int:
-        """Tokens of text that one prompt may hold."""
-        return self._asker.models.roles[role].row.text_tokens(self._asker.settings.window_ratio)
+        Raises:
+            EngineError: No answer can be had.
+        """
+        if not self._asks(SUMMARISE):
+            return ""
+        prompt = task_lesson.render(goal, steps, outcome)
+        return self._ask(SUMMARISE, task_lesson.INSTRUCTIONS, prompt, task_lesson.Lesson).lesson
 
 
 class _Room:
@@ -217,14 +193,14 @@ def _shown(text: str) -> str:
     return words.strip()
 
 
-def _fact(said: extract_facts.Memory, turns: Sequence[Turn]) -> Fact | None:
+def _fact(said: extract_facts.ExtractedMemory, turns: Sequence[Turn]) -> Fact | None:
     """A memory that the turns it names really say; None for one that was made up, is an order or holds a credential."""
     named = [turns[number - 1] for number in dict.fromkeys(said.turns) if 1 <= number <= len(turns)]
     places = ((turn, locate(said.quote, own_words(turn.text))) for turn in named)
     turn, span = next(((turn, span) for turn, span in places if span), (None, None))
     if turn is None or span is None or not said.text.strip():
         return None
-    quote = Saying(turn.id, turn.text[slice(*span)], span)
+    quote = TurnQuote(turn.id, turn.text[slice(*span)], span)
     if secrets_in(f"{said.text}\n{said.value}\n{quote.text}") or is_order(said.text) or is_order(quote.text):
         return None
     speaker = turn.speaker or (USER if turn.role == "user" else turn.role)
@@ -241,7 +217,7 @@ def _fact(said: extract_facts.Memory, turns: Sequence[Turn]) -> Fact | None:
     )
 
 
-def _insight(said: reflect_memories.Shown, shown: Sequence[Known]) -> Insight | None:
+def _insight(said: reflect_memories.ReflectedInsight, shown: Sequence[ExistingMemory]) -> Insight | None:
     """An insight on enough memories that hold every name and number in it; None for one that was made up."""
     numbers = [number for number in dict.fromkeys(said.evidence) if 1 <= number <= len(shown)]
     evidence = [shown[number - 1] for number in numbers]
@@ -255,30 +231,40 @@ def _insight(said: reflect_memories.Shown, shown: Sequence[Known]) -> Insight | 
     return Insight(text, tuple(one.id for one in evidence), said.subject.strip())
 
 
-def _weighing_question(pairs: Sequence[tuple[Fact, Sequence[Known]]]) -> Question[weigh_facts.AllVerdicts]:
+def _resolution_request(
+    pairs: Sequence[tuple[Fact, Sequence[ExistingMemory]]],
+) -> StructuredRequest[resolve_facts.FactDecisions]:
     shown = [
         (fact.text, fact.speaker, fact.date, [(known.words, known.speaker, known.date) for known in alike])
         for fact, alike in pairs
     ]
-    return Question(EXTRACT, weigh_facts.BATCH_INSTRUCTIONS, weigh_facts.render_all(shown), weigh_facts.AllVerdicts)
+    return StructuredRequest(
+        EXTRACT, resolve_facts.INSTRUCTIONS, resolve_facts.render(shown), resolve_facts.FactDecisions
+    )
 
 
-def _size(fact: Fact, alike: Sequence[Known]) -> int:
+def _size(fact: Fact, alike: Sequence[ExistingMemory]) -> int:
     """Tokens of a new memory with those that it is compared with."""
     return sum(estimate_tokens(f"{one.words} {one.speaker} {one.date}") + ITEM_TOKENS for one in (fact, *alike))
 
 
-def _chosen(told: Sequence[weigh_facts.Judged], fact: Fact, alike: Sequence[Known]) -> Weighing | None:
+def _chosen(
+    told: Sequence[resolve_facts.FactDecision], fact: Fact, alike: Sequence[ExistingMemory]
+) -> Resolution | None:
     """The verdict that weighs most, of those on memories that there are; None for none."""
     for verdict in _ORDER:
         named = [one for one in told if one.verdict == verdict and 1 <= one.id <= len(alike)]
         if named:
-            return _weighing(verdict, fact, alike[named[0].id - 1], named[0])
+            return _resolution(verdict, fact, alike[named[0].id - 1], named[0])
     return None
 
 
-def _weighing(verdict: Verdict, fact: Fact, known: Known, told: weigh_facts.Judged) -> Weighing:
+def _resolution(
+    verdict: ResolutionAction, fact: Fact, known: ExistingMemory, told: resolve_facts.FactDecision
+) -> Resolution:
     is_other = bool(fact.speaker and known.speaker) and fact.speaker.casefold() != known.speaker.casefold()
     is_weaker = fact.trust < known.trust  # a memory in a model's words does not say who said it
-    kept: Verdict = "contradicts" if (is_other or is_weaker) and verdict in ("revise", "supersede") else verdict
-    return Weighing(kept, (known.id,), values=(told.new_value, told.known_value), reason=told.reason)
+    kept: ResolutionAction = (
+        "contradicts" if (is_other or is_weaker) and verdict in ("revise", "supersede") else verdict
+    )
+    return Resolution(kept, (known.id,), values=(told.new_value, told.known_value), reason=told.reason)

@@ -28,7 +28,7 @@ _TOO_LONG: Final = (
     "context size",
     "too many tokens",
 )
-_RUNG_WORDS: Final = {
+_MODE_WORDS: Final = {
     "json_schema": ("response_format", "json_schema", "structured output"),
     "function_calling": ("tool_choice", "tool choice", "tools", "tool call", "tool-call", "tool use", "functions")
     + ("function call", "function_call"),
@@ -45,7 +45,7 @@ _ADVICE: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ModelFault:
     """Why a request failed, in our own words: what a provider writes may hold keys and never goes further."""
 
     reason: str
@@ -59,42 +59,44 @@ class Fault:
     """The server does not take this form of structured output."""
 
 
-def fault_of(error: Exception, rung: str) -> Fault:
+def fault_of(error: Exception, mode: str) -> ModelFault:
     """Classify what a client raised.
 
     Args:
         error: Of the client, whichever it is: status and headers are looked for where the usual ones have them.
-        rung: The form of structured output that was asked for.
+        mode: The form of structured output that was asked for.
     """
     error = _cause(error)
-    if isinstance(error, NotImplementedError) and rung in _RUNG_WORDS:
-        return Fault("the client does not know this form of request.", refuses=True)
+    if isinstance(error, NotImplementedError) and mode in _MODE_WORDS:
+        return ModelFault("the client does not know this form of request.", refuses=True)
     status = _status(error)
     text = _text(error)
     if status is None:
         return _unanswered(error)
-    if status in (400, 404, 405, 415, 422, 501) and any(word in text for word in _RUNG_WORDS.get(rung, ())):
-        return Fault(f"status {status}", refuses=True)
+    if status in (400, 404, 405, 415, 422, 501) and any(word in text for word in _MODE_WORDS.get(mode, ())):
+        return ModelFault(f"status {status}", refuses=True)
     if status in (400, 413, 422) and any(word in text for word in _TOO_LONG):
-        return Fault("the prompt is longer than the model's window. Lower MEMORY_BANK_{role}_WINDOW.", is_final=True)
+        return ModelFault(
+            "the prompt is longer than the model's window. Lower MEMORY_BANK_{role}_WINDOW.", is_final=True
+        )
     if status == 400 and "content_filter" in text:
-        return Fault("the prompt was held back by the server's content filter.", is_final=True)
+        return ModelFault("the prompt was held back by the server's content filter.", is_final=True)
     if any(word in text for word in _QUOTA):
-        return Fault(f"status {status}, the quota is used up. {_ADVICE[402]}", is_final=True, is_general=True)
+        return ModelFault(f"status {status}, the quota is used up. {_ADVICE[402]}", is_final=True, is_general=True)
     if status in RETRIED or status >= 500:
-        return Fault(f"status {status}.", wait=_wait(error))
-    return Fault(f"status {status}. {_ADVICE.get(status, _ADVICE[400])}", is_final=True, is_general=True)
+        return ModelFault(f"status {status}.", wait=_wait(error))
+    return ModelFault(f"status {status}. {_ADVICE.get(status, _ADVICE[400])}", is_final=True, is_general=True)
 
 
-def sightless(error: Exception, rung: str) -> Fault:
+def sightless(error: Exception, mode: str) -> ModelFault:
     """As `fault_of`, for a question with a picture: a server that refuses it may answer every other question."""
     error = _cause(error)
-    fault, status = fault_of(error, rung), _status(error)
+    fault, status = fault_of(error, mode), _status(error)
     names_pictures = status in (404, 500, 501) and any(word in _text(error) for word in _PICTURE_WORDS)
     if fault.refuses or not (names_pictures or (fault.is_general and status in (400, 413, 415, 422))):
         return fault
     said = f"status {status}: the model takes no pictures, or none like this. Choose one that sees; check {{model}}."
-    return Fault(said, is_final=True)
+    return ModelFault(said, is_final=True)
 
 
 def _cause(error: Exception) -> Exception:
@@ -102,16 +104,16 @@ def _cause(error: Exception) -> Exception:
     return error.__context__ if isinstance(error, Warning) and isinstance(error.__context__, Exception) else error
 
 
-def _unanswered(error: Exception) -> Fault:
+def _unanswered(error: Exception) -> ModelFault:
     """No status: the connection failed, or the answer was none that the client could read."""
     kind = type(error).__name__
     if "ContentFilter" in kind:
-        return Fault("the answer was held back by the server's content filter.")
+        return ModelFault("the answer was held back by the server's content filter.")
     if "Timeout" in kind:
-        return Fault("no complete answer in time. Raise MEMORY_BANK_{role}_TIMEOUT.")
+        return ModelFault("no complete answer in time. Raise MEMORY_BANK_{role}_TIMEOUT.")
     if "Connection" in kind or isinstance(error, OSError):
-        return Fault("the server could not be reached, or closed the connection. Check {address}.")
-    return Fault(f"the answer could not be read ({kind}).")
+        return ModelFault("the server could not be reached, or closed the connection. Check {address}.")
+    return ModelFault(f"the answer could not be read ({kind}).")
 
 
 def broken_off(error: Exception) -> AIMessage | None:

@@ -162,7 +162,7 @@ def _count(total: Usage, call: Call, count: int, cost: float | None) -> None:
         counted["calls"] += count
         counted["input_tokens"] += call.input_tokens
         counted["output_tokens"] += call.output_tokens
-    if call.rung:
-        role["served_by"][call.rung] = role["served_by"].get(call.rung, 0) + count
+    if call.mode:
+        role["served_by"][call.mode] = role["served_by"].get(call.mode, 0) + count
     so_far = total.get("cost")
     total["cost"] = None if so_far is None or cost is None else so_far + cost

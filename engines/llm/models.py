@@ -14,7 +14,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_function, convert_to_openai_tool
 from pydantic import BaseModel
 
-from agentic_memory_bank.engines.providers import chat_model, provider_of
+from agentic_memory_bank.engines.providers import provider_of
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.model_table import BANK_ROLES, ROLES, Role, RoleSettings
 from agentic_memory_bank.state.settings import Settings
@@ -27,43 +27,43 @@ GivenModels = BaseChatModel | Mapping[str, BaseChatModel]
 
 IGNORED_TWICE: Final = 2
 _ALL: Final = ("json_schema", "function_calling", "json_mode", "prompt")
-_RUNGS: Final = {"openai": _ALL, "local": _ALL, "deepseek": ("function_calling", "json_mode", "prompt")}
+_MODES: Final = {"openai": _ALL, "local": _ALL, "deepseek": ("function_calling", "json_mode", "prompt")}
 
 
-class Ladder:
-    """The forms of structured output that a server may take, the best first; what it refused is not tried again."""
+class OutputModes:
+    """The modes of structured output that a server may support, the best first; a refused one is not tried again."""
 
-    def __init__(self, rungs: Sequence[str]) -> None:
-        self._rungs = list(rungs)
+    def __init__(self, modes: Sequence[str]) -> None:
+        self._modes = list(modes)
         self._ignored = 0
         self._lock = threading.Lock()
 
     @property
-    def rung(self) -> str:
-        """The form to use now."""
-        return self._rungs[0]
+    def mode(self) -> str:
+        """The mode to use now."""
+        return self._modes[0]
 
     def step_down(self, refused: str) -> bool:
-        """Give up a form; False when there is none below it."""
+        """Give up a mode; False when there is none below it."""
         with self._lock:
-            if self._rungs[0] == refused and len(self._rungs) > 1:
-                self._rungs.pop(0)
-            return self._rungs[0] != refused
+            if self._modes[0] == refused and len(self._modes) > 1:
+                self._modes.pop(0)
+            return self._modes[0] != refused
 
     def kept_to(self) -> None:
-        """Note that a form was kept to: what went wrong before was no habit."""
+        """Note that an answer kept to the mode, so that an earlier one that did not was an exception."""
         with self._lock:
             self._ignored = 0
 
-    def ignored(self, rung: str) -> None:
-        """Note that a form was taken and not kept to; the second time in a row it is given up."""
+    def ignored(self, mode: str) -> None:
+        """Note that a server accepted a mode and did not keep to it; the second time in a row it is given up."""
         with self._lock:
-            self._ignored += rung == self._rungs[0]
+            self._ignored += mode == self._modes[0]
             is_habit = self._ignored >= IGNORED_TWICE
             if is_habit:
                 self._ignored = 0
         if is_habit:
-            self.step_down(rung)
+            self.step_down(mode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +74,19 @@ class RoleModel:
     name: str
     """As in the table of models and prices, or the name of the class and model that was passed in code."""
     client: BaseChatModel
-    ladder: Ladder
+    modes: OutputModes
     parameters: str
     """What else an answer depends on; part of the key under which it is kept."""
     is_openai: bool
     """Whether the client always says why an answer ended."""
 
-    def bound(self, rung: str, answer: type[BaseModel]) -> Runnable[LanguageModelInput, AIMessage]:
+    def bound(self, mode: str, answer: type[BaseModel]) -> Runnable[LanguageModelInput, AIMessage]:
         """The client, asked to answer in one form."""
-        if rung == "json_schema":
+        if mode == "json_schema":
             return self._formed({"type": "json_schema", "json_schema": _strict_schema(answer)})
-        if rung == "function_calling":
+        if mode == "function_calling":
             return self.client.bind_tools([tool_of(answer)], tool_choice=answer.__name__)
-        if rung == "json_mode":
+        if mode == "json_mode":
             return self._formed({"type": "json_object"})
         return cast("Runnable[LanguageModelInput, AIMessage]", self.client)
 
@@ -108,7 +108,7 @@ def _strict_schema(answer: type[BaseModel]) -> dict[str, Any]:
     return {"name": schema["name"], "strict": True, "schema": schema["parameters"]}
 
 
-_LADDERS: dict[str, Ladder] = {}
+_KNOWN_MODES: dict[str, OutputModes] = {}
 
 
 @dataclass(frozen=True)
@@ -160,21 +160,23 @@ def _by_role(given: GivenModels | None) -> dict[Role, BaseChatModel]:
 
 
 def _named(row: RoleSettings, name: str) -> RoleModel:
+    from agentic_memory_bank.engines.openai_client import chat_model
+
     client = chat_model(row)
     provider, _ = provider_of(name)
     address = str(getattr(client, "openai_api_base", "") or "")
-    ladder = _ladder(f"{name}\n{address}", _RUNGS[provider.name])
+    modes = _modes_for(f"{name}\n{address}", _MODES[provider.name])
     parameters = f"{_hash(address)} {row.temperature} {row.top_p} {row.output}"
-    return RoleModel(row, name, client, ladder, parameters, is_openai=True)
+    return RoleModel(row, name, client, modes, parameters, is_openai=True)
 
 
 def _passed(row: RoleSettings, client: BaseChatModel) -> RoleModel:
     from langchain_openai.chat_models.base import BaseChatOpenAI
 
     is_openai = isinstance(client, BaseChatOpenAI)
-    rungs = _ALL if is_openai else _ALL[1:2] * _takes_tools(client) + _ALL[-1:]
+    modes = _ALL if is_openai else _ALL[1:2] * _takes_tools(client) + _ALL[-1:]
     asked = _without_retries(client) if isinstance(client, BaseChatOpenAI) else client
-    return RoleModel(row, name_of(client), asked, _ladder_of(client, rungs), _hash(_parameters(client)), is_openai)
+    return RoleModel(row, name_of(client), asked, _modes_of(client, modes), _hash(_parameters(client)), is_openai)
 
 
 def _without_retries(client: "BaseChatOpenAI") -> "BaseChatOpenAI":
@@ -201,16 +203,16 @@ def _parameters(client: BaseChatModel) -> str:
     return f"{said} {getattr(client, 'openai_api_base', '')}"
 
 
-def _ladder(key: str, rungs: Sequence[str]) -> Ladder:
-    return _LADDERS.setdefault(_hash(key), Ladder(rungs))
+def _modes_for(key: str, modes: Sequence[str]) -> OutputModes:
+    return _KNOWN_MODES.setdefault(_hash(key), OutputModes(modes))
 
 
-def _ladder_of(client: BaseChatModel, rungs: Sequence[str]) -> Ladder:
-    """The ladder of a client that was passed; it goes with the client, whose number another may get."""
+def _modes_of(client: BaseChatModel, modes: Sequence[str]) -> OutputModes:
+    """The modes of a client that was passed; they go with the client, whose number another may get."""
     key = str(id(client))
-    if _hash(key) not in _LADDERS:
-        weakref.finalize(client, _LADDERS.pop, _hash(key), None)
-    return _ladder(key, rungs)
+    if _hash(key) not in _KNOWN_MODES:
+        weakref.finalize(client, _KNOWN_MODES.pop, _hash(key), None)
+    return _modes_for(key, modes)
 
 
 def _hash(value: object) -> str:

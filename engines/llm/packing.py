@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from agentic_memory_bank.engines.base import Memory, Pairing, Span
+from agentic_memory_bank.engines.base import MemoryView, Pairing, Span
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 _Item = TypeVar("_Item")
@@ -17,12 +17,6 @@ def pack(
     items: Sequence[_Item], size: Callable[[_Item], int], capacity: int, item: int = ITEM_TOKENS
 ) -> list[list[int]]:
     """Put items into windows in their order; one that is too large alone has a window of its own.
-
-    Args:
-        items: What is packed.
-        size: Tokens of an item.
-        capacity: Tokens of a window.
-        item: What each item costs besides.
 
     Returns:
         The positions of the items of each window.
@@ -61,18 +55,18 @@ class PairWindow:
     """Pairs judged in one call: each memory is shown once, under a number of its own."""
 
     numbers: dict[str, int] = field(default_factory=dict)
-    memories: dict[str, Memory] = field(default_factory=dict)
+    memories: dict[str, MemoryView] = field(default_factory=dict)
     pairs: dict[str, list[str]] = field(default_factory=dict)
     """For each new memory those it is compared with."""
     tokens: int = 0
 
-    def cost(self, memory: Memory, other: Memory, size: Callable[[Memory], int]) -> int:
+    def cost(self, memory: MemoryView, other: MemoryView, size: Callable[[MemoryView], int]) -> int:
         """Tokens that a further pair would add."""
         return (
             sum(size(m) for m in {m.id: m for m in (memory, other)}.values() if m.id not in self.numbers) + ITEM_TOKENS
         )
 
-    def add(self, memory: Memory, other: Memory, tokens: int) -> None:
+    def add(self, memory: MemoryView, other: MemoryView, tokens: int) -> None:
         """Take a pair in."""
         for shown in (memory, other):
             self.numbers.setdefault(shown.id, len(self.numbers) + 1)
@@ -93,12 +87,12 @@ class PairWindow:
         return None
 
 
-def pair_windows(pairings: Iterable[Pairing], size: Callable[[Memory], int], capacity: int) -> list[PairWindow]:
+def pair_windows(pairings: Iterable[Pairing], size: Callable[[MemoryView], int], capacity: int) -> list[PairWindow]:
     """Put all pairs into windows, those of one new memory together where they fit."""
     windows: list[PairWindow] = []
     measured: dict[str, int] = {}
 
-    def tokens(memory: Memory) -> int:
+    def tokens(memory: MemoryView) -> int:
         if memory.id not in measured:
             measured[memory.id] = size(memory)
         return measured[memory.id]

@@ -2,35 +2,30 @@
 
 from collections.abc import Callable, Sequence
 from itertools import chain, zip_longest
-from typing import Final, TypeVar
+from typing import Final
 
-from pydantic import BaseModel
-
-from agentic_memory_bank.engines.llm.asking import Asker, Question
-from agentic_memory_bank.engines.llm.engine import names_all
+from agentic_memory_bank.engines.llm.base import ChatEngine, names_all
 from agentic_memory_bank.engines.llm.locating import locate
 from agentic_memory_bank.engines.llm.packing import pack, within
+from agentic_memory_bank.engines.llm.structured_output import StructuredRequest
 from agentic_memory_bank.engines.research import (
-    Draft,
     Excerpt,
-    Found,
     Gathered,
     Inquiry,
     Outline,
+    PageDraft,
     PageQuote,
     Reflection,
     ResearchEngine,
-    Response,
+    ResearchResponse,
+    SupportedFinding,
     paragraph,
 )
 from agentic_memory_bank.prompts import abstract, research_answer, research_gather, research_plan, research_reflect
 from agentic_memory_bank.prompts.fence import unescape
-from agentic_memory_bank.state.errors import AnswerRejected, EngineError
-from agentic_memory_bank.state.model_table import Role
+from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.pages import PageSearch
 from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
-
-_Answer = TypeVar("_Answer", bound=BaseModel)
 
 ABSTRACT_TOKENS: Final = 256
 """What an abstract takes of an answer, at most."""
@@ -40,41 +35,22 @@ FINDINGS_SHARE: Final = 0.25
 """Share of a window that findings may take, however many rounds there were."""
 
 
-class ChatResearchEngine:
-    """Judges with chat models. A role without a model is judged by the offline engine.
+class ChatResearchEngine(ChatEngine[ResearchEngine]):
+    """Judges pages with chat models."""
 
-    Args:
-        asker: Sends the questions.
-        offline: Judges for the roles that have no model.
-    """
-
-    def __init__(self, asker: Asker, offline: ResearchEngine) -> None:
-        self._asker = asker
-        self._offline = offline
-
-    @property
-    def name(self) -> str:
-        """The models, by which runs are recorded."""
-        return self._asker.models.name
-
-    @property
-    def failures(self) -> Sequence[EngineError]:
-        """Why some questions of this stage have no answer."""
-        return self._asker.failures
-
-    def abstract(self, drafts: Sequence[Draft]) -> list[str | None]:
+    def abstract(self, drafts: Sequence[PageDraft]) -> list[str | None]:
         """Write abstracts, of as many pages in a call as fit the window and the answer."""
         if not self._asks("abstract"):
             return list(self._offline.abstract(drafts))
         instructions = abstract.asked(self._asker.settings.abstract_instructions)
-        capacity = max(1, self._room("abstract") - estimate_tokens(instructions))
+        capacity = self._room("abstract", instructions)
         context = min(self._asker.settings.abstract_context_tokens, int(capacity * CONTEXT_SHARE))
         room = capacity - context
         shown = [(d.title, _opening(d.text, room)) for d in drafts]
         most = max(1, self._asker.models.roles["abstract"].row.output // ABSTRACT_TOKENS)
         windows = pack(shown, lambda page: max(_tokens(page), room // most), room, item=0)
         questions = [
-            Question(
+            StructuredRequest(
                 "abstract",
                 instructions,
                 abstract.render([shown[i] for i in window], _earlier([drafts[i] for i in window], context)),
@@ -95,12 +71,14 @@ class ChatResearchEngine:
         if not self._asks("research"):
             return list(self._offline.plan_searches(inquiry))
         findings = self._known(inquiry)
-        capacity = self._left(research_plan.INSTRUCTIONS, inquiry.request, *inquiry.open, *findings, *inquiry.titles)
+        capacity = self._room(
+            "research", research_plan.INSTRUCTIONS, inquiry.request, *inquiry.open, *findings, *inquiry.titles
+        )
         shown = within(inquiry.outlines, lambda o: estimate_tokens(f"{o.title} {o.abstract}"), capacity)
         prompt = research_plan.render(
             inquiry.request, inquiry.open, findings, [(o.title, o.abstract) for o in shown], inquiry.titles
         )
-        said = self._asked(research_plan.INSTRUCTIONS, prompt, research_plan.Searches)
+        said = self._ask("research", research_plan.INSTRUCTIONS, prompt, research_plan.Searches)
         planned = {one.request: one for one in reversed(said.searches)}
         return [_search(request, planned.get(number), shown) for number, request in enumerate(inquiry.open, 1)]
 
@@ -111,9 +89,9 @@ class ChatResearchEngine:
         findings = self._known(inquiry)
         shown = self._fitting(excerpts, research_gather.INSTRUCTIONS, inquiry.request, *inquiry.open, *findings)
         prompt = research_gather.render(inquiry.request, inquiry.open, findings, [(_title(e), e.text) for e in shown])
-        said = self._asked(research_gather.INSTRUCTIONS, prompt, research_gather.Evidence)
+        said = self._ask("research", research_gather.INSTRUCTIONS, prompt, research_gather.GatheredFacts)
         found = [
-            Found(fact.text.strip(), tuple(dict.fromkeys(e.page for e in _named(fact.excerpts, shown))))
+            SupportedFinding(fact.text.strip(), tuple(dict.fromkeys(e.page for e in _named(fact.excerpts, shown))))
             for fact in said.findings
         ]
         before = len(inquiry.findings) - len(findings)
@@ -130,47 +108,31 @@ class ChatResearchEngine:
             self._known(inquiry),
             list(dict.fromkeys((*inquiry.asked, *inquiry.open))),
         )
-        said = self._asked(research_reflect.INSTRUCTIONS, prompt, research_reflect.Reflection)
+        said = self._ask("research", research_reflect.INSTRUCTIONS, prompt, research_reflect.FindingsReview)
         return Reflection(said.is_enough, tuple(said.requests))
 
-    def respond(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Response:
+    def respond(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> ResearchResponse:
         """Answer in one call; what is quoted stands in the excerpts."""
         if not self._asks("research"):
             return self._offline.respond(inquiry, excerpts)
         findings = self._known(inquiry)
         shown = self._fitting(excerpts, research_answer.INSTRUCTIONS, inquiry.request, *findings)
         prompt = research_answer.render(inquiry.request, findings, [(_title(e), e.text) for e in shown])
-        said = self._asked(research_answer.INSTRUCTIONS, prompt, research_answer.Answer, _rests_on(shown))
+        said = self._ask(
+            "research", research_answer.INSTRUCTIONS, prompt, research_answer.ResearchAnswer, _rests_on(shown)
+        )
         if not said.is_found:
-            return Response("")
-        return Response(said.answer.strip(), tuple(_quotes(said, shown)))
-
-    def _asked(
-        self, instructions: str, prompt: str, answer: type[_Answer], check: Callable[[_Answer], None] | None = None
-    ) -> _Answer:
-        (said,) = self._asker.ask([Question("research", instructions, prompt, answer, check)])
-        if said is None:
-            raise AnswerRejected("The question of research has no answer.")
-        return said
-
-    def _left(self, *shown: str) -> int:
-        return max(1, self._room("research") - sum(map(estimate_tokens, shown)))
+            return ResearchResponse("")
+        return ResearchResponse(said.answer.strip(), tuple(_quotes(said, shown)))
 
     def _fitting(self, excerpts: Sequence[Excerpt], *shown: str) -> list[Excerpt]:
         """The first excerpts that fit into the window beside what else is shown."""
-        return within(excerpts, lambda e: estimate_tokens(f"{_title(e)} {e.text}"), self._left(*shown))
+        return within(excerpts, lambda e: estimate_tokens(f"{_title(e)} {e.text}"), self._room("research", *shown))
 
     def _known(self, inquiry: Inquiry) -> list[str]:
         """The findings; of more than their share of the window the last ones, which say where research stands."""
         newest = [finding.text for finding in reversed(inquiry.findings)]
         return within(newest, estimate_tokens, int(self._room("research") * FINDINGS_SHARE))[::-1]
-
-    def _asks(self, role: Role) -> bool:
-        return role in self._asker.models.roles
-
-    def _room(self, role: Role) -> int:
-        """Tokens of text that one prompt may hold."""
-        return self._asker.models.roles[role].row.text_tokens(self._asker.settings.window_ratio)
 
 
 def _tokens(page: tuple[str, str]) -> int:
@@ -185,7 +147,7 @@ def _opening(text: str, most: int) -> str:
     return text[: spans[-1][1]]
 
 
-def _earlier(drafts: Sequence[Draft], most: int) -> list[str]:
+def _earlier(drafts: Sequence[PageDraft], most: int) -> list[str]:
     """What the pages of a window may refer to, within so many tokens: the page before, then the best of each."""
     ranked = chain.from_iterable(zip_longest(*(draft.earlier for draft in drafts)))
     wanted = dict.fromkeys(said for said in (drafts[0].previous, *ranked) if said)
@@ -198,7 +160,7 @@ def _earlier(drafts: Sequence[Draft], most: int) -> list[str]:
     return kept
 
 
-def _search(request: str, said: research_plan.PlannedSearch | None, shown: Sequence[Outline]) -> PageSearch:
+def _search(request: str, said: research_plan.RequestSearch | None, shown: Sequence[Outline]) -> PageSearch:
     """What is searched for a request; one the planner left out is searched as it stands."""
     if said is None:
         return PageSearch(request)
@@ -215,13 +177,13 @@ def _named(numbers: Sequence[int], shown: Sequence[Excerpt]) -> list[Excerpt]:
     return [shown[number - 1] for number in numbers if 1 <= number <= len(shown)]
 
 
-def _quotes(said: research_answer.Answer, shown: Sequence[Excerpt]) -> list[PageQuote]:
+def _quotes(said: research_answer.ResearchAnswer, shown: Sequence[Excerpt]) -> list[PageQuote]:
     """The quotes that stand in the excerpts."""
     found = (_in_named(quote, shown) or _in_another(quote.words, shown) for quote in said.quotes)
     return list(dict.fromkeys(quote for quote in found if quote))
 
 
-def _in_named(quote: research_answer.Quote, shown: Sequence[Excerpt]) -> PageQuote | None:
+def _in_named(quote: research_answer.QuotedExcerpt, shown: Sequence[Excerpt]) -> PageQuote | None:
     """A quote in the excerpt it names, whose title stands above it and may have been copied with it."""
     if not 1 <= quote.excerpt <= len(shown):
         return None
@@ -238,10 +200,10 @@ def _in_another(words: str, shown: Sequence[Excerpt]) -> PageQuote | None:
     return exact[0] if len(exact) == 1 else None
 
 
-def _rests_on(shown: Sequence[Excerpt]) -> Callable[[research_answer.Answer], None]:
+def _rests_on(shown: Sequence[Excerpt]) -> Callable[[research_answer.ResearchAnswer], None]:
     """A check that an answer rests on words that stand in the excerpts."""
 
-    def check(said: research_answer.Answer) -> None:
+    def check(said: research_answer.ResearchAnswer) -> None:
         if said.is_found and not (said.answer.strip() and _quotes(said, shown)):
             raise AnswerRejected("An answer needs quotes, copied exactly from the excerpts by their numbers.")
 

@@ -1,9 +1,9 @@
-"""How often, and after how long, a request that failed is sent again: the one layer of retries there is."""
+"""Retries of a request to a model: how many, and after how long. No other layer retries."""
 
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from agentic_memory_bank.engines.llm.faults import Fault
+from agentic_memory_bank.engines.llm.faults import ModelFault
 from agentic_memory_bank.engines.llm.models import RoleModel
 from agentic_memory_bank.engines.providers import PROVIDERS
 from agentic_memory_bank.state.errors import EngineError, ModelRefused, ModelUnavailable
@@ -15,8 +15,14 @@ FIRST_WAIT: Final = 0.5
 """Seconds before a request is sent again, where the server names none."""
 
 
-class Patience:
-    """What is left of it for one question: `Settings.retries` further requests, whatever went wrong with the first."""
+class RetryBudget:
+    """The retries of one request: `Settings.retries`, whatever went wrong with the first try.
+
+    Args:
+        model: The model that is asked.
+        settings: Say how many retries there are, and the longest wait.
+        sleep: Waits between two tries.
+    """
 
     def __init__(self, model: RoleModel, settings: Settings, sleep: Callable[[float], None]) -> None:
         self._model, self._settings, self._sleep = model, settings, sleep
@@ -32,7 +38,7 @@ class Patience:
         if self._failures > self._settings.retries:
             raise final(error)
 
-    def consider(self, fault: Fault) -> None:
+    def consider(self, fault: ModelFault) -> None:
         """Wait, if the request may be sent again.
 
         Raises:
@@ -55,7 +61,7 @@ class Patience:
         """The model and the role it was asked in, for a message."""
         return f"{self._model.name} ({self._model.row.role})"
 
-    def _explained(self, fault: Fault) -> str:
+    def _explained(self, fault: ModelFault) -> str:
         provider = PROVIDERS.get(self._model.name.partition(":")[0])
         role = self._model.row.role.upper()
         named = {"key": "the chat model's key", "address": "its base URL", "model": "its name"}

@@ -7,10 +7,9 @@ from typing import Any, Final, cast
 from langchain_core.messages import AnyMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage
 
 from agentic_memory_bank.engines.conversation import Turn
+from agentic_memory_bank.nodes.agent_messages import MESSAGE_TOKENS, fitting, size, total
 from agentic_memory_bank.nodes.conversation.history import as_messages, asked, earlier
-from agentic_memory_bank.nodes.dialogue import MESSAGE_TOKENS, fitting, size, total
-from agentic_memory_bank.nodes.recall.placing import as_message, injected
-from agentic_memory_bank.nodes.spoken import RECALLED, said
+from agentic_memory_bank.nodes.messages import RECALLED, as_message, injected, text_of
 from agentic_memory_bank.prompts import converse
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
@@ -24,7 +23,7 @@ _TEXTS: Final = frozenset(("text", "input_text", "output_text"))
 
 
 @dataclass(frozen=True, slots=True)
-class Talked:
+class ConversationHistory:
     """A conversation as it is at hand."""
 
     messages: Sequence[AnyMessage]
@@ -39,15 +38,11 @@ class Talked:
     """What was recalled; empty for nothing."""
 
 
-def fitted(talked: Talked, tokens: int) -> list[BaseMessage]:
+def fitted(talked: ConversationHistory, tokens: int) -> list[BaseMessage]:
     """The messages that a model is shown.
 
     All of them where they fit into the tokens, the application's own instructions aside; otherwise where the
     conversation stands, its last turns, the memories and the message that is answered, which is never cut.
-
-    Args:
-        talked: The conversation.
-        tokens: What it may take.
     """
     whole = _whole(talked)
     if whole is not None and total(m for m in whole if not _is_application(m)) <= tokens:
@@ -60,7 +55,7 @@ def plain(messages: Sequence[AnyMessage]) -> list[BaseMessage]:
     return [_plain(message) for message in messages]
 
 
-def _whole(talked: Talked) -> list[BaseMessage] | None:
+def _whole(talked: ConversationHistory) -> list[BaseMessage] | None:
     """All that was said, with what was recalled; None where not all of it is at hand."""
     turns = earlier(talked.messages, talked.before)
     if talked.count > len(turns):
@@ -72,7 +67,7 @@ def _whole(talked: Talked) -> list[BaseMessage] | None:
     return [*injected(plain([*application, *missing, *others]), talked.block)]
 
 
-def _compressed(talked: Talked, tokens: int) -> list[BaseMessage]:
+def _compressed(talked: ConversationHistory, tokens: int) -> list[BaseMessage]:
     turns = earlier(talked.messages, talked.before)
     (message,) = plain([asked(talked.messages)])
     application = plain([m for m in talked.messages if _is_application(m)])
@@ -125,7 +120,7 @@ def _plain(message: AnyMessage) -> BaseMessage:
         return message
     parts = [_part(part) for part in cast("list[Any]", message.content)]
     if all(isinstance(part, dict) and part["type"] == "text" for part in parts):
-        return message.model_copy(update={"content": said(message)})
+        return message.model_copy(update={"content": text_of(message)})
     return message.model_copy(update={"content": parts})
 
 

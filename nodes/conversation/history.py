@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from agentic_memory_bank.engines.conversation import Turn
-from agentic_memory_bank.nodes.spoken import RECALLED, turns_of
-from agentic_memory_bank.state.conversations import ConversationState, Saying, Standing
+from agentic_memory_bank.nodes.messages import RECALLED, turns_of
+from agentic_memory_bank.state.conversations import ConversationSnapshot, StoredConversation, StoredTurn
 from agentic_memory_bank.state.errors import InputError
 
 
@@ -23,7 +23,7 @@ def asked(messages: Sequence[AnyMessage]) -> HumanMessage:
     raise InputError("There is no message to answer. Hand over `messages`, the last one of the role user.")
 
 
-def standing_of(kept: ConversationState | None, waiting: Iterable[Sequence[Turn]] = ()) -> Standing:
+def snapshot_of(kept: StoredConversation | None, waiting: Iterable[Sequence[Turn]] = ()) -> ConversationSnapshot:
     """Where a conversation stands, what waits to be written included.
 
     Args:
@@ -33,7 +33,7 @@ def standing_of(kept: ConversationState | None, waiting: Iterable[Sequence[Turn]
     sayings = {said["id"]: said for said in (kept["recent"] if kept else [])}
     for turn in (turn for some in waiting for turn in some):
         role = "user" if turn.role == "user" else "assistant"
-        said: Saying = {"id": turn.id, "role": role, "text": turn.text, "speaker": turn.speaker, "date": turn.date}
+        said: StoredTurn = {"id": turn.id, "role": role, "text": turn.text, "speaker": turn.speaker, "date": turn.date}
         sayings.setdefault(turn.id, said)
     return {
         "turns": list(sayings.values()),
@@ -42,14 +42,14 @@ def standing_of(kept: ConversationState | None, waiting: Iterable[Sequence[Turn]
     }
 
 
-def without(standing: Standing, turns: Sequence[Turn]) -> Standing:
+def without(standing: ConversationSnapshot, turns: Sequence[Turn]) -> ConversationSnapshot:
     """Where a conversation stood before some turns were kept."""
     gone = {turn.id for turn in turns}
     left = [said for said in standing["turns"] if said["id"] not in gone]
     return {**standing, "turns": left, "count": standing["count"] - (len(standing["turns"]) - len(left))}
 
 
-def turns_in(standing: Standing) -> list[Turn]:
+def turns_in(standing: ConversationSnapshot) -> list[Turn]:
     """The last turns of a conversation, oldest first."""
     return [Turn(said["id"], said["role"], said["text"], said["speaker"], said["date"]) for said in standing["turns"]]
 
@@ -74,7 +74,7 @@ def earlier(messages: Sequence[AnyMessage], before: Sequence[Turn]) -> list[Turn
     return [*reversed(missing), *handed]
 
 
-def unheard(messages: Sequence[AnyMessage], before: Sequence[Turn]) -> list[AnyMessage]:
+def new_messages(messages: Sequence[AnyMessage], before: Sequence[Turn]) -> list[AnyMessage]:
     """The messages that were not handed over before; from the one that is answered on, all of them are new.
 
     Whoever hands over the whole conversation each time need not name its messages: the kept turns are looked for among

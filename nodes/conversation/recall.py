@@ -4,16 +4,16 @@ from uuid import uuid4
 
 from langgraph.runtime import Runtime
 
+from agentic_memory_bank.nodes.conversation.deps import ConversationDeps
 from agentic_memory_bank.nodes.conversation.history import asked
-from agentic_memory_bank.nodes.conversation.kit import TalkKit
-from agentic_memory_bank.nodes.memories import context_of, owner_of
-from agentic_memory_bank.state.conversations import MemoryContext, RecallReceipt, Talk, TalkUpdate
+from agentic_memory_bank.nodes.deps import context_of, owner_of
+from agentic_memory_bank.state.conversations import ConversationState, ConversationUpdate, MemoryContext, RecallReceipt
 from agentic_memory_bank.tools.text.cleaning import checked_text
 
 DISABLED: RecallReceipt = {"outcome": "disabled", "reason": "disabled", "searched": 0, "shown": [], "degraded": []}
 
 
-def recall(state: Talk, runtime: Runtime[MemoryContext], kit: TalkKit) -> TalkUpdate:
+def recall(state: ConversationState, runtime: Runtime[MemoryContext], deps: ConversationDeps) -> ConversationUpdate:
     """Recall, unless memory is switched off; no failure of the store fails the message.
 
     Raises:
@@ -22,13 +22,14 @@ def recall(state: Talk, runtime: Runtime[MemoryContext], kit: TalkKit) -> TalkUp
         SettingsError: A model that the settings name cannot be asked, or is not that of this graph's embeddings.
     """
     asked(state.get("messages", []))
-    kit.judges.check(context_of(runtime))
+    if deps.engines:
+        deps.engines.check(context_of(runtime))
     conversation = _conversation(state, runtime)
     if not context_of(runtime).enable_memory:
         return {"conversation_id": conversation, "recalled": DISABLED, "block": "", "memories": []}
     owner_of(runtime)
-    kit.stores.encoder.check(context_of(runtime))
-    standing, found = kit.at_hand(state, conversation, runtime)
+    deps.stores.encoder.check(context_of(runtime))
+    standing, found = deps.at_hand(state, conversation, runtime)
     return {
         "conversation_id": conversation,
         "standing": standing,
@@ -38,7 +39,7 @@ def recall(state: Talk, runtime: Runtime[MemoryContext], kit: TalkKit) -> TalkUp
     }
 
 
-def _conversation(state: Talk, runtime: Runtime[MemoryContext]) -> str:
+def _conversation(state: ConversationState, runtime: Runtime[MemoryContext]) -> str:
     """Which conversation it is: the one that is named, or that of the thread, or a new one."""
     named = state.get("conversation_id")
     if named:

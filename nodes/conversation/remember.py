@@ -2,15 +2,15 @@
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.conversation.history import turns_in, unheard
-from agentic_memory_bank.nodes.conversation.kit import TalkKit
-from agentic_memory_bank.nodes.memories import context_of
-from agentic_memory_bank.nodes.remember.views import handed_over, receipt
-from agentic_memory_bank.nodes.spoken import turns_of
-from agentic_memory_bank.state.conversations import MemoryContext, Talk, TalkUpdate
+from agentic_memory_bank.nodes.conversation.deps import ConversationDeps
+from agentic_memory_bank.nodes.conversation.history import new_messages, turns_in
+from agentic_memory_bank.nodes.deps import context_of
+from agentic_memory_bank.nodes.messages import turns_of
+from agentic_memory_bank.nodes.remember.views import queued_receipt, receipt
+from agentic_memory_bank.state.conversations import ConversationState, ConversationUpdate, MemoryContext
 
 
-def remember(state: Talk, runtime: Runtime[MemoryContext], kit: TalkKit) -> TalkUpdate:
+def remember(state: ConversationState, runtime: Runtime[MemoryContext], deps: ConversationDeps) -> ConversationUpdate:
     """Write down and hand over what is new, unless memory is switched off. Nothing that fails here fails the message.
 
     Where too much waits already, memories are drawn with a later message.
@@ -21,9 +21,9 @@ def remember(state: Talk, runtime: Runtime[MemoryContext], kit: TalkKit) -> Talk
     if not context_of(runtime).enable_memory:
         return {"remembered": receipt("disabled")}
     conversation = state["conversation_id"]
-    standing = state["standing"] if "standing" in state else kit.standing(conversation, runtime)
-    new = unheard(state["messages"], turns_in(standing))
+    standing = state["standing"] if "standing" in state else deps.standing(conversation, runtime)
+    new = new_messages(state["messages"], turns_in(standing))
     if not new:
         return {"remembered": receipt("nothing")}
-    is_queued, fault = kit.hand_over(new, conversation, runtime)
-    return {"remembered": handed_over(len(turns_of(new)), fault, is_queued=is_queued)}
+    is_queued, fault = deps.hand_over(new, conversation, runtime)
+    return {"remembered": queued_receipt(len(turns_of(new)), fault, is_queued=is_queued)}

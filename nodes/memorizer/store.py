@@ -6,23 +6,30 @@ from typing import cast
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.pages import PageKit
-from agentic_memory_bank.nodes.worded import pages_in_words
+from agentic_memory_bank.nodes.answer_text import pages_in_words
+from agentic_memory_bank.nodes.page_deps import PageDeps
 from agentic_memory_bank.state import memorizer
-from agentic_memory_bank.state.memorizer import MemorizerOutput, MemorizerState, MemorizerUpdate, Skipped, Waiting, Work
+from agentic_memory_bank.state.memorizer import (
+    MemorizerOutput,
+    MemorizerState,
+    MemorizerUpdate,
+    PendingPage,
+    SkippedText,
+    Work,
+)
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.pages.store import PageStore, time_to_live
 
 
-def store(state: MemorizerState, runtime: Runtime[Settings], kit: PageKit) -> MemorizerUpdate:
+def store(state: MemorizerState, runtime: Runtime[Settings], deps: PageDeps) -> MemorizerUpdate:
     """Keep the pages. Done again after a crash it keeps nothing twice: a page has the same id in every process.
 
     Raises:
         StorageFullError: The disk is full. What was judged is saved: free some space and resume.
         StorageError: The memory cannot be written, or is damaged.
     """
-    place = kit.store(state["memory"], runtime)
+    place = deps.store(state["memory"], runtime)
     batch = state["work"]["waiting"][: len(state["drafts"])]
     pages: list[Page] = [{**w["page"], "abstract": said} for w, said in zip(batch, state["abstracts"], strict=True)]
     _set_ttl(place, Settings.of(runtime))
@@ -49,7 +56,7 @@ def _kept(place: PageStore, pages: list[Page], now: str) -> set[str]:
     return {*stored.added, *earlier}
 
 
-def _skipped(waiting: Waiting, reason: str) -> Skipped:
+def _skipped(waiting: PendingPage, reason: str) -> SkippedText:
     return {"text": waiting["text"], "reason": reason, "id": waiting["page"]["id"]}  # type: ignore[typeddict-item]
 
 

@@ -10,14 +10,20 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import Span
-from agentic_memory_bank.nodes.kit import timestamp
+from agentic_memory_bank.nodes.answer_text import pages_in_words
+from agentic_memory_bank.nodes.deps import timestamp
 from agentic_memory_bank.nodes.memory_bank.views import digest
-from agentic_memory_bank.nodes.pages import UNNAMED, PageKit
-from agentic_memory_bank.nodes.spoken import request_in
-from agentic_memory_bank.nodes.worded import pages_in_words
+from agentic_memory_bank.nodes.messages import request_in
+from agentic_memory_bank.nodes.page_deps import UNNAMED, PageDeps
 from agentic_memory_bank.state import memorizer
 from agentic_memory_bank.state.errors import InputError, InputTooLarge
-from agentic_memory_bank.state.memorizer import MemorizerOutput, MemorizerState, MemorizerUpdate, Skipped, Waiting
+from agentic_memory_bank.state.memorizer import (
+    MemorizerOutput,
+    MemorizerState,
+    MemorizerUpdate,
+    PendingPage,
+    SkippedText,
+)
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.loaders import as_documents
@@ -43,7 +49,7 @@ class _Source:
     """Whether it is one message, which goes with those around it."""
 
 
-def take_in(state: MemorizerState, runtime: Runtime[Settings], kit: PageKit) -> MemorizerUpdate:
+def take_in(state: MemorizerState, runtime: Runtime[Settings], deps: PageDeps) -> MemorizerUpdate:
     """Cut what is handed over into pages, and leave out what is empty or known.
 
     Raises:
@@ -52,16 +58,16 @@ def take_in(state: MemorizerState, runtime: Runtime[Settings], kit: PageKit) -> 
         StorageError: The memory cannot be read, or is damaged.
         SettingsError: A model that the settings name cannot be asked.
     """
-    settings, now, messages = Settings.of(runtime), timestamp(kit.clock()), state.get("messages")
+    settings, now, messages = Settings.of(runtime), timestamp(deps.clock()), state.get("messages")
     memory = state.get("memory") or (UNNAMED if messages else "")
-    store = kit.store(memory, runtime)
-    skipped: list[Skipped] = []
+    store = deps.store(memory, runtime)
+    skipped: list[SkippedText] = []
     texts = [request_in(messages)] if messages and not state.get("texts") else state.get("texts")
     sources = _sources(texts, skipped)
     _check_size(sources, settings)
-    if kit.judges:
-        kit.judges.check(settings)
-    drafts = [Waiting(text=s.text, page=page) for s in sources for page in _pages(s.document, settings, now)]
+    if deps.engines:
+        deps.engines.check(settings)
+    drafts = [PendingPage(text=s.text, page=page) for s in sources for page in _pages(s.document, settings, now)]
     waiting = _new(drafts, store, skipped)
     runtime.stream_writer({"stage": "take_in", "pages": len(waiting), "skipped": len(skipped)})
     work_id = "m" + digest(memory, *(w["page"]["id"] for w in waiting))[:12]
@@ -71,7 +77,7 @@ def take_in(state: MemorizerState, runtime: Runtime[Settings], kit: PageKit) -> 
         "texts": [],
         "work": [memorizer.open_work(work_id, waiting, skipped)],
         "now": now,
-        "started": kit.clock().timestamp(),
+        "started": deps.clock().timestamp(),
         "drafts": [],
         "abstracts": [],
         "pages": [],
@@ -80,17 +86,17 @@ def take_in(state: MemorizerState, runtime: Runtime[Settings], kit: PageKit) -> 
         "degraded": [],
         "usage": {"calls": 0, "input_tokens": 0, "output_tokens": 0},
         "allowance": {},
-        "judge": kit.judges.models_of(settings) if kit.judges else "",
+        "judge": deps.engines.models_of(settings) if deps.engines else "",
     }
     if messages and not waiting:
         begun["messages"] = [AIMessage(pages_in_words(cast("MemorizerOutput", begun)))]
     return begun
 
 
-def _new(drafts: Sequence[Waiting], store: PageStore, skipped: list[Skipped]) -> list[Waiting]:
+def _new(drafts: Sequence[PendingPage], store: PageStore, skipped: list[SkippedText]) -> list[PendingPage]:
     """The drafts that the memory does not have, each once."""
     known = store.existing(draft["page"]["id"] for draft in drafts)
-    found: list[Waiting] = []
+    found: list[PendingPage] = []
     for draft in drafts:
         id_ = draft["page"]["id"]
         if id_ in known:
@@ -104,7 +110,7 @@ def _new(drafts: Sequence[Waiting], store: PageStore, skipped: list[Skipped]) ->
 # --- texts -------------------------------------------------------------------------------------------------------
 
 
-def _sources(texts: object, skipped: list[Skipped]) -> list[_Source]:
+def _sources(texts: object, skipped: list[SkippedText]) -> list[_Source]:
     """The texts as documents; messages that follow each other are one text."""
     if not isinstance(texts, Sequence) or isinstance(texts, str | bytes):
         raise InputError("There are no texts. Hand over a list of strings, documents or messages as `texts`.")
@@ -204,12 +210,7 @@ def title_of(metadata: Mapping[str, Any]) -> str:
 
 
 def page_spans(text: str, limit: int) -> list[Span]:
-    """Cut a text into stretches of about the same size, at paragraphs where that can be; no character is lost.
-
-    Args:
-        text: Any text.
-        limit: Longest stretch, in tokens.
-    """
+    """Cut a text into stretches of about the same size, at paragraphs where that can be; no character is lost."""
     total = estimate_tokens(text)
     if total <= limit:
         return [(0, len(text))]

@@ -6,21 +6,22 @@ from typing import Any
 from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.kit import Kit, timestamp
+from agentic_memory_bank.nodes.deps import timestamp
+from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.views import digest
-from agentic_memory_bank.nodes.spoken import request_in
+from agentic_memory_bank.nodes.messages import request_in
 from agentic_memory_bank.state import insight_doc, interaction_tree
 from agentic_memory_bank.state.errors import InputTooLarge, StorageError
 from agentic_memory_bank.state.interaction_tree import Entry
-from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Recalled, Waiting
+from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, PendingAttachment, Recalled
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attached_files import AttachedFile, checked_attachments
 from agentic_memory_bank.tools.documents.attachments import AttachmentStore
 from agentic_memory_bank.tools.documents.loaders import as_documents
-from agentic_memory_bank.tools.text.cleaning import checked_text, clean
+from agentic_memory_bank.tools.text.cleaning import checked_text
 
 
-def adapter_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
+def adapter_in(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> MemoryBankUpdate:
     """Take in a question with its documents, or enhance the planned step with what memory holds on it.
 
     Raises:
@@ -30,33 +31,33 @@ def adapter_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> 
         StorageError: The attachments cannot be held.
         SettingsError: A model that the settings name cannot be asked, or is not that of this graph's embeddings.
     """
-    now = timestamp(kit.clock(), state.get("now", ""))
+    now = timestamp(deps.clock(), state.get("now", ""))
     asks = state.get("question") is not None or state.get("messages")
     handed_over = asks or state.get("documents") or state.get("attachments")
     is_waiting = state.get("incoming") and not handed_over
     if not is_waiting and (handed_over or not state.get("insight_doc", {}).get("current")):
-        return _take_in(state, runtime, kit, now)
-    return {"now": now, "recalled": _recall(state, runtime, kit)}
+        return _take_in(state, runtime, deps, now)
+    return {"now": now, "recalled": _recall(state, runtime, deps)}
 
 
-def _take_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit, now: str) -> MemoryBankUpdate:
+def _take_in(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps, now: str) -> MemoryBankUpdate:
     settings, messages = Settings.of(runtime), state.get("messages")
     question = checked_text(
         request_in(messages) if messages and not state.get("question") else state.get("question"), "question"
     )
     documents = checked_documents(state.get("documents"), settings)
-    kit.encoder.check(settings)
-    if kit.judges:
-        kit.judges.check(settings)
-    if kit.research:
-        kit.research.check(settings)
+    deps.encoder.check(settings)
+    if deps.engines:
+        deps.engines.check(settings)
+    if deps.research:
+        deps.research.check(settings)
     files = checked_attachments(state.get("attachments"), settings)
     entries = [_entry(position, document, now) for position, document in enumerate(documents)]
     archived = len(state.get("insight_doc", {}).get("archived", []))
     known = state.get("insight_doc", {}).get("id", "")
     given = (*(entry["id"] for entry in entries), *(file.sha256 for file in files))
     doc_id = "i" + digest(question, archived, known, *given)[:12]
-    waiting = _held(state, files, kit.files(state, runtime, doc_id))
+    waiting = _held(state, files, deps.files(state, runtime, doc_id))
     return {
         "in_messages": bool(messages),
         "question": None,
@@ -65,7 +66,7 @@ def _take_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit, now: 
         "insight_doc": [insight_doc.open_goal(doc_id, question)],
         "interaction_tree": [interaction_tree.append(entry) for entry in entries],
         "now": now,
-        "started": kit.clock().timestamp(),
+        "started": deps.clock().timestamp(),
         "incoming": _to_remember(state, entries),
         "waiting": waiting,
         "topics": [],
@@ -83,11 +84,11 @@ def _take_in(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit, now: 
         "status": "running",
         "usage": {"calls": 0, "input_tokens": 0, "output_tokens": 0},
         "allowance": {},
-        "judge": kit.judges.models_of(settings) if kit.judges else "",
+        "judge": deps.engines.models_of(settings) if deps.engines else "",
     }
 
 
-def _held(state: MemoryBankState, files: Sequence[AttachedFile], store: AttachmentStore) -> list[Waiting]:
+def _held(state: MemoryBankState, files: Sequence[AttachedFile], store: AttachmentStore) -> list[PendingAttachment]:
     """Hold what is to be recognised, in place of what waited before; what was recognised before is known."""
     known = {
         attachment["path"]
@@ -126,7 +127,7 @@ def checked_documents(documents: Sequence[Any] | None, settings: Settings) -> li
 def _entry(position: int, document: Document, now: str) -> Entry:
     metadata = {key: value for key, value in document.metadata.items() if key != "source"}
     source = str(document.metadata.get("source") or "input")
-    text = clean(document.page_content)
+    text = document.page_content  # cleaned by `checked_documents`
     return {
         "id": "e" + digest(position, source, sorted(metadata.items(), key=str), text)[:12],
         "kind": "document",
@@ -147,14 +148,14 @@ def _to_remember(state: MemoryBankState, entries: Sequence[Entry]) -> list[str]:
     return list(dict.fromkeys(waiting + [e["id"] for e in entries if e["id"] not in owned]))
 
 
-def _recall(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> list[Recalled]:
+def _recall(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> list[Recalled]:
     """What memory holds on the step; the memories of a conflict under validation are always among it."""
     graph, tree, doc = state.get("query_graph", {}), state.get("interaction_tree", {}), state["insight_doc"]
     task = doc.get("current")
     if task is None or task["kind"] == "recognize" or not graph.get("nodes"):
         return []
     query = doc["goal"] if task["kind"] == "answer" else task["description"]
-    recalled = kit.index(state, runtime).recall(graph, tree, query, Settings.of(runtime))
+    recalled = deps.index(state, runtime).recall(graph, tree, query, Settings.of(runtime))
     conflict = graph.get("conflicts", {}).get(task["conflict"] or "")
     found = {item["node"] for item in recalled}
     for node_id in conflict["nodes"] if conflict else []:

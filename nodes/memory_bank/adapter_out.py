@@ -5,33 +5,34 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.kit import Kit, timestamp
+from agentic_memory_bank.nodes.answer_text import answer_in_words
+from agentic_memory_bank.nodes.deps import timestamp
+from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id
-from agentic_memory_bank.nodes.worded import answer_in_words
 from agentic_memory_bank.state import insight_doc, interaction_tree
 from agentic_memory_bank.state.insight_doc import InsightDoc, Task, apply_insight_edits
 from agentic_memory_bank.state.interaction_tree import Entry
 from agentic_memory_bank.state.memory_bank import MemoryBankOutput, MemoryBankState, MemoryBankUpdate, RunStatus
-from agentic_memory_bank.state.query_graph import Claim, Contradiction
+from agentic_memory_bank.state.query_graph import ContradictingClaim, Contradiction
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.text.cleaning import clean
 
 
-def adapter_out(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
+def adapter_out(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> MemoryBankUpdate:
     """Record the finished step and its new raw text; with nothing left to do, copy the outcome to the output."""
-    update = _step(state, runtime, kit)
+    update = _step(state, runtime, deps)
     outcome = cast("MemoryBankOutput", {**state, **update})
     if state.get("in_messages") and "conflicts" in update:  # handed over
         update["messages"] = [AIMessage(answer_in_words(outcome))]
     return update
 
 
-def _step(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
+def _step(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> MemoryBankUpdate:
     result, task = state.get("result"), state["insight_doc"].get("current")
     if result is None or task is None:
-        kit.files(state, runtime).release()
+        deps.files(state, runtime).release()
         return _handed_over(state, state["insight_doc"], state.get("answer", ""))
-    now = timestamp(kit.clock(), state["now"])
+    now = timestamp(deps.clock(), state["now"])
     entries = [_entry(raw, position, task, now) for position, raw in enumerate(result["entries"])]
     finish = insight_doc.finish(task["id"], result["status"], result["learned"])
     update: MemoryBankUpdate = {
@@ -44,13 +45,13 @@ def _step(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Memor
         "result": None,
     }
     if task["kind"] == "recognize":  # also what could not be recognised: it is not planned for ever
-        kit.files(state, runtime).release()
+        deps.files(state, runtime).release()
         update["waiting"] = []
     if task["kind"] == "answer" and result["status"] == "success":
         update |= {"answer": result["answer"], "sources": result["sources"]}
         if not entries:  # quotes from memory are no news, so there is nothing to remember and nothing left to plan
             done = apply_insight_edits(state["insight_doc"], [[finish]])
-            kit.files(state, runtime).release()
+            deps.files(state, runtime).release()
             update |= _handed_over(state, done, result["answer"])
     return update
 
@@ -99,7 +100,7 @@ def _conflicts(state: MemoryBankState) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _claim(state: MemoryBankState, claim: Claim) -> dict[str, Any]:
+def _claim(state: MemoryBankState, claim: ContradictingClaim) -> dict[str, Any]:
     return {"value": claim["value"], **citation(state, claim["anchor"], claim["node"])}
 
 

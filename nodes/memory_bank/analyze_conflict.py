@@ -5,22 +5,22 @@ from collections.abc import Sequence
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import ClaimSpan, Pairing, Relation
-from agentic_memory_bank.nodes.kit import Kit
-from agentic_memory_bank.nodes.memory_bank.views import anchor_of, digest, groups, memories, pair_key
+from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
+from agentic_memory_bank.nodes.memory_bank.views import anchor_of, digest, groups, memory_views, pair_key
 from agentic_memory_bank.state import query_graph
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
-from agentic_memory_bank.state.query_graph import Claim, Conflict, Judgement, MemoryNode
+from agentic_memory_bank.state.query_graph import Conflict, ContradictingClaim, Judgement, MemoryNode
 from agentic_memory_bank.state.settings import Settings
 
 
-def analyze_conflict(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
+def analyze_conflict(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> MemoryBankUpdate:
     """Report contradictions, which stay open until a validation settles them, and groups that say the same.
 
     Per pair, conflict comes before merge. A memory in conflict is not merged before the conflict is settled.
     """
     nodes = state["query_graph"]["nodes"]
-    pairings = unjudged_pairings(state, runtime, kit)
-    relations = _known(kit.engine.find_conflicts(pairings), pairings) if pairings else []
+    pairings = unjudged_pairings(state, runtime, deps)
+    relations = _known(deps.engine.find_conflicts(pairings), pairings) if pairings else []
     conflicts = [_conflict(state, r) for r in relations if r.relation == "conflict"]
     in_conflict = {node_id for conflict in conflicts for node_id in conflict["nodes"]}
     merging = [(r.fresh, r.existing) for r in relations if r.relation == "merge"]
@@ -37,17 +37,17 @@ def analyze_conflict(state: MemoryBankState, runtime: Runtime[Settings], kit: Ki
     return {"query_graph": [query_graph.judge(judged), *edits] if judged else [], "merging": groups(merging)}
 
 
-def unjudged_pairings(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> list[Pairing]:
+def unjudged_pairings(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> list[Pairing]:
     """The candidate pairs about which neither conflict nor merge was asked yet."""
     graph = state["query_graph"]
     nodes, judged = graph["nodes"], graph.get("judged", {})
     pairings: list[Pairing] = []
     for fresh_id, candidate_ids in state["candidates"].items():
-        (fresh,) = memories(state, [fresh_id])
+        (fresh,) = memory_views(state, [fresh_id])
         asked = [c for c in candidate_ids if pair_key(nodes[fresh_id], nodes[c]) not in judged]
         if asked:
-            cosines = kit.cosines(nodes[fresh_id], [nodes[c] for c in asked])
-            pairings.append(Pairing(fresh, memories(state, asked), cosines))
+            cosines = deps.cosines(nodes[fresh_id], [nodes[c] for c in asked])
+            pairings.append(Pairing(fresh, memory_views(state, asked), cosines))
     return pairings
 
 
@@ -65,9 +65,9 @@ def _known(relations: Sequence[Relation], pairings: Sequence[Pairing]) -> list[R
 
 def _conflict(state: MemoryBankState, relation: Relation) -> Conflict:
     nodes, tree = state["query_graph"]["nodes"], state["interaction_tree"]
-    ends = memories(state, [relation.fresh, relation.existing])
+    ends = memory_views(state, [relation.fresh, relation.existing])
     whole = tuple(ClaimSpan("", (0, len(end.text))) for end in ends)
-    claims: list[Claim] = []
+    claims: list[ContradictingClaim] = []
     for node_id, said in zip((relation.fresh, relation.existing), relation.claims or whole, strict=True):
         anchor = anchor_of(nodes[node_id], said.span)
         quote = tree["entries"][anchor["entry"]]["text"][anchor["start"] : anchor["end"]].strip()

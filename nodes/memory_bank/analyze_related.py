@@ -5,32 +5,32 @@ from collections.abc import Sequence
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import Link, Pairing, Refresh
-from agentic_memory_bank.nodes.kit import Kit
-from agentic_memory_bank.nodes.memory_bank.views import memories, pair_key
+from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
+from agentic_memory_bank.nodes.memory_bank.views import memory_views, pair_key
 from agentic_memory_bank.state import query_graph
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
 from agentic_memory_bank.state.query_graph import Judgement
 from agentic_memory_bank.state.settings import Settings
 
 
-def analyze_related(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
+def analyze_related(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> MemoryBankUpdate:
     """Draw `related` edges and refresh context and keywords of both ends, with new vectors."""
-    pairings = clear_pairings(state, kit)
+    pairings = clear_pairings(state, deps)
     asked = {(p.fresh.id, candidate.id) for p in pairings for candidate in p.candidates}
-    links = [ln for ln in kit.engine.find_related(pairings) if (ln.fresh, ln.existing) in asked] if pairings else []
+    links = [ln for ln in deps.engine.find_related(pairings) if (ln.fresh, ln.existing) in asked] if pairings else []
     runtime.stream_writer({"stage": "analyze_related", "related": len(links)})
     nodes = state["query_graph"]["nodes"]
     judged: dict[str, Judgement] = {pair_key(nodes[a], nodes[b]): "unrelated" for a, b in sorted(asked)}
     judged |= {pair_key(nodes[link.fresh], nodes[link.existing]): "related" for link in links}
     edits = [
         query_graph.relate((link.fresh, link.existing) for link in links),
-        *kit.refresh(state, _updates(links)),
+        *deps.refresh(state, _updates(links)),
         query_graph.judge(judged),
     ]
     return {"query_graph": edits if asked else [], "candidates": {}}
 
 
-def clear_pairings(state: MemoryBankState, kit: Kit) -> list[Pairing]:
+def clear_pairings(state: MemoryBankState, deps: BankDeps) -> list[Pairing]:
     """The candidate pairs that are neither conflict nor merge."""
     graph = state["query_graph"]
     nodes, judged = graph["nodes"], graph.get("judged", {})
@@ -38,9 +38,9 @@ def clear_pairings(state: MemoryBankState, kit: Kit) -> list[Pairing]:
     for fresh_id, candidate_ids in state["candidates"].items():
         clear = [c for c in candidate_ids if c in nodes and judged.get(pair_key(nodes[fresh_id], nodes[c])) == "clear"]
         if clear:
-            (fresh,) = memories(state, [fresh_id])
-            cosines = kit.cosines(nodes[fresh_id], [nodes[c] for c in clear])
-            pairings.append(Pairing(fresh, memories(state, clear), cosines))
+            (fresh,) = memory_views(state, [fresh_id])
+            cosines = deps.cosines(nodes[fresh_id], [nodes[c] for c in clear])
+            pairings.append(Pairing(fresh, memory_views(state, clear), cosines))
     return pairings
 
 

@@ -5,21 +5,21 @@ from collections.abc import Sequence
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import Span, TopicSpans
-from agentic_memory_bank.nodes.kit import Kit
 from agentic_memory_bank.nodes.memory_bank import contract
+from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Topic
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
 
 
-def classify(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
+def classify(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> MemoryBankUpdate:
     """Divide the incoming entries into topics: spans, never copies. Text over the window is judged in chunks."""
     chunks = incoming_chunks(state, Settings.of(runtime))
     entries = state["interaction_tree"]["entries"]
     texts = [entries[a["entry"]]["text"][a["start"] : a["end"]] for a in chunks]
     runtime.stream_writer({"stage": "classify", "chunks": len(chunks), "characters": sum(map(len, texts))})
-    judged = contract.topics(kit.engine.classify(texts, state["insight_doc"]["goal"]), texts)
+    judged = contract.topics(deps.engine.classify(texts, state["insight_doc"]["goal"]), texts)
     found = [t for chunk, topics in zip(chunks, judged, strict=True) for t in claimed(chunk, topics)]
     return {"topics": fitting(found, state["interaction_tree"], Settings.of(runtime)), "incoming": []}
 

@@ -5,15 +5,15 @@ from dataclasses import replace
 from typing import TypeVar
 
 from agentic_memory_bank.engines.base import (
-    Answer,
     Dispute,
-    Finding,
+    DisputeVerdict,
     Integration,
-    Passage,
-    Quote,
+    PassageQuote,
+    QuotedAnswer,
     Refresh,
-    Structured,
+    RetrievedPassage,
     TopicSpans,
+    TopicSummary,
 )
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.tools.text.cleaning import clean
@@ -56,10 +56,10 @@ def topics(found: Sequence[Sequence[TopicSpans] | None], texts: Sequence[str]) -
     return checked
 
 
-def structured(found: Sequence[Structured | None], asked: Sequence[object]) -> list[Structured | None]:
+def structured(found: Sequence[TopicSummary | None], asked: Sequence[object]) -> list[TopicSummary | None]:
     """One memory for each topic, made of text."""
     return [
-        said and Structured(text(said.summary), text(said.context), _texts(said.keywords))
+        said and TopicSummary(text(said.summary), text(said.context), _texts(said.keywords))
         for said in as_many(found, asked)
     ]
 
@@ -79,32 +79,32 @@ def integrations(found: Sequence[Integration | None], asked: Sequence[object]) -
     ]
 
 
-def findings(found: Sequence[Finding | None], disputes: Sequence[Dispute]) -> list[Finding]:
+def findings(found: Sequence[DisputeVerdict | None], disputes: Sequence[Dispute]) -> list[DisputeVerdict]:
     """One finding for each dispute; what names no claim decides nothing, evidence nobody showed is dropped."""
     return [_finding(finding, dispute) for finding, dispute in zip(as_many(found, disputes), disputes, strict=True)]
 
 
-def _finding(found: Finding | None, dispute: Dispute) -> Finding:
+def _finding(found: DisputeVerdict | None, dispute: Dispute) -> DisputeVerdict:
     if found is None:
-        return Finding("inconclusive", explanation="No judgement could be had.")
+        return DisputeVerdict("inconclusive", explanation="No judgement could be had.")
     ends: dict[str, int] = {}
     for shown in dispute.evidence:
         ends[shown.entry] = max(ends.get(shown.entry, 0), shown.start + len(shown.text))
     evidence = tuple(e for e in found.evidence if e.entry in ends and _is_stretch(e.span, ends[e.entry]))
-    checked = Finding(found.outcome, found.winner, text(found.statement), text(found.explanation), evidence)
+    checked = DisputeVerdict(found.outcome, found.winner, text(found.statement), text(found.explanation), evidence)
     names_a_claim = isinstance(found.winner, int) and 0 <= found.winner < len(dispute.quotes)
     if found.outcome not in _OUTCOMES or (found.outcome == "holds" and not names_a_claim):
         return replace(checked, outcome="inconclusive", winner=None)
     return checked
 
 
-def answer(said: Answer, passages: Sequence[Passage]) -> Answer:
+def answer(said: QuotedAnswer, passages: Sequence[RetrievedPassage]) -> QuotedAnswer:
     """An answer whose quotes stand in the passages; others are dropped."""
     kept = tuple(q for q in said.quotes if _stands(q, passages))
-    return Answer(text(said.text), kept, text(said.learned))
+    return QuotedAnswer(text(said.text), kept, text(said.learned))
 
 
-def _stands(quote: Quote, passages: Sequence[Passage]) -> bool:
+def _stands(quote: PassageQuote, passages: Sequence[RetrievedPassage]) -> bool:
     known = isinstance(quote.passage, int) and 0 <= quote.passage < len(passages)
     if not known or not _is_stretch(quote.span, len(passages[quote.passage].text)):
         return False

@@ -10,26 +10,27 @@ from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from agentic_memory_bank.engines.base import Answer, Dispute, Evidence, Passage
-from agentic_memory_bank.nodes.executors import Report, report
-from agentic_memory_bank.nodes.kit import Assignment, Kit
+from agentic_memory_bank.engines.base import Dispute, EvidenceText, QuotedAnswer, RetrievedPassage
+from agentic_memory_bank.nodes.executors import Assignment, Report, report
 from agentic_memory_bank.nodes.memory_bank import contract
-from agentic_memory_bank.nodes.memory_bank.citing import supporting
-from agentic_memory_bank.nodes.memory_bank.recognizing import recognized, to_recognize, with_attachments
+from agentic_memory_bank.nodes.memory_bank.attachments import recognize, to_recognize, with_attachments
+from agentic_memory_bank.nodes.memory_bank.citations import supporting
+from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
+from agentic_memory_bank.nodes.memory_bank.readable import readable
 from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, overlap, refuted_anchors
 from agentic_memory_bank.prompts.enhanced import render
 from agentic_memory_bank.state.errors import ToolError
 from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.state.interaction_tree import Anchor, text_of
 from agentic_memory_bank.state.memory_bank import (
+    AnswerSource,
     MemoryBankState,
     MemoryBankUpdate,
     Outcome,
     Recalled,
     Result,
-    Source,
 )
-from agentic_memory_bank.state.query_graph import Claim, Conflict, Contradiction
+from agentic_memory_bank.state.query_graph import Conflict, ContradictingClaim, Contradiction
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attachments import AttachmentStore, content
 from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieval
@@ -39,7 +40,7 @@ EVIDENCE_PER_CLAIM = 12
 """How many passages of raw text are looked at for each side of a contradiction."""
 
 
-def execute(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
+def execute(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> MemoryBankUpdate:
     """Do the one step.
 
     Raises:
@@ -50,19 +51,19 @@ def execute(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Mem
         raise ToolError("No step is planned.")
     runtime.stream_writer({"stage": "execute", "kind": task["kind"], "memories": len(state.get("recalled", []))})
     if task["kind"] == "recognize":
-        return recognized(state, runtime, task, kit)
-    if task["kind"] == "answer" and not (kit.executor or kit.is_outside):
-        return {"result": _read(state, task, kit)}
+        return recognize(state, runtime, task, deps)
+    if task["kind"] == "answer" and not (deps.executor or deps.is_outside):
+        return {"result": _read(state, task, deps)}
     do = _validated if task["kind"] == "cross_validate" else _carried_out
-    result = do(state, runtime, task, kit)
-    pictures = to_recognize(state, result, kit.files(state, runtime))
+    result = do(state, runtime, task, deps)
+    pictures = to_recognize(state, result, deps.files(state, runtime))
     update: MemoryBankUpdate = {"result": result}
     if pictures:
         update["waiting"] = [*state.get("waiting", []), *pictures]
     return update
 
 
-def handed_out(state: MemoryBankState, kit: Kit) -> Kit:
+def hand_out(state: MemoryBankState, deps: BankDeps) -> BankDeps:
     """Hand the step out where it is carried out outside, and come back with what was done.
 
     It comes before all else: a stage that has to wait for a budget or a model is tried again, and what was done outside
@@ -70,14 +71,14 @@ def handed_out(state: MemoryBankState, kit: Kit) -> Kit:
     """
     task = state["insight_doc"].get("current")
     if "ending" in state.get("allowance", {}):  # it is to be finished with what is there
-        return replace(kit, is_outside=False)
-    if not kit.is_outside or task is None or task["kind"] == "recognize":
-        return kit
-    return replace(kit, handed_in=_outside(task, render(state)))
+        return replace(deps, is_outside=False)
+    if not deps.is_outside or task is None or task["kind"] == "recognize":
+        return deps
+    return replace(deps, handed_in=_outside(task, render(state)))
 
 
-def _carried_out(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: Kit) -> Result:
-    done = _report(state, runtime, task, kit)
+def _carried_out(state: MemoryBankState, runtime: Runtime[Settings], task: Task, deps: BankDeps) -> Result:
+    done = _report(state, runtime, task, deps)
     return {
         "task": task["id"],
         "status": "success",
@@ -89,79 +90,81 @@ def _carried_out(state: MemoryBankState, runtime: Runtime[Settings], task: Task,
     }
 
 
-def _report(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: Kit) -> Report:
+def _report(state: MemoryBankState, runtime: Runtime[Settings], task: Task, deps: BankDeps) -> Report:
     """What somebody did, with the files that tools brought in the store."""
-    store, settings = kit.files(state, runtime), Settings.of(runtime)
-    return with_attachments(_done(state, runtime, task, kit, store), store, settings.max_attachment_bytes)
+    store, settings = deps.files(state, runtime), Settings.of(runtime)
+    return with_attachments(_done(state, runtime, task, deps, store), store, settings.max_attachment_bytes)
 
 
-def _done(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: Kit, store: AttachmentStore) -> Report:
+def _done(
+    state: MemoryBankState, runtime: Runtime[Settings], task: Task, deps: BankDeps, store: AttachmentStore
+) -> Report:
     """What the executor or the agent did, or one outside has done.
 
     Raises:
         ToolError: There is none of these.
     """
-    if kit.handed_in is not None:
-        return kit.handed_in
+    if deps.handed_in is not None:
+        return deps.handed_in
     prompt = render(state)
     read = partial(content, store)
     tools = (deep_retrieval(state.get("query_graph", {}), state.get("interaction_tree", {}), read),)
-    if kit.executor:
-        said = kit.executor(Assignment(deepcopy(task), state["insight_doc"]["goal"], prompt, tools))
-    elif kit.agent:
+    if deps.executor:
+        said = deps.executor(Assignment(deepcopy(task), state["insight_doc"]["goal"], prompt, tools))
+    elif deps.agent:
         web, missing = web_tools(Settings.of(runtime))
-        own = (*tools, *kit.researching(state, runtime, refuted_anchors(state)))
-        said = kit.agent.run(task["id"], prompt, (*own, *kit.tools, *web), [tool.instruction for tool in missing])
-    elif left := _left(state, runtime, task, kit):
+        own = (*tools, *deps.research_tools(state, runtime, refuted_anchors(state)))
+        said = deps.agent.run(task["id"], prompt, (*own, *deps.tools, *web), [tool.instruction for tool in missing])
+    elif left := _left(state, runtime, task, deps):
         said = left
     else:
         raise ToolError(f"There is no executor for a step of kind '{task['kind']}'. Pass one with `execute=`.")
     return report(said, prompt, task["kind"])
 
 
-def _left(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: Kit) -> list[BaseMessage]:
+def _left(state: MemoryBankState, runtime: Runtime[Settings], task: Task, deps: BankDeps) -> list[BaseMessage]:
     """How far the agent came before the run was to be finished without models; empty where it did not."""
-    notes = kit.judge(state, runtime).notes if "ending" in state.get("allowance", {}) else None
+    notes = deps.engine_for(state, runtime).notes if "ending" in state.get("allowance", {}) else None
     return notes().turns(task["id"]) if notes else []
 
 
 def _outside(task: Task, prompt: str) -> Report:
     """Hand the step out, and wait for what was done; what is no transcript is handed back with the reason."""
-    handed_out = {"reason": "execute", "message": task["description"], "task": dict(task), "prompt": prompt}
+    handed = {"reason": "execute", "message": task["description"], "task": dict(task), "prompt": prompt}
     while True:
-        said = interrupt(handed_out)
+        said = interrupt(handed)
         try:
             return report(said, prompt, task["kind"])
         except ToolError as error:
-            handed_out = {**handed_out, "message": f"{error} The step was: {task['description']}"}
+            handed = {**handed, "message": f"{error} The step was: {task['description']}"}
 
 
-def _read(state: MemoryBankState, task: Task, kit: Kit) -> Result:
+def _read(state: MemoryBankState, task: Task, deps: BankDeps) -> Result:
     """Answer from the recalled raw text, with quotes; what a validation refuted is not quoted."""
-    tree, wrong = state["interaction_tree"], refuted_anchors(state)
     recalled = [(item, anchor) for item in state.get("recalled", []) for anchor in item["passages"]]
     settled = _settled(state, [anchor for _, anchor in recalled])
-    shown = [*recalled, *_evidence_of(settled, recalled)]
-    shown = [(item, anchor) for item, anchor in shown if text_of(tree, anchor).strip()]  # the rest was forgotten
+    shown = readable(state["interaction_tree"], [*recalled, *_evidence_of(settled, recalled)])
+    wrong = refuted_anchors(state)
     passages = [
-        Passage(
-            text_of(tree, anchor),
-            item["score"],
-            tuple(s for w in wrong if (s := _inside(anchor, w))),
-            tuple(c.get("statement", "") for c in settled if _is_claimed_in(c, [anchor])),
+        RetrievedPassage(
+            text_of(state["interaction_tree"], one.anchor),
+            one.score,
+            tuple(s for w in wrong if (s := _inside(one.anchor, w))),
+            tuple(c.get("statement", "") for c in settled if _is_claimed_in(c, [one.anchor])),
+            one.placed,
         )
-        for item, anchor in shown
+        for one in shown
     ]
-    said = Answer("", (), "")
+    said = QuotedAnswer("", (), "")
     if passages:
-        said = contract.answer(kit.engine.answer(state["insight_doc"]["goal"], passages), passages)
-    sources: list[Source] = []
+        said = contract.answer(deps.engine.answer(state["insight_doc"]["goal"], passages), passages)
+    sources: list[AnswerSource] = []
     answer = said.text
     for quote in said.quotes:
-        item, anchor = shown[quote.passage]
+        anchor = shown[quote.passage].anchor
         start = anchor["start"] + quote.span[0]
         place: Anchor = {**anchor, "start": start, "end": start + quote.span[1] - quote.span[0]}
-        sources.append(citation(state, place, item["node"] or None))
+        sources.append(citation(state, place, shown[quote.passage].owner(place)))
     for claim in _other_side(state, sources):
         sources.append(citation(state, claim["anchor"], claim["node"]))
         answer += f"\n{claim['quote']}"
@@ -202,10 +205,10 @@ def _evidence_of(
     return found
 
 
-def _other_side(state: MemoryBankState, sources: list[Source]) -> list[Claim]:
+def _other_side(state: MemoryBankState, sources: list[AnswerSource]) -> list[ContradictingClaim]:
     """The claims that contradict what is quoted while it is open which is right: half of that misleads."""
     disputed = [c for c in state.get("query_graph", {}).get("conflicts", {}).values() if c["status"] != "settled"]
-    others: dict[str, Claim] = {}
+    others: dict[str, ContradictingClaim] = {}
     for contradiction in (c for conflict in disputed for c in conflict["contradictions"]):
         quoted = [claim for claim in contradiction["claims"] if _is_quoted(claim["anchor"], sources)]
         if quoted and contradiction.get("outcome", "inconclusive") == "inconclusive":
@@ -214,7 +217,7 @@ def _other_side(state: MemoryBankState, sources: list[Source]) -> list[Claim]:
     return list(others.values())
 
 
-def _is_quoted(anchor: Anchor, sources: list[Source]) -> bool:
+def _is_quoted(anchor: Anchor, sources: list[AnswerSource]) -> bool:
     return any(overlap(anchor, source) for source in sources)
 
 
@@ -224,14 +227,14 @@ def _inside(outer: Anchor, inner: Anchor) -> tuple[int, int] | None:
     return max(0, inner["start"] - outer["start"]), min(outer["end"], inner["end"]) - outer["start"]
 
 
-def _validated(state: MemoryBankState, runtime: Runtime[Settings], task: Task, kit: Kit) -> Result:
+def _validated(state: MemoryBankState, runtime: Runtime[Settings], task: Task, deps: BankDeps) -> Result:
     """Let the engine decide each contradiction by the raw text of all sources, and by what an executor found on it."""
     conflict = state["query_graph"]["conflicts"][task["conflict"] or ""]
-    has_more = kit.can_search(Settings.of(runtime)) or bool(_left(state, runtime, task, kit))
-    entries = _report(state, runtime, task, kit)["entries"] if has_more else []
+    has_more = deps.can_search(Settings.of(runtime)) or bool(_left(state, runtime, task, deps))
+    entries = _report(state, runtime, task, deps)["entries"] if has_more else []
     brought = [_brought(raw, position, task, state["now"]) for position, raw in enumerate(entries)]
-    disputes = _disputes(state, runtime, conflict, kit, brought)
-    found = contract.findings(kit.engine.validate(disputes), disputes)
+    disputes = _disputes(state, runtime, conflict, deps, brought)
+    found = contract.findings(deps.engine.validate(disputes), disputes)
     outcomes: list[Outcome] = [
         {
             "outcome": f.outcome,
@@ -254,10 +257,14 @@ def _validated(state: MemoryBankState, runtime: Runtime[Settings], task: Task, k
 
 
 def _disputes(
-    state: MemoryBankState, runtime: Runtime[Settings], conflict: Conflict, kit: Kit, brought: Sequence[Evidence]
+    state: MemoryBankState,
+    runtime: Runtime[Settings],
+    conflict: Conflict,
+    deps: BankDeps,
+    brought: Sequence[EvidenceText],
 ) -> list[Dispute]:
     """The contradictions of a conflict, each with all that is known of any of them: none is judged apart."""
-    index, settings = kit.index(state, runtime), Settings.of(runtime)
+    index, settings = deps.index(state, runtime), Settings.of(runtime)
     claims = [claim for contradiction in conflict["contradictions"] for claim in contradiction["claims"]]
     found: dict[tuple[str, int, int], Anchor] = {}
     quotes = list(dict.fromkeys(claim["quote"] for claim in claims))
@@ -283,10 +290,10 @@ def _place(anchor: Anchor) -> tuple[str, int, int]:
     return anchor["entry"], anchor["start"], anchor["end"]
 
 
-def _evidence(state: MemoryBankState, anchor: Anchor) -> Evidence:
+def _evidence(state: MemoryBankState, anchor: Anchor) -> EvidenceText:
     entry = state["interaction_tree"]["entries"][anchor["entry"]]
     date = entry["metadata"].get("date")
-    return Evidence(
+    return EvidenceText(
         entry=entry["id"],
         source=entry["source"],
         text=text_of(state["interaction_tree"], anchor),
@@ -296,6 +303,6 @@ def _evidence(state: MemoryBankState, anchor: Anchor) -> Evidence:
     )
 
 
-def _brought(raw: Mapping[str, Any], position: int, task: Task, now: str) -> Evidence:
+def _brought(raw: Mapping[str, Any], position: int, task: Task, now: str) -> EvidenceText:
     """What an executor brought, under the id it will have in the tree."""
-    return Evidence(entry_id(raw, position, task), str(raw["source"]), str(raw["text"]), now)
+    return EvidenceText(entry_id(raw, position, task), str(raw["source"]), str(raw["text"]), now)

@@ -7,7 +7,7 @@ from agentic_memory_bank.nodes.memory_bank.classify import fitting, incoming_chu
 from agentic_memory_bank.nodes.memory_bank.structure import as_memories, beginning, topic_texts
 from agentic_memory_bank.state import errors, query_graph
 from agentic_memory_bank.state.errors import EngineError, MemoryBankError
-from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Outcome, Verdict
+from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Outcome, ValidationVerdict
 from agentic_memory_bank.state.query_graph import Conflict
 from agentic_memory_bank.state.settings import Settings
 
@@ -85,7 +85,7 @@ def undone(state: MemoryBankState) -> MemoryBankUpdate:
     }
 
 
-def _undecided(state: MemoryBankState, conflict_id: str | None) -> Verdict | None:
+def _undecided(state: MemoryBankState, conflict_id: str | None) -> ValidationVerdict | None:
     conflict = state.get("query_graph", {}).get("conflicts", {}).get(conflict_id or "")
     if conflict is None:
         return None

@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import Integration, MergeGroup, Span
-from agentic_memory_bank.nodes.kit import Kit
 from agentic_memory_bank.nodes.memory_bank import contract
-from agentic_memory_bank.nodes.memory_bank.views import digest, groups, losers, memories, span_of
+from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
+from agentic_memory_bank.nodes.memory_bank.views import digest, groups, losers, memory_views, span_of
 from agentic_memory_bank.state import insight_doc, interaction_tree, query_graph
-from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Verdict
+from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, ValidationVerdict
 from agentic_memory_bank.state.query_graph import Conflict, Contradiction, GraphEdit, MemoryNode, join_anchors
 from agentic_memory_bank.state.settings import Settings
 
 
-def integrate(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
+def integrate(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> MemoryBankUpdate:
     """Merge groups of memories, and settle the conflict whose verdict arrived.
 
     The raw text of all members stays; the new memory inherits their edges, and its neighbours are refreshed. What
@@ -24,8 +24,8 @@ def integrate(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> M
     work = [*((ids, None) for ids in state["merging"]), *((ids, settled) for ids in _decided(settled))]
     arrival = {node_id: position for position, node_id in enumerate(state["query_graph"]["nodes"])}
     asked = [_group(state, ids, conflict, arrival) for ids, conflict in work]
-    made = contract.integrations(kit.engine.integrate(asked), asked) if asked else []
-    update = _Merging(state, kit, settled)
+    made = contract.integrations(deps.engine.integrate(asked), asked) if asked else []
+    update = _Merging(state, deps, settled)
     done = [(group, said) for group, said in zip(asked, made, strict=True) if said]  # the others stay apart
     for group, said in done:
         update.add(group, said)
@@ -36,8 +36,8 @@ def integrate(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> M
 class _Merging:
     """Collects the edits of one pass: memories merged, neighbours refreshed, events noted."""
 
-    def __init__(self, state: MemoryBankState, kit: Kit, settled: Conflict | None) -> None:
-        self._state, self._kit, self._settled = state, kit, settled
+    def __init__(self, state: MemoryBankState, deps: BankDeps, settled: Conflict | None) -> None:
+        self._state, self._deps, self._settled = state, deps, settled
         self._graph: list[GraphEdit] = [query_graph.settle(settled)] if settled else []
         self._tree: list[interaction_tree.TreeEdit] = []
         self._gone: set[str] = set()
@@ -49,7 +49,7 @@ class _Merging:
         node = _merged(self._state, ids, said)
         inherited = {n.id for n in group.neighbours}
         updates = {node_id: refresh for node_id, refresh in said.neighbours.items() if node_id in inherited}
-        self._graph += [query_graph.merge(ids, node), *self._kit.refresh(self._state, updates)]
+        self._graph += [query_graph.merge(ids, node), *self._deps.refresh(self._state, updates)]
         self._tree.append(
             interaction_tree.merged(
                 {
@@ -85,7 +85,7 @@ class _Merging:
         return [insight_doc.supersede([task for task in dict.fromkeys(tasks) if task])] if any(tasks) else []
 
 
-def _settle(state: MemoryBankState, verdict: Verdict | None) -> Conflict | None:
+def _settle(state: MemoryBankState, verdict: ValidationVerdict | None) -> Conflict | None:
     """The conflict with its verdict written in, or None when there is nothing to settle."""
     conflict = state["query_graph"].get("conflicts", {}).get(verdict["conflict"]) if verdict else None
     if verdict is None or conflict is None:
@@ -132,8 +132,8 @@ def _group(
     inherited = dict.fromkeys(n for i in live for n in query_graph.neighbours(graph, i) if n not in live)
     found = [c for c in conflict["contradictions"] if _within(c, live)] if conflict else []
     return MergeGroup(
-        memories=memories(state, live),
-        neighbours=memories(state, inherited),
+        memories=memory_views(state, live),
+        neighbours=memory_views(state, inherited),
         cause="conflict" if conflict else "merge",
         refuted=tuple(_refuted(state, found)),
         statements=tuple(c["statement"] for c in found if "statement" in c),

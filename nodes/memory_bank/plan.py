@@ -6,14 +6,14 @@ from typing import Final
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.engines.base import Situation
-from agentic_memory_bank.nodes.kit import Kit
+from agentic_memory_bank.engines.base import PlannerInput
+from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.pausing import Pause, pause
-from agentic_memory_bank.nodes.memory_bank.views import digest, memories
+from agentic_memory_bank.nodes.memory_bank.views import digest, memory_views
 from agentic_memory_bank.state import insight_doc
 from agentic_memory_bank.state.errors import BudgetReachedError
 from agentic_memory_bank.state.insight_doc import Task, TaskKind
-from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Waiting
+from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, PendingAttachment
 from agentic_memory_bank.state.query_graph import Conflict, Contradiction, open_conflicts
 from agentic_memory_bank.state.settings import Settings
 
@@ -32,7 +32,7 @@ _STOPPED: Final[MemoryBankUpdate] = {
 }
 
 
-def plan(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
+def plan(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> MemoryBankUpdate:
     """Name one next step, or none: open conflicts are validated first, then attachments recognised.
 
     Limits pause the run before they are hit.
@@ -46,8 +46,8 @@ def plan(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Memory
         return {"insight_doc": [insight_doc.plan(None)], "fresh": [], "candidates": {}}
     if _owes_answer(state):
         return _answering(state)
-    _check_time(state, Settings.of(runtime), kit)
-    task = _next_task(state, kit, Settings.of(runtime))
+    _check_time(state, Settings.of(runtime), deps)
+    task = _next_task(state, deps, Settings.of(runtime))
     trail = state.get("trail", [])
     fingerprint = _fingerprint(state, task)
     waiting = _pause(state, stalled=task is not None and fingerprint in trail)
@@ -62,7 +62,7 @@ def plan(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Memory
         "trail": [*trail, fingerprint][-TRAIL_LENGTH:],
     }
     if waiting:
-        update["started"] = kit.clock().timestamp()
+        update["started"] = deps.clock().timestamp()
     return update
 
 
@@ -88,7 +88,7 @@ def _answering(state: MemoryBankState) -> MemoryBankUpdate:
     }
 
 
-def _next_task(state: MemoryBankState, kit: Kit, settings: Settings) -> Task | None:
+def _next_task(state: MemoryBankState, deps: BankDeps, settings: Settings) -> Task | None:
     doc, graph = state["insight_doc"], state.get("query_graph", {})
     number = len(doc.get("completed", [])) + 1
     waiting = open_conflicts(graph)
@@ -98,8 +98,8 @@ def _next_task(state: MemoryBankState, kit: Kit, settings: Settings) -> Task | N
         return _recognition(attached, doc["id"], number)
     conflicts = tuple(graph.get("conflicts", {}).values())
     shown = deepcopy((doc, conflicts))  # an engine may be anybody's code, and the state is not its to change
-    step = kit.engine.plan(
-        Situation(shown[0], memories(state, state.get("fresh", [])), shown[1], _kinds(kit, settings))
+    step = deps.engine.plan(
+        PlannerInput(shown[0], memory_views(state, state.get("fresh", [])), shown[1], _kinds(deps, settings))
     )
     if step is None:
         return None
@@ -107,11 +107,11 @@ def _next_task(state: MemoryBankState, kit: Kit, settings: Settings) -> Task | N
     return {"id": task_id, "kind": step.kind, "description": step.description, "conflict": None, "attachments": []}
 
 
-def _kinds(kit: Kit, settings: Settings) -> tuple[TaskKind, ...]:
+def _kinds(deps: BankDeps, settings: Settings) -> tuple[TaskKind, ...]:
     """The kinds of step that somebody here can carry out."""
-    if kit.can_search(settings):
+    if deps.can_search(settings):
         return ("search", "solve", "answer")
-    return ("solve", "answer") if kit.agent else ("answer",)
+    return ("solve", "answer") if deps.agent else ("answer",)
 
 
 def _validation(conflict: Conflict, doc_id: str, number: int) -> Task:
@@ -129,7 +129,7 @@ def _validation(conflict: Conflict, doc_id: str, number: int) -> Task:
     }
 
 
-def _recognition(waiting: Sequence[Waiting], doc_id: str, number: int) -> Task:
+def _recognition(waiting: Sequence[PendingAttachment], doc_id: str, number: int) -> Task:
     """The step that puts attachments into words, all of them at once."""
     ids = [item["id"] for item in waiting]
     return {
@@ -168,11 +168,11 @@ def _pause(state: MemoryBankState, *, stalled: bool) -> Pause | None:
     return None
 
 
-def _check_time(state: MemoryBankState, settings: Settings, kit: Kit) -> None:
+def _check_time(state: MemoryBankState, settings: Settings, deps: BankDeps) -> None:
     """Time is a budget with and without a model."""
     allowance = state.get("allowance", {})
     if settings.budget_seconds is None or "ending" in allowance:
         return
     limit = settings.budget_seconds + allowance.get("extra", {}).get("seconds", 0.0)
-    if kit.clock().timestamp() - state.get("started", 0.0) >= limit:
+    if deps.clock().timestamp() - state.get("started", 0.0) >= limit:
         raise BudgetReachedError("seconds", limit)

@@ -2,7 +2,7 @@
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.kit import Kit
+from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.views import pair_key
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
 from agentic_memory_bank.state.query_graph import QueryGraph, embedded_text, neighbours
@@ -13,7 +13,7 @@ from agentic_memory_bank.tools.search.hybrid_index import Hit
 _SETTLED = frozenset({"related", "unrelated", "conflict", "merge"})
 
 
-def retrieve(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
+def retrieve(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> MemoryBankUpdate:
     """Search candidates for all fresh memories together; each meets the older ones and the fresh ones before it.
 
     Left out: neighbours it has already, memories it is in conflict with, pairs that were judged, and pairs too
@@ -23,7 +23,7 @@ def retrieve(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> Me
     fresh = [node_id for node_id in state["fresh"] if node_id in graph["nodes"]]
     opponents = _opponents(graph)
     wanted = [(node_id, {*neighbours(graph, node_id), *opponents.get(node_id, ())}) for node_id in fresh]
-    found = kit.index(state, runtime).similar(graph, state["interaction_tree"], wanted, settings, in_turn=True)
+    found = deps.index(state, runtime).similar(graph, state["interaction_tree"], wanted, settings, in_turn=True)
     candidates = {
         node_id: passed
         for (node_id, _), hits in zip(wanted, found, strict=True)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.engines.base import Structured, TopicText
-from agentic_memory_bank.nodes.kit import Kit
+from agentic_memory_bank.engines.base import TopicSummary, TopicText
 from agentic_memory_bank.nodes.memory_bank import contract
+from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.views import digest
 from agentic_memory_bank.state import query_graph
 from agentic_memory_bank.state.interaction_tree import text_of
@@ -18,15 +18,15 @@ from agentic_memory_bank.tools.text.sentences import sentences
 _SUMMARY_CHARACTERS = 600
 
 
-def structure(state: MemoryBankState, runtime: Runtime[Settings], kit: Kit) -> MemoryBankUpdate:
+def structure(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> MemoryBankUpdate:
     """Compress topics into memories; each points at the raw text it stands for."""
     texts = topic_texts(state)
     runtime.stream_writer({"stage": "structure", "topics": len(texts)})
-    judged = contract.structured(kit.engine.structure(texts), texts)
+    judged = contract.structured(deps.engine.structure(texts), texts)
     return as_memories(state, [said or beginning(topic.text) for said, topic in zip(judged, texts, strict=True)])
 
 
-def beginning(text: str) -> Structured:
+def beginning(text: str) -> TopicSummary:
     """The memory of a topic that nobody could summarise: how its text begins."""
     head = ""
     for start, end in sentences(text[: _SUMMARY_CHARACTERS * 2]):
@@ -34,7 +34,7 @@ def beginning(text: str) -> Structured:
             break
         head += text[start:end]
     head = head.strip()[:_SUMMARY_CHARACTERS]
-    return Structured(summary=head, context=head[:160], keywords=())
+    return TopicSummary(summary=head, context=head[:160], keywords=())
 
 
 def topic_texts(state: MemoryBankState) -> list[TopicText]:
@@ -46,7 +46,7 @@ def topic_texts(state: MemoryBankState) -> list[TopicText]:
     ]
 
 
-def as_memories(state: MemoryBankState, structured: Sequence[Structured]) -> MemoryBankUpdate:
+def as_memories(state: MemoryBankState, structured: Sequence[TopicSummary]) -> MemoryBankUpdate:
     """Store one memory per topic. Its id comes from what it stands for, so a second run writes the same."""
     nodes = [_memory(state, topic, said) for topic, said in zip(state["topics"], structured, strict=True)]
     return {
@@ -56,7 +56,7 @@ def as_memories(state: MemoryBankState, structured: Sequence[Structured]) -> Mem
     }
 
 
-def _memory(state: MemoryBankState, topic: Topic, said: Structured) -> MemoryNode:
+def _memory(state: MemoryBankState, topic: Topic, said: TopicSummary) -> MemoryNode:
     anchors = join_anchors(topic["anchors"])
     raw = [state["interaction_tree"]["entries"][anchor["entry"]] for anchor in anchors]
     return {

@@ -5,20 +5,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agentic_memory_bank.engines.base import Memory, Span
+from agentic_memory_bank.engines.base import MemoryView, Span
 from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
-from agentic_memory_bank.state.memory_bank import MemoryBankState, Source
-from agentic_memory_bank.state.query_graph import Claim, MemoryNode
+from agentic_memory_bank.state.memory_bank import AnswerSource, MemoryBankState
+from agentic_memory_bank.state.query_graph import ContradictingClaim, MemoryNode
 from agentic_memory_bank.tools.text.cleaning import clean
 
 _GAP = "\n"
 """Stands between the stretches of a memory's raw text."""
 
 
-def memory(node: MemoryNode, tree: InteractionTree) -> Memory:
+def memory_view(node: MemoryNode, tree: InteractionTree) -> MemoryView:
     """A memory as an engine sees it, with its raw text."""
-    return Memory(
+    return MemoryView(
         id=node["id"],
         summary=node["summary"],
         context=node["context"],
@@ -29,14 +29,14 @@ def memory(node: MemoryNode, tree: InteractionTree) -> Memory:
     )
 
 
-def memories(state: MemoryBankState, ids: Iterable[str]) -> tuple[Memory, ...]:
+def memory_views(state: MemoryBankState, ids: Iterable[str]) -> tuple[MemoryView, ...]:
     """Several memories; ids that are not live are left out, and what a validation refuted is blank."""
     nodes, tree = state.get("query_graph", {}).get("nodes", {}), state.get("interaction_tree", {})
     wrong = refuted_anchors(state)
-    return tuple(_without(memory(nodes[i], tree), nodes[i], wrong) for i in ids if i in nodes)
+    return tuple(_without(memory_view(nodes[i], tree), nodes[i], wrong) for i in ids if i in nodes)
 
 
-def _without(shown: Memory, node: MemoryNode, wrong: Sequence[Anchor]) -> Memory:
+def _without(shown: MemoryView, node: MemoryNode, wrong: Sequence[Anchor]) -> MemoryView:
     """A memory whose refuted stretches are spaces, so that places stay and no settled dispute comes up again."""
     text = shown.text
     for anchor in wrong:
@@ -72,7 +72,7 @@ def span_of(node: MemoryNode, anchor: Anchor) -> Span | None:
     return None
 
 
-def citation(state: MemoryBankState, anchor: Anchor, node: str | None = None) -> Source:
+def citation(state: MemoryBankState, anchor: Anchor, node: str | None = None) -> AnswerSource:
     """A quote with everything a reader needs to find it; white space around the quote is left out."""
     entry = state["interaction_tree"].get("entries", {}).get(anchor["entry"])
     if entry is None:
@@ -80,7 +80,7 @@ def citation(state: MemoryBankState, anchor: Anchor, node: str | None = None) ->
     raw = entry["text"][anchor["start"] : anchor["end"]]
     start = anchor["start"] + len(raw) - len(raw.lstrip())
     quote = raw.strip()
-    cited: Source = {
+    cited: AnswerSource = {
         "quote": quote,
         "source": entry["source"],
         "entry": entry["id"],
@@ -95,7 +95,7 @@ def citation(state: MemoryBankState, anchor: Anchor, node: str | None = None) ->
     return cited
 
 
-def overlap(a: Anchor | Source, b: Anchor | Source) -> bool:
+def overlap(a: Anchor | AnswerSource, b: Anchor | AnswerSource) -> bool:
     """Whether two stretches of raw text have a character in common."""
     return a["entry"] == b["entry"] and a["start"] < b["end"] and b["start"] < a["end"]
 
@@ -110,7 +110,7 @@ def refuted_anchors(state: MemoryBankState) -> list[Anchor]:
     ]
 
 
-def losers(outcome: str | None, winner: int | None, claims: Sequence[Claim]) -> list[Claim]:
+def losers(outcome: str | None, winner: int | None, claims: Sequence[ContradictingClaim]) -> list[ContradictingClaim]:
     """The claims that do not hold under an outcome."""
     if outcome == "neither":
         return list(claims)

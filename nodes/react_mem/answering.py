@@ -14,11 +14,11 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime, get_runtime
 
 from agentic_memory_bank.engines.conversation import Turn
-from agentic_memory_bank.engines.responding import Responder, Situation
-from agentic_memory_bank.nodes.memories import context_of
+from agentic_memory_bank.engines.responder import Responder, ResponderInput
+from agentic_memory_bank.nodes.deps import context_of
+from agentic_memory_bank.nodes.messages import RECALLED, text_of, turns_of
 from agentic_memory_bank.nodes.react_mem import steps
-from agentic_memory_bank.nodes.react_mem.spending import STEPS_A_CALL
-from agentic_memory_bank.nodes.spoken import RECALLED, said, turns_of
+from agentic_memory_bank.nodes.react_mem.budget import STEPS_A_CALL
 from agentic_memory_bank.state.conversations import MemoryContext, RecalledMemory
 from agentic_memory_bank.state.react_mem import KnownFact, ReactMemState, ReactMemUpdate, Recollection
 from agentic_memory_bank.state.settings import Settings
@@ -26,7 +26,7 @@ from agentic_memory_bank.state.settings import Settings
 Agent = CompiledStateGraph[Any, Any, Any, Any]
 
 
-class Memory(Protocol):
+class AgentMemory(Protocol):
     """What stands around the agent."""
 
     def failed(
@@ -50,7 +50,7 @@ class Answering:
 
     agent_of: Callable[[Settings], Agent | None]
     """The agent with the model of a run; None where it has none."""
-    memory: Memory
+    memory: AgentMemory
     offline: Responder
 
     def answer(self, state: ReactMemState) -> ReactMemUpdate:
@@ -90,14 +90,14 @@ class Answering:
     def _quoted(self, state: ReactMemState, runtime: Runtime[Any]) -> ReactMemUpdate:
         """An answer of quotes; it is nothing to be remembered."""
         messages, asked = state["messages"], steps.split(state["messages"])
-        message = said(asked.question) if asked.question else ""
+        message = text_of(asked.question) if asked.question else ""
         if not context_of(runtime).enable_memory:
-            return {"messages": [self.offline.respond(Situation(messages, message, (), turns_of(asked.before)))]}
+            return {"messages": [self.offline.respond(ResponderInput(messages, message, (), turns_of(asked.before)))]}
         known = self.memory.recalled(messages, state["conversation_id"], runtime)
         memories = [_as_memory(fact, place) for place, fact in enumerate(known["facts"])]
         earlier = [Turn(one["id"], "user", one["query"], "", one["at"][:10]) for one in known["invocations"]]
         before = turns_of(asked.before) or earlier
-        quoted = self.offline.respond(Situation(messages, message, memories, before))
+        quoted = self.offline.respond(ResponderInput(messages, message, memories, before))
         answer = quoted.model_copy(update={"additional_kwargs": {**quoted.additional_kwargs, RECALLED: True}})
         self.memory.done([*messages, answer], state["conversation_id"], runtime)
         return {"messages": [answer]}

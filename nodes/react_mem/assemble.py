@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 
+from agentic_memory_bank.nodes.messages import RECALLED
 from agentic_memory_bank.nodes.react_mem import steps
-from agentic_memory_bank.nodes.react_mem.working import fitted
-from agentic_memory_bank.nodes.spoken import RECALLED
+from agentic_memory_bank.nodes.react_mem.working_memory import fitted
 from agentic_memory_bank.prompts import four_tiers
 from agentic_memory_bank.state.react_mem import Condensed, Invocation, Recollection
 from agentic_memory_bank.state.settings import Settings
@@ -26,7 +26,7 @@ class Assembled(NamedTuple):
     """Whether anything in it is read on under an id."""
 
 
-def assembled(
+def assemble_prompt(
     messages: Sequence[AnyMessage],
     known: Recollection | None,
     settings: Settings,
@@ -36,10 +36,10 @@ def assembled(
     """The messages with memory; None where memory has nothing to say, so that they stay what they are.
 
     Args:
-        messages: Of the agent, which keeps them whole.
+        messages: The messages of the agent, which keeps them whole.
         known: What was recalled.
-        settings: Of the invocation.
-        id: Of the invocation.
+        settings: Say how much is shown.
+        id: Names the invocation.
         told: What a model made of the first steps.
     """
     asked = steps.split(messages)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from agentic_memory_bank.nodes.react_mem.steps import Called, gist
+from agentic_memory_bank.nodes.react_mem.steps import ToolCallResult, gist
 from agentic_memory_bank.state.react_mem import Episode, Invocation
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.memories.validation import NewMemory
@@ -35,12 +35,12 @@ NOT_DONE: Final = "not finished"
 _TASK, _OUTCOME, _LESSON = "Task: ", "Outcome: ", "Lesson: "
 
 
-def is_task(calls: Sequence[Called], failed: bool) -> bool:
+def is_task(calls: Sequence[ToolCallResult], failed: bool) -> bool:
     """Whether an invocation is worth an episode: several actions, or one that failed."""
     return len(calls) >= LEAST_ACTIONS or any(call.failed for call in calls) or (failed and bool(calls))
 
 
-def lesson(calls: Sequence[Called]) -> str:
+def lesson(calls: Sequence[ToolCallResult]) -> str:
     """What follows from what was called, by rule.
 
     Of what failed: with what, why, and what then worked. And the way that worked, in its order.
@@ -57,7 +57,7 @@ def lesson(calls: Sequence[Called]) -> str:
     return masked(" ".join([*told[:NOTES], *ways]))[:LESSON]
 
 
-def lines(calls: Sequence[Called]) -> list[str]:
+def lines(calls: Sequence[ToolCallResult]) -> list[str]:
     """The steps of an episode, a line each; of very many the first and the last ones."""
     kept = list(calls)
     if len(kept) > STEPS:
@@ -71,14 +71,7 @@ def goal(text: str) -> str:
 
 
 def draft(episode: Episode, conversation: str, turns: Sequence[str], project: str) -> NewMemory:
-    """An episode as it is stored. The same goal once more is another account of the same memory.
-
-    Args:
-        episode: What was done.
-        conversation: Where.
-        turns: The ids of its turns.
-        project: Of the user.
-    """
+    """An episode as it is stored. The same goal once more is another account of the same memory."""
     account = [f"{_OUTCOME}{episode['outcome']}", f"{_LESSON}{episode['lesson']}", *episode["steps"]]
     return {
         "text": goal(episode["goal"]),
@@ -131,7 +124,7 @@ def masked(text: str) -> str:
     return text
 
 
-def _instead(call: Called, later: Sequence[Called]) -> str:
+def _instead(call: ToolCallResult, later: Sequence[ToolCallResult]) -> str:
     """What worked after a call that failed: the same tool with other arguments, or else another one; or nothing."""
     worked = [other for other in later if not other.failed]
     same = next((other for other in worked if other.tool == call.tool and other.arguments != call.arguments), None)
@@ -141,9 +134,9 @@ def _instead(call: Called, later: Sequence[Called]) -> str:
     return f"{_shown(other)} worked instead" if other else ""
 
 
-def _shown(call: Called) -> str:
+def _shown(call: ToolCallResult) -> str:
     return f"{call.tool}({gist(call.arguments, ARGUMENTS)})"
 
 
-def _came(call: Called) -> str:
+def _came(call: ToolCallResult) -> str:
     return f"failed: {call.result}" if call.failed else call.result or "nothing"

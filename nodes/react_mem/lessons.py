@@ -6,29 +6,22 @@ from contextlib import contextmanager
 
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.llm.meter import Meter
-from agentic_memory_bank.nodes.dialogue import Exchange
+from agentic_memory_bank.nodes.agent_messages import Exchange
+from agentic_memory_bank.nodes.react_mem.budget import Tally
+from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, LessonEngine, Scope
 from agentic_memory_bank.nodes.react_mem.episodes import LESSON, masked
-from agentic_memory_bank.nodes.react_mem.kit import Scope, Teaches, TierKit
-from agentic_memory_bank.nodes.react_mem.spending import Tally
 from agentic_memory_bank.nodes.react_mem.steps import gist
-from agentic_memory_bank.nodes.react_mem.working import CONDENSED_SHARE, listed, threshold
+from agentic_memory_bank.nodes.react_mem.working_memory import CONDENSED_SHARE, listed, threshold
 from agentic_memory_bank.state.errors import BudgetReachedError, EngineError, SettingsError
 from agentic_memory_bank.state.react_mem import Condensed, Episode
 
 _LOG = logging.getLogger(__name__)
 
 
-def written(kit: TierKit, scope: Scope, episode: Episode, id: str) -> Episode:
-    """An episode with the lesson in the words of a model.
-
-    Args:
-        kit: What is worked with.
-        scope: On whose behalf.
-        episode: As rules make it.
-        id: Of the invocation.
-    """
-    engine = kit.judge(scope, id).engine
-    if not isinstance(engine, Teaches):
+def with_lesson(deps: AgentDeps, scope: Scope, episode: Episode, id: str) -> Episode:
+    """An episode with the lesson in the words of a model."""
+    engine = deps.engine_of(scope, id).engine
+    if not isinstance(engine, LessonEngine):
         return episode
     try:
         told = engine.lesson(episode["goal"], episode["steps"], episode["outcome"])
@@ -39,23 +32,14 @@ def written(kit: TierKit, scope: Scope, episode: Episode, id: str) -> Episode:
 
 
 def condense(
-    kit: TierKit,
+    deps: AgentDeps,
     scope: Scope,
     exchanges: Sequence[Exchange],
     id: str,
     told: Condensed | None,
     tally: Tally | None = None,
 ) -> Condensed | None:
-    """Older steps in the words of a model; None where rules do it.
-
-    Args:
-        kit: What is worked with.
-        scope: On whose behalf.
-        exchanges: All steps.
-        id: Of the invocation.
-        told: What was condensed of them before.
-        tally: The account of the invocation, where it has one: the answer waits for this, so that it counts there.
-    """
+    """Older steps in the words of a model; None where rules do it."""
     count = len(exchanges) - scope.context.keep_steps
     before = told if told and told["invocation"] == id else None
     first = before["steps"] if before else 0
@@ -65,9 +49,9 @@ def condense(
     turns = [Turn("before", "assistant", before["text"])] if before else []
     turns += [Turn(str(place), "assistant", listed([one])) for place, one in enumerate(exchanges[first:count], first)]
     try:
-        judge = kit.judge(scope, f"{id} {count}", tally.allowance() if tally else {})
-        with _charging(tally, judge.meter):
-            digest = judge.engine.summarise(turns, room)
+        metered = deps.engine_of(scope, f"{id} {count}", tally.allowance() if tally else {})
+        with _charging(tally, metered.meter):
+            digest = metered.engine.summarise(turns, room)
     except (EngineError, BudgetReachedError, SettingsError) as error:
         _LOG.warning("No model condenses the steps of an agent (%s): rules do.", type(error).__name__)
         return None

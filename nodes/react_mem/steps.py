@@ -2,16 +2,16 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 
-from agentic_memory_bank.nodes import dialogue
-from agentic_memory_bank.nodes.dialogue import Exchange
+from agentic_memory_bank.nodes import agent_messages
+from agentic_memory_bank.nodes.agent_messages import Exchange
 from agentic_memory_bank.nodes.executors import OWN_TOOLS
 from agentic_memory_bank.nodes.memory_bank.views import digest
-from agentic_memory_bank.nodes.spoken import RECALLED, said
+from agentic_memory_bank.nodes.messages import RECALLED, text_of
 from agentic_memory_bank.tools.text.cleaning import clean
 
 STORE_FACT: Final = "store_fact"
@@ -32,7 +32,7 @@ READ: Final = 20_000
 """Characters of a text that are looked at for its gist; the rest is read by its id."""
 
 
-class Called(NamedTuple):
+class ToolCallResult(NamedTuple):
     """One call of a tool and what came of it."""
 
     id: str
@@ -59,14 +59,14 @@ def split(messages: Sequence[AnyMessage]) -> Steps:
         return Steps(list(messages), None, [])
     asked = messages[place]
     assert isinstance(asked, HumanMessage)
-    return Steps(list(messages[:place]), asked, dialogue.exchanges(messages[place + 1 :]))
+    return Steps(list(messages[:place]), asked, agent_messages.exchanges(messages[place + 1 :]))
 
 
 def answered(messages: Sequence[AnyMessage], *, is_structured: bool) -> Sequence[AnyMessage]:
     """The messages of an agent that came to its end, with the result of a last call as its answer.
 
     Args:
-        messages: Of the agent.
+        messages: The messages of the agent.
         is_structured: Whether the last call gives the answer in a given form: it is no action then.
     """
     if not messages or not isinstance(last := messages[-1], ToolMessage):
@@ -78,46 +78,38 @@ def answered(messages: Sequence[AnyMessage], *, is_structured: bool) -> Sequence
 
 def has_media(message: BaseMessage) -> bool:
     """Whether a message holds pictures or other parts that no summary says in words."""
-    entry = dialogue.entry_of(message, {})
+    entry = agent_messages.entry_of(message, {})
     return entry is not None and "content" in entry["metadata"]
 
 
-def called(exchange: Exchange) -> list[Called]:
+def called(exchange: Exchange) -> list[ToolCallResult]:
     """The calls of one exchange with their results; those of our own tools are left out."""
-    calls = dialogue.calls_of(exchange)
+    calls = agent_messages.calls_of(exchange)
     results = {m.tool_call_id: m for m in exchange if isinstance(m, ToolMessage)}
     return [
         _called(call, results.get(str(id)), calls) for id, call in calls.items() if call["name"] not in MEMORY_TOOLS
     ]
 
 
-def actions(exchanges: Sequence[Exchange]) -> list[Called]:
+def actions(exchanges: Sequence[Exchange]) -> list[ToolCallResult]:
     """All calls, oldest first."""
     return [call for exchange in exchanges for call in called(exchange)]
 
 
 def spoken(exchange: Exchange) -> str:
     """What the agent said in an exchange, without thoughts."""
-    return said(exchange[0]) if isinstance(exchange[0], AIMessage) else ""
+    return text_of(exchange[0]) if isinstance(exchange[0], AIMessage) else ""
 
 
 def final(exchanges: Sequence[Exchange]) -> str:
     """The last words of the agent; empty where it has said none after its last call."""
     last = exchanges[-1][0] if exchanges else None
-    return said(last) if isinstance(last, AIMessage) and not last.tool_calls else ""
+    return text_of(last) if isinstance(last, AIMessage) and not last.tool_calls else ""
 
 
-def entry_ids(exchange: Exchange) -> Iterator[tuple[str, BaseMessage]]:
-    """The ids under which what an exchange holds is read."""
-    calls = dialogue.calls_of(exchange)
-    for message in exchange:
-        if id := id_of(message, calls):
-            yield id, message
-
-
-def id_of(message: BaseMessage, calls: dialogue.Calls) -> str | None:
+def id_of(message: BaseMessage, calls: agent_messages.Calls) -> str | None:
     """The id under which a message is read; None for what is not kept."""
-    entry = dialogue.entry_of(message, calls)
+    entry = agent_messages.entry_of(message, calls)
     return entry["id"] if entry and entry["source"] not in MEMORY_TOOLS else None
 
 
@@ -145,18 +137,18 @@ def gist(text: str, room: int) -> str:
 
 def asked_hash(message: BaseMessage) -> str:
     """By what a question is known when the conversation is handed over again."""
-    return digest("asked", " ".join(said(message).split()))[:16]
+    return digest("asked", " ".join(text_of(message).split()))[:16]
 
 
 def _is_asked(message: BaseMessage) -> bool:
     return isinstance(message, HumanMessage) and not message.additional_kwargs.get(RECALLED)
 
 
-def _called(call: Any, result: ToolMessage | None, calls: dialogue.Calls) -> Called:
+def _called(call: Any, result: ToolMessage | None, calls: agent_messages.Calls) -> ToolCallResult:
     text = clean(result.text) if result else ""
     failed = result is not None and (result.status == "error" or _FAILED.match(text[:200]) is not None)
     id = id_of(result, calls) if result else None
-    return Called(id or "", str(call["name"]), _arguments(call["args"]), text, failed)
+    return ToolCallResult(id or "", str(call["name"]), _arguments(call["args"]), text, failed)
 
 
 def _arguments(given: Any) -> str:

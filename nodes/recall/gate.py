@@ -7,14 +7,15 @@ from typing import Any, cast
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import Hints
-from agentic_memory_bank.nodes.memories import MemoryKit, context_of, owner_of
-from agentic_memory_bank.nodes.recall.asking import asked_in
-from agentic_memory_bank.nodes.spoken import checked_messages
+from agentic_memory_bank.nodes.deps import context_of, owner_of
+from agentic_memory_bank.nodes.memory_deps import MemoryDeps
+from agentic_memory_bank.nodes.messages import checked_messages
+from agentic_memory_bank.nodes.recall.message import asked_in
 from agentic_memory_bank.state.conversations import (
-    Asked,
     MemoryContext,
-    Outcome,
+    RecallOutcome,
     RecallReceipt,
+    RecallRequest,
     RecallState,
     RecallUpdate,
 )
@@ -22,7 +23,7 @@ from agentic_memory_bank.state.errors import InputError, MemoryBankError
 from agentic_memory_bank.tools.memories.validation import checked_filter, checked_limit
 
 
-def gate(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) -> RecallUpdate:
+def gate(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) -> RecallUpdate:
     """Take in what is asked, and let through what a memory may help with; in doubt it may.
 
     Raises:
@@ -36,14 +37,14 @@ def gate(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) ->
     if not context.enable_memory:
         return _closed(asked, "disabled", "")
     owner_of(runtime)
-    kit.stores.encoder.check(context)
+    deps.stores.encoder.check(context)
     message = asked_in(messages)
     if message.turn is None:
         return _closed(asked, "ignored", "empty")
     degraded: list[str] = []
     why = "search"
     try:
-        why = kit.engine.gate(message.turn, message.history, Hints(tools=context.tool_names)).why
+        why = deps.engine.gate(message.turn, message.history, Hints(tools=context.tool_names)).why
     except MemoryBankError as error:
         degraded = [f"gate: {type(error).__name__}"]
     if why != "search":
@@ -51,7 +52,7 @@ def gate(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) ->
     return _closed(asked, "missing", "", degraded)
 
 
-def _asked(state: RecallState, context: MemoryContext) -> Asked:
+def _asked(state: RecallState, context: MemoryContext) -> RecallRequest:
     """What is asked; what was left out has the default of the settings, and None is no default.
 
     Raises:
@@ -93,7 +94,7 @@ def _is_cosine(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and -1 <= value <= 1
 
 
-def _closed(asked: Asked, outcome: Outcome, reason: str, degraded: Sequence[str] = ()) -> RecallUpdate:
+def _closed(asked: RecallRequest, outcome: RecallOutcome, reason: str, degraded: Sequence[str] = ()) -> RecallUpdate:
     """Nothing found so far, and nothing left of what this thread recalled before."""
     receipt: RecallReceipt = {
         "outcome": outcome,

@@ -4,9 +4,10 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.memories import MemoryKit, Owner, context_of, owner_of
-from agentic_memory_bank.nodes.recall.choosing import chosen
-from agentic_memory_bank.nodes.recall.looking import look
+from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
+from agentic_memory_bank.nodes.memory_deps import MemoryDeps
+from agentic_memory_bank.nodes.recall.memory_search import find_memories
+from agentic_memory_bank.nodes.recall.ranking import ranked
 from agentic_memory_bank.prompts import recalled
 from agentic_memory_bank.state.conversations import (
     MemoryContext,
@@ -18,7 +19,7 @@ from agentic_memory_bank.state.conversations import (
 from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, circuit_breaker_of
 
 
-def inject(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) -> RecallUpdate:
+def inject(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) -> RecallUpdate:
     """Choose what is shown, and count it as used, which nobody waits for.
 
     What was found is in no checkpoint: a run that is resumed here searches anew.
@@ -30,19 +31,19 @@ def inject(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) 
     receipt: RecallReceipt = state["receipt"]
     found = state.get("found")
     if found is None:
-        found = [] if receipt["outcome"] == "unavailable" else _again(state, runtime, kit)
-    shown = chosen(
+        found = [] if receipt["outcome"] == "unavailable" else _again(state, runtime, deps)
+    shown = ranked(
         found,
         state["query"],
         limit=state["asked"]["limit"],
         tokens=context.recall_tokens,
-        now=kit.clock(),
+        now=deps.clock(),
         recency_days=context.recall_recency_days,
     )
     memories = [memory for memory, _ in shown]
     ids = [memory["id"] for memory in memories]
     if ids:
-        circuit_breaker_of(kit.stores).run_later(partial(_count, runtime, kit, owner, ids))
+        circuit_breaker_of(deps.stores).run_later(partial(_count, runtime, deps, owner, ids))
         receipt = _used(receipt, ids)
     return {"memories": memories, "block": recalled.block([entry for _, entry in shown]), "receipt": receipt}
 
@@ -51,12 +52,12 @@ def _used(receipt: RecallReceipt, ids: list[str]) -> RecallReceipt:
     return {**receipt, "outcome": "used", "shown": ids}
 
 
-def _again(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) -> list[RecalledMemory]:
+def _again(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) -> list[RecalledMemory]:
     try:
-        return look(state, runtime, kit)
+        return find_memories(state, runtime, deps)
     except CallFailed:
         return []
 
 
-def _count(runtime: Runtime[MemoryContext], kit: MemoryKit, owner: Owner, ids: list[str]) -> None:
-    kit.records(runtime).count_use(owner.user, ids)
+def _count(runtime: Runtime[MemoryContext], deps: MemoryDeps, owner: Owner, ids: list[str]) -> None:
+    deps.records(runtime).count_use(owner.user, ids)

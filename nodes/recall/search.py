@@ -2,13 +2,13 @@
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.memories import MemoryKit
-from agentic_memory_bank.nodes.recall.looking import look
+from agentic_memory_bank.nodes.memory_deps import MemoryDeps
+from agentic_memory_bank.nodes.recall.memory_search import find_memories
 from agentic_memory_bank.state.conversations import MemoryContext, RecallState, RecallUpdate
 from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed
 
 
-def search(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) -> RecallUpdate:
+def search(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) -> RecallUpdate:
     """Search the memories of who asks, and of nobody else, in their project.
 
     Raises:
@@ -16,7 +16,7 @@ def search(state: RecallState, runtime: Runtime[MemoryContext], kit: MemoryKit) 
     """
     receipt = state["receipt"]
     try:
-        found = look(state, runtime, kit)
+        found = find_memories(state, runtime, deps)
     except CallFailed as failure:
         degraded = [*receipt["degraded"], f"search: {failure.kind}"]
         return {

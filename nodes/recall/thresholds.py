@@ -1,9 +1,9 @@
 """How alike a message and a memory have to be, where nobody says it: by embedder, language and kind of memory.
 
 Chosen for all-MiniLM-L6-v2 on LoCoMo, so that almost nothing is lost of what is among the first five and answers. The
-0.6 of the Semantic Router proposal does that for facts in a model's words, not for what people say. Short questions
-about oneself lie lower still ("Where do I live?" and "I moved to Lisbon last month."), hardly above what is of
-something else. On Chinese that model tells nothing apart: what words and order cannot tell is left to who reads it.
+0.6 that is often recommended does that for facts in a model's words, not for what people say. Short questions about
+oneself lie lower still ("Where do I live?" and "I moved to Lisbon last month."), hardly above what is of something
+else. On Chinese that model tells nothing apart: what words and order cannot tell is left to who reads it.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from agentic_memory_bank.engines.conversation import unattributed
-from agentic_memory_bank.engines.extractive.remembering.extraction import attribute_asked_for
+from agentic_memory_bank.engines.extractive.remembering.queries import attribute_asked_for
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.memories.queries import RecordThreshold
@@ -31,12 +31,7 @@ ANY: Final = -1.0
 
 
 def by_kind(query: str, model: str) -> RecordThreshold:
-    """The default threshold. What states the very attribute that somebody asks for passes in any case.
-
-    Args:
-        query: What is searched.
-        model: The name of the embedder.
-    """
+    """The default threshold. What states the very attribute that somebody asks for passes in any case."""
     asked = attribute_asked_for(query)
     of = partial(_least, is_chinese=is_cjk(query)) if MODEL in model else _unknown
     if asked is not None:

@@ -12,18 +12,33 @@ from typing import Final
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.engines.conversation import ConversationEngine, Fact, Weighing, attributed, unattributed
-from agentic_memory_bank.engines.extractive.remembering.engine import DIGEST_TOKENS
-from agentic_memory_bank.nodes.memories import MemoryKit, Owner, context_of, owner_of
-from agentic_memory_bank.nodes.remember.drawing import FAULTS, Batch, Outage, judge_of, spent
-from agentic_memory_bank.nodes.remember.views import AROUND, end_of, kept_digest, raw, receipt, standing, turn_of
-from agentic_memory_bank.nodes.remember.weighing import Weighed, draft_of, resolved, weighed_of
+from agentic_memory_bank.engines.conversation import (
+    DIGEST_TOKENS,
+    ConversationEngine,
+    Fact,
+    Resolution,
+    attributed,
+    unattributed,
+)
+from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
+from agentic_memory_bank.nodes.memory_deps import MemoryDeps
+from agentic_memory_bank.nodes.remember.extraction import FAULTS, Batch, ExtractionOutage, engine_of, spent
+from agentic_memory_bank.nodes.remember.resolution import ResolvedFacts, draft_from_fact, resolve_facts, with_stored_ids
+from agentic_memory_bank.nodes.remember.views import (
+    AROUND,
+    digest_turns,
+    expiry_of,
+    receipt,
+    stored_digest,
+    turn_of,
+    verbatim_draft,
+)
 from agentic_memory_bank.state.conversations import (
-    ConversationState,
     MemoryContext,
     RememberState,
     RememberUpdate,
-    Saying,
+    StoredConversation,
+    StoredTurn,
     Trigger,
 )
 from agentic_memory_bank.state.errors import UnknownMemoryError
@@ -61,7 +76,9 @@ class _Place:
     expires_at: datetime | None
 
 
-def store(state: RememberState, runtime: Runtime[MemoryContext], kit: MemoryKit, outage: Outage) -> RememberUpdate:
+def store(
+    state: RememberState, runtime: Runtime[MemoryContext], deps: MemoryDeps, outage: ExtractionOutage
+) -> RememberUpdate:
     """Keep what was drawn, as it was weighed.
 
     Raises:
@@ -69,32 +86,34 @@ def store(state: RememberState, runtime: Runtime[MemoryContext], kit: MemoryKit,
     """
     if not state["draws"]:
         return {}
-    judge = judge_of(state, runtime, kit)
+    metered = engine_of(state, runtime, deps)
     found = state.get("weighed")
-    weighed = found if isinstance(found, Weighed) else weighed_of(state, runtime, kit, outage, judge)
-    owner, records = owner_of(runtime), kit.records(runtime)
+    resolved = found if isinstance(found, ResolvedFacts) else resolve_facts(state, runtime, deps, outage, metered)
+    owner, records = owner_of(runtime), deps.records(runtime)
     states = records.conversations
-    digests, degraded = _digests(judge.engine, weighed.drawn.batches, states, owner)
-    records.embed_ahead([fact.text for _, fact in weighed.facts])
+    digests, degraded = _digests(metered.engine, resolved.drawn.batches, states, owner)
+    records.embed_ahead([fact.text for _, fact in resolved.facts])
     with states.editing(owner.user):
         if states.deleted_at(owner.user, owner.project) > state["now"]:
-            return {"receipt": receipt("dropped", _trigger(state)), **spent(judge)}
-        waiting = _waiting(weighed.drawn.batches, states, owner)
+            return {"receipt": receipt("dropped", _trigger(state)), **spent(metered)}
+        waiting = _waiting(resolved.drawn.batches, states, owner)
         done = _settled(
-            weighed, waiting, _Place(records, owner, end_of(datetime.fromisoformat(state["now"]), context_of(runtime)))
+            resolved,
+            waiting,
+            _Place(records, owner, expiry_of(datetime.fromisoformat(state["now"]), context_of(runtime))),
         )
-        _replace_turns(weighed, done, records, owner)
-        for batch in weighed.drawn.batches:
+        _absorb(resolved, done, records, owner)
+        for batch in resolved.drawn.batches:
             _move_on(batch, digests.get(batch.conversation), states, owner)
         if states.deleted_at(owner.user, owner.project) > state["now"]:  # by another process, just now
             records.delete(owner.user, list(done.stored))
-            return {"receipt": receipt("dropped", _trigger(state)), **spent(judge)}
-    is_failed = any(batch.is_failed for batch in weighed.drawn.batches)
+            return {"receipt": receipt("dropped", _trigger(state)), **spent(metered)}
+    is_failed = any(batch.is_failed for batch in resolved.drawn.batches)
     told = receipt(
-        "unavailable" if is_failed and not any(batch.turns for batch in weighed.drawn.batches) else "remembered",
+        "unavailable" if is_failed and not any(batch.turns for batch in resolved.drawn.batches) else "remembered",
         _trigger(state),
         state["receipt"]["turns"],
-        [*weighed.drawn.degraded, *weighed.degraded, *degraded],
+        [*resolved.drawn.degraded, *resolved.degraded, *degraded],
         done.contradictions,
     )
     _LOG.info("Stored %d facts.", len(done.stored))
@@ -104,7 +123,7 @@ def store(state: RememberState, runtime: Runtime[MemoryContext], kit: MemoryKit,
         "updated": list(done.updated),
         "superseded": list(done.superseded),
         "receipt": told,
-        **spent(judge),
+        **spent(metered),
     }
 
 
@@ -124,26 +143,27 @@ def _waiting(batches: Sequence[Batch], states: ConversationStates, owner: Owner)
 # --- memories --------------------------------------------------------------------------------------------------------
 
 
-def _settled(weighed: Weighed, waiting: set[tuple[str, str]], place: _Place) -> _Done:
+def _settled(resolved: ResolvedFacts, waiting: set[tuple[str, str]], place: _Place) -> _Done:
     """Store the facts whose turns still wait: first those that are new, together, then what concerns others."""
     done = _Done()
+    pairs = zip(resolved.facts, resolved.resolutions, strict=True)
     wanted = {
-        number: (draft_of(fact, conversation, place.owner.project), weighing)
-        for number, ((conversation, fact), weighing) in enumerate(zip(weighed.facts, weighed.weighings, strict=True))
+        number: (draft_from_fact(fact, conversation, place.owner.project), resolution)
+        for number, ((conversation, fact), resolution) in enumerate(pairs)
         if (conversation, fact.quotes[-1].turn) in waiting
     }
     _store_new(wanted, place, done)
-    for number, (draft, weighing) in wanted.items():
-        if weighing is None:
+    for number, (draft, resolution) in wanted.items():
+        if resolution is None:
             known = place.records.find_same(place.owner.user, [draft])[0]
             done.ids[number] = known["id"] if known else ""
-        elif weighing.verdict != "create":
-            _concern(number, draft, resolved(weighing, done.ids), place, done)
+        elif resolution.verdict != "create":
+            _concern(number, draft, with_stored_ids(resolution, done.ids), place, done)
     return done
 
 
-def _store_new(wanted: Mapping[int, tuple[NewMemory, Weighing | None]], place: _Place, done: _Done) -> None:
-    new = {number: draft for number, (draft, weighing) in wanted.items() if weighing and weighing.verdict == "create"}
+def _store_new(wanted: Mapping[int, tuple[NewMemory, Resolution | None]], place: _Place, done: _Done) -> None:
+    new = {number: draft for number, (draft, one) in wanted.items() if one and one.verdict == "create"}
     stored = place.records.store_many(place.owner.user, [_ending(draft, place) for draft in new.values()])
     for number, one in zip(new, stored, strict=True):
         _note(number, one.record, is_new=one.is_new, done=done)
@@ -159,27 +179,27 @@ def _note(number: int, record: Record, *, is_new: bool, done: _Done) -> None:
         (done.stored if is_new else done.updated)[record["id"]] = None
 
 
-def _concern(number: int, draft: NewMemory, weighing: Weighing, place: _Place, done: _Done) -> None:
+def _concern(number: int, draft: NewMemory, resolution: Resolution, place: _Place, done: _Done) -> None:
     """Store a fact that concerns memories that are there; where these were forgotten by now, it is simply new."""
     try:
-        _apply(number, draft, weighing, place, done)
+        _apply(number, draft, resolution, place, done)
     except UnknownMemoryError:
         one = place.records.store(place.owner.user, **_ending(draft, place))
         _note(number, one.record, is_new=one.is_new, done=done)
 
 
-def _apply(number: int, draft: NewMemory, weighing: Weighing, place: _Place, done: _Done) -> None:
-    user, records, known = place.owner.user, place.records, weighing.known
+def _apply(number: int, draft: NewMemory, resolution: Resolution, place: _Place, done: _Done) -> None:
+    user, records, known = place.owner.user, place.records, resolution.known
     source = draft.get("source")
-    match weighing.verdict:
+    match resolution.verdict:
         case "same" if source:
             _note(number, records.add_source(user, known[0], source, draft.get("trust", 0.5)), is_new=False, done=done)
         case "revise":
             trust, end = draft.get("trust", 0.5), place.expires_at
             record = records.update(user, known[0], draft["text"], source=source, trust=trust, expires_at=end)
             _note(number, record, is_new=False, done=done)
-        case "supersede" if weighing.is_newer:
-            for id, words in weighing.left.items():
+        case "supersede" if resolution.is_newer:
+            for id, words in resolution.left.items():
                 _store_left(id, words, place, done)
             one = records.store(user, **_ending(draft, place), supersedes=known)
             _note(number, one.record, is_new=one.is_new, done=done)
@@ -220,31 +240,31 @@ def _store_left(id: str, words: str, place: _Place, done: _Done) -> None:
 # --- turns -----------------------------------------------------------------------------------------------------------
 
 
-def _replace_turns(weighed: Weighed, done: _Done, records: RecordStore, owner: Owner) -> None:
+def _absorb(resolved: ResolvedFacts, done: _Done, records: RecordStore, owner: Owner) -> None:
     """Let facts stand for the turns that say little else."""
-    pairs = [pair for batch in weighed.drawn.batches for pair in _covered(batch, weighed, done, owner.project)]
+    pairs = [pair for batch in resolved.drawn.batches for pair in _covered(batch, resolved, done, owner.project)]
     turns = records.find_same(owner.user, [draft for draft, _ in pairs])
     for turn, (_, by) in zip(turns, pairs, strict=True):
         if turn:
             records.mark_consolidated(owner.user, [turn["id"]], by)
 
 
-def _covered(batch: Batch, weighed: Weighed, done: _Done, project: str) -> Iterator[tuple[NewMemory, str]]:
+def _covered(batch: Batch, resolved: ResolvedFacts, done: _Done, project: str) -> Iterator[tuple[NewMemory, str]]:
     """The turns that their facts cover, as they were kept word for word, each with the fact that holds most of it."""
     facts = [
         (fact, id)
-        for place, (conversation, fact) in enumerate(weighed.facts)
+        for place, (conversation, fact) in enumerate(resolved.facts)
         if conversation == batch.conversation and (id := done.ids.get(place))
     ]
     for said in batch.turns:
         held = [(_held(fact, said), id) for fact, id in facts]
-        draft = raw(said, batch.conversation, project)
+        draft = verbatim_draft(said, batch.conversation, project)
         spoken = sum(not char.isspace() for char in said["text"])
         if draft and len(set[int]().union(*(spots for spots, _ in held))) >= COVERED * spoken:
             yield draft, max(held, key=lambda one: len(one[0]))[1]
 
 
-def _held(fact: Fact, said: Saying) -> set[int]:
+def _held(fact: Fact, said: StoredTurn) -> set[int]:
     """Which characters of a turn, white space aside, a fact holds word for word."""
     spots = (spot for quote in fact.quotes if quote.turn == said["id"] for spot in range(*quote.span))
     return {spot for spot in spots if said["text"][spot : spot + 1].strip()}
@@ -263,9 +283,9 @@ def _digests(
         kept = states.get(owner.user, owner.project, batch.conversation)
         if kept is None or not batch.turns:
             continue
-        turns = [*standing(kept["digest"]), *(turn_of(said) for said in batch.turns)]
+        turns = [*digest_turns(kept["digest"]), *(turn_of(said) for said in batch.turns)]
         try:
-            digests[batch.conversation] = kept_digest(engine.summarise(turns, DIGEST_TOKENS))
+            digests[batch.conversation] = stored_digest(engine.summarise(turns, DIGEST_TOKENS))
         except FAULTS as error:
             degraded.append(f"store: {type(error).__name__} (where the conversation stands)")
     return digests, list(dict.fromkeys(degraded))
@@ -281,7 +301,7 @@ def _move_on(batch: Batch, digest: dict[str, list[str]] | None, states: Conversa
     pending = [said for said in kept["pending"] if said["id"] not in judged]
     failures = kept["failures"] + 1 if batch.is_failed else 0
     given_up = failures >= MOST_FAILURES
-    moved: ConversationState = {
+    moved: StoredConversation = {
         **kept,
         "pending": [] if given_up else pending,
         "due": None,

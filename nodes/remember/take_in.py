@@ -8,23 +8,24 @@ from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import Turn
-from agentic_memory_bank.nodes.memories import MemoryKit, Owner, context_of, owner_of
-from agentic_memory_bank.nodes.remember.keeping import (
-    Said,
+from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
+from agentic_memory_bank.nodes.memory_deps import MemoryDeps
+from agentic_memory_bank.nodes.messages import checked_messages, turns_of
+from agentic_memory_bank.nodes.remember.saving import (
+    IncomingTurns,
     checked_conversation,
     conversation_named,
     is_silent,
-    note,
-    write_out,
+    save_state,
+    store_verbatim,
 )
 from agentic_memory_bank.nodes.remember.views import AROUND, receipt
-from agentic_memory_bank.nodes.spoken import checked_messages, turns_of
 from agentic_memory_bank.state.conversations import (
-    ConversationState,
-    Draw,
+    DueConversation,
     MemoryContext,
     RememberState,
     RememberUpdate,
+    StoredConversation,
     Trigger,
 )
 from agentic_memory_bank.state.errors import EmbeddingError
@@ -37,7 +38,7 @@ MOST_OTHERS: Final = 3
 """How many other conversations of the user, silent by now, memories are drawn from in one call."""
 
 
-def take_in(state: RememberState, runtime: Runtime[MemoryContext], kit: MemoryKit) -> RememberUpdate:
+def take_in(state: RememberState, runtime: Runtime[MemoryContext], deps: MemoryDeps) -> RememberUpdate:
     """Keep what is new of a conversation, and say which conversations memories are drawn from now.
 
     Raises:
@@ -49,13 +50,13 @@ def take_in(state: RememberState, runtime: Runtime[MemoryContext], kit: MemoryKi
     context, nothing = context_of(runtime), _nothing()
     if not context.enable_memory:
         return {**nothing, "receipt": receipt("disabled")}
-    owner, now = owner_of(runtime), kit.clock()
+    owner, now = owner_of(runtime), deps.clock()
     messages = _messages(state)
     conversation = _named(state, turns_of(messages), runtime)
-    kit.stores.encoder.check(context)
-    if kit.judges:
-        kit.judges.check(context)
-    records = kit.records(runtime)
+    deps.stores.encoder.check(context)
+    if deps.engines:
+        deps.engines.check(context)
+    records = deps.records(runtime)
     begun: RememberUpdate = {
         **nothing,
         "conversation_id": conversation,
@@ -63,13 +64,13 @@ def take_in(state: RememberState, runtime: Runtime[MemoryContext], kit: MemoryKi
         "started": now.timestamp(),
     }
     end = bool(state.get("end"))
-    handed = Said(owner, conversation, messages, context, now, state.get("handed_at", ""), end)
-    noted = note(records, handed)
+    handed = IncomingTurns(owner, conversation, messages, context, now, state.get("handed_at", ""), end)
+    noted = save_state(records, handed)
     if noted is None:
         return {**begun, "receipt": receipt("dropped")}
-    write_out(records, handed, noted.state)
+    store_verbatim(records, handed, noted.state)
     records.backfill_vectors(owner.user)
-    trigger = noted.state["due"] or _drift(noted.state, turns_of(messages), context, kit.stores.encoder)
+    trigger = noted.state["due"] or _drift(noted.state, turns_of(messages), context, deps.stores.encoder)
     draws = [_draw(noted.state, trigger)] if trigger else []
     if trigger or noted.is_first:
         draws += _others(records.conversations, owner, conversation, context, now)
@@ -98,7 +99,9 @@ def _named(state: RememberState, turns: Sequence[Turn], runtime: Runtime[MemoryC
 # --- whether it is time ----------------------------------------------------------------------------------------------
 
 
-def _drift(state: ConversationState, turns: Sequence[Turn], context: MemoryContext, encoder: Encoder) -> Trigger | None:
+def _drift(
+    state: StoredConversation, turns: Sequence[Turn], context: MemoryContext, encoder: Encoder
+) -> Trigger | None:
     """Whether the last message of the user is about something else than the turns before it."""
     if context.remember_drift is None or not state["pending"]:
         return None
@@ -120,7 +123,7 @@ def _is_far(text: str, before: Sequence[str], least: float, encoder: Encoder) ->
     return length > 0 and float(vectors[0] @ mean) / length < least
 
 
-def _draw(state: ConversationState, trigger: Trigger) -> Draw:
+def _draw(state: StoredConversation, trigger: Trigger) -> DueConversation:
     return {
         "conversation": conversation_of(state),
         "trigger": trigger,
@@ -130,7 +133,7 @@ def _draw(state: ConversationState, trigger: Trigger) -> Draw:
 
 def _others(
     states: ConversationStates, owner: Owner, conversation: str, context: MemoryContext, now: datetime
-) -> list[Draw]:
+) -> list[DueConversation]:
     """The user's other conversations of this project whose time has come, those that wait longest first.
 
     They have ended in silence, or whoever was to draw memories from them is gone.
@@ -143,7 +146,7 @@ def _others(
     return [_draw(state, why) for state in others if (why := _why(state, context, now)) is not None][:MOST_OTHERS]
 
 
-def _why(state: ConversationState, context: MemoryContext, now: datetime) -> Trigger | None:
+def _why(state: StoredConversation, context: MemoryContext, now: datetime) -> Trigger | None:
     if state["due"]:
         return state["due"]
     return "idle" if is_silent(state, context, now) else None

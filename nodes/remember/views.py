@@ -8,12 +8,12 @@ from typing import Final, cast
 from agentic_memory_bank.engines.conversation import TRUST, USER, Digest, Turn, attributed
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, written
 from agentic_memory_bank.engines.extractive.remembering.extraction import is_idle_talk, safe_words
-from agentic_memory_bank.engines.extractive.remembering.sensitive import without
-from agentic_memory_bank.state.conversations import MemoryContext, RememberReceipt, Saying, Trigger
+from agentic_memory_bank.state.conversations import MemoryContext, RememberReceipt, StoredTurn, Trigger
 from agentic_memory_bank.state.settings import Sensitive
 from agentic_memory_bank.tools.memories.validation import NewMemory
 from agentic_memory_bank.tools.text.cleaning import clean, is_cjk
 from agentic_memory_bank.tools.text.personal_numbers import HIDDEN
+from agentic_memory_bank.tools.text.sensitive import without
 
 AROUND: Final = 5
 """How many turns before a batch come with it, and how many last turns a conversation keeps."""
@@ -22,7 +22,9 @@ SEEN: Final = 2_000
 """How many turns of a conversation are known again."""
 
 
-def saying(turn: Turn, before: Turn | None, now: datetime, left_out: Collection[Sensitive] = ()) -> Saying | None:
+def stored_turn(
+    turn: Turn, before: Turn | None, now: datetime, left_out: Collection[Sensitive] = ()
+) -> StoredTurn | None:
     """A turn as it is kept; None where nothing of it may be.
 
     Args:
@@ -38,19 +40,13 @@ def saying(turn: Turn, before: Turn | None, now: datetime, left_out: Collection[
     return {"id": turn.id, "role": turn.role, "text": words, "speaker": turn.speaker, "date": turn.date or written(day)}
 
 
-def turn_of(said: Saying) -> Turn:
+def turn_of(said: StoredTurn) -> Turn:
     """A turn as an engine sees it."""
     return Turn(said["id"], said["role"], said["text"], said["speaker"], said["date"])
 
 
-def raw(said: Saying, conversation: str, project: str) -> NewMemory | None:
-    """A turn as a memory of its own, word for word; None where it says nothing worth finding.
-
-    Args:
-        said: The turn.
-        conversation: Id of the conversation.
-        project: It belongs to.
-    """
+def verbatim_draft(said: StoredTurn, conversation: str, project: str) -> NewMemory | None:
+    """A turn as a memory of its own, word for word; None where it says nothing worth finding."""
     if is_idle_talk(said["text"], refuses=said["role"] != "user"):
         return None
     day = day_of(said["date"])
@@ -66,34 +62,34 @@ def raw(said: Saying, conversation: str, project: str) -> NewMemory | None:
     }
 
 
-def end_of(now: datetime, context: MemoryContext) -> datetime | None:
+def expiry_of(now: datetime, context: MemoryContext) -> datetime | None:
     """When the time of new memories is over; None for never."""
     return now + timedelta(days=context.memory_ttl_days) if context.memory_ttl_days else None
 
 
-def days_of(context: MemoryContext) -> float:
+def retention_days(context: MemoryContext) -> float:
     """Days that what is kept of a conversation stays: no longer than the memories that come from it."""
     return min(context.conversation_days, context.memory_ttl_days or context.conversation_days)
 
 
-def mark(turn: Turn) -> str:
+def turn_hash(turn: Turn) -> str:
     """What is kept of a turn that was handed over, so that it is known again: a hash."""
     return hashlib.sha256(f"seen {turn.id}".encode()).hexdigest()[:16]
 
 
-def standing(digest: Mapping[str, Sequence[str]]) -> list[Turn]:
+def digest_turns(digest: Mapping[str, Sequence[str]]) -> list[Turn]:
     """Where a conversation stood, as a turn that goes before those since then."""
     told = [*digest.get("facts", ()), *digest.get("decisions", ()), *digest.get("open", ())]
     return [Turn("digest", "user", "\n".join(told))] if told else []
 
 
-def kept_digest(digest: Digest) -> dict[str, list[str]]:
+def stored_digest(digest: Digest) -> dict[str, list[str]]:
     """Where a conversation stands, as its state keeps it."""
     parts = {"topic": digest.topic, "facts": digest.facts, "decisions": digest.decisions, "open": digest.open}
     return {name: [clean(one) for one in said] for name, said in parts.items() if said}
 
 
-def handed_over(turns: int, fault: str, *, is_queued: bool) -> RememberReceipt:
+def queued_receipt(turns: int, fault: str, *, is_queued: bool) -> RememberReceipt:
     """What became of turns that memories are drawn from later.
 
     Args:

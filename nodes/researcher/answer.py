@@ -7,40 +7,40 @@ from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.research import PageQuote
+from agentic_memory_bank.nodes.answer_text import research_in_words
 from agentic_memory_bank.nodes.memory_bank import contract
-from agentic_memory_bank.nodes.pages import PageKit
+from agentic_memory_bank.nodes.page_deps import PageDeps
 from agentic_memory_bank.nodes.researcher.views import Placed, excerpts, inquiry
-from agentic_memory_bank.nodes.worded import research_in_words
 from agentic_memory_bank.state.research import (
-    PageSource,
+    PageStretch,
     ResearcherOutput,
     ResearcherState,
     ResearcherUpdate,
+    ResearchSource,
     ResearchStatus,
-    Shown,
 )
 from agentic_memory_bank.state.settings import Settings
 
 
-def answer(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> ResearcherUpdate:
+def answer(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps) -> ResearcherUpdate:
     """Answer from findings and from the pages they name; where nothing was found, say so and ask nobody.
 
     Raises:
         StorageError: The memory cannot be read.
     """
-    update = _answered(state, runtime, kit)
+    update = _answered(state, runtime, deps)
     if state.get("in_messages"):
         outcome = cast("ResearcherOutput", {**state, **update})
         update["messages"] = [AIMessage(research_in_words(outcome))]
     return update
 
 
-def _answered(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> ResearcherUpdate:
-    placed = excerpts(_cited_first(state), runtime, kit, state["memory"])
+def _answered(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps) -> ResearcherUpdate:
+    placed = excerpts(_cited_first(state), runtime, deps, state["memory"])
     if not placed:
         return {"status": "not_found"}
     shown = [one.excerpt for one in placed]
-    said = kit.engine.respond(inquiry(state), shown)
+    said = deps.engine.respond(inquiry(state), shown)
     text = contract.text(said.text).strip()
     sources = [source for quote in said.quotes for source in _source(quote, placed)]
     found = bool(text and sources)
@@ -62,13 +62,13 @@ def _status(state: ResearcherState, *, found: bool, is_sure: bool) -> ResearchSt
     return "answered" if state["is_enough"] and is_sure else "partial"
 
 
-def _cited_first(state: ResearcherState) -> list[Shown]:
+def _cited_first(state: ResearcherState) -> list[PageStretch]:
     """What was shown, that of pages that findings name first."""
     cited = {page for finding in state["findings"] for page in finding["pages"]}
     return sorted(state["shown"], key=lambda one: one["page"] not in cited)
 
 
-def _source(quote: PageQuote, placed: Sequence[Placed]) -> list[PageSource]:
+def _source(quote: PageQuote, placed: Sequence[Placed]) -> list[ResearchSource]:
     """A quote and its place; what stands nowhere is no source."""
     if not _stands(quote, placed):
         return []

@@ -6,21 +6,21 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.research import Excerpt, Gathered
 from agentic_memory_bank.nodes.memory_bank import contract
-from agentic_memory_bank.nodes.pages import PageKit
+from agentic_memory_bank.nodes.page_deps import PageDeps
 from agentic_memory_bank.nodes.researcher.views import excerpts, few, inquiry, not_asked, past_round, spaced
 from agentic_memory_bank.state.research import Finding, PlannedSearch, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
 
 
-def integrate(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> ResearcherUpdate:
+def integrate(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps) -> ResearcherUpdate:
     """Collect facts from what was found, within the budget of text; findings of earlier rounds stay.
 
     Raises:
         StorageError: The memory cannot be read.
     """
-    placed = excerpts(state["found"], runtime, kit, state["memory"])
+    placed = excerpts(state["found"], runtime, deps, state["memory"])
     shown = [one.excerpt for one in placed]
-    gathered = kit.engine.gather(inquiry(state), shown) if shown else Gathered(())
+    gathered = deps.engine.gather(inquiry(state), shown) if shown else Gathered(())
     dropped = set(gathered.dropped)
     kept = [finding for position, finding in enumerate(state["findings"]) if position not in dropped]
     findings = [*kept, *_checked(gathered, shown, kept)]

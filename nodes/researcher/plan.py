@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from agentic_memory_bank.engines.research import Inquiry
 from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.memory_bank.views import digest
-from agentic_memory_bank.nodes.pages import PageKit
+from agentic_memory_bank.nodes.page_deps import PageDeps
 from agentic_memory_bank.nodes.researcher.views import MOST_WORDS, few, inquiry, outlined
 from agentic_memory_bank.state.pages import PageSearch
 from agentic_memory_bank.state.research import PlannedSearch, ResearcherState, ResearcherUpdate
@@ -15,7 +15,7 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.text.names import names_and_numbers
 
 
-def plan(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> ResearcherUpdate:
+def plan(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps) -> ResearcherUpdate:
     """Plan the searches of the open requests; what was searched before is left out.
 
     The first round searches the request as it stands, with its names and numbers as keywords: most questions are
@@ -28,8 +28,8 @@ def plan(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> Re
     elif state["leads"]:
         planned = state["leads"]
     else:
-        asking = outlined(asking, state, runtime, kit)
-        planned = _checked(kit.engine.plan_searches(asking), asking)
+        asking = outlined(asking, state, runtime, deps)
+        planned = _checked(deps.engine.plan_searches(asking), asking)
     update = to_search(state, planned)
     runtime.stream_writer({"stage": "plan", "round": len(state["rounds"]) + 1, "searches": update.get("searches")})
     return update

@@ -2,13 +2,13 @@
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.pages import PageKit
+from agentic_memory_bank.nodes.page_deps import PageDeps
 from agentic_memory_bank.nodes.researcher.views import inquiry, not_asked
 from agentic_memory_bank.state.research import ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
 
 
-def reflect(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> ResearcherUpdate:
+def reflect(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps) -> ResearcherUpdate:
     """Name what to look for next. Nothing: it is enough, the rounds are used up, or nothing new was thought of.
 
     Where whoever read the pages has named it, nobody is asked again.
@@ -17,7 +17,7 @@ def reflect(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) ->
         return {"requests": [], "leads": []}
     if state["leads"]:
         return {"requests": [lead["request"] for lead in state["leads"]]}
-    said = kit.engine.reflect(inquiry(state))
+    said = deps.engine.reflect(inquiry(state))
     requests = [] if said.is_enough else not_asked(said.requests, state["asked"])
     runtime.stream_writer({"stage": "reflect", "enough": said.is_enough, "requests": requests})
     return {"requests": requests, "is_enough": bool(said.is_enough and state["findings"])}

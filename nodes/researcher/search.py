@@ -6,10 +6,10 @@ from typing import Final
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.pages import PageKit
+from agentic_memory_bank.nodes.page_deps import PageDeps
 from agentic_memory_bank.nodes.researcher.views import past_round
 from agentic_memory_bank.state.pages import PageSearch
-from agentic_memory_bank.state.research import ResearcherState, ResearcherUpdate, Shown
+from agentic_memory_bank.state.research import PageStretch, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.pages.index import PageHit
 
@@ -17,14 +17,14 @@ WORDS_ALONE: Final = "search: EmbeddingError"
 """What is noted where the model of embeddings failed, and pages were searched by their words alone."""
 
 
-def search(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> ResearcherUpdate:
+def search(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps) -> ResearcherUpdate:
     """Make all searches of the round at once; each of them has its turn among what is read first.
 
     Raises:
         StorageError: The memory cannot be read.
     """
     settings = Settings.of(runtime)
-    library = kit.library(state["memory"], runtime)
+    library = deps.library(state["memory"], runtime)
     planned = [
         PageSearch(s["request"], tuple(s["keywords"]), tuple(s["queries"]), tuple(s["pages"]))
         for s in state["searches"]
@@ -50,7 +50,7 @@ def _unseen(ranked: Sequence[PageHit], known: set[tuple[str, int, int]], most: i
     return [*(hit for hit in ranked if hit.by_id), *others[:most]]
 
 
-def _new(hits: Sequence[Sequence[PageHit]], known: set[tuple[str, int, int]]) -> Iterator[Shown]:
+def _new(hits: Sequence[Sequence[PageHit]], known: set[tuple[str, int, int]]) -> Iterator[PageStretch]:
     """The stretches that were not shown, the best of each search first, then the second of each, and so on.
 
     Of a page that is read whole, now or before, nothing is read besides.
@@ -64,11 +64,11 @@ def _new(hits: Sequence[Sequence[PageHit]], known: set[tuple[str, int, int]]) ->
             yield one
 
 
-def _stretches(hit: PageHit) -> Iterator[Shown]:
+def _stretches(hit: PageHit) -> Iterator[PageStretch]:
     """The parts of a page that were found, or the whole of one that was asked for."""
     for start, end in hit.parts or ((0, -1),):
         yield {"page": hit.page, "start": start, "end": end, "score": round(hit.score, 6)}
 
 
-def _key(one: Shown) -> tuple[str, int, int]:
+def _key(one: PageStretch) -> tuple[str, int, int]:
     return one["page"], one["start"], one["end"]

@@ -5,17 +5,17 @@ from typing import cast
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.kit import timestamp
+from agentic_memory_bank.nodes.answer_text import research_in_words
+from agentic_memory_bank.nodes.deps import timestamp
 from agentic_memory_bank.nodes.memory_bank.views import digest
-from agentic_memory_bank.nodes.pages import UNNAMED, PageKit
-from agentic_memory_bank.nodes.spoken import request_in
-from agentic_memory_bank.nodes.worded import research_in_words
+from agentic_memory_bank.nodes.messages import request_in
+from agentic_memory_bank.nodes.page_deps import UNNAMED, PageDeps
 from agentic_memory_bank.state.research import ResearcherOutput, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.text.cleaning import checked_text
 
 
-def take_in(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> ResearcherUpdate:
+def take_in(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps) -> ResearcherUpdate:
     """Begin with a request. An empty memory answers it at once: nothing is found, and no model is asked.
 
     Raises:
@@ -27,10 +27,10 @@ def take_in(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) ->
     asked = request_in(messages) if messages and not state.get("request") else state.get("request")
     request = checked_text(asked, "request")
     memory = state.get("memory") or (UNNAMED if messages else "")
-    library = kit.library(memory, runtime)
-    if kit.judges:
-        kit.judges.check(settings)
-    now = kit.clock()
+    library = deps.library(memory, runtime)
+    if deps.engines:
+        deps.engines.check(settings)
+    now = deps.clock()
     runtime.stream_writer({"stage": "take_in", "pages": len(library)})
     begun: ResearcherUpdate = {
         "in_messages": bool(messages),
@@ -54,7 +54,7 @@ def take_in(state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) ->
         "degraded": [],
         "usage": {"calls": 0, "input_tokens": 0, "output_tokens": 0},
         "allowance": {},
-        "judge": kit.judges.models_of(settings) if kit.judges else "",
+        "judge": deps.engines.models_of(settings) if deps.engines else "",
     }
     if messages and not len(library):
         begun["messages"] = [AIMessage(research_in_words(cast("ResearcherOutput", begun)))]

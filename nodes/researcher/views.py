@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.engines.research import Excerpt, Found, Inquiry, Outline
+from agentic_memory_bank.engines.research import Excerpt, Inquiry, Outline, SupportedFinding
 from agentic_memory_bank.nodes.memory_bank import contract
-from agentic_memory_bank.nodes.pages import PageKit
+from agentic_memory_bank.nodes.page_deps import PageDeps
 from agentic_memory_bank.state.pages import Page
-from agentic_memory_bank.state.research import Finding, ResearcherState, Round, Shown
+from agentic_memory_bank.state.research import Finding, PageStretch, ResearcherState, Round
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
@@ -30,7 +30,7 @@ def inquiry(state: ResearcherState) -> Inquiry:
     return Inquiry(
         request=state["question"],
         open=tuple(state["requests"]),
-        findings=tuple(Found(f["text"], tuple(f["pages"])) for f in state["findings"]),
+        findings=tuple(SupportedFinding(f["text"], tuple(f["pages"])) for f in state["findings"]),
         asked=tuple(request for past in state["rounds"] for request in past["requests"]),
     )
 
@@ -46,9 +46,9 @@ def past_round(state: ResearcherState, findings: Sequence[Finding], *, is_enough
     }
 
 
-def outlined(asking: Inquiry, state: ResearcherState, runtime: Runtime[Settings], kit: PageKit) -> Inquiry:
+def outlined(asking: Inquiry, state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps) -> Inquiry:
     """The same with a bounded outline of the memory: the abstracts that fit best, and titles of further pages."""
-    library, settings = kit.library(state["memory"], runtime), Settings.of(runtime)
+    library, settings = deps.library(state["memory"], runtime), Settings.of(runtime)
     found = library.outline("\n".join((asking.request, *asking.open)), OUTLINED + TITLES, settings)
     titles = dict.fromkeys(title for _, title, _ in found[OUTLINED:] if title)
     return replace(asking, outlines=tuple(Outline(*page) for page in found[:OUTLINED]), titles=tuple(titles))
@@ -59,12 +59,12 @@ class Placed:
     """An excerpt, and the stretch of a page that it is."""
 
     excerpt: Excerpt
-    stretch: Shown
+    stretch: PageStretch
 
 
-def excerpts(shown: Sequence[Shown], runtime: Runtime[Settings], kit: PageKit, memory: str) -> list[Placed]:
+def excerpts(shown: Sequence[PageStretch], runtime: Runtime[Settings], deps: PageDeps, memory: str) -> list[Placed]:
     """The stretches as they are read, the first ones within the budget; pages that are gone are left out."""
-    pages = {page["id"]: page for page in kit.library(memory, runtime).get(one["page"] for one in shown)}
+    pages = {page["id"]: page for page in deps.library(memory, runtime).get(one["page"] for one in shown)}
     left = _budget(Settings.of(runtime))
     found: list[Placed] = []
     for one in shown:

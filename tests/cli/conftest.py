@@ -91,7 +91,7 @@ def serve(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
 
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
-    monkeypatch.setattr(models, "_LADDERS", {})
+    monkeypatch.setattr(models, "_KNOWN_MODES", {})
     monkeypatch.setattr(openai_client, "openai_client", remembered)
     parts.models()
     with ExitStack() as running:

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from agentic_memory_bank.cli import inputs, main
-from agentic_memory_bank.engines.base import Structured
+from agentic_memory_bank.engines.base import TopicSummary
 
 
 def parts(settings: object) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def sleep(topics: Any) -> Any:
 
 def nap(topics: Any) -> Any:
     time.sleep(0.5)
-    return [Structured(topic.text, topic.text[:40], ()) for topic in topics]
+    return [TopicSummary(topic.text, topic.text[:40], ()) for topic in topics]
 
 
 def work(topics: Any) -> Any:

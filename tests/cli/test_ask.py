@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from agentic_memory_bank.cli.app import GROUPS, app
-from agentic_memory_bank.engines.base import ClaimSpan, EvidenceSpan, Finding, Relation, Step
+from agentic_memory_bank.engines.base import ClaimSpan, DisputeVerdict, EvidenceSpan, Relation, Step
 
 from .conftest import Command, Parts, json_lines
 
@@ -26,7 +26,8 @@ def contradicting(pairings):
 def first_wins(disputes):
     spans = [d.evidence[0] for d in disputes]
     return [
-        Finding("holds", 0, "", "Two sources say so.", (EvidenceSpan(s.entry, (s.start, s.start + 8)),)) for s in spans
+        DisputeVerdict("holds", 0, "", "Two sources say so.", (EvidenceSpan(s.entry, (s.start, s.start + 8)),))
+        for s in spans
     ]
 
 

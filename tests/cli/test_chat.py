@@ -19,7 +19,7 @@ from .conftest import started
 Command = Callable[..., Result]
 
 SLOW = """
-import sys, time
+import signal, sys, time
 from agentic_memory_bank.cli import inputs, main
 from agentic_memory_bank.engines.extractive.answering.responder import ExtractiveResponder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
@@ -36,6 +36,7 @@ def respond(self, situation):
 ExtractiveResponder.respond = respond
 inputs.parts_from = lambda settings: {"embeddings": HashEmbeddings()}
 sys.argv[0] = "memory-bank"
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it starts in the background ignore Ctrl-C
 main()
 """
 

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langgraph.store.base import BaseStore, Op, Result
 
 from agentic_memory_bank import Memories
-from agentic_memory_bank.engines.responding import Situation
+from agentic_memory_bank.engines.responder import ResponderInput
 from agentic_memory_bank.graph.conversation import build_conversation
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
@@ -48,7 +48,7 @@ class Listener:
     def __init__(self) -> None:
         self.shown: list[list[list[str]]] = []
 
-    def respond(self, situation: Situation) -> AIMessage:
+    def respond(self, situation: ResponderInput) -> AIMessage:
         self.shown.append([[message.type, message.text] for message in situation.messages])
         return AIMessage("I see.")
 

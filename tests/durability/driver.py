@@ -34,7 +34,7 @@ import agentic_memory_bank.runs.home as home_module
 import agentic_memory_bank.runs.ledger as ledger_module
 import agentic_memory_bank.runs.run_steps as running_module
 from agentic_memory_bank import runs
-from agentic_memory_bank.engines.base import ClaimSpan, EvidenceSpan, Finding, Link, Pairing, Refresh, Relation
+from agentic_memory_bank.engines.base import ClaimSpan, DisputeVerdict, EvidenceSpan, Link, Pairing, Refresh, Relation
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
 from agentic_memory_bank.state.errors import EngineError, MemoryBankError
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
@@ -151,9 +151,9 @@ def watch_stages() -> None:
     for name in STAGES:
         stage = getattr(graph_module, name)
 
-        def outer(state: Any, runtime: Any, kit: Any, *, name: str = name, stage: Callable[..., Any] = stage) -> Any:
+        def outer(state: Any, runtime: Any, deps: Any, *, name: str = name, stage: Callable[..., Any] = stage) -> Any:
             TRAP.reach(f"enter {name}")
-            update = stage(state, runtime, kit=kit)
+            update = stage(state, runtime, deps=deps)
             if name == "adapter_in" and "documents" in update:
                 TRAP.reach("intake")
             TRAP.reach(f"leave {name}")
@@ -255,13 +255,13 @@ def find_related(pairings: list[Pairing]) -> list[Link]:
     ]
 
 
-def validate(disputes: list[Any]) -> list[Finding]:
+def validate(disputes: list[Any]) -> list[DisputeVerdict]:
     """1931 holds, by the letter."""
-    found: list[Finding] = []
+    found: list[DisputeVerdict] = []
     for dispute in disputes:
         letter = next(e for e in dispute.evidence if "letter" in e.text)
         span = EvidenceSpan(letter.entry, (letter.start, letter.start + len(letter.text)))
-        found.append(Finding("holds", dispute.values.index("1931"), "", "Two sources say 1931.", (span,)))
+        found.append(DisputeVerdict("holds", dispute.values.index("1931"), "", "Two sources say 1931.", (span,)))
     return found
 
 

@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableLambda
 
 from agentic_memory_bank import runs
-from agentic_memory_bank.engines.base import Situation, Step
+from agentic_memory_bank.engines.base import PlannerInput, Step
 from agentic_memory_bank.runs.arguments import checked_result
 from agentic_memory_bank.runs.home import Home
 from agentic_memory_bank.runs.ledger import Ledger
@@ -34,7 +34,7 @@ TRANSCRIPT = [
 Go = Callable[..., Any]
 
 
-def search_and_answer(situation: Situation) -> Step | None:
+def search_and_answer(situation: PlannerInput) -> Step | None:
     kinds = [task["kind"] for task in situation.insight_doc.get("completed", [])]
     return None if "answer" in kinds else Step("answer" if "search" in kinds else "search", QUESTION)
 

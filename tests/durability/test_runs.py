@@ -21,7 +21,7 @@ import pytest
 from langgraph.runtime import RunControl
 
 from agentic_memory_bank import runs
-from agentic_memory_bank.engines.base import Answer, Situation, Step
+from agentic_memory_bank.engines.base import PlannerInput, QuotedAnswer, Step
 from agentic_memory_bank.runs import checkpoints, export, home, ledger
 from agentic_memory_bank.runs.checkpoints import PackedSerializer, open_saver
 from agentic_memory_bank.runs.home import Home
@@ -282,7 +282,7 @@ def test_a_thread_in_use_is_refused_at_once(go: Go, resume: Go, home: Path, monk
     def slow(*given: Any) -> Any:
         waiting.set()
         let_go.wait(120)
-        return Answer("", (), "")
+        return QuotedAnswer("", (), "")
 
     worker = threading.Thread(target=lambda: go(thread="t", engine=ScriptedEngine(answer=slow)))
     worker.start()
@@ -372,7 +372,7 @@ def failing(*given: Any) -> Any:
     ("engine", "status"),
     [
         (ScriptedEngine(), "completed"),
-        (ScriptedEngine(answer=lambda question, passages: Answer("", (), "")), "not_found"),
+        (ScriptedEngine(answer=lambda question, passages: QuotedAnswer("", (), "")), "not_found"),
         (ScriptedEngine(answer=failing), "completed_with_failures"),
     ],
     ids=["success", "not found", "failure"],
@@ -390,7 +390,7 @@ def test_no_byte_of_a_task_is_left_when_it_ended(go: Go, home: Path, engine: Scr
 def test_a_run_whose_planner_failed_is_kept_and_goes_on_and_then_leaves_no_byte(go: Go, home: Path) -> None:
     is_broken = [True]
 
-    def plan(situation: Situation) -> Step | None:
+    def plan(situation: PlannerInput) -> Step | None:
         return failing() if is_broken[0] else ScriptedEngine().plan(situation)
 
     engine = ScriptedEngine(plan=plan)

@@ -19,8 +19,8 @@ from pydantic import BaseModel
 from agentic_memory_bank.graph.four_tier import FourTierMemory
 from agentic_memory_bank.graph.limits import AgentLimits
 from agentic_memory_bank.graph.react_mem import build_react_mem
-from agentic_memory_bank.nodes.react_mem.concluding import concluded
-from agentic_memory_bank.nodes.spoken import RECALLED
+from agentic_memory_bank.nodes.messages import RECALLED
+from agentic_memory_bank.nodes.react_mem.fallback_answer import answer_from_results
 from agentic_memory_bank.prompts import react
 from agentic_memory_bank.state.errors import ModelUnavailable, SettingsError
 from agentic_memory_bank.state.settings import Settings
@@ -502,7 +502,7 @@ def test_the_answer_is_made_of_the_last_words_and_of_what_fits_the_question_and_
         ToolMessage("Error: the height of the tower is a secret", tool_call_id="2", name="search", status="error"),
     ]
 
-    answer = concluded(messages)
+    answer = answer_from_results(messages)
 
     assert "I look it up." in answer.text
     assert "- search: The height of the tower is 324 m." in answer.text
@@ -511,5 +511,5 @@ def test_the_answer_is_made_of_the_last_words_and_of_what_fits_the_question_and_
 
 
 def test_an_agent_that_found_nothing_says_so_in_the_language_of_the_question() -> None:
-    assert "nothing was found" in concluded([HumanMessage("Where is it?")]).text
-    assert "什么也没有找到" in concluded([HumanMessage("它在哪里？")]).text
+    assert "nothing was found" in answer_from_results([HumanMessage("Where is it?")]).text
+    assert "什么也没有找到" in answer_from_results([HumanMessage("它在哪里？")]).text

@@ -16,7 +16,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from pydantic import BaseModel, Field
 
-from agentic_memory_bank.engines.base import Dispute, Finding, Pairing, Relation
+from agentic_memory_bank.engines.base import Dispute, DisputeVerdict, Pairing, Relation
 from agentic_memory_bank.graph.as_tool import as_tool
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.state.settings import Settings
@@ -135,8 +135,8 @@ def test_a_contradiction_is_told_with_both_claims_and_the_verdict() -> None:
             if {p.fresh.text, c.text} == set(texts)
         ]
 
-    def validate(disputes: list[Dispute]) -> list[Finding]:
-        return [Finding("holds", d.quotes.index(texts[1]), "", "The maker says so.") for d in disputes]
+    def validate(disputes: list[Dispute]) -> list[DisputeVerdict]:
+        return [DisputeVerdict("holds", d.quotes.index(texts[1]), "", "The maker says so.") for d in disputes]
 
     tool = as_tool(bank(engine=ScriptedEngine(find_conflicts=conflicting, validate=validate)))
 

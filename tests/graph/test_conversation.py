@@ -16,12 +16,12 @@ from langgraph.store.base import BaseStore, Op, Result
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.engines.conversation import Turn
-from agentic_memory_bank.engines.responding import Situation
+from agentic_memory_bank.engines.responder import ResponderInput
 from agentic_memory_bank.graph.conversation import build_conversation
-from agentic_memory_bank.nodes.conversation.history import earlier, unheard
-from agentic_memory_bank.nodes.dialogue import total
-from agentic_memory_bank.nodes.kit import utc_now
-from agentic_memory_bank.nodes.spoken import RECALLED
+from agentic_memory_bank.nodes.agent_messages import total
+from agentic_memory_bank.nodes.conversation.history import earlier, new_messages
+from agentic_memory_bank.nodes.deps import utc_now
+from agentic_memory_bank.nodes.messages import RECALLED
 from agentic_memory_bank.state.errors import InputError, ModelRefused, ModelUnavailable, NoUserError
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.testing import Reply, TickingClock, http_error
@@ -56,11 +56,11 @@ class Listener:
     name = "listener"
 
     def __init__(self, says: str = "I see.") -> None:
-        self.heard: list[Situation] = []
+        self.heard: list[ResponderInput] = []
         self.fails: Exception | None = None
         self.says = says
 
-    def respond(self, situation: Situation) -> AIMessage:
+    def respond(self, situation: ResponderInput) -> AIMessage:
         self.heard.append(situation)
         if self.fails:
             raise self.fails
@@ -478,9 +478,9 @@ def test_only_what_is_new_of_a_history_is_handed_over() -> None:
         HumanMessage("One."),
     ]
 
-    assert [m.text for m in unheard(history, before)] == ["One."]
-    assert [m.text for m in unheard(history, [])] == [m.text for m in history]
-    assert [m.text for m in unheard([HumanMessage("Three.")], before)] == ["Three."]
+    assert [m.text for m in new_messages(history, before)] == ["One."]
+    assert [m.text for m in new_messages(history, [])] == [m.text for m in history]
+    assert [m.text for m in new_messages([HumanMessage("Three.")], before)] == ["Three."]
     assert [turn.text for turn in earlier([HumanMessage("Three.")], before)] == ["One.", "Two.", "Three."]
     assert [turn.text for turn in earlier(history, before)] == ["One.", "Two.", "Three.", "Four."]
 

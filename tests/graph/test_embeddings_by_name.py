@@ -102,7 +102,7 @@ def test_runs_memories_and_middlewares_use_what_their_settings_name(tmp_path: Pa
         Memories(settings={"embeddings": "openai:text-embedding-3-small"})
     with pytest.raises(SettingsError, match="OPENAI_API_KEY"):
         MemoryBankMiddleware(settings=Settings(embeddings="openai:text-embedding-3-small"))
-    assert FourTierMemory().kit.stores.encoder.model.endswith(MODEL)
+    assert FourTierMemory().deps.stores.encoder.model.endswith(MODEL)
 
 
 def test_one_environment_is_one_model_for_graphs_and_memories(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

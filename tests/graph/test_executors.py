@@ -13,7 +13,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from agentic_memory_bank.engines.base import Dispute, Finding, Pairing, Relation, Step
+from agentic_memory_bank.engines.base import Dispute, DisputeVerdict, Pairing, Relation, Step
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.nodes.executors import Execution, as_executor, report
 from agentic_memory_bank.state.errors import SettingsError, ToolError
@@ -119,9 +119,9 @@ def test_what_an_executor_finds_on_a_contradiction_is_evidence_and_is_remembered
     disputes: list[Dispute] = []
     found = {"text": "The maker says: 1121 qubits.", "source": "https://maker.example"}
 
-    def validate(given: list[Dispute]) -> list[Finding]:
+    def validate(given: list[Dispute]) -> list[DisputeVerdict]:
         disputes.extend(given)
-        return [Finding("holds", 1, "", "the maker says so") for _ in given]
+        return [DisputeVerdict("holds", 1, "", "the maker says so") for _ in given]
 
     def conflicting(pairings: list[Pairing]) -> list[Relation]:
         return [

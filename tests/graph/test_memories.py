@@ -21,7 +21,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank import Memories
-from agentic_memory_bank.engines.conversation import Insight, Known
+from agentic_memory_bank.engines.conversation import ExistingMemory, Insight
 from agentic_memory_bank.engines.extractive.remembering.deletion import subject_of
 from agentic_memory_bank.engines.extractive.remembering.insights import recurring
 from agentic_memory_bank.state.errors import (
@@ -731,13 +731,13 @@ def test_words_that_recur_in_all_speech_are_no_insight() -> None:
         "Plus, I love the last one you made.",
     )
 
-    assert recurring([Known(str(n), words, "semantic", 1.0) for n, words in enumerate(said)]) == []
+    assert recurring([ExistingMemory(str(n), words, "semantic", 1.0) for n, words in enumerate(said)]) == []
 
 
 def test_words_that_go_together_and_what_is_somebodys_own_recur() -> None:
     said = ("My dog likes the support group.", "I left the support group with my dog.", "A support group for my dog?")
 
-    (insight,) = recurring([Known(str(n), words, "semantic", 1.0) for n, words in enumerate(said)])
+    (insight,) = recurring([ExistingMemory(str(n), words, "semantic", 1.0) for n, words in enumerate(said)])
 
     assert insight.text == "my dog, support group: in 3 memories."
     assert insight.evidence == ("0", "1", "2")
@@ -745,7 +745,7 @@ def test_words_that_go_together_and_what_is_somebodys_own_recur() -> None:
 
 def test_chinese_memories_recur_in_chinese() -> None:
     held = [
-        Known(str(n), f"我{place}月去夏威夷的海滩。", "semantic", 1.0, date="2026-05-01")
+        ExistingMemory(str(n), f"我{place}月去夏威夷的海滩。", "semantic", 1.0, date="2026-05-01")
         for n, place in enumerate("三四五")
     ]
 
@@ -753,7 +753,9 @@ def test_chinese_memories_recur_in_chinese() -> None:
 
 
 def test_no_credential_becomes_an_insight() -> None:
-    held = [Known(str(n), f"Key sk-proj-Ab12Cd34Ef56Gh78Ij90Kl12Mn34 for {n}.", "semantic", 1.0) for n in range(3)]
+    held = [
+        ExistingMemory(str(n), f"Key sk-proj-Ab12Cd34Ef56Gh78Ij90Kl12Mn34 for {n}.", "semantic", 1.0) for n in range(3)
+    ]
 
     assert not any("sk-proj" in insight.text for insight in recurring(held))
 
@@ -919,7 +921,7 @@ def test_an_insight_that_a_model_made_up_is_left_out(make: Make, made_up: dict[s
 
 def test_a_model_weighs_all_memories_in_one_call_when_they_are_drawn_together(make: Make) -> None:
     verdicts = [{"new": 1, "id": 1, "verdict": "same"}]
-    model = Model(seen=[], judge=ScriptedJudge(weigh_all_facts=lambda _: {"verdicts": verdicts}))
+    model = Model(seen=[], judge=ScriptedJudge(resolve_facts=lambda _: {"verdicts": verdicts}))
     memories = make(models=model)
     for text in RUNS:
         memories.store(text, user="ana")

@@ -20,7 +20,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
 from agentic_memory_bank.engines.extractive.answering.research import abstract_of
-from agentic_memory_bank.engines.research import Draft, paragraph
+from agentic_memory_bank.engines.research import PageDraft, paragraph
 from agentic_memory_bank.graph.memorizer import build_memorizer
 from agentic_memory_bank.nodes.memorizer.take_in import page_spans, title_of
 from agentic_memory_bank.prompts import abstract as prompt
@@ -50,11 +50,11 @@ class Scripted:
 
     name = "scripted"
 
-    def __init__(self, judge: Callable[[Draft], Any] = lambda draft: f"It says {draft.text.split()[0]}.") -> None:
-        self.asked: list[list[Draft]] = []
+    def __init__(self, judge: Callable[[PageDraft], Any] = lambda draft: f"It says {draft.text.split()[0]}.") -> None:
+        self.asked: list[list[PageDraft]] = []
         self._judge = judge
 
-    def abstract(self, drafts: Sequence[Draft]) -> list[str | None]:
+    def abstract(self, drafts: Sequence[PageDraft]) -> list[str | None]:
         self.asked.append(list(drafts))
         return [self._judge(draft) for draft in drafts]
 
@@ -431,7 +431,7 @@ def test_where_an_engine_says_nothing_the_central_sentences_say_it(stores: PageS
 
 @pytest.mark.parametrize("fault", [AnswerRejected("Nonsense."), RuntimeError("secret"), ModelRefused("No key.")])
 def test_an_engine_that_fails_costs_the_abstracts_and_no_page(stores: PageStores, fault: Exception) -> None:
-    def fail(_: Draft) -> str:
+    def fail(_: PageDraft) -> str:
         raise fault
 
     output = memorize(stores, ["Ann moved to Oslo.", "Bob has cats."], Scripted(fail))

@@ -8,21 +8,21 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from agentic_memory_bank.engines.base import (
-    Answer,
     ClaimSpan,
+    DisputeVerdict,
     EvidenceSpan,
-    Finding,
     Integration,
     Link,
     MergeGroup,
     Pairing,
-    Quote,
+    PassageQuote,
+    PlannerInput,
+    QuotedAnswer,
     Refresh,
     Relation,
-    Situation,
     Step,
-    Structured,
     TopicSpans,
+    TopicSummary,
 )
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
 from agentic_memory_bank.state import interaction_tree
@@ -115,7 +115,8 @@ def test_the_number_of_steps_of_a_round_does_not_depend_on_how_many_memories_it_
 
 def test_a_conflict_found_among_the_documents_is_validated_before_anything_else() -> None:
     engine = ScriptedEngine(
-        find_conflicts=conflicting, validate=lambda ds: [Finding("holds", 0, "", "two sources say so") for _ in ds]
+        find_conflicts=conflicting,
+        validate=lambda ds: [DisputeVerdict("holds", 0, "", "two sources say so") for _ in ds],
     )
     graph, config = saved(engine)
 
@@ -160,7 +161,7 @@ def test_a_conflict_is_a_status_and_never_an_edge() -> None:
 def test_a_conflict_that_stays_open_is_marked_disputed_and_both_sides_are_kept() -> None:
     engine = ScriptedEngine(
         find_conflicts=conflicting,
-        validate=lambda ds: [Finding("inconclusive", explanation="one against one") for _ in ds],
+        validate=lambda ds: [DisputeVerdict("inconclusive", explanation="one against one") for _ in ds],
     )
     graph, config = saved(engine)
 
@@ -402,7 +403,7 @@ def test_a_failed_step_does_not_keep_the_run_from_ending() -> None:
     """AMB-092, hazard 14: `all succeeded` as a condition would never end."""
     steps = iter([Step("search", "look it up"), Step("answer", "say it")])
 
-    def plan(situation: Situation) -> Step | None:
+    def plan(situation: PlannerInput) -> Step | None:
         return next(steps, None)
 
     result = bank(ScriptedEngine(plan=plan)).invoke({"question": "Why?", "documents": ["Because."]})
@@ -542,7 +543,7 @@ def test_a_second_question_on_a_kept_thread_archives_the_first_and_keeps_its_mem
 def test_the_planner_cannot_rewrite_goal_or_history() -> None:
     """B-08: an engine returns one step, and nothing it does to what it is shown reaches the Insight Doc."""
 
-    def vandal(situation: Situation) -> Step | None:
+    def vandal(situation: PlannerInput) -> Step | None:
         done = bool(situation.insight_doc["completed"])
         situation.insight_doc["goal"] = "another goal"
         situation.insight_doc["completed"].clear()
@@ -595,12 +596,12 @@ def test_lone_surrogates_and_nul_are_replaced_at_the_door() -> None:
 def test_answers_never_quote_what_a_validation_refuted() -> None:
     read: list[Any] = []
 
-    def answer(question: str, passages: Sequence[Any]) -> Answer:
+    def answer(question: str, passages: Sequence[Any]) -> QuotedAnswer:
         read.extend(passages)
-        return Answer(passages[0].text, (Quote(0, (0, len(passages[0].text))),), "")
+        return QuotedAnswer(passages[0].text, (PassageQuote(0, (0, len(passages[0].text))),), "")
 
     engine = ScriptedEngine(
-        find_conflicts=conflicting, validate=lambda ds: [Finding("holds", 0) for _ in ds], answer=answer
+        find_conflicts=conflicting, validate=lambda ds: [DisputeVerdict("holds", 0) for _ in ds], answer=answer
     )
 
     result = bank(engine).invoke({"question": "How many qubits?", "documents": CONDOR})
@@ -616,7 +617,7 @@ def test_a_refuted_result_no_longer_counts_as_a_success() -> None:
     engine = ScriptedEngine(
         plan=lambda situation: next(steps, None),
         find_conflicts=lambda ps: every(ps, "conflict", "433", "1121"),
-        validate=lambda ds: [Finding("holds", 0) for _ in ds],
+        validate=lambda ds: [DisputeVerdict("holds", 0) for _ in ds],
     )
     graph = bank(engine, execute=lambda a: CONDOR[1] if a.task["kind"] == "search" else {"answer": "433", "text": ""})
 
@@ -631,7 +632,7 @@ def test_a_refuted_result_no_longer_counts_as_a_success() -> None:
 
 
 def test_structured_summaries_are_what_is_stored_and_raw_text_is_what_is_quoted() -> None:
-    engine = ScriptedEngine(structure=lambda topics: [Structured("short", "topic", ("k",)) for _ in topics])
+    engine = ScriptedEngine(structure=lambda topics: [TopicSummary("short", "topic", ("k",)) for _ in topics])
     graph, config = saved(engine)
 
     result = graph.invoke({"question": "How many?", "documents": CONDOR[:1]}, config)
@@ -651,12 +652,12 @@ def strange(**judgements: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "judgements",
     [
-        {"validate": lambda ds: [Finding("holds", 0, evidence=(EvidenceSpan("nope", (0, 3)),)) for _ in ds]},
-        {"validate": lambda ds: [Finding("holds", 7) for _ in ds]},
-        {"validate": lambda ds: [Finding("holds", None) for _ in ds]},
-        {"validate": lambda ds: [Finding("right", 0) for _ in ds]},
+        {"validate": lambda ds: [DisputeVerdict("holds", 0, evidence=(EvidenceSpan("nope", (0, 3)),)) for _ in ds]},
+        {"validate": lambda ds: [DisputeVerdict("holds", 7) for _ in ds]},
+        {"validate": lambda ds: [DisputeVerdict("holds", None) for _ in ds]},
+        {"validate": lambda ds: [DisputeVerdict("right", 0) for _ in ds]},
         {"validate": lambda ds: []},
-        {"structure": lambda ts: [Structured(None, None, (None,)) for _ in ts]},
+        {"structure": lambda ts: [TopicSummary(None, None, (None,)) for _ in ts]},
         {"structure": lambda ts: []},
         {"integrate": lambda gs: [Integration(None, "", (), "") for _ in gs]},
         {"classify": lambda ts, task: [[TopicSpans(((0.0, 2.5),), "", ())] for _ in ts]},
@@ -674,10 +675,17 @@ def test_an_engine_that_breaks_its_contract_cannot_harm_memory(judgements: dict[
 
 
 @pytest.mark.parametrize(
-    "quote", [Quote(9, (0, 3)), Quote(-1, (0, 3)), Quote(0, (-5, 3)), Quote(0, (9, 3)), Quote(0, (0, 9999))]
+    "quote",
+    [
+        PassageQuote(9, (0, 3)),
+        PassageQuote(-1, (0, 3)),
+        PassageQuote(0, (-5, 3)),
+        PassageQuote(0, (9, 3)),
+        PassageQuote(0, (0, 9999)),
+    ],
 )
-def test_quotes_that_stand_nowhere_are_dropped(quote: Quote) -> None:
-    result = strange(answer=lambda question, passages: Answer("made up", (quote,), ""))
+def test_quotes_that_stand_nowhere_are_dropped(quote: PassageQuote) -> None:
+    result = strange(answer=lambda question, passages: QuotedAnswer("made up", (quote,), ""))
 
     assert (result["sources"], result["answer"], result["status"]) == ([], "", "not_found")
 

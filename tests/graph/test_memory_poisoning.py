@@ -14,13 +14,13 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.store.memory import InMemoryStore
 
-from agentic_memory_bank.engines.conversation import Query, Turn
+from agentic_memory_bank.engines.conversation import RewrittenQuery, Turn
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
-from agentic_memory_bank.engines.responding import Situation
+from agentic_memory_bank.engines.responder import ResponderInput
 from agentic_memory_bank.graph.conversation import build_conversation
 from agentic_memory_bank.graph.recall import build_recall
 from agentic_memory_bank.graph.remember import build_remember
-from agentic_memory_bank.nodes.spoken import RECALLED
+from agentic_memory_bank.nodes.messages import RECALLED
 from agentic_memory_bank.prompts import recalled
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.state.records import Record
@@ -86,7 +86,7 @@ class Obedient:
     def __init__(self) -> None:
         self.shown: Sequence[Any] = ()
 
-    def respond(self, situation: Situation) -> AIMessage:
+    def respond(self, situation: ResponderInput) -> AIMessage:
         self.shown = situation.messages
         return AIMessage("\n".join(message.text for message in situation.messages))
 
@@ -234,8 +234,8 @@ def test_without_a_model_nothing_that_was_read_takes_the_place_of_what_the_user_
 class Endless(ExtractiveConversationEngine):
     """Rewrites each message into a text without end."""
 
-    def rewrite(self, query: str, history: Sequence[Turn]) -> Query:
-        return Query("Acme " * 50_000, passages=("bank " * 50_000,))
+    def rewrite(self, query: str, history: Sequence[Turn]) -> RewrittenQuery:
+        return RewrittenQuery("Acme " * 50_000, passages=("bank " * 50_000,))
 
 
 class Measured(HashEmbeddings):
@@ -297,7 +297,7 @@ def _superseding(prompt: str) -> dict[str, Any]:
 @pytest.fixture
 def obeyed(model: Any) -> Iterator[Callable[[], World]]:
     """Begins a world whose models draw every poison, and let it take the place of all others."""
-    model.plays(extract_facts=_drawn, weigh_all_facts=_superseding)
+    model.plays(extract_facts=_drawn, resolve_facts=_superseding)
     made: list[World] = []
 
     def begin() -> World:

@@ -21,9 +21,9 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import TopicSpans
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
-from agentic_memory_bank.nodes import dialogue
-from agentic_memory_bank.nodes import turns as turns_of
-from agentic_memory_bank.nodes.dialogue import Limits
+from agentic_memory_bank.nodes import agent_messages
+from agentic_memory_bank.nodes.agent_messages import Limits
+from agentic_memory_bank.nodes.memory_bank import turn_topics as turns_of
 from agentic_memory_bank.prompts import enhanced, fence, recalled
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
@@ -124,19 +124,22 @@ def test_fitted_messages_are_whole_exchanges_and_no_more_than_there_is_room_for(
 ) -> None:
     for number, message in enumerate(said):
         message.id = str(number)
-    asked = dialogue.question(said)
+    asked = agent_messages.question(said)
 
-    shown = dialogue.fit(said, room, Limits(200, 100, keep_last), lambda message: "e0123456789ab")
+    shown = agent_messages.fit(said, room, Limits(200, 100, keep_last), lambda message: "e0123456789ab")
 
-    groups = dialogue.exchanges(said)
+    groups = agent_messages.exchanges(said)
     staying = [
         group for group in groups if group is groups[-1] or group[0] is asked or isinstance(group[0], SystemMessage)
     ]
     if shown is None:
-        bare = Limits(200, 100, keep_last).shrunk(dialogue.BARE)
-        assert sum(dialogue.size(dialogue.excerpted(m, bare, "e0123456789ab")) for g in staying for m in g) > room
+        bare = Limits(200, 100, keep_last).shrunk(agent_messages.BARE)
+        assert (
+            sum(agent_messages.size(agent_messages.excerpted(m, bare, "e0123456789ab")) for g in staying for m in g)
+            > room
+        )
         return
-    assert dialogue.total(shown) <= room
+    assert agent_messages.total(shown) <= room
     here = {m.id for m in shown}
     assert {m.id for group in staying for m in group} <= here
     assert all(len({m.id in here for m in group}) == 1 for group in groups)
@@ -147,9 +150,9 @@ def test_fitted_messages_are_whole_exchanges_and_no_more_than_there_is_room_for(
 def test_what_stays_in_the_window_are_whole_exchanges_the_latest_among_them(
     said: list[BaseMessage], room: int, keep_last: int
 ) -> None:
-    stay = {id(m) for m in dialogue.staying(said, room, Limits(200, 100, keep_last))}
+    stay = {id(m) for m in agent_messages.staying(said, room, Limits(200, 100, keep_last))}
 
-    groups = dialogue.exchanges(said)
+    groups = agent_messages.exchanges(said)
     for group in groups:
         assert len({id(m) in stay for m in group}) == 1
     assert {id(m) for group in groups[-keep_last:] for m in group} <= stay
@@ -160,7 +163,7 @@ def test_results_go_with_the_message_that_called_for_them_wherever_they_stand() 
     one, other = (ToolMessage(i, tool_call_id=i) for i in ("a", "b"))
     asked, orphan, said = HumanMessage("?"), ToolMessage("x", tool_call_id="x"), AIMessage("!")
 
-    groups = dialogue.exchanges([orphan, asked, calling, one, said, other])
+    groups = agent_messages.exchanges([orphan, asked, calling, one, said, other])
 
     assert groups == [[asked], [calling, one, other], [said]]
 
@@ -178,10 +181,10 @@ def test_every_character_of_a_turn_is_in_exactly_one_topic_whatever_the_judge_sa
     topics = [TopicSpans(tuple(spans), "", ()) for spans in judged]
     engine = ScriptedEngine(classify=lambda texts, task: [topics for _ in texts])
     state: Any = {"interaction_tree": tree, "insight_doc": {"goal": ""}}
-    kit: Any = SimpleNamespace(engine=engine)
+    deps: Any = SimpleNamespace(engine=engine)
     pieces = turns_of.pieces(tree, [list(tree["entries"])], Settings())
 
-    found = turns_of.classify_turns(state, Runtime(), kit, said=pieces)["topics"]
+    found = turns_of.classify_turns(state, Runtime(), deps, said=pieces)["topics"]
 
     places = [(a["entry"], i) for topic in found for a in topic["anchors"] for i in range(a["start"], a["end"])]
     assert sorted(places) == [(f"e{n}", i) for n, text in enumerate(said) for i in range(len(text))]
@@ -191,11 +194,11 @@ def test_every_character_of_a_turn_is_in_exactly_one_topic_whatever_the_judge_sa
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=3_000), st.integers(0, 300))
 def test_an_excerpt_never_costs_more_than_it_may(text: str, limit: int) -> None:
-    limits = Limits(max(dialogue.LEAST_TOKENS, limit), 100, 1)
+    limits = Limits(max(agent_messages.LEAST_TOKENS, limit), 100, 1)
 
-    shown = dialogue.excerpted(HumanMessage(text), limits, "e0123456789ab")
+    shown = agent_messages.excerpted(HumanMessage(text), limits, "e0123456789ab")
 
-    assert dialogue.size(shown) <= dialogue.MESSAGE_TOKENS + limits.message
+    assert agent_messages.size(shown) <= agent_messages.MESSAGE_TOKENS + limits.message
 
 
 # --- fences ------------------------------------------------------------------------------------------------------

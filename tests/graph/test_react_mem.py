@@ -25,8 +25,8 @@ from pydantic import BaseModel
 
 from agentic_memory_bank.graph.four_tier import FourTierMemory
 from agentic_memory_bank.graph.react_mem import build_react_mem
+from agentic_memory_bank.nodes.messages import RECALLED
 from agentic_memory_bank.nodes.react_mem import episodes
-from agentic_memory_bank.nodes.spoken import RECALLED
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import InputError, NoUserError
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
@@ -1117,7 +1117,7 @@ def test_a_conversation_whose_id_is_no_text_is_refused_at_the_door(given: Any) -
     assert beside.log.heard == []
 
 
-@pytest.mark.parametrize("part", ["assembled", "recollect"])
+@pytest.mark.parametrize("part", ["assemble_prompt", "recall_for_agent"])
 def test_whatever_breaks_in_memory_the_agent_answers(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*given: Any) -> Any:
         raise RuntimeError("memory is broken")

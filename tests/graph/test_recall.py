@@ -34,7 +34,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.base import BaseStore, Op, Result
 from langgraph.store.memory import InMemoryStore
 
-from agentic_memory_bank.engines.conversation import Gate, Query
+from agentic_memory_bank.engines.conversation import GateDecision, RewrittenQuery
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 from agentic_memory_bank.graph.recall import Recall, build_recall
 from agentic_memory_bank.nodes.recall.thresholds import UNKNOWN
@@ -105,10 +105,10 @@ class Failing(ExtractiveConversationEngine):
     def __init__(self, error: Exception) -> None:
         self.error = error
 
-    def gate(self, *_: Any) -> Gate:
+    def gate(self, *_: Any) -> GateDecision:
         raise self.error
 
-    def rewrite(self, *_: Any) -> Query:
+    def rewrite(self, *_: Any) -> RewrittenQuery:
         raise self.error
 
 
@@ -334,8 +334,8 @@ def test_counting_uses_delays_nobody(monkeypatch: pytest.MonkeyPatch, bench: Ben
 
 def test_a_passage_finds_what_the_question_does_not() -> None:
     class Imagining(ExtractiveConversationEngine):
-        def rewrite(self, query: str, history: Any) -> Query:
-            return Query("odd", passages=("even",))
+        def rewrite(self, query: str, history: Any) -> RewrittenQuery:
+            return RewrittenQuery("odd", passages=("even",))
 
     class Plane(Scripted):
         def embed_query(self, text: str) -> list[float]:

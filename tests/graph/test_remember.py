@@ -14,11 +14,19 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore, PutOp
 from langgraph.store.memory import InMemoryStore
 
-from agentic_memory_bank.engines.conversation import Digest, Fact, Known, Saying, Turn, Weighing, attributed
+from agentic_memory_bank.engines.conversation import (
+    Digest,
+    ExistingMemory,
+    Fact,
+    Resolution,
+    Turn,
+    TurnQuote,
+    attributed,
+)
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 from agentic_memory_bank.engines.llm import models, retry
 from agentic_memory_bank.graph.remember import build_remember
-from agentic_memory_bank.nodes.spoken import RECALLED
+from agentic_memory_bank.nodes.messages import RECALLED
 from agentic_memory_bank.state.errors import InputError, ModelUnavailable, NoUserError
 from agentic_memory_bank.testing import ChatRequest, ModelServer, ScriptedJudge, bad_json, http_error
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
@@ -50,7 +58,7 @@ class Engine(ExtractiveConversationEngine):
     def __init__(self, *, facts: Callable[[Sequence[Turn]], list[Fact]] | None = None) -> None:
         self.facts, self.is_out = facts, False
         self.extracted: list[list[Turn]] = []
-        self.weighed: list[tuple[list[Fact], list[list[Known]]]] = []
+        self.weighed: list[tuple[list[Fact], list[list[ExistingMemory]]]] = []
         self.summarised: list[list[Turn]] = []
 
     def extract(self, turns: Sequence[Turn]) -> list[Fact]:
@@ -59,9 +67,9 @@ class Engine(ExtractiveConversationEngine):
             raise ModelUnavailable("It is away.")
         return self.facts(turns) if self.facts else super().extract(turns)
 
-    def weigh_all(self, facts: Sequence[Fact], similar: Sequence[Sequence[Known]]) -> list[Weighing]:
+    def resolve(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> list[Resolution]:
         self.weighed.append((list(facts), [list(some) for some in similar]))
-        return super().weigh_all(facts, similar)
+        return super().resolve(facts, similar)
 
     def summarise(self, turns: Sequence[Turn], max_tokens: int = 100) -> Digest:
         self.summarised.append(list(turns))
@@ -303,7 +311,7 @@ def test_no_turn_is_drawn_from_twice_and_each_batch_comes_with_the_five_before_i
 
 def test_a_fact_that_is_only_in_the_turns_before_is_not_drawn_again() -> None:
     def in_other_words(turns: Sequence[Turn]) -> list[Fact]:
-        quotes = [Saying(turn.id, BERLIN, (0, len(BERLIN))) for turn in turns if turn.text == BERLIN]
+        quotes = [TurnQuote(turn.id, BERLIN, (0, len(BERLIN))) for turn in turns if turn.text == BERLIN]
         return [Fact(f"Wording {len(bench.engine.extracted)}.", "semantic", (quote,)) for quote in quotes]
 
     bench = Bench(engine=Engine(facts=in_other_words))
@@ -319,7 +327,7 @@ def test_a_fact_that_is_only_in_the_turns_before_is_not_drawn_again() -> None:
 def test_seen_turns_are_bounded_and_still_nothing_is_stored_twice(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agentic_memory_bank.nodes.remember.keeping.SEEN", 3)
+    monkeypatch.setattr("agentic_memory_bank.nodes.remember.saving.SEEN", 3)
     history = [BERLIN, "It is cold there.", "My budget is $10,000.", "It is noted here.", "I work as a nurse."]
     bench.say(*history, end=True)
     before = bench.dump()
@@ -542,7 +550,7 @@ def stated(*facts: str) -> Callable[[Sequence[Turn]], list[Fact]]:
             Fact(
                 attributed("user", turn.date, text),
                 "semantic",
-                (Saying(turn.id, text, (0, len(text))),),
+                (TurnQuote(turn.id, text, (0, len(text))),),
                 speaker="user",
                 date=turn.date,
             )
@@ -672,7 +680,7 @@ def test_what_cannot_be_drawn_now_is_tried_again_twice_and_then_stays_as_it_was_
     tried = [n + 1 for n, receipt in enumerate(outcomes) if receipt["outcome"] == "unavailable"]
     assert tried == [10, 20, 30, 40]  # the last one is the first of what came later
     assert outcomes[9]["degraded"] == ["extract: ModelUnavailable"]
-    assert len([r for r in caplog.records if "No memories can be drawn" in r.message]) == 1
+    assert len([r for r in caplog.records if "No facts can be extracted" in r.message]) == 1
     assert bench.facts() == []
     assert len(bench.kept()) == 40
 
@@ -867,7 +875,7 @@ def test_wherever_the_process_dies_handing_the_history_over_again_keeps_everythi
 def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], ModelServer]]:
     """Start a model that a script speaks for, and name it in the environment."""
     monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
-    monkeypatch.setattr(models, "_LADDERS", {})
+    monkeypatch.setattr(models, "_KNOWN_MODES", {})
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
     servers: list[ModelServer] = []
@@ -908,7 +916,7 @@ def test_ten_turns_cost_one_extraction_and_at_most_one_weighing_and_one_summary(
     def supersede(prompt: str) -> Any:
         return {"verdicts": [{"new": 1, "id": 1, "verdict": "supersede", "new_value": "teal", "known_value": "blue"}]}
 
-    server = serve(ScriptedJudge(extract_facts=memories(BLUE, TEAL, "Ben sails"), weigh_all_facts=supersede))
+    server = serve(ScriptedJudge(extract_facts=memories(BLUE, TEAL, "Ben sails"), resolve_facts=supersede))
     bench = Bench(engine="models")
     for text in [*turns(9), BLUE]:
         bench.say(text)
@@ -918,7 +926,7 @@ def test_ten_turns_cost_one_extraction_and_at_most_one_weighing_and_one_summary(
     for text in [*turns(8, first=20), "Ben sails to Rome on Sundays", TEAL]:
         bench.say(text)
     assert kinds(server).count("extract_facts") == 1
-    assert kinds(server) == ["extract_facts", "weigh_all_facts", "summarise"]
+    assert kinds(server) == ["extract_facts", "resolve_facts", "summarise"]
     assert sorted(bench.facts()) == [TEAL, "Ben sails"]
 
 
@@ -937,13 +945,13 @@ def test_several_facts_are_weighed_in_one_call_and_each_against_its_own(serve: A
             verdicts += [{"new": number, "id": id, "verdict": "supersede"} for id in found]
         return {"verdicts": verdicts}
 
-    server = serve(ScriptedJudge(extract_facts=memories(*known, *said), weigh_all_facts=judged))
+    server = serve(ScriptedJudge(extract_facts=memories(*known, *said), resolve_facts=judged))
     bench = Bench(engine="models")
     bench.say(*known, end=True, conversation="a")
     server.reset()
     done = bench.say(*said, end=True, conversation="b")
 
-    assert kinds(server).count("weigh_all_facts") == 1
+    assert kinds(server).count("resolve_facts") == 1
     assert len(done["superseded"]) == 2
     assert sorted(bench.facts()) == sorted(said)
 

@@ -46,13 +46,13 @@ from langgraph.types import Command
 
 from agentic_memory_bank.engines.research import (
     Excerpt,
-    Found,
     Gathered,
     Inquiry,
     PageQuote,
     Reflection,
     ResearchEngine,
-    Response,
+    ResearchResponse,
+    SupportedFinding,
 )
 from agentic_memory_bank.graph.researcher import build_researcher
 from agentic_memory_bank.state.errors import (
@@ -144,16 +144,16 @@ class Scripted:
 
 
 def everything(_: Inquiry, excerpts: Sequence[Excerpt], *, is_enough: bool = True) -> Gathered:
-    return Gathered(tuple(Found(e.text, (e.page,)) for e in excerpts), is_enough=is_enough)
+    return Gathered(tuple(SupportedFinding(e.text, (e.page,)) for e in excerpts), is_enough=is_enough)
 
 
 def not_enough(inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
     return everything(inquiry, excerpts, is_enough=False)
 
 
-def all_quoted(_: Inquiry, excerpts: Sequence[Excerpt]) -> Response:
+def all_quoted(_: Inquiry, excerpts: Sequence[Excerpt]) -> ResearchResponse:
     quotes = tuple(PageQuote(number, (0, len(e.text))) for number, e in enumerate(excerpts))
-    return Response(" ".join(e.text for e in excerpts), quotes)
+    return ResearchResponse(" ".join(e.text for e in excerpts), quotes)
 
 
 def onward(inquiry: Inquiry) -> Reflection:
@@ -448,7 +448,7 @@ def test_offline_an_answer_that_rests_on_no_finding_is_partial(stores: PageStore
 
 
 def test_nothing_found_is_never_enough(stores: PageStores, clues: list[str]) -> None:
-    nothing = Scripted(gather=lambda *_: Gathered((), is_enough=True), respond=lambda *_: Response(""))
+    nothing = Scripted(gather=lambda *_: Gathered((), is_enough=True), respond=lambda *_: ResearchResponse(""))
 
     output = ask(stores, nothing)
 
@@ -470,7 +470,7 @@ def test_a_finding_is_kept_once_and_with_the_pages_that_were_shown(stores: PageS
     def gather(_: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
         shown = excerpts[0].page
         said = [("It is so.", (shown, "p0", shown)), ("it is SO.", (shown,)), ("Invented.", ("p0",)), (" ", (shown,))]
-        return Gathered(tuple(Found(*one) for one in said), is_enough=True)
+        return Gathered(tuple(SupportedFinding(*one) for one in said), is_enough=True)
 
     output = ask(stores, Scripted(gather=gather), research_pages=1)
 
@@ -538,9 +538,11 @@ def test_each_search_has_its_turn_in_what_is_read(stores: PageStores) -> None:
 
 def test_whoever_answers_reads_first_what_findings_name(stores: PageStores, clues: list[str]) -> None:
     def gather(_: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
-        return Gathered((Found("Paved.", (excerpts[-1].page,)),), is_enough=True)
+        return Gathered((SupportedFinding("Paved.", (excerpts[-1].page,)),), is_enough=True)
 
-    engine = Scripted(gather=gather, respond=lambda _, shown: Response("It.", (PageQuote(0, (0, len(shown[0].text))),)))
+    engine = Scripted(
+        gather=gather, respond=lambda _, shown: ResearchResponse("It.", (PageQuote(0, (0, len(shown[0].text))),))
+    )
 
     output = ask(stores, engine)
 
@@ -777,8 +779,8 @@ def test_a_source_is_what_stands_in_a_page_of_the_memory(
     stores: PageStores, clues: list[str], quote: PageQuote
 ) -> None:
     sound = PageQuote(0, (4, 7))
-    good = ask(stores, Scripted(respond=lambda *_: Response("It is so.", (quote, sound))), research_pages=1)
-    bad = ask(stores, Scripted(respond=lambda *_: Response("It is so.", (quote,))), research_pages=1)
+    good = ask(stores, Scripted(respond=lambda *_: ResearchResponse("It is so.", (quote, sound))), research_pages=1)
+    bad = ask(stores, Scripted(respond=lambda *_: ResearchResponse("It is so.", (quote,))), research_pages=1)
 
     assert [(s["page"], s["quote"], s["start"]) for s in good["sources"]] == [(clues[0], "key", 4)]
     assert (bad["status"], bad["answer"], bad["sources"]) == ("not_found", "", [])
@@ -788,7 +790,7 @@ def test_a_source_is_what_stands_in_a_page_of_the_memory(
 def test_an_answer_with_quotes_twice_names_them_once(stores: PageStores, clues: list[str]) -> None:
     quotes = (PageQuote(0, (4, 7)), PageQuote(0, (3, 8)), PageQuote(0, (4, 7)))
 
-    output = ask(stores, Scripted(respond=lambda *_: Response("It.", quotes)), research_pages=1)
+    output = ask(stores, Scripted(respond=lambda *_: ResearchResponse("It.", quotes)), research_pages=1)
 
     assert [source["quote"] for source in output["sources"]] == ["key"]
 
@@ -1202,7 +1204,7 @@ def test_where_nobody_can_say_what_is_missing_the_answer_is_what_is_there(
     assert [note.partition(":")[0] for note in output["degraded"]] == ["reflect"]
 
 
-@pytest.mark.parametrize("broken", [raising(AnswerRejected("No.")), lambda *_: None, lambda *_: Response(None)])  # type: ignore[arg-type]
+@pytest.mark.parametrize("broken", [raising(AnswerRejected("No.")), lambda *_: None, lambda *_: ResearchResponse(None)])  # type: ignore[arg-type]
 def test_an_answer_that_cannot_be_had_leaves_the_findings_and_ends_as_failed(
     stores: PageStores, clues: list[str], broken: Callable[..., Any]
 ) -> None:
@@ -1476,8 +1478,8 @@ def test_a_run_begun_with_a_model_does_not_go_on_without_it_unnoticed(stores: Pa
 
 def test_a_checkpoint_holds_no_text_of_pages(stores: PageStores) -> None:
     stores.of("m").put([page("Herring. " + f"zebra-canary {n} " * 60) for n in range(5)])
-    gist = lambda _, shown: Gathered((Found("Herring.", (shown[0].page,)),), is_enough=True)  # noqa: E731
-    short = lambda *_: Response("Herring.", (PageQuote(0, (0, 8)),))  # noqa: E731
+    gist = lambda _, shown: Gathered((SupportedFinding("Herring.", (shown[0].page,)),), is_enough=True)  # noqa: E731
+    short = lambda *_: ResearchResponse("Herring.", (PageQuote(0, (0, 8)),))  # noqa: E731
     researcher = build(stores, Scripted(gather=gist, respond=short), checkpointer=InMemorySaver())
 
     output = researcher.invoke({"request": "herring", "memory": "m"}, CONFIG)

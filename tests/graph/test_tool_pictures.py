@@ -10,9 +10,9 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agentic_memory_bank.engines.base import Finding, Pairing, Picture, Relation, Situation, Step
+from agentic_memory_bank.engines.base import DisputeVerdict, Pairing, Picture, PlannerInput, Relation, Step
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
-from agentic_memory_bank.nodes.kit import Assignment
+from agentic_memory_bank.nodes.executors import Assignment
 from agentic_memory_bank.state.errors import EngineError, ModelUnavailable
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
 from agentic_memory_bank.tools.documents.attached_files import id_of
@@ -40,7 +40,7 @@ class Looking(ScriptedEngine):
         self.looked += pictures
         return [self._said for _ in pictures]
 
-    def _next(self, situation: Situation) -> Step | None:
+    def _next(self, situation: PlannerInput) -> Step | None:
         done = [task["kind"] for task in situation.insight_doc.get("completed", [])]
         if done.count("search") < self._searches:
             return Step("search", f"Look for chart {done.count('search')}.")
@@ -246,7 +246,9 @@ def test_a_picture_found_while_a_contradiction_is_settled_waits_beside_those_han
         pairs = [(p.fresh, c) for p in pairings for c in p.candidates]
         return [Relation(a.id, b.id, "conflict") for a, b in pairs if "qubits" in a.text and "qubits" in b.text]
 
-    engine = Looking(searches=0, find_conflicts=contradict, validate=lambda ds: [Finding("inconclusive") for _ in ds])
+    engine = Looking(
+        searches=0, find_conflicts=contradict, validate=lambda ds: [DisputeVerdict("inconclusive") for _ in ds]
+    )
     seeing = bank(engine, [picture(OTHER), picture(PNG, "copy.png")])
 
     seeing.ask(("mine.png", PNG), documents=["Condor has 433 qubits.", "Condor has 1121 qubits."])

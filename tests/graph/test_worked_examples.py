@@ -6,7 +6,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
-from agentic_memory_bank.nodes.kit import Assignment
+from agentic_memory_bank.nodes.executors import Assignment
 from agentic_memory_bank.testing import ScriptedJudge, TickingClock, http_error
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 

@@ -16,10 +16,10 @@ from langgraph.store.memory import InMemoryStore
 from agentic_memory_bank.engines.conversation import Digest
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 from agentic_memory_bank.graph.react_mem import build_react_mem
-from agentic_memory_bank.nodes import dialogue
-from agentic_memory_bank.nodes.react_mem import steps, working
-from agentic_memory_bank.nodes.react_mem.assemble import assembled
-from agentic_memory_bank.nodes.spoken import RECALLED
+from agentic_memory_bank.nodes import agent_messages
+from agentic_memory_bank.nodes.messages import RECALLED
+from agentic_memory_bank.nodes.react_mem import steps, working_memory
+from agentic_memory_bank.nodes.react_mem.assemble import assemble_prompt
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
@@ -70,9 +70,9 @@ def course(length: int, **options: Any) -> list[list[BaseMessage]]:
     return [exchange(number, **options) for number in range(1, length + 1)]
 
 
-def cost(shown: working.Working) -> int:
+def cost(shown: working_memory.ShownSteps) -> int:
     """What working memory takes in a prompt."""
-    return estimate_tokens(shown.condensed) + dialogue.total(shown.messages)
+    return estimate_tokens(shown.condensed) + agent_messages.total(shown.messages)
 
 
 class Inventory:
@@ -101,7 +101,7 @@ def working_tokens(heard: Sequence[BaseMessage]) -> int:
     noted = "".join(m.text for m in heard if m.additional_kwargs.get(RECALLED))
     section = "".join(re.findall(r'<memory kind="Your own.*?">\n(.*?)\n</memory>', noted, re.DOTALL))
     after = next(i for i in range(len(heard) - 1, -1, -1) if isinstance(heard[i], HumanMessage))
-    return estimate_tokens(section) + dialogue.total(heard[after + 1 :])
+    return estimate_tokens(section) + agent_messages.total(heard[after + 1 :])
 
 
 # --- two hundred steps -------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ def test_two_hundred_steps_stay_under_the_threshold_and_no_result_is_lost() -> N
     assert not any(talking.orphans(heard) for heard in shop.log.heard)
     results = [m for m in messages if isinstance(m, ToolMessage)]
     assert [m.text for m in results] == [result(number) for number in range(1, 201)]
-    agents, calls = shop.stores.of().agents, dialogue.calls_of(messages)
+    agents, calls = shop.stores.of().agents, agent_messages.calls_of(messages)
     kept = [agents.step("ann", "", "a", steps.id_of(m, calls) or "") for m in results]
     assert [one and one["text"] for one in kept] == [m.text for m in results]
 
@@ -126,7 +126,7 @@ def test_two_hundred_steps_stay_under_the_threshold_and_no_result_is_lost() -> N
 def test_every_figure_and_identifier_of_the_last_results_is_in_the_prompt_or_is_read_by_its_id() -> None:
     done = course(60)
 
-    shown = working.fitted(done, Settings(), ID)
+    shown = working_memory.fitted(done, Settings(), ID)
 
     text = shown.condensed + "".join(m.text for m in shown.messages)
     for number in range(51, 61):
@@ -134,7 +134,7 @@ def test_every_figure_and_identifier_of_the_last_results_is_in_the_prompt_or_is_
         id = steps.called(done[number - 1])[0].id
         assert marks <= set(steps.marks(text)) or id in text
     assert set(steps.marks(result(55))) <= set(steps.marks(shown.condensed))
-    listing = working.listed(done)
+    listing = working_memory.listed(done)
     assert all(steps.called(one)[0].id in listing for one in done)
     assert ID in shown.condensed
 
@@ -154,7 +154,7 @@ def test_a_step_that_was_condensed_is_read_by_its_id_also_in_a_later_invocation(
 
     shop = Inventory(40, reading)
     messages = shop.work()
-    calls = dialogue.calls_of(messages)
+    calls = agent_messages.calls_of(messages)
     third = [m for m in messages if isinstance(m, ToolMessage)][2]
 
     shop.work(f"Read {steps.id_of(third, calls)}.")
@@ -178,15 +178,15 @@ def _condensed_steps(messages: Sequence[BaseMessage]) -> int:
 def test_below_the_threshold_nothing_changes() -> None:
     done = course(5)
 
-    shown = working.fitted(done, Settings(), ID)
+    shown = working_memory.fitted(done, Settings(), ID)
 
-    assert shown == working.Working("", [m for one in done for m in one], False)
+    assert shown == working_memory.ShownSteps("", [m for one in done for m in one], False)
 
 
 def test_above_it_the_last_five_steps_are_word_for_word_and_the_older_ones_in_few_words() -> None:
     done = course(40)
 
-    shown = working.fitted(done, Settings(), ID)
+    shown = working_memory.fitted(done, Settings(), ID)
 
     assert shown.messages == [m for one in done[-5:] for m in one]
     assert "count(35) → " in shown.condensed
@@ -197,7 +197,7 @@ def test_above_it_the_last_five_steps_are_word_for_word_and_the_older_ones_in_fe
 @pytest.mark.parametrize("length", [7, 20, 50, 200, 400])
 @pytest.mark.parametrize("most", [300, 1_000, 2_000, 8_000])
 def test_after_condensing_working_memory_is_below_the_threshold(length: int, most: int) -> None:
-    shown = working.fitted(course(length), Settings(working_memory_tokens=most), ID)
+    shown = working_memory.fitted(course(length), Settings(working_memory_tokens=most), ID)
 
     assert cost(shown) <= most
 
@@ -206,8 +206,8 @@ def test_where_five_steps_alone_pass_the_threshold_fewer_stay_and_of_the_only_on
     long = [exchange(n, text=f"{result(n)} " + "filler words here " * 120) for n in range(1, 8)]
     huge = [*course(3), exchange(9, text="beginning " + "very long text " * 3_000 + "the end is near")]
 
-    fewer = working.fitted(long, Settings(), ID)
-    excerpt = working.fitted(huge, Settings(), ID)
+    fewer = working_memory.fitted(long, Settings(), ID)
+    excerpt = working_memory.fitted(huge, Settings(), ID)
 
     assert fewer.messages == [*long[-2], *long[-1]]
     assert cost(fewer) <= THRESHOLD
@@ -225,7 +225,7 @@ def test_calls_made_at_once_stay_with_all_their_results() -> None:
     results = [ToolMessage(result(n) * 9, tool_call_id=f"m{n}", name="count", id=f"r{n}") for n in range(12)]
     done = [*course(20), [AIMessage("", tool_calls=many, id="all"), *results]]
 
-    shown = working.fitted(done, Settings(), ID)
+    shown = working_memory.fitted(done, Settings(), ID)
 
     assert not talking.orphans(shown.messages)
     assert [m.type for m in shown.messages] == ["ai", *["tool"] * 12]
@@ -239,24 +239,25 @@ def test_decisions_failures_and_arguments_are_kept_in_few_words() -> None:
         *course(30),
     ]
 
-    text = working.condensed(older[:2], 500, ID)
+    text = working_memory.condensed(older[:2], 500, ID)
 
     assert "I decided to take hall 4" in text
     assert "count(2) → FAILED: Error: there is no item 2 in hall 4" in text
 
 
 def test_the_oldest_of_very_many_steps_are_counted() -> None:
-    text = working.condensed(course(300), 600, ID)
+    text = working_memory.condensed(course(300), 600, ID)
 
     assert re.match(rf"Steps 1 to \d+: count x\d+\. deep_retrieval with node_id {ID} lists them\.", text)
     assert estimate_tokens(text) <= 600
 
 
 def test_the_threshold_is_a_number_of_tokens_or_a_share_of_the_window_and_the_number_wins() -> None:
-    assert working.threshold(Settings()) == 2_000
-    assert working.threshold(Settings(working_memory_share=0.5)) == 2_000
+    assert working_memory.threshold(Settings()) == 2_000
+    assert working_memory.threshold(Settings(working_memory_share=0.5)) == 2_000
     assert (
-        working.threshold(Settings(working_memory_tokens=None, working_memory_share=0.5, react_window=20_000)) == 10_000
+        working_memory.threshold(Settings(working_memory_tokens=None, working_memory_share=0.5, react_window=20_000))
+        == 10_000
     )
 
 
@@ -267,7 +268,7 @@ def test_the_agents_own_messages_stay_whole_and_results_of_our_tools_are_no_step
     messages: list[Any] = [asked, *[m for one in course(30) for m in one], *read]
     before = [m.model_copy(deep=True) for m in messages]
 
-    shown = assembled(messages, None, Settings(), ID)
+    shown = assemble_prompt(messages, None, Settings(), ID)
 
     assert messages == before
     assert shown
@@ -355,8 +356,8 @@ def test_a_result_of_megabytes_is_not_counted_to_its_end_to_see_that_it_is_too_l
     call = AIMessage("", tool_calls=[{"name": "fetch", "args": {}, "id": "1"}])
     settings = Settings()
     result, blank = ToolMessage("a word " * 500_000, tool_call_id="1"), ToolMessage(" " * 500_000, tool_call_id="1")
-    monkeypatch.setattr("agentic_memory_bank.nodes.dialogue.estimate_tokens", counting)
+    monkeypatch.setattr("agentic_memory_bank.nodes.agent_messages.estimate_tokens", counting)
 
-    assert working.is_over([[call, result]], settings)
+    assert working_memory.is_over([[call, result]], settings)
     assert max(counted) < 100_000
-    assert not working.is_over([[call, blank]], settings)
+    assert not working_memory.is_over([[call, blank]], settings)

@@ -2,15 +2,15 @@
 
 import time
 
-from agentic_memory_bank.engines.base import Answer, Passage, Quote
+from agentic_memory_bank.engines.base import PassageQuote, QuotedAnswer, RetrievedPassage
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.testing import ScriptedEngine
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 
-def _answer(question: str, passages: list[Passage]) -> Answer:
+def _answer(question: str, passages: list[RetrievedPassage]) -> QuotedAnswer:
     time.sleep(1.5)
-    return Answer("slow", (Quote(0, (0, len(passages[0].text))),), "")
+    return QuotedAnswer("slow", (PassageQuote(0, (0, len(passages[0].text))),), "")
 
 
 graph = build_memory_bank(engine=ScriptedEngine(answer=_answer), embeddings=HashEmbeddings())

@@ -98,7 +98,7 @@ def bank(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bank]:
     for variable in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
-    monkeypatch.setattr(models, "_LADDERS", {})
+    monkeypatch.setattr(models, "_KNOWN_MODES", {})
     made = Bank(monkeypatch.setenv)
     yield made
     made.server.close()

@@ -51,7 +51,7 @@ judge = ScriptedJudge()
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
-    monkeypatch.setattr(models, "_LADDERS", {})
+    monkeypatch.setattr(models, "_KNOWN_MODES", {})
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
 
@@ -87,7 +87,7 @@ class Run:
     @property
     def requests(self) -> list[str]:
         """What was asked, and in which form."""
-        return [f"{request.rung} {request.messages[1]['content']}" for request in self.server.chats]
+        return [f"{request.mode} {request.messages[1]['content']}" for request in self.server.chats]
 
 
 Make = Callable[..., Run]
@@ -130,7 +130,7 @@ def with_fault(make: Make, name: str, *, every: bool, **settings: Any) -> Run:
         return case.fault(request)
 
     slow = {"abstract_timeout": faults.SHORT} if case.is_slow else {}
-    script = refusing(answer, "json_schema") if case.rung == "function_calling" else answer
+    script = refusing(answer, "json_schema") if case.mode == "function_calling" else answer
     return make(script, **slow, **settings)
 
 

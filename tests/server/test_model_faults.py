@@ -68,7 +68,7 @@ class Case:
     is_slow: bool = False
     names: str = ""
     """What a person is told to check."""
-    rung: str = "json_schema"
+    mode: str = "json_schema"
 
 
 def spoiling(fault: Fault) -> Answered:
@@ -144,15 +144,15 @@ CASES = {
     "empty": Case(words("")),
     "length": Case(cut_short, names="_OUTPUT"),
     "length by tool": Case(
-        lambda request: replace(called(None)(request), finish_reason="length"), rung="function_calling"
+        lambda request: replace(called(None)(request), finish_reason="length"), mode="function_calling"
     ),
     "content filter": Case(words(f"{CANARY}, and so", finish_reason="content_filter")),
     "refusal": Case(lambda _: Reply(refusal=f"{CANARY}: I will not.")),
     "bad JSON": Case(words(f'{{"topics": [{CANARY}}}, "memories": [1, 2')),
     "prose": Case(words(f"Certainly! {CANARY}.")),
     "wrong schema": Case(words(f'{{"{CANARY}": "{CANARY}"}}')),
-    "unknown tool": Case(called(CANARY), rung="function_calling"),
-    "bad arguments": Case(called(None, f'{{"topics": "{CANARY}'), rung="function_calling"),
+    "unknown tool": Case(called(CANARY), mode="function_calling"),
+    "bad arguments": Case(called(None, f'{{"topics": "{CANARY}'), mode="function_calling"),
     "fenced": Case(lambda request: fenced(scenario.judge)(request), is_harmless=True),
     "thinking": Case(lambda request: thinking(scenario.judge)(request), is_harmless=True),
     "extra keys": Case(edited(lambda data: {**data, CANARY: CANARY}), is_harmless=True),
@@ -184,7 +184,7 @@ def crossed(names: Sequence[str], others: Sequence[Any]) -> list[Any]:
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
-    monkeypatch.setattr(models, "_LADDERS", {})
+    monkeypatch.setattr(models, "_KNOWN_MODES", {})
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
 
@@ -209,7 +209,7 @@ def asked(model: Any, kinds: Sequence[str], case: Case, *, every: bool) -> Any:
     """The scenario with a fault; the requests for other judgements go well."""
     slow = {f"{role}_timeout": SHORT for role in scenario.ROLES} if case.is_slow else {}
     script = scenario.faulty(kinds, case.fault, every=every)
-    return model.ask(refusing(script, "json_schema") if case.rung == "function_calling" else script, **slow)
+    return model.ask(refusing(script, "json_schema") if case.mode == "function_calling" else script, **slow)
 
 
 def assert_it_was_survived(ended: Any, kinds: Sequence[str], case: Case, caplog: pytest.LogCaptureFixture) -> None:
@@ -219,7 +219,7 @@ def assert_it_was_survived(ended: Any, kinds: Sequence[str], case: Case, caplog:
     assert CANARY not in caplog.text
     assert "__interrupt__" not in ended.output
     most = 1 if case.is_harmless else 2
-    on_the_way = sum(r.rung == "json_schema" for r in ended.asked) if case.rung == "function_calling" else 0
+    on_the_way = sum(r.mode == "json_schema" for r in ended.asked) if case.mode == "function_calling" else 0
     assert on_the_way <= 1, "a refused form is asked for once"
     for kind in scenario.KINDS:
         requests = max(ended.requests(kind).values(), default=0) - (kind == "classify" and on_the_way)

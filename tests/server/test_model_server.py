@@ -41,6 +41,7 @@ from agentic_memory_bank.testing import (
     html,
     http_error,
     ignoring_tools,
+    model_server,
     no_choices,
     no_finish_reason,
     null_content,
@@ -135,7 +136,7 @@ def test_a_script_sees_what_was_asked_and_its_words_come_back() -> None:
     assert (seen.model, seen.temperature, seen.top_p, seen.max_tokens) == ("m", 0.4, 0.9, 50)
     assert [message["role"] for message in seen.messages] == ["system", "user"]
     assert seen.headers["authorization"] == "Bearer k"
-    assert (seen.number, seen.stream, seen.rung, seen.schema_name, seen.images) == (1, False, "prompt", "", [])
+    assert (seen.number, seen.stream, seen.mode, seen.schema_name, seen.images) == (1, False, "prompt", "", [])
 
 
 def test_several_replies_are_given_in_turn_and_the_last_for_ever() -> None:
@@ -178,7 +179,7 @@ def test_data_is_answered_in_the_form_that_the_request_asks_for(method: Any) -> 
 
         seen = server.chats[0]
     assert answer == ROME
-    assert (seen.rung, seen.schema_name) == (method, "" if method == "json_mode" else "City")
+    assert (seen.mode, seen.schema_name) == (method, "" if method == "json_mode" else "City")
 
 
 def test_data_is_plain_json_when_only_the_words_ask_for_it() -> None:
@@ -532,9 +533,9 @@ def test_a_server_can_refuse_one_form_of_request(method: Any) -> None:
 
 
 def test_refusing_an_unknown_form_is_an_input_error() -> None:
-    rung: Any = "xml"
+    mode: Any = "xml"
     with pytest.raises(InputError, match="json_mode"):
-        refusing(Reply("fine"), rung)
+        refusing(Reply("fine"), mode)
 
 
 def test_a_model_may_take_no_notice_of_tools() -> None:
@@ -616,7 +617,9 @@ def test_a_reply_can_have_a_latency_of_its_own() -> None:
         assert chat(server, timeout=30).invoke("?").content == "yes"
 
 
-def test_a_closed_server_leaves_neither_thread_nor_socket() -> None:
+def test_a_closed_server_leaves_neither_thread_nor_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_server, "_PATIENCE", 60.0)
+
     def work(request: ChatRequest) -> Reply:
         time.sleep(0.3)
         return Reply("too late")

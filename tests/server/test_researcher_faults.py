@@ -87,7 +87,7 @@ judge = ScriptedJudge(
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
-    monkeypatch.setattr(models, "_LADDERS", {})
+    monkeypatch.setattr(models, "_KNOWN_MODES", {})
     monkeypatch.setattr(faults.scenario, "judge", judge)  # what the cases spoil is what this model would have said
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
@@ -185,7 +185,7 @@ def with_fault(make: Make, kinds: Sequence[str], name: str, *, every: bool, **op
         return case.fault(request)
 
     slow = {"research_timeout": faults.SHORT} if case.is_slow else {}
-    script = refusing(answer, "json_schema") if case.rung == "function_calling" else answer
+    script = refusing(answer, "json_schema") if case.mode == "function_calling" else answer
     return make(script, **slow, **options)
 
 
@@ -199,7 +199,7 @@ def assert_nothing_is_lost_or_made_up(
     assert {page for finding in output["findings"] for page in finding["pages"]} <= set(ended.pages)
     assert {text for finding in output["findings"] for text in [finding["text"]]} <= set(TEXTS)
     assert output["usage"]["calls"] == len(ended.server.chats), "what failed was paid for, too"
-    on_the_way = CASES[name].rung == "function_calling"
+    on_the_way = CASES[name].mode == "function_calling"
     for kind in STAGES:
         asked = max(ended.requests(kind).values(), default=0) - (kind == "gather" and on_the_way)
         assert asked <= (2 if kind in kinds else 1), kind

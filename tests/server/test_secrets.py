@@ -95,7 +95,7 @@ FAULTS: dict[str, Callable[[ChatRequest], Reply | Fault]] = {
 
 @pytest.fixture(autouse=True)
 def _secrets(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(models, "_LADDERS", {})
+    monkeypatch.setattr(models, "_KNOWN_MODES", {})
     monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)

@@ -13,8 +13,8 @@ from agentic_memory_bank.engines.llm.answers import AnswerStore, Call
 from agentic_memory_bank.state.errors import StorageDamagedError, StorageError
 
 
-def call(run: str = "i1", role: str = "classify", tokens: tuple[int, int] = (10, 2), rung: str = "json_schema") -> Call:
-    return Call(run, role, "local:m", rung, *tokens)  # type: ignore[arg-type]
+def call(run: str = "i1", role: str = "classify", tokens: tuple[int, int] = (10, 2), mode: str = "json_schema") -> Call:
+    return Call(run, role, "local:m", mode, *tokens)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -53,10 +53,10 @@ def test_the_file_is_for_its_owner_alone(path: Path) -> None:
 
 def test_calls_alike_are_counted_together_and_those_of_other_runs_are_not() -> None:
     store = AnswerStore()
-    for given in (call(), call(tokens=(5, 1)), call(rung="prompt"), call(run="i2")):
+    for given in (call(), call(tokens=(5, 1)), call(mode="prompt"), call(run="i2")):
         store.note(given)
 
-    assert store.calls("i1") == [(call(tokens=(15, 3)), 2), (call(rung="prompt"), 1)]
+    assert store.calls("i1") == [(call(tokens=(15, 3)), 2), (call(mode="prompt"), 1)]
     assert store.calls("i3") == []
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
-from agentic_memory_bank.state.conversations import ConversationState, Saying
+from agentic_memory_bank.state.conversations import StoredConversation, StoredTurn
 from agentic_memory_bank.state.errors import NoUserError
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
@@ -35,7 +35,7 @@ class Place:
         self.records = RecordStore(self.store, Encoder(HashEmbeddings()), lambda: self.now)
 
     def put(self, conversation: str = "c", project: str = "", user: str = "ann", turns: Sequence[str] = ("t1",)) -> Any:
-        state: ConversationState = {
+        state: StoredConversation = {
             **new_state(project, conversation),
             "seen": list(turns),
             "pending": [said(turn) for turn in turns],
@@ -57,7 +57,7 @@ class Place:
         self.port.batch([PutOp(_space(user_hash("ann")), key, value)])
 
 
-def said(turn: str) -> Saying:
+def said(turn: str) -> StoredTurn:
     return {"id": turn, "role": "user", "text": "I live in Berlin.", "speaker": "", "date": ""}
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentic_memory_bank.engines.conversation import ConversationEngine, Gate, Hints, Turn
+from agentic_memory_bank.engines.conversation import ConversationEngine, GateDecision, Hints, Turn
 from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 from agentic_memory_bank.engines.extractive.remembering.queries import LONGEST_GREETING, MOST_TERMS
 
@@ -137,8 +137,8 @@ def test_what_the_caller_knows_is_believed_in_the_order_fact_tool_greeting() -> 
 
 
 def test_only_search_opens_the_gate() -> None:
-    assert Gate("search").is_open
-    assert not any(Gate(why).is_open for why in ("empty", "greeting", "fact", "tool"))
+    assert GateDecision("search").is_open
+    assert not any(GateDecision(why).is_open for why in ("empty", "greeting", "fact", "tool"))
 
 
 @settings(max_examples=60, deadline=None)

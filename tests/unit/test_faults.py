@@ -16,14 +16,14 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 
 from agentic_memory_bank.engines.llm import models
-from agentic_memory_bank.engines.llm.faults import Fault, broken_off, fault_of
-from agentic_memory_bank.engines.llm.models import ChatModels, Ladder
-from agentic_memory_bank.engines.providers import chat_model
+from agentic_memory_bank.engines.llm.faults import ModelFault, broken_off, fault_of
+from agentic_memory_bank.engines.llm.models import ChatModels, OutputModes
+from agentic_memory_bank.engines.openai_client import chat_model
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.settings import Settings
 
 CANARY = "zebra-canary"
-RUNGS = ("json_schema", "function_calling", "json_mode", "prompt")
+MODES = ("json_schema", "function_calling", "json_mode", "prompt")
 
 
 class Refused(Exception):
@@ -35,8 +35,8 @@ class Refused(Exception):
         self.response = SimpleNamespace(status_code=status, headers=headers or {})
 
 
-def status(number: int, text: str = "", rung: str = "json_schema", **headers: str) -> Fault:
-    return fault_of(Refused(number, text, {k.replace("_", "-"): v for k, v in headers.items()}), rung)
+def status(number: int, text: str = "", mode: str = "json_schema", **headers: str) -> ModelFault:
+    return fault_of(Refused(number, text, {k.replace("_", "-"): v for k, v in headers.items()}), mode)
 
 
 @pytest.mark.parametrize("number", [408, 409, 425, 429, 500, 502, 503, 504, 529])
@@ -75,7 +75,7 @@ def test_a_prompt_that_is_too_long_concerns_this_prompt_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rung", "number", "text"),
+    ("mode", "number", "text"),
     [
         ("json_schema", 400, "'response_format' of type 'json_schema' is not supported with this model."),
         ("json_schema", 400, "This response_format type is unavailable now"),
@@ -88,10 +88,10 @@ def test_a_prompt_that_is_too_long_concerns_this_prompt_alone() -> None:
         ("json_mode", 400, "'response_format.type' must be 'json_schema' or 'text'"),
     ],
 )
-def test_a_form_that_is_refused_is_told_from_a_request_that_is_wrong(rung: str, number: int, text: str) -> None:
-    assert status(number, text, rung).refuses
+def test_a_form_that_is_refused_is_told_from_a_request_that_is_wrong(mode: str, number: int, text: str) -> None:
+    assert status(number, text, mode).refuses
     assert not status(number, text, "prompt").refuses
-    assert not status(number, "The request is malformed.", rung).refuses
+    assert not status(number, "The request is malformed.", mode).refuses
 
 
 def test_a_client_that_cannot_ask_in_a_form_refuses_it() -> None:
@@ -148,8 +148,8 @@ def test_the_time_a_server_names_may_be_a_date() -> None:
 def test_no_fault_repeats_what_the_server_wrote(number: int | None, text: str) -> None:
     error: Exception = OSError(f"{text} {CANARY}") if number is None else Refused(number, text)
 
-    for rung in RUNGS:
-        assert CANARY not in repr(fault_of(error, rung))
+    for mode in MODES:
+        assert CANARY not in repr(fault_of(error, mode))
 
 
 def test_other_clients_are_understood_too() -> None:
@@ -184,47 +184,47 @@ def test_an_answer_that_was_cut_off_is_read_out_of_the_error() -> None:
 
 
 def test_a_form_is_given_up_when_it_is_ignored_twice_in_a_row() -> None:
-    ladder = Ladder(RUNGS)
+    modes = OutputModes(MODES)
     for _ in range(5):
-        ladder.ignored("json_schema")
-        ladder.kept_to()
-    assert ladder.rung == "json_schema"
+        modes.ignored("json_schema")
+        modes.kept_to()
+    assert modes.mode == "json_schema"
 
-    ladder.ignored("json_schema")
-    ladder.ignored("json_schema")
-    assert ladder.rung == "function_calling"
+    modes.ignored("json_schema")
+    modes.ignored("json_schema")
+    assert modes.mode == "function_calling"
 
 
 def test_late_news_of_a_form_that_was_given_up_does_not_count() -> None:
-    ladder = Ladder(RUNGS)
-    assert ladder.step_down("json_schema")
-    assert ladder.step_down("json_schema")
+    modes = OutputModes(MODES)
+    assert modes.step_down("json_schema")
+    assert modes.step_down("json_schema")
     for _ in range(4):
-        ladder.ignored("json_schema")
+        modes.ignored("json_schema")
 
-    assert ladder.rung == "function_calling"
+    assert modes.mode == "function_calling"
 
 
 def test_there_is_nothing_below_the_last_form() -> None:
-    ladder = Ladder(["prompt"])
-    ladder.ignored("prompt")
-    ladder.ignored("prompt")
+    modes = OutputModes(["prompt"])
+    modes.ignored("prompt")
+    modes.ignored("prompt")
 
-    assert not ladder.step_down("prompt")
-    assert ladder.rung == "prompt"
+    assert not modes.step_down("prompt")
+    assert modes.mode == "prompt"
 
 
-def test_the_ladder_of_a_client_that_was_passed_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_modes_of_a_client_that_was_passed_go_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another client may be given the same place in memory; it begins at the top."""
-    monkeypatch.setattr(models, "_LADDERS", {})
+    monkeypatch.setattr(models, "_KNOWN_MODES", {})
     client = FakeListChatModel(responses=["x"])
     first, again = ChatModels.of(Settings(), client), ChatModels.of(Settings(), client)
-    assert first.roles["plan"].ladder is again.roles["plan"].ladder
-    assert len(models._LADDERS) == 1
+    assert first.roles["plan"].modes is again.roles["plan"].modes
+    assert len(models._KNOWN_MODES) == 1
 
     del client, first, again
     gc.collect()
-    assert models._LADDERS == {}
+    assert models._KNOWN_MODES == {}
 
 
 def test_asking_a_client_for_its_parameters_uses_nothing_up() -> None:

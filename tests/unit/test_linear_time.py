@@ -13,7 +13,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
-from agentic_memory_bank.engines.conversation import Fact, Hints, Known, Saying, Turn, attributed
+from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Hints, Turn, TurnQuote, attributed
 from agentic_memory_bank.engines.extractive.answering import choices, quoting, research, short_answers
 from agentic_memory_bank.engines.extractive.comparing import comparison
 from agentic_memory_bank.engines.extractive.reading import attributes, dates, sentence, values
@@ -23,23 +23,22 @@ from agentic_memory_bank.engines.extractive.remembering import (
     insights,
     queries,
     resolution,
-    sensitive,
 )
 from agentic_memory_bank.engines.extractive.summarising import summary
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.graph.recall import build_recall
 from agentic_memory_bank.graph.remember import build_remember
-from agentic_memory_bank.nodes import spoken
+from agentic_memory_bank.nodes import messages as nodes_messages
+from agentic_memory_bank.nodes.memory_bank.contract import text as text_tools
 from agentic_memory_bank.nodes.react_mem import steps
-from agentic_memory_bank.nodes.recall import asking, excerpts
+from agentic_memory_bank.nodes.recall import excerpts
+from agentic_memory_bank.nodes.recall import message as recall_message
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.validation import MAX_TEXT
+from agentic_memory_bank.tools.text import sensitive
 from agentic_memory_bank.tools.text.cleaning import MOST_ASKED, checked_text
-from agentic_memory_bank.tools.text.sentences import sentences as sentences_in
-from agentic_memory_bank.tools.text.spans import cut
-from agentic_memory_bank.tools.text.tokens import passages
 
 _SPEC = util.spec_from_file_location("hostile_text", Path(__file__).parents[1] / "hostile_text.py")
 assert _SPEC
@@ -82,16 +81,18 @@ LAYERS = ("engines.", "nodes.", "prompts.", "tools.")
 
 
 def turn(text: str, role: Any = "user") -> Turn:
-    return Turn("t1", role, spoken.beginning(text))
+    return Turn("t1", role, nodes_messages.truncated(text))
 
 
 def fact(text: str) -> Fact:
     text = text[:MAX_TEXT]
-    return Fact(text, "semantic", (Saying("t1", text, (0, len(text))),), speaker="user", date="2024-05-01", trust=0.9)
+    return Fact(
+        text, "semantic", (TurnQuote("t1", text, (0, len(text))),), speaker="user", date="2024-05-01", trust=0.9
+    )
 
 
-def known(text: str, place: int = 0) -> Known:
-    return Known(f"m{place}", text[:MAX_TEXT], "semantic", 0.7, None, None, speaker="user", date="2024-05-01")
+def known(text: str, place: int = 0) -> ExistingMemory:
+    return ExistingMemory(f"m{place}", text[:MAX_TEXT], "semantic", 0.7, None, None, speaker="user", date="2024-05-01")
 
 
 def record(text: str) -> Any:
@@ -103,7 +104,7 @@ def passage(text: str) -> short_answers.Passage:
 
 
 def quoted(text: str) -> quoting.Passage:
-    return quoting.Passage("p", text, 1.0, sentences_in(text))
+    return quoting.Passage.of("p", text, 1.0)
 
 
 OTHERS: dict[str, Callable[[str], object]] = {
@@ -122,8 +123,8 @@ OTHERS: dict[str, Callable[[str], object]] = {
         record(text), deletion.subjects_of("my tea")
     ),
     "engines.extractive.remembering.extraction.is_idle_talk": lambda text: extraction.is_idle_talk(text, refuses=True),
-    "engines.extractive.remembering.sensitive.speaks_of": lambda text: sensitive.speaks_of(text, ["health"]),
-    "engines.extractive.remembering.sensitive.without": lambda text: sensitive.without(text, ["health"]),
+    "tools.text.sensitive.speaks_of": lambda text: sensitive.speaks_of(text, ["health"]),
+    "tools.text.sensitive.without": lambda text: sensitive.without(text, ["health"]),
     "engines.extractive.remembering.queries.gate": lambda text: queries.gate(
         turn(text), Hints(tools=("search",)), [turn(text)]
     ),
@@ -139,17 +140,20 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.extraction.select": lambda text: extraction.select(
         [turn(text, "assistant"), turn(text)]
     ),
-    "engines.extractive.summarising.summary.context": lambda text: summary.context(text, sentences_in(text), ["tea"]),
-    "engines.extractive.summarising.summary.summarize": lambda text: summary.summarize(text, sentences_in(text)),
-    "engines.extractive.remembering.resolution.weigh": lambda text: resolution.weigh(
+    "engines.extractive.summarising.summary.context": lambda text: summary.context(
+        text, text_tools.sentences(text), ["tea"]
+    ),
+    "engines.extractive.summarising.summary.summarize": lambda text: summary.summarize(
+        text, text_tools.sentences(text)
+    ),
+    "engines.extractive.remembering.resolution.resolve": lambda text: resolution.resolve(
         fact(text), [known(f"{text} not")]
     ),
     "nodes.recall.excerpts.excerpt": lambda text: excerpts.excerpt(text, {"tea"}, 40),
     "nodes.react_mem.steps.gist": lambda text: steps.gist(text, 100),
-    "nodes.spoken.turns_of": lambda text: spoken.turns_of([HumanMessage(text)]),
+    "nodes.messages.turns_of": lambda text: nodes_messages.turns_of([HumanMessage(text)]),
     "tools.text.cleaning.checked_text": lambda text: checked_text(text[:MOST_ASKED], "question"),
-    "tools.text.spans.cut": lambda text: list(cut(text, (0, len(text)), 1_000)),
-    "tools.text.tokens.passages": lambda text: passages(text, 100),
+    "tools.text.passages": lambda text: text_tools.passages(text, 100),
 }
 """What takes a text beside other things, with other things; turns and memories are as long as they can be."""
 
@@ -270,16 +274,16 @@ def test_a_memory_bank_takes_no_longer_for_hostile_text() -> None:
 
 
 def test_a_turn_is_cut_at_a_word_before_any_rule_reads_it() -> None:
-    (cut,) = spoken.turns_of([HumanMessage(f"{'word ' * 2_397}my key is ABCDEFGHIJ")])
+    (cut,) = nodes_messages.turns_of([HumanMessage(f"{'word ' * 2_397}my key is ABCDEFGHIJ")])
 
     assert cut.text.endswith("word my key is")
-    assert len(cut.text) <= spoken.LONGEST_TURN
+    assert len(cut.text) <= nodes_messages.LONGEST_TURN
 
 
 def test_of_a_long_message_memories_are_recalled_for_its_beginning_and_its_end() -> None:
-    asked = asking.asked_in([HumanMessage(f"Hello. {'pasted ' * 10_000}Where do I live?")]).turn
+    asked = recall_message.asked_in([HumanMessage(f"Hello. {'pasted ' * 10_000}Where do I live?")]).turn
 
     assert asked is not None
     assert asked.text.startswith("Hello. pasted")
     assert asked.text.endswith("Where do I live?")
-    assert len(asked.text) <= spoken.LONGEST_TURN + 1
+    assert len(asked.text) <= nodes_messages.LONGEST_TURN + 1

@@ -19,8 +19,8 @@ def meter(**options: Any) -> Meter:
     return Meter(**{"store": AnswerStore(), "run": "i1", **options})
 
 
-def call(tokens: tuple[int, int] = (10, 2), role: str = "plan", model: str = "m", rung: str = "prompt") -> Call:
-    return Call("i1", role, model, rung, *tokens)  # type: ignore[arg-type]
+def call(tokens: tuple[int, int] = (10, 2), role: str = "plan", model: str = "m", mode: str = "prompt") -> Call:
+    return Call("i1", role, model, mode, *tokens)  # type: ignore[arg-type]
 
 
 def make(counted: Meter, tokens: tuple[int, int] = (10, 2)) -> None:
@@ -151,7 +151,7 @@ def test_money_needs_a_price() -> None:
 
 def test_usage_is_counted_by_role_and_by_the_form_that_served() -> None:
     counted = meter(prices=PRICES)
-    for made in (call(), call((20, 4)), call(role="react", rung="json_schema")):
+    for made in (call(), call((20, 4)), call(role="react", mode="json_schema")):
         counted.note(made)
 
     usage = counted.usage()

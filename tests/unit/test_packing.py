@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic_memory_bank.engines.base import Memory, Pairing
+from agentic_memory_bank.engines.base import MemoryView, Pairing
 from agentic_memory_bank.engines.llm.packing import (
     ITEM_TOKENS,
     PairWindow,
@@ -18,8 +18,8 @@ from agentic_memory_bank.engines.llm.packing import (
 SIZES = st.lists(st.integers(1, 60), min_size=1, max_size=30)
 
 
-def memory(name: str) -> Memory:
-    return Memory(name, f"summary of {name}", "", (), f"text of {name}", ("s",), "2026")
+def memory(name: str) -> MemoryView:
+    return MemoryView(name, f"summary of {name}", "", (), f"text of {name}", ("s",), "2026")
 
 
 def pairing(fresh: str, *others: str) -> Pairing:
@@ -117,7 +117,7 @@ def test_a_pair_that_was_not_asked_about_is_none(new: int, other: int) -> None:
 def test_each_memory_is_measured_once() -> None:
     measured: list[str] = []
 
-    def size(one: Memory) -> int:
+    def size(one: MemoryView) -> int:
         measured.append(one.id)
         return 10
 

@@ -10,11 +10,11 @@ from langgraph.store.memory import InMemoryStore
 from agentic_memory_bank import Memories
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.extractive.remembering.extraction import safe_words, select
-from agentic_memory_bank.engines.extractive.remembering.sensitive import speaks_of, without
-from agentic_memory_bank.nodes.remember.views import saying
+from agentic_memory_bank.nodes.remember.views import stored_turn
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.text.personal_numbers import masked, numbers_in
 from agentic_memory_bank.tools.text.secrets import secrets_in
+from agentic_memory_bank.tools.text.sensitive import speaks_of, without
 
 NUMBERS = [
     ("My IBAN is GB82 WEST 1234 5698 7654 32.", "1234 5698"),
@@ -100,7 +100,7 @@ def test_of_a_sentence_with_a_personal_number_only_the_number_is_left_out(text: 
 
 def test_an_answer_that_is_nothing_but_the_number_asked_for_is_left_out() -> None:
     asked = Turn("a", "assistant", "What is your passport number?")
-    assert saying(Turn("b", "user", "X1234567"), asked, datetime.now(UTC)) is None
+    assert stored_turn(Turn("b", "user", "X1234567"), asked, datetime.now(UTC)) is None
     assert masked("about 15000 words", "What is your favourite book?") == "about 15000 words"
 
 

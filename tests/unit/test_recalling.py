@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, ChatMessage, HumanMessage, SystemMessage, convert_to_messages
 
-from agentic_memory_bank.nodes.recall.asking import BEGINNING, END, asked_in, shortened
-from agentic_memory_bank.nodes.recall.choosing import chosen, is_harmful, jaccard
+from agentic_memory_bank.nodes.messages import RECALLED, as_message, injected, turns_of
 from agentic_memory_bank.nodes.recall.excerpts import excerpt
-from agentic_memory_bank.nodes.recall.looking import above_elbow, as_one, by_meaning, elbow, preferred
-from agentic_memory_bank.nodes.recall.placing import as_message, injected
+from agentic_memory_bank.nodes.recall.memory_search import above_elbow, as_one, by_meaning, elbow, preferred
+from agentic_memory_bank.nodes.recall.message import BEGINNING, END, asked_in, shortened
+from agentic_memory_bank.nodes.recall.ranking import is_harmful, jaccard, ranked
 from agentic_memory_bank.nodes.recall.thresholds import ANY, CHINESE, SAID, UNKNOWN, WRITTEN, by_kind, is_written
-from agentic_memory_bank.nodes.spoken import RECALLED, turns_of
 from agentic_memory_bank.prompts import recalled
 from agentic_memory_bank.prompts.fence import parse
 from agentic_memory_bank.state.conversations import RecalledMemory
@@ -91,7 +90,7 @@ def cut(text: str, query: str, room: int = 60) -> str:
 
 
 def block_lines(*found: RecalledMemory) -> list[str]:
-    kept = chosen(found, "", limit=5, tokens=250, now=NOW, recency_days=30)
+    kept = ranked(found, "", limit=5, tokens=250, now=NOW, recency_days=30)
     (text,) = parse(recalled.block([entry for _, entry in kept]), "memory")
     return text.split("\n")
 
@@ -99,7 +98,7 @@ def block_lines(*found: RecalledMemory) -> list[str]:
 def shown(
     *found: RecalledMemory, query: str = "", limit: int = 5, tokens: int = 250, recency_days: float = 30
 ) -> list[str]:
-    kept = chosen(found, query, limit=limit, tokens=tokens, now=NOW, recency_days=recency_days)
+    kept = ranked(found, query, limit=limit, tokens=tokens, now=NOW, recency_days=recency_days)
     return [one["text"] for one, _ in kept]
 
 
@@ -534,7 +533,7 @@ def test_a_memory_that_does_not_fit_is_left_out_and_the_next_one_may() -> None:
 def test_the_block_keeps_to_its_budget_and_the_limit() -> None:
     many = [memory(f"Fact {n}: the {word} is in the shed.", 0.9 - n / 100) for n, word in enumerate("abcdefghijkl")]
     for tokens in (60, 120, 250, 400):
-        kept = chosen(many, "", limit=100, tokens=tokens, now=NOW, recency_days=30)
+        kept = ranked(many, "", limit=100, tokens=tokens, now=NOW, recency_days=30)
         assert estimate_tokens(recalled.block([entry for _, entry in kept])) <= tokens
     assert len(shown(*many, limit=3)) == 3
     assert len(shown(*many, limit=100, tokens=250)) >= 5
@@ -609,7 +608,7 @@ def test_the_best_memories_are_shown_at_length_and_others_briefly() -> None:
         "There is a boat of glass in the window of a shop. My brother wants to buy that for some reason next week.",
     )
     many = [memory(text, 0.9 - n / 10) for n, text in enumerate(told)]
-    kept = chosen(many, "Where is the boat?", limit=5, tokens=250, now=NOW, recency_days=30)
+    kept = ranked(many, "Where is the boat?", limit=5, tokens=250, now=NOW, recency_days=30)
     assert ["brother" in entry.text for _, entry in kept] == [True, True, False]
 
 

@@ -18,7 +18,7 @@ from agentic_memory_bank.state.errors import (
     LoadError,
 )
 from agentic_memory_bank.state.interaction_tree import Attachment, AttachmentKind
-from agentic_memory_bank.state.memory_bank import Waiting
+from agentic_memory_bank.state.memory_bank import PendingAttachment
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.decoding import decode
 from agentic_memory_bank.tools.documents.parsing import Kind
@@ -81,7 +81,7 @@ class AttachedFile:
         """What it is stored under."""
         return hashlib.sha256(self.data).hexdigest()
 
-    def waiting(self) -> Waiting:
+    def waiting(self) -> PendingAttachment:
         """How the state names it until it is recognised."""
         sha256 = self.sha256
         return {"id": id_of(sha256), "name": self.name, "kind": self.kind, "type": self.type, "sha256": sha256}
@@ -96,7 +96,7 @@ def id_of(sha256: str) -> str:
     return "a" + sha256[:12]
 
 
-def attachment_of(waiting: Waiting) -> Attachment:
+def attachment_of(waiting: PendingAttachment) -> Attachment:
     """How an entry names what was recognised."""
     return {"id": waiting["id"], "name": waiting["name"], "kind": waiting["kind"], "path": waiting["sha256"]}
 

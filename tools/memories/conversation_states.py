@@ -15,7 +15,7 @@ from typing import Any, Final, cast, get_args
 
 from langgraph.store.base import PutOp
 
-from agentic_memory_bank.state.conversations import ConversationState, Saying, Trigger
+from agentic_memory_bank.state.conversations import StoredConversation, StoredTurn, Trigger
 from agentic_memory_bank.tools.memories.deletion import cut_out, find_words
 from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
 from agentic_memory_bank.tools.memories.validation import conversation_of, project_of, stamp, user_hash
@@ -29,7 +29,7 @@ MARKS: Final = timedelta(days=30)
 _LOG = logging.getLogger(__name__)
 _STATE, _MARK = "c", "gone"
 _LOCKS: Final = 64
-_SAYING: Final = frozenset(Saying.__annotations__)
+_SAYING: Final = frozenset(StoredTurn.__annotations__)
 _TURNS: Final = ("pending", "recent", "drawn")
 _KEPT: Final = ("seen", "count", "at", "expires_at")
 """What stays of a conversation that was forgotten: no word of it, and not its name."""
@@ -54,7 +54,7 @@ class ConversationStates:
         with self._locks[int(user_hash(user)[:8], 16) % _LOCKS]:
             yield
 
-    def get(self, user: str, project: str, conversation: str) -> ConversationState | None:
+    def get(self, user: str, project: str, conversation: str) -> StoredConversation | None:
         """The state of a conversation; None where there is none, or it has expired.
 
         Raises:
@@ -63,7 +63,7 @@ class ConversationStates:
         """
         return self.get_with_deletion(user, project, conversation)[0]
 
-    def get_with_deletion(self, user: str, project: str, conversation: str) -> tuple[ConversationState | None, str]:
+    def get_with_deletion(self, user: str, project: str, conversation: str) -> tuple[StoredConversation | None, str]:
         """What `get` and `forgotten_at` give, in one look at the store. Raises as `get`."""
         keys = [_key(project, conversation), _mark(None), _mark(project)]
         value, *marks = self._adapter.get(_space(user_hash(user)), keys)
@@ -74,11 +74,11 @@ class ConversationStates:
         names = new_state(project, conversation)  # those of what was forgotten are empty
         return {**state, "project": names["project"], "conversation": names["conversation"]}, forgotten
 
-    def put(self, user: str, state: ConversationState) -> None:
+    def put(self, user: str, state: StoredConversation) -> None:
         """Store the state of a conversation. Raises as `get`."""
         self._write(user_hash(user), {_key(project_of(state), conversation_of(state)): state})
 
-    def list_all(self, user: str) -> list[ConversationState]:
+    def list_all(self, user: str) -> list[StoredConversation]:
         """The states of all conversations of a user, the latest last. Raises as `get`."""
         now = self._now()
         found = (state for state in self._states(user_hash(user)).values() if state["expires_at"] > now)
@@ -144,7 +144,7 @@ class ConversationStates:
         self._write(owner, dict.fromkeys([*over, *marks]))
         return len(over)
 
-    def _states(self, owner: str) -> dict[str, ConversationState]:
+    def _states(self, owner: str) -> dict[str, StoredConversation]:
         values = self._adapter.everything(_space(owner))
         read = {key: _read(value) for key, value in values.items() if key.startswith(_STATE)}
         return {key: state for key, state in read.items() if state is not None}
@@ -157,7 +157,7 @@ class ConversationStates:
         return stamp(self._clock())
 
 
-def new_state(project: str, conversation: str) -> ConversationState:
+def new_state(project: str, conversation: str) -> StoredConversation:
     """A conversation of which nothing was said yet."""
     return {
         "v": FORM,
@@ -193,14 +193,14 @@ def _digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:40]
 
 
-def _without(state: ConversationState, words: Mapping[str, Sequence[str]]) -> ConversationState:
+def _without(state: StoredConversation, words: Mapping[str, Sequence[str]]) -> StoredConversation:
     kept = {name: [left for said in cast(Any, state)[name] if (left := _left(said, words))] for name in _TURNS}
     waiting = {said["id"] for said in kept["pending"]}
     raw = [id for id in state["raw"] if id in waiting]
-    return cast(ConversationState, {**state, **kept, "raw": raw, "digest": {}})
+    return cast(StoredConversation, {**state, **kept, "raw": raw, "digest": {}})
 
 
-def _left(said: Saying, words: Mapping[str, Sequence[str]]) -> Saying | None:
+def _left(said: StoredTurn, words: Mapping[str, Sequence[str]]) -> StoredTurn | None:
     """What is left of a turn; None for nothing that says anything."""
     gone = words.get(said["id"])
     if gone is None:
@@ -219,11 +219,11 @@ def _is_over(key: str, value: Mapping[str, Any], now: str) -> bool:
 # --- reading what somebody else may have written ---------------------------------------------------------------------
 
 
-def _read(value: Mapping[str, Any]) -> ConversationState | None:
+def _read(value: Mapping[str, Any]) -> StoredConversation | None:
     """A state as it was kept; None, with a warning, for what is none."""
     if value.get("v") == FORM and all(is_right(value.get(name)) for name, is_right in _FORMS.items()):
         said = {name: one for name, one in value.items() if one is not None}
-        return cast(ConversationState, {**new_state("", ""), **said})
+        return cast(StoredConversation, {**new_state("", ""), **said})
     _LOG.warning("The state of a conversation cannot be read: it counts as new.")
     return None
 

@@ -8,14 +8,14 @@ from agentic_memory_bank.engines.extractive.answering import quoting, short_answ
 from agentic_memory_bank.engines.extractive.answering.short_answers import short_answer
 from agentic_memory_bank.engines.extractive.summarising.summary import summarize
 from agentic_memory_bank.engines.research import (
-    Draft,
     Excerpt,
-    Found,
     Gathered,
     Inquiry,
+    PageDraft,
     PageQuote,
     Reflection,
-    Response,
+    ResearchResponse,
+    SupportedFinding,
     paragraph,
 )
 from agentic_memory_bank.state.pages import PageSearch
@@ -42,7 +42,7 @@ class ExtractiveResearchEngine:
         """The name runs are recorded under."""
         return "extractive"
 
-    def abstract(self, drafts: Sequence[Draft]) -> list[str | None]:
+    def abstract(self, drafts: Sequence[PageDraft]) -> list[str | None]:
         """The sentences that say most of each text; what stands before it plays no part."""
         return [abstract_of(draft.text) for draft in drafts]
 
@@ -52,11 +52,11 @@ class ExtractiveResearchEngine:
 
     def gather(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
         """Quote what fits the requests. It is enough when the quoted pages hold every name the request has."""
-        found: dict[str, Found] = {}
+        found: dict[str, SupportedFinding] = {}
         for request in dict.fromkeys((*inquiry.open, inquiry.request)):
             for quote in _quotes(request, excerpts):
                 text = _words(quote, excerpts)
-                found.setdefault(text, Found(text, (excerpts[int(quote.passage)].page,)))
+                found.setdefault(text, SupportedFinding(text, (excerpts[int(quote.passage)].page,)))
         pages = {page for finding in found.values() for page in finding.pages}
         held = {term for e in excerpts if e.page in pages for term in tokenize(f"{e.title}\n{e.text}")}
         return Gathered(tuple(found.values()), is_enough=bool(found) and _named(inquiry.request) <= held)
@@ -69,7 +69,7 @@ class ExtractiveResearchEngine:
         requests = [f"{lead.title()}: {inquiry.request}" for lead in leads] if missing or not inquiry.findings else []
         return Reflection(not requests, tuple(requests))
 
-    def respond(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Response:
+    def respond(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> ResearchResponse:
         """The few words of the excerpts that answer the request; sure where two readers chose the same sentence.
 
         Answers that are not sure are wrong more often, and questions without an answer mostly get such a one.
@@ -78,19 +78,16 @@ class ExtractiveResearchEngine:
             inquiry.request, [short_answers.Passage(e.text, e.score, e.title, e.date) for e in excerpts]
         )
         if found is None:
-            return Response("")
+            return ResearchResponse("")
         quotes = tuple(PageQuote(q.passage, (q.start, q.end)) for q in found.quotes)
         words = [excerpts[quote.excerpt].text[slice(*quote.span)].strip() for quote in quotes]
         is_sure = any(said in f.text or f.text in said for said in words for f in inquiry.findings)
-        return Response(found.text, quotes, is_sure)
+        return ResearchResponse(found.text, quotes, is_sure)
 
 
 def _quotes(request: str, excerpts: Sequence[Excerpt]) -> list[quoting.Quote]:
     """What fits a request by its words: meaning was looked at when the pages were searched."""
-    passages = [
-        quoting.Passage(str(n), e.text, e.score, [span for span in sentences(e.text) if e.text[slice(*span)].strip()])
-        for n, e in enumerate(excerpts)
-    ]
+    passages = [quoting.Passage.of(str(n), e.text, e.score, e.title) for n, e in enumerate(excerpts)]
     return quoting.quotes(request, None, passages)
 
 

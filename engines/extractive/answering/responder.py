@@ -14,9 +14,10 @@ from agentic_memory_bank.engines.extractive.reading.attributes import Claim, cla
 from agentic_memory_bank.engines.extractive.reading.dates import day_of
 from agentic_memory_bank.engines.extractive.reading.phrases import ENDS_ASKING
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting
-from agentic_memory_bank.engines.responding import QUOTES_ONLY, Situation
+from agentic_memory_bank.engines.responder import QUOTES_ONLY, ResponderInput
 from agentic_memory_bank.state.conversations import RecalledMemory
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.places import Place, Placed
 from agentic_memory_bank.tools.text.sentences import sentences
 
 QUOTES: Final = 2
@@ -83,12 +84,12 @@ class ExtractiveResponder:
         """The name runs are recorded under."""
         return "extractive"
 
-    def respond(self, situation: Situation) -> AIMessage:
+    def respond(self, situation: ResponderInput) -> AIMessage:
         """Quote what answers a question, or say that nothing is known; acknowledge what is no question."""
         return AIMessage(_answer(situation), response_metadata={QUOTES_ONLY: True})
 
 
-def _answer(situation: Situation) -> str:
+def _answer(situation: ResponderInput) -> str:
     message, chinese = situation.message, is_cjk(situation.message)
     asked = _question(message)
     if not asked:
@@ -166,7 +167,8 @@ _ENDS_ASKING: Final = re.compile(r"[?？][\"'”’)\]）」』\s]*\Z")
 
 def _fitting(asked: str, units: Sequence[tuple[_Said, str]]) -> list[tuple[_Said, str]]:
     passages = [
-        quoting.Passage(str(number), words, said.score, [(0, len(words))]) for number, (said, words) in enumerate(units)
+        quoting.Passage(str(n), words, said.score, [Placed(0, len(words), Place(speaker=said.speaker, kind="turn"))])
+        for n, (said, words) in enumerate(units)
     ]
     found = [int(quote.passage) for quote in quoting.quotes(asked, None, passages, limit=QUOTES)]
     if not found and is_cjk(asked):

@@ -3,8 +3,6 @@
 import re
 from typing import Final
 
-from agentic_memory_bank.prompts.fence import TAGS
-
 # All of these take time linear in the text (tests/unit/test_linear_time.py). Where a run may be long, it is tried from
 # its beginning alone, or never given back, or has a longest.
 ENDS_ASKING: Final = r"(?<!\W)[^\w?？]*+[?？]\W*+$"
@@ -16,27 +14,6 @@ def _first_of(opening: str, start: str) -> str:
     return rf"{start}(?:(?!{opening}).)*+{opening}"
 
 
-FOREIGN: Final = re.compile(
-    rf"<(?P<tag>{'|'.join((*TAGS, 'thinking', 'memories', 'recalled', 'excerpt', 'system'))})\b[^>]{{0,300}}>.*?(?:</"
-    rf"(?P=tag)\s*>|\Z)"
-    r"|(?P<fence>`{3,}|~{3,}).*?(?:(?P=fence)|\Z)|^[ \t]*>[^\n]*$|`[^`\n]*`"
-    r"|\"[^\"\n]{12,}\"|“[^”]{6,1000}”|「[^」]{9,1000}」|『[^』]{9,1000}』",
-    re.IGNORECASE | re.DOTALL | re.MULTILINE,
-)
-"""What somebody else has said: tags of ours, code, quoted lines, longer quotations."""
-END_OF_THOUGHT: Final = re.compile(r"\A.*</think(?:ing)?\s*>", re.IGNORECASE | re.DOTALL)
-"""What stands before a tag that was never opened: some models leave the first one out."""
-PASTED: Final = re.compile(
-    r"\b(?:translate|summari[sz]e|rewrite|rephrase|paraphrase|proofread|correct|edit|improve|analy[sz]e|review"
-    r"|classify|format|"
-    r"convert|explain|shorten|continue|fix|parse|extract)\b[^\n.!?]{0,80}[:：]"
-    r"|\b(?:here is|here's|this is|below is|the following) (?:an?|the|my|some)? ?(?:\w+ ){0,3}"
-    r"(?:text|article|email|e-mail|letter|essay|story|poem|log|code|transcript|document|message|paragraph|passage"
-    r"|review)[^\n.!?]{0,40}[:：]"
-    r"|(?:翻译|总结|改写|润色|校对|分析|概括|解释)[^\n。！？]{0,30}[:：]",
-    re.IGNORECASE,
-)
-"""What announces a text that is to be worked on; what follows is material."""
 FICTION: Final = re.compile(
     r"\b(?:pretend|imagine|role-?play|act as|you are now|in character|write (?:me )?(?:a|an|the) (?:\w+ ){0,3}"
     r"(?:story|poem|song|letter|essay|speech|scene|dialogue|script|novel|joke|email)|let's say|suppose"
@@ -45,15 +22,6 @@ FICTION: Final = re.compile(
     re.IGNORECASE,
 )
 """A turn that plays or invents something."""
-ORDERS: Final = re.compile(
-    r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|prompts?|rules?|guidelines?|memor(?:y|ies)"
-    r"|above|previous)\b"
-    r"|^\W*(?:system|assistant|developer|human)\s*[:：]|<\|?(?:im_start|system|endoftext)|\bsystem prompt\b"
-    r"|\bjailbreak\b"
-    r"|忽略.{0,12}(?:指令|指示|规则|提示|要求)|^\W*系统\s*[:：]",
-    re.IGNORECASE,
-)
-"""What tells a model to set its instructions aside, or plays its system."""
 QUESTION: Final = re.compile(rf"{ENDS_ASKING}|[吗呢么]\W*+$|([\u3400-\u9fff])[不没]\1|可不可以")
 """How a question ends."""
 ASKS: Final = re.compile(

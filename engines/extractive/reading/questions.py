@@ -79,6 +79,13 @@ _ASKED_WORD: Final = re.compile(
     r"哪[一两二三四五几]?[年天个些位家座种部场所条国支款名块本首项届类]?|谁|几[个年月位种部场所条]?|如何|怎么|怎样|为何|为什么"
 )
 _ASKING_TERMS: Final = frozenset(tokenize("many much name kind type sort happen tell describe mention year date"))
+ASKING: Final = re.compile(
+    _CHINESE_ASKING.pattern
+    + r"|要多|多少|哪|应该|请|能|一共|大概|\b(?:many|much|name|kind|type|sort|happens?|tell|describe|mention)\b",
+    re.IGNORECASE,
+)
+"""The words of a question that only ask."""
+_COUNTED: Final = re.compile(r"\bhow many (?:[\w'’-]+ )?([\w'’-]+)\b|(?:多少|几)([\u4e00-\u9fff]{1,2})", re.IGNORECASE)
 _HEAD: Final = re.compile(r"\b(?:what|which|whose|how many)\s+((?:[\w'’-]+\s+){0,3}?[\w'’-]+)\b", re.IGNORECASE)
 _NOT_NOUNS: Final = re.compile(
     r"is|are|was|were|do|does|did|has|have|had|can|could|would|will|should|may|might|of|the|an?|in|to|for|on|with|by|"
@@ -146,6 +153,13 @@ class Question:
             before=text[: asked.start()] if asked else "",
             after=text[asked.end() :].rstrip("？? ") if asked else "",
         )
+
+
+def counted(text: str) -> frozenset[str]:
+    """What a question counts: the term after "how many", the characters after 多少 or 几."""
+    found = _COUNTED.search(text)
+    head = (found[1] or found[2]) if found else ""
+    return frozenset(tokenize(head)) | frozenset(head if is_cjk(head) else ())
 
 
 def _head(text: str) -> Sequence[str]:

@@ -109,7 +109,7 @@ class Subject(NamedTuple):
     groups: tuple[frozenset[str], ...]
 
 
-class _Said(NamedTuple):
+class _Clause(NamedTuple):
     """A piece of a text: where it stands, in which sentence, and the roots of its words."""
 
     span: Span
@@ -241,7 +241,7 @@ def _meant(text: str, head: int, speaker: str, subjects: Sequence[Subject]) -> l
     return [*spans, *(note.span() for note in notes if spans and note["phrase"] not in left)]
 
 
-def _gone_on_with(said: Sequence[_Said], places: set[int], subjects: Sequence[Subject]) -> Iterator[int]:
+def _gone_on_with(said: Sequence[_Clause], places: set[int], subjects: Sequence[Subject]) -> Iterator[int]:
     """The pieces that go on about what the piece before them is about: by a pronoun, or without a subject."""
     going = ""
     for place in range(1, len(said)):
@@ -270,7 +270,7 @@ def _verb(text: str) -> int:
     return found.start() if found else len(text)
 
 
-def _without_subject(said: Sequence[_Said], place: int, places: set[int]) -> Span:
+def _without_subject(said: Sequence[_Clause], place: int, places: set[int]) -> Span:
     """The stretch of a piece; where the next one goes on with its subject and stays, the subject stays for it."""
     one, (start, end) = said[place], said[place].span
     after = said[place + 1] if place + 1 < len(said) else None
@@ -284,7 +284,7 @@ def _covers(spans: Sequence[Span], text: str) -> bool:
     return sum(end - start for start, end in spans) >= len(text)
 
 
-def _places(said: Sequence[_Said], subject: Subject, speaker: str) -> Iterator[int]:
+def _places(said: Sequence[_Clause], subject: Subject, speaker: str) -> Iterator[int]:
     """The pieces that hold all of a subject, each alone or the fewest of a sentence, or a sentence that goes on."""
     alone = {place for place, one in enumerate(said) if _held(subject, [one], speaker)}
     yield from alone
@@ -298,7 +298,7 @@ def _places(said: Sequence[_Said], subject: Subject, speaker: str) -> Iterator[i
         yield from _going_on(said, before, after, subject, speaker)
 
 
-def _fewest(said: Sequence[_Said], inside: Sequence[int], subject: Subject, speaker: str) -> Sequence[int]:
+def _fewest(said: Sequence[_Clause], inside: Sequence[int], subject: Subject, speaker: str) -> Sequence[int]:
     """The shortest run of pieces of one sentence that hold all of a subject together."""
     runs = [inside[a:b] for a in range(len(inside)) for b in range(a + 2, min(len(inside), a + 4) + 1)]
     held = [run for run in runs if _held(subject, [said[place] for place in run], speaker)]
@@ -309,7 +309,7 @@ def _fewest(said: Sequence[_Said], inside: Sequence[int], subject: Subject, spea
 
 
 def _going_on(
-    said: Sequence[_Said], before: Sequence[int], after: Sequence[int], subject: Subject, speaker: str
+    said: Sequence[_Clause], before: Sequence[int], after: Sequence[int], subject: Subject, speaker: str
 ) -> Iterator[int]:
     """The pieces of a sentence that hold what of a subject the sentence before it, of the same, does not name."""
     if _GOES_ON.match(said[after[0]].text):
@@ -317,13 +317,13 @@ def _going_on(
         yield from (place for place in after if _missing(subject, first, speaker, said[place]))
 
 
-def _missing(subject: Subject, before: Sequence[_Said], speaker: str, piece: _Said) -> bool:
+def _missing(subject: Subject, before: Sequence[_Clause], speaker: str, piece: _Clause) -> bool:
     """Whether a piece says what of a subject those before it do not, which say the rest."""
     missing = Subject(tuple(group for group in subject.groups if not _held(Subject((group,)), before, speaker)))
     return 0 < len(missing.groups) < len(subject.groups) and _held(missing, [piece], speaker)
 
 
-def _held(subject: Subject, pieces: Sequence[_Said], speaker: str) -> bool:
+def _held(subject: Subject, pieces: Sequence[_Clause], speaker: str) -> bool:
     roots = frozenset[str](_roots(speaker)).union(*(one.roots for one in pieces))
     return _all_held(subject, roots, " ".join((speaker, *(one.text for one in pieces))))
 
@@ -350,7 +350,7 @@ def _stands_apart(phrase: str, text: str) -> bool:
     return 2 * joined >= len(phrase)
 
 
-def _pieces(text: str, start: int, end: int) -> Iterator[_Said]:
+def _pieces(text: str, start: int, end: int) -> Iterator[_Clause]:
     """The clauses of a text, each with what joins it to the one before; items of a list stay together."""
     for number, (low, high) in enumerate(sentences(text[start:end])):
         low, high = start + low, start + low + len(text[start + low : start + high].rstrip().rstrip(".!?。！？"))
@@ -360,7 +360,7 @@ def _pieces(text: str, start: int, end: int) -> Iterator[_Said]:
             if not _is_short(text[cut:after]):
                 kept.append(cut)
         for a, b in pairwise((*kept, max(high, low + 1))):
-            yield _Said((a, b), number, text[a:b], _roots(text[a:b]))
+            yield _Clause((a, b), number, text[a:b], _roots(text[a:b]))
 
 
 def _is_short(text: str) -> bool:

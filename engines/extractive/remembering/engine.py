@@ -4,19 +4,29 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from agentic_memory_bank.engines.conversation import Digest, Fact, Gate, Hints, Insight, Known, Query, Turn, Weighing
+from agentic_memory_bank.engines.conversation import (
+    DIGEST_TOKENS,
+    Digest,
+    ExistingMemory,
+    Fact,
+    GateDecision,
+    Hints,
+    Insight,
+    Resolution,
+    RewrittenQuery,
+    Turn,
+)
 from agentic_memory_bank.engines.extractive.reading.attributes import claims_of, same_attribute
 from agentic_memory_bank.engines.extractive.reading.phrases import ENDS_ASKING
-from agentic_memory_bank.engines.extractive.remembering.extraction import own_words, select
+from agentic_memory_bank.engines.extractive.remembering.extraction import select
 from agentic_memory_bank.engines.extractive.remembering.insights import recurring
 from agentic_memory_bank.engines.extractive.remembering.queries import gate, is_greeting, key_terms, rewrite
-from agentic_memory_bank.engines.extractive.remembering.resolution import weigh
+from agentic_memory_bank.engines.extractive.remembering.resolution import resolve
+from agentic_memory_bank.engines.own_words import own_words
 from agentic_memory_bank.tools.text.secrets import secrets_in
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
-DIGEST_TOKENS: Final = 100
-"""What the state of a conversation takes, unless said otherwise."""
 RECENT: Final = 6
 """Turns that tell what a conversation is about now."""
 TOPIC_TERMS: Final = 6
@@ -43,11 +53,11 @@ class ExtractiveConversationEngine:
         """The name runs are recorded under."""
         return "extractive"
 
-    def gate(self, turn: Turn, history: Sequence[Turn], hints: Hints | None = None) -> Gate:
+    def gate(self, turn: Turn, history: Sequence[Turn], hints: Hints | None = None) -> GateDecision:
         """Search unless it is plain that no memory helps: a greeting, a fact of the world, what a tool knows."""
         return gate(turn, hints or Hints(), history)
 
-    def rewrite(self, query: str, history: Sequence[Turn]) -> Query:
+    def rewrite(self, query: str, history: Sequence[Turn]) -> RewrittenQuery:
         """Put the key terms of the last three messages of the user in front of a query that needs them."""
         return rewrite(query, history)
 
@@ -55,13 +65,9 @@ class ExtractiveConversationEngine:
         """The sentences that state something of the one who says them, with the turns they stand in."""
         return select(turns)
 
-    def weigh(self, fact: Fact, similar: Sequence[Known]) -> Weighing:
+    def resolve(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> list[Resolution]:
         """Compare attributes and values where both state them, and the words where they do not."""
-        return weigh(fact, similar)
-
-    def weigh_all(self, facts: Sequence[Fact], similar: Sequence[Sequence[Known]]) -> list[Weighing]:
-        """Weigh each alone."""
-        return [weigh(fact, alike) for fact, alike in zip(facts, similar, strict=True)]
+        return [resolve(fact, alike) for fact, alike in zip(facts, similar, strict=True)]
 
     def summarise(self, turns: Sequence[Turn], max_tokens: int = DIGEST_TOKENS) -> Digest:
         """Key terms, current facts, decisions and what is open, the latest first while there is room."""
@@ -72,7 +78,7 @@ class ExtractiveConversationEngine:
         facts, _ = _fitting(_facts(turns), room, room)
         return Digest(topic, facts, decisions, open_)
 
-    def reflect(self, memories: Sequence[Known]) -> list[Insight]:
+    def reflect(self, memories: Sequence[ExistingMemory]) -> list[Insight]:
         """The terms that recur, counted and dated."""
         return recurring(memories)
 

@@ -3,18 +3,18 @@
 Precision comes first: whatever is not clearly stated by the one who says it is left where it is.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from agentic_memory_bank.engines.conversation import TRUST, USER, Fact, Saying, Turn, attributed
+from agentic_memory_bank.engines.conversation import TRUST, USER, Fact, Turn, TurnQuote, attributed
 from agentic_memory_bank.engines.extractive.reading import phrases
 from agentic_memory_bank.engines.extractive.reading.attributes import Claim, claims_of
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments, written
-from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting, is_personal
+from agentic_memory_bank.engines.extractive.remembering.queries import attribute_asked, is_greeting, is_personal
 from agentic_memory_bank.engines.extractive.remembering.statements import is_asking, is_statement, says_enough
+from agentic_memory_bank.engines.own_words import ORDERS, is_order, own_words
 from agentic_memory_bank.state.records import RecordType
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.personal_numbers import masked
@@ -64,19 +64,6 @@ def select(turns: Sequence[Turn]) -> list[Fact]:
 # --- reading a turn ------------------------------------------------------------------------------------------------
 
 
-def own_words(text: str) -> str:
-    """A text of the same length, in which what its writer has not said is blank: thoughts, quotes, code, memories."""
-    text = phrases.END_OF_THOUGHT.sub(_blank, text) if "</think" in text.casefold() else text
-    text = phrases.FOREIGN.sub(_blank, text)
-    pasted = phrases.PASTED.search(text)
-    return text if pasted is None else text[: pasted.start()] + "\n" * (len(text) - pasted.start())
-
-
-def is_order(text: str) -> bool:
-    """Whether a text tells a model to set its instructions aside, or plays its system."""
-    return phrases.ORDERS.search(text) is not None
-
-
 def safe_words(turn: Turn, before: Turn | None) -> str:
     """What a turn says in its own words, without the sentences that hold a credential, or answer a question for one.
 
@@ -106,10 +93,6 @@ def is_idle_talk(text: str, *, refuses: bool) -> bool:
     return is_order(text) or all(
         is_greeting(one) or (refuses and phrases.REFUSAL.search(one) is not None) for one in said if one
     )
-
-
-def _blank(match: re.Match[str]) -> str:
-    return "\n" * len(match[0])
 
 
 def _sentences(turn: Turn, before: Turn | None) -> list[_Sentence]:
@@ -293,42 +276,8 @@ def _goes_on(text: str) -> bool:
 
 
 def _is_idle_way(text: str) -> bool:
-    idle = (phrases.QUESTION, phrases.ORDERS, phrases.WANTS, phrases.HEARSAY)
+    idle = (phrases.QUESTION, ORDERS, phrases.WANTS, phrases.HEARSAY)
     return any(pattern.search(text) for pattern in idle) or len(text) > LONGEST_QUOTE
-
-
-_ASKED_FOR: Final = (
-    ("home", re.compile(r"\bwhere (?:do|are) you (?:live|living|based|located)\b|住在?哪|家在哪", re.IGNORECASE)),
-    (
-        "name",
-        re.compile(r"\bwhat(?:'s| is) your name\b|\bwho am i (?:talking|speaking)|叫什么|怎么称呼", re.IGNORECASE),
-    ),
-    ("age", re.compile(r"\bhow old are you\b|多大|几岁", re.IGNORECASE)),
-    (
-        "job",
-        re.compile(
-            r"\bwhat do you do\b|\bwhat(?:'s| is) your (?:job|profession|occupation)\b|做什么工作|什么职业",
-            re.IGNORECASE,
-        ),
-    ),
-    ("employer", re.compile(r"\bwhere do you work\b|在哪(?:里|儿)?(?:工作|上班)", re.IGNORECASE)),
-    ("origin", re.compile(r"\bwhere are you from\b|哪里人|来自哪", re.IGNORECASE)),
-    ("birthday", re.compile(r"\bwhen(?:'s| is) your birthday\b|生日是(?:什么时候|哪天)", re.IGNORECASE)),
-    ("budget", re.compile(r"\bwhat(?:'s| is) your budget\b|预算(?:是)?多少", re.IGNORECASE)),
-)
-
-
-_MYSELF: Final = {"i": "you", "my": "your", "am": "are", "i'm": "you are"}
-
-
-def attribute_asked_for(text: str) -> str | None:
-    """Which attribute of theirs somebody asks for: "Where do I live?"; None where it is none that has one value."""
-    turned = " ".join(_MYSELF.get(word, word) for word in text.casefold().replace("’", "'").split())
-    return _asked_for(turned)
-
-
-def _asked_for(question: str) -> str | None:
-    return next((name for name, pattern in _ASKED_FOR if pattern.search(question)), None)
 
 
 def _answer(turn: Turn, before: Turn | None, said: Sequence[_Sentence]) -> Fact | None:
@@ -340,11 +289,11 @@ def _answer(turn: Turn, before: Turn | None, said: Sequence[_Sentence]) -> Fact 
     if is_greeting(only.text) or claims_of(only.text) or any(pattern.search(only.text) for pattern in unclear):
         return None
     for question in reversed(_sentences(before, None)):
-        attribute = _asked_for(question.text)
+        attribute = attribute_asked(question.text)
         if attribute and len(only.text) <= 60:
             value = only.text.rstrip(".!。！ ")
             claim = Claim(_owner(turn), attribute, value, False, (0, len(value)))
-            asked = Saying(before.id, question.text, question.span)
+            asked = TurnQuote(before.id, question.text, question.span)
             return _fact(turn, (replace(only, claims=(claim,)),), "semantic", asked)
     return None
 
@@ -374,11 +323,11 @@ def _confirms(text: str) -> bool:
     return phrases.WORKED.search(text) is not None and not phrases.QUESTION.search(text)
 
 
-def _request(before: Turn | None) -> Saying | None:
+def _request(before: Turn | None) -> TurnQuote | None:
     """The sentence of the user that an outcome answers."""
     said = _sentences(before, None) if before is not None and before.role == "user" else []
     asked = [s for s in said if not is_greeting(s.text) and not is_order(s.text) and len(s.text) <= LONGEST_QUOTE]
-    return Saying(before.id, asked[-1].text, asked[-1].span) if before is not None and asked else None
+    return TurnQuote(before.id, asked[-1].text, asked[-1].span) if before is not None and asked else None
 
 
 # --- writing it down -----------------------------------------------------------------------------------------------
@@ -388,8 +337,8 @@ def _owner(turn: Turn) -> str:
     return turn.speaker or USER
 
 
-def _fact(turn: Turn, said: tuple[_Sentence, ...], type: RecordType, asked: Saying | None = None) -> Fact:
-    quotes = tuple(Saying(turn.id, sentence.text, sentence.span) for sentence in said)
+def _fact(turn: Turn, said: tuple[_Sentence, ...], type: RecordType, asked: TurnQuote | None = None) -> Fact:
+    quotes = tuple(TurnQuote(turn.id, sentence.text, sentence.span) for sentence in said)
     claims = [claim for sentence in said for claim in sentence.claims]
     claim = claims[-1] if claims else None
     words = " ".join(quote.text for quote in quotes)

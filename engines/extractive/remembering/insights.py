@@ -7,7 +7,7 @@ from datetime import date
 from itertools import pairwise
 from typing import Final
 
-from agentic_memory_bank.engines.conversation import Fact, Insight, Known
+from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Insight
 from agentic_memory_bank.engines.extractive.reading.dates import day_of
 from agentic_memory_bank.engines.extractive.remembering.queries import key_terms
 from agentic_memory_bank.tools.text.cleaning import is_cjk
@@ -36,7 +36,7 @@ _TIMES: Final = frozenset(
 _OWN: Final = re.compile(r"\b(?:my|our) ([a-z][\w'’-]+)", re.IGNORECASE)
 
 
-def recurring(memories: Sequence[Known]) -> list[Insight]:
+def recurring(memories: Sequence[ExistingMemory]) -> list[Insight]:
     """What stands in at least three memories: names, words that go together, and what somebody calls theirs.
 
     Terms of the same memories make one insight. Single words of other kinds are left out: they recur in all speech.
@@ -52,7 +52,7 @@ def recurring(memories: Sequence[Known]) -> list[Insight]:
     return [_insight(terms, [memories[place] for place in held]) for held, terms in ranked[:MOST]]
 
 
-def _terms(memories: Sequence[Known]) -> tuple[dict[str, Counter[str]], dict[str, list[int]]]:
+def _terms(memories: Sequence[ExistingMemory]) -> tuple[dict[str, Counter[str]], dict[str, list[int]]]:
     """How each term is written, and in which memories it stands."""
     written: defaultdict[str, Counter[str]] = defaultdict(Counter)
     holders: defaultdict[str, list[int]] = defaultdict(list)
@@ -84,12 +84,12 @@ def _says_something(name: str, written: Counter[str], names: set[str]) -> bool:
     return " " in name or is_cjk(name) or all(term[:1].isupper() and term.casefold() in names for term in written)
 
 
-def said_on(memory: Fact | Known) -> date | None:
+def said_on(memory: Fact | ExistingMemory) -> date | None:
     """The day a memory is of: as it was said, or else when it was written down."""
     return day_of(memory.date) or day_of(memory.date[:10])
 
 
-def _insight(terms: Sequence[str], held: Sequence[Known]) -> Insight:
+def _insight(terms: Sequence[str], held: Sequence[ExistingMemory]) -> Insight:
     named = sorted(terms, key=lambda term: (not term[:1].isupper(), term.casefold()))[:TERMS]
     days = sorted(day.isoformat() for memory in held if (day := said_on(memory)) is not None)
     evidence = tuple(memory.id for memory in held)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final
 
-from agentic_memory_bank.engines.conversation import Gate, Hints, Query, Turn
+from agentic_memory_bank.engines.conversation import GateDecision, Hints, RewrittenQuery, Turn
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.terms import STOP_WORDS, tokenize
@@ -178,23 +178,17 @@ _IDLE: Final = STOP_WORDS | frozenset(
 )
 
 
-def gate(turn: Turn, hints: Hints, history: Sequence[Turn] = ()) -> Gate:
-    """Say whether memories are worth a search; in doubt they are.
-
-    Args:
-        turn: The message.
-        hints: What the caller knows of it.
-        history: The conversation before it.
-    """
+def gate(turn: Turn, hints: Hints, history: Sequence[Turn] = ()) -> GateDecision:
+    """Say whether memories are worth a search; in doubt they are."""
     text = " ".join(turn.text.replace("’", "'").split())
     if not text:
-        return Gate("empty")
+        return GateDecision("empty")
     personal = is_personal(text) or _EARLIER.search(text) is not None
     if _is_fact(text, hints, history) and not personal:
-        return Gate("fact")
+        return GateDecision("fact")
     if _needs_tool(text, hints, personal):
-        return Gate("tool")
-    return Gate("greeting") if is_greeting(text) else Gate("search")
+        return GateDecision("tool")
+    return GateDecision("greeting") if is_greeting(text) else GateDecision("search")
 
 
 def is_greeting(text: str) -> bool:
@@ -228,13 +222,13 @@ def _needs_tool(text: str, hints: Hints, personal: bool) -> bool:
     )
 
 
-def rewrite(query: str, history: Sequence[Turn]) -> Query:
+def rewrite(query: str, history: Sequence[Turn]) -> RewrittenQuery:
     """Put the key terms of the last messages of the user in front of a query that needs them."""
     asked = " ".join(query.split())
     if not asked or is_self_contained(asked):
-        return Query(asked)
+        return RewrittenQuery(asked)
     added = tuple(islice(_new_terms(_said_before(asked, history), asked), MOST_TERMS))
-    return Query(" ".join((*added, asked)), added)
+    return RewrittenQuery(" ".join((*added, asked)), added)
 
 
 def is_self_contained(query: str) -> bool:
@@ -286,3 +280,38 @@ def _pieces(word: str) -> list[str]:
     return (
         [bare] if len(bare) > 1 and bare.casefold() not in _IDLE and bare.casefold().strip("s'’") not in _IDLE else []
     )
+
+
+_ASKED_FOR: Final = (
+    ("home", re.compile(r"\bwhere (?:do|are) you (?:live|living|based|located)\b|住在?哪|家在哪", re.IGNORECASE)),
+    (
+        "name",
+        re.compile(r"\bwhat(?:'s| is) your name\b|\bwho am i (?:talking|speaking)|叫什么|怎么称呼", re.IGNORECASE),
+    ),
+    ("age", re.compile(r"\bhow old are you\b|多大|几岁", re.IGNORECASE)),
+    (
+        "job",
+        re.compile(
+            r"\bwhat do you do\b|\bwhat(?:'s| is) your (?:job|profession|occupation)\b|做什么工作|什么职业",
+            re.IGNORECASE,
+        ),
+    ),
+    ("employer", re.compile(r"\bwhere do you work\b|在哪(?:里|儿)?(?:工作|上班)", re.IGNORECASE)),
+    ("origin", re.compile(r"\bwhere are you from\b|哪里人|来自哪", re.IGNORECASE)),
+    ("birthday", re.compile(r"\bwhen(?:'s| is) your birthday\b|生日是(?:什么时候|哪天)", re.IGNORECASE)),
+    ("budget", re.compile(r"\bwhat(?:'s| is) your budget\b|预算(?:是)?多少", re.IGNORECASE)),
+)
+
+
+_MYSELF: Final = {"i": "you", "my": "your", "am": "are", "i'm": "you are"}
+
+
+def attribute_asked_for(text: str) -> str | None:
+    """Name the attribute of their own that somebody asks for: "Where do I live?"; None where it has no single value."""
+    turned = " ".join(_MYSELF.get(word, word) for word in text.casefold().replace("’", "'").split())
+    return attribute_asked(turned)
+
+
+def attribute_asked(question: str) -> str | None:
+    """Name the attribute that a question asks its hearer for: "Where do you live?"; None for any other question."""
+    return next((name for name, pattern in _ASKED_FOR if pattern.search(question)), None)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from agentic_memory_bank.engines.conversation import Fact, Known, Verdict, Weighing
+from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Resolution, ResolutionAction
 from agentic_memory_bank.engines.extractive.comparing.comparison import Comparison, compare
 from agentic_memory_bank.engines.extractive.reading.attributes import (
     Claim,
@@ -36,20 +36,20 @@ less alike only seems to clash."""
 MOST_CLAIMS: Final = 40
 """How many claims of a memory are compared, each with each of the other's; nobody states more in one."""
 
-_ORDER: Final[tuple[Verdict, ...]] = ("same", "revise", "supersede", "contradicts")
+_ORDER: Final[tuple[ResolutionAction, ...]] = ("same", "revise", "supersede", "contradicts")
 _LASTING: Final = frozenset(("semantic", "procedural"))
 """Types of memories that can change; what happened has happened."""
 _WORD: Final = re.compile(r"[\w$€£¥%]+")
 
 
-def weigh(fact: Fact, similar: Sequence[Known]) -> Weighing:
+def resolve(fact: Fact, similar: Sequence[ExistingMemory]) -> Resolution:
     """Say what becomes of a new memory; whatever is not sure is kept beside the others.
 
     Args:
         fact: The new memory.
         similar: Those that are most like it, of the same user; those that cannot be one with it play no part.
     """
-    found = [(known, _weighed(fact, known)) for known in similar if may_be_one(fact, known)]
+    found = [(known, _resolved(fact, known)) for known in similar if is_comparable(fact, known)]
     for verdict in _ORDER:
         chosen = [(known, one) for known, one in found if one.verdict == verdict]
         if chosen:
@@ -59,34 +59,34 @@ def weigh(fact: Fact, similar: Sequence[Known]) -> Weighing:
             many = verdict in ("supersede", "contradicts")
             left = {id: words for _, one in chosen for id, words in one.left.items()}
             ids = tuple(alike if many else alike[:1])
-            return Weighing(verdict, ids, first.is_newer, first.values, first.reason, left)
-    return Weighing("create")
+            return Resolution(verdict, ids, first.is_newer, first.values, first.reason, left)
+    return Resolution("create")
 
 
-def may_be_one(one: Fact | Known, other: Known) -> bool:
+def is_comparable(one: Fact | ExistingMemory, other: ExistingMemory) -> bool:
     """Whether two memories may say the same, or one correct the other: what happened on two days happened twice."""
     if isinstance(one, Fact) and announces_change(one.words):
         return True
     return one.type == other.type and (one.type != "episodic" or said_on(one) == said_on(other))
 
 
-def _weighed(fact: Fact, known: Known) -> Weighing:
+def _resolved(fact: Fact, known: ExistingMemory) -> Resolution:
     is_repeated = _words(fact.words) == _words(known.words) and not _of_other_times(fact, known)
     if is_repeated and (_same_source(fact, known) or not is_personal(fact.words)):
-        return Weighing("same", (known.id,), reason="It is said in the same words.")
+        return Resolution("same", (known.id,), reason="It is said in the same words.")
     by_claim = _by_claims(fact, known) if fact.type == known.type else None
     if by_claim is not None:
         return by_claim
-    return _by_change(fact, known) or (_by_words(fact, known) if fact.type == known.type else Weighing("create"))
+    return _by_change(fact, known) or (_by_words(fact, known) if fact.type == known.type else Resolution("create"))
 
 
-def _of_other_times(fact: Fact, known: Known) -> bool:
+def _of_other_times(fact: Fact, known: ExistingMemory) -> bool:
     """Whether both name times, in words that each mean another time on the day they were said: last Friday."""
     ours, theirs = _times(fact), _times(known)
     return bool(ours and theirs) and ours != theirs
 
 
-def _times(one: Fact | Known) -> set[str]:
+def _times(one: Fact | ExistingMemory) -> set[str]:
     day = said_on(one)
     return {moment.calendar for moment in moments(one.words, day)} if day else set()
 
@@ -98,7 +98,7 @@ def _words(text: str) -> list[str]:
 # --- attributes ----------------------------------------------------------------------------------------------------
 
 
-def _by_claims(fact: Fact, known: Known) -> Weighing | None:
+def _by_claims(fact: Fact, known: ExistingMemory) -> Resolution | None:
     """The judgement where both state the same attribute; None where they do not."""
     ours, theirs = _claims(fact, known), _claims(known, fact)
     pairs = [(a, b) for a in ours for b in theirs if _rivals(a, b)]
@@ -118,7 +118,7 @@ def _rivals(ours: Claim, theirs: Claim) -> bool:
     return not is_denied or same_words(ours, theirs)
 
 
-def _claims(one: Fact | Known, other: Fact | Known) -> list[Claim]:
+def _claims(one: Fact | ExistingMemory, other: Fact | ExistingMemory) -> list[Claim]:
     """What a memory states, about whomever the other one names if its own speaker is not known."""
     if isinstance(one, Fact) and one.attribute and one.value and not claims_of(one.words, one.subject or ""):
         value = one.value.removeprefix("not ")
@@ -128,16 +128,16 @@ def _claims(one: Fact | Known, other: Fact | Known) -> list[Claim]:
     return claims or _of_attribute(one, other, owner)
 
 
-def _of_attribute(one: Fact | Known, other: Fact | Known, owner: str) -> list[Claim]:
+def _of_attribute(one: Fact | ExistingMemory, other: Fact | ExistingMemory, owner: str) -> list[Claim]:
     """What a Chinese memory states that was cut out of its sentence, and with it from its subject: 住在北京."""
-    if not (isinstance(one, Known) and one.attribute and is_cjk(one.words)):
+    if not (isinstance(one, ExistingMemory) and one.attribute and is_cjk(one.words)):
         return []
     theirs = claims_of(other.words, other.speaker or owner) if other.speaker or owner else claims_of(other.words)
     value = next((claim.value for claim in theirs if claim.value in one.words), one.words)
     return [Claim(owner or (one.subject or ""), one.attribute, value, False, (0, 0))]
 
 
-def _changed(fact: Fact, known: Known, ours: Claim, theirs: Claim) -> Weighing:
+def _changed(fact: Fact, known: ExistingMemory, ours: Claim, theirs: Claim) -> Resolution:
     values = (ours.value, theirs.value)
     if ours.denied != theirs.denied and ours.attribute.startswith("liking "):
         values = (
@@ -146,23 +146,23 @@ def _changed(fact: Fact, known: Known, ours: Claim, theirs: Claim) -> Weighing:
         )
     reason = f"The {ours.attribute} of {ours.subject} is {values[0]!r}, and was {values[1]!r}."
     if not _same_source(fact, known):
-        return Weighing("contradicts", (known.id,), values=values, reason=reason)
-    return Weighing("supersede", (known.id,), _is_newer(fact, known), values, reason)
+        return Resolution("contradicts", (known.id,), values=values, reason=reason)
+    return Resolution("supersede", (known.id,), _is_newer(fact, known), values, reason)
 
 
-def _repeated(fact: Fact, known: Known) -> Weighing:
+def _repeated(fact: Fact, known: ExistingMemory) -> Resolution:
     """The same value again: in more words, which are kept, or in none that say more."""
     new = set(tokenize(fact.words)) - set(tokenize(known.words))
-    return Weighing(
+    return Resolution(
         "revise" if new and _is_newer(fact, known) else "same", (known.id,), reason="It states the same value."
     )
 
 
-def _same_source(fact: Fact, known: Known) -> bool:
+def _same_source(fact: Fact, known: ExistingMemory) -> bool:
     return not fact.speaker or not known.speaker or fact.speaker.casefold() == known.speaker.casefold()
 
 
-def _is_newer(fact: Fact, known: Known) -> bool:
+def _is_newer(fact: Fact, known: ExistingMemory) -> bool:
     """Whether the new memory was said last; of one day, or where a day is missing, it was."""
     ours, theirs = day_of(fact.date), day_of(known.date)
     return ours is None or theirs is None or ours >= theirs
@@ -171,7 +171,7 @@ def _is_newer(fact: Fact, known: Known) -> bool:
 # --- changes -------------------------------------------------------------------------------------------------------
 
 
-def _by_change(fact: Fact, known: Known) -> Weighing | None:
+def _by_change(fact: Fact, known: ExistingMemory) -> Resolution | None:
     """The judgement where the new memory announces that what the other one says has changed; None where it does not."""
     if not fact.speaker or fact.speaker != known.speaker or fact.trust < known.trust or not _is_newer(fact, known):
         return None
@@ -181,13 +181,13 @@ def _by_change(fact: Fact, known: Known) -> Weighing | None:
     left = without(known.words, gone)
     still = {known.id: left} if says_enough(left) else {}
     reason = f"It replaces {'; '.join(known.words[slice(*span)].strip() for span in gone)!r}."
-    return Weighing("supersede", (known.id,), reason=reason, left=still)
+    return Resolution("supersede", (known.id,), reason=reason, left=still)
 
 
 # --- words ---------------------------------------------------------------------------------------------------------
 
 
-def _by_words(fact: Fact, known: Known) -> Weighing:
+def _by_words(fact: Fact, known: ExistingMemory) -> Resolution:
     """The judgement of texts that state no attribute in common."""
     found = compare(fact.words, known.words, known.cosine)
     if found.relation == "conflict":
@@ -195,20 +195,20 @@ def _by_words(fact: Fact, known: Known) -> Weighing:
     if _says_the_same(fact, known, found):
         longer = len(set(tokenize(fact.words))) >= len(set(tokenize(known.words)))
         verdict = "revise" if longer and _is_newer(fact, known) else "same"
-        return Weighing(verdict, (known.id,), reason="It says nearly the same.")
-    return Weighing("create")
+        return Resolution(verdict, (known.id,), reason="It says nearly the same.")
+    return Resolution("create")
 
 
-def _clashing(fact: Fact, known: Known, found: Comparison) -> Weighing:
+def _clashing(fact: Fact, known: ExistingMemory, found: Comparison) -> Resolution:
     speaks_of_self = is_personal(fact.words) or is_personal(known.words)
     if fact.type not in _LASTING or known.cosine < CLASH_COSINE or (speaks_of_self and not _same_source(fact, known)):
-        return Weighing("create")
+        return Resolution("create")
     if not _same_source(fact, known):
-        return Weighing("contradicts", (known.id,), values=found.values, reason=found.reason)
-    return Weighing("supersede", (known.id,), _is_newer(fact, known), found.values, found.reason)
+        return Resolution("contradicts", (known.id,), values=found.values, reason=found.reason)
+    return Resolution("supersede", (known.id,), _is_newer(fact, known), found.values, found.reason)
 
 
-def _says_the_same(fact: Fact, known: Known, found: Comparison) -> bool:
+def _says_the_same(fact: Fact, known: ExistingMemory, found: Comparison) -> bool:
     if not _same_source(fact, known) or found.relation != "merge" or _of_other_times(fact, known):
         return False
     left, right = set(tokenize(fact.words)), set(tokenize(known.words))

@@ -9,6 +9,7 @@ from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading import phrases
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting, is_personal
+from agentic_memory_bank.engines.own_words import ORDERS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -125,7 +126,7 @@ def is_asking(sentence: str) -> bool:
 def is_statement(sentence: str) -> bool:
     """Whether a sentence states something that may be worth knowing later."""
     plain = sentence.replace("’", "'").strip()
-    if any(pattern.search(plain) for pattern in (phrases.ORDERS, _SUPPOSED, _HEARSAY, _WORLD)):
+    if any(pattern.search(plain) for pattern in (ORDERS, _SUPPOSED, _HEARSAY, _WORLD)):
         return False
     return not _is_of_everybody(plain) and not (_is_chat(plain) or is_asking(plain) or _is_to_the_other(plain))
 

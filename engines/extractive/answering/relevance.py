@@ -1,0 +1,362 @@
+"""How well each sentence, in its place, answers a question: a few features, one weight each, and "none" among them.
+
+A sentence answers that says what the question does, in the same words or in others, in itself or by its place, and that
+holds the kind of thing asked for. The weights are fitted by `benchmarks/fit_relevance.py`: under them softmax over the
+sentences and "none of them" makes the right one likely. How sure the best one is, is a second small model over what
+the first one found.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from agentic_memory_bank.engines.extractive.reading import concepts
+from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
+from agentic_memory_bank.engines.extractive.reading.marks import (
+    AMENDS,
+    ASKS,
+    COUNTED,
+    NUMBERED_NAME,
+    SPEAKS_OF_SELF,
+    SUPPOSES,
+)
+from agentic_memory_bank.engines.extractive.reading.questions import ASKING, counted
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.names import names_and_numbers, numbers_with_offsets
+from agentic_memory_bank.tools.text.terms import tokenize
+
+Numbers = npt.NDArray[np.float64]
+Vector = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """A sentence, row or list item of a text, as far as questions are concerned.
+
+    Attributes:
+        text: Its words.
+        place: Where it stands, in words: title, headings, what opens its list, labels of row and columns.
+        near: What stands before it and may be meant: the sentences before it in its section.
+        speaker: Who says it, if that is known.
+        kind: What it is part of, as `tools.text.places` names it.
+        found: How well the text around it was found, beside the best: from 0 to 1.
+        vector: L2-normalised, or None.
+    """
+
+    text: str
+    place: str = ""
+    near: str = ""
+    speaker: str = ""
+    kind: str = "text"
+    found: float = 1.0
+    vector: Vector | None = None
+
+    @cached_property
+    def words(self) -> "_Words":
+        """The words of the sentence."""
+        return _Words.of(self.text)
+
+    @cached_property
+    def place_words(self) -> "_Words":
+        """The words of its place."""
+        return _Words.of(f"{self.place}\n{self.speaker}")
+
+    @cached_property
+    def near_words(self) -> "_Words":
+        """The words around it."""
+        return _Words.of(self.near)
+
+
+@dataclass(frozen=True)
+class _Words:
+    """The words of a text in the forms in which they are compared: terms, single Chinese characters, concepts."""
+
+    terms: frozenset[str]
+    characters: frozenset[str]
+    concepts: frozenset[int]
+
+    @classmethod
+    def of(cls, text: str) -> "_Words":
+        terms = frozenset(tokenize(text))
+        meant = {number for term in terms for number in concepts.of_term(term)}
+        meant.update(number for _, _, numbers in concepts.of_chinese(text) for number in numbers)
+        return cls(terms, frozenset(char for char in text if not char.isascii()), frozenset(meant))
+
+
+@dataclass(frozen=True)
+class _Token:
+    """A word of a question, or a Chinese character of it: the terms that are it, and the concepts it belongs to."""
+
+    text: str
+    forms: frozenset[str]
+    concepts: frozenset[int]
+
+    def level(self, unit: Unit) -> int | None:
+        """Where it stands: in the sentence (0 itself, 1 other words, 2 a character), its place (3, 4), near (5, 6)."""
+        for level, words in ((0, unit.words), (3, unit.place_words), (5, unit.near_words)):
+            if not words.terms.isdisjoint(self.forms):
+                return level
+            if not words.concepts.isdisjoint(self.concepts):
+                return level + 1
+            if level == 0 and self.text in words.characters:
+                return 2
+        return None
+
+
+_TITLES: Final = frozenset(tokenize("Mr Mrs Ms Dr Miss Sir Prof"))
+_SAID: Final = (0, 1, 3, 4)
+"""Levels of `_Token` at which a word is said or meant, in a sentence or in its place."""
+_MOST_WORDS: Final = 60
+"""Words of a question that are looked for; of a longer one, those it begins with."""
+_NAME: Final = 0.5
+"""What a name or number of the question counts beside its other words: a text does not repeat it in every sentence."""
+
+
+class Asked:
+    """A question, read for the sentences among which its answer is looked for."""
+
+    def __init__(self, question: str, vector: Vector | None, units: Sequence[Unit]) -> None:
+        self._question, self._vector, self._units = question, vector, units
+        self._is_chinese = is_cjk(question)
+        self._is_blind = self._is_chinese or vector is None or all(unit.vector is None for unit in units)
+        self._kinds = asked_for(question)
+        self._names = frozenset(term for name in sorted(names_and_numbers(question)) for term in tokenize(name))
+        speakers = frozenset(term for unit in units for term in tokenize(unit.speaker))
+        self._about = self._names & speakers
+        self._counted = counted(question)
+        self._tokens = self._read()
+        self._said = frozenset(form for token in self._tokens for form in token.forms)
+        self._weights = self._weighed()
+        self._total = math.fsum(self._weights) or 1.0
+
+    @property
+    def can_be_answered(self) -> bool:
+        """Whether the question has any word to look for, and there is anything to look at."""
+        return bool(self._tokens and self._units)
+
+    @property
+    def lacks_a_name(self) -> bool:
+        """Whether the question names something that no sentence and no place does, in whatever words."""
+        numbers = {number for number, _ in numbers_with_offsets(self._question)}
+        named = {t for name in names_and_numbers(self._question) - numbers for t in tokenize(name)}
+        tokens = [token for token in self._tokens if token.text in named - _TITLES and not token.text.isdigit()]
+        if any(not self._is_there(token) for token in tokens):
+            return True
+        said = "\n".join(f"{unit.place}\n{unit.text}" for unit in self._units).casefold()
+        return any(one.casefold() not in said for one in NUMBERED_NAME.findall(self._question))
+
+    def of_units(self) -> Numbers:
+        """The features of each sentence, a row each, in the order of `WEIGHTS`."""
+        return np.array([self._features(unit) for unit in self._units], float)
+
+    def of_none(self) -> Numbers:
+        """The features of there being no answer, in the order of `WEIGHTS_OF_NONE`."""
+        return np.array([1.0, self._missing(), not self._kinds, "choice" in self._kinds, self._is_blind], float)
+
+    def _read(self) -> list[_Token]:
+        """The words of the question that do not only ask."""
+        heads: dict[str, list[str]] = {}
+        for term in {t for unit in self._units for words in (unit.words, unit.place_words) for t in words.terms}:
+            heads.setdefault(term[:4], []).append(term)
+        bare = ASKING.sub(lambda mark: " " * len(mark[0]), self._question)
+        terms = [t for t in dict.fromkeys(tokenize(bare)) if t.isascii()]
+        tokens = [_Token(term, _forms(term, heads), concepts.of_term(term)) for term in terms]
+        meant: dict[int, frozenset[int]] = {}
+        for start, end, numbers in concepts.of_chinese(self._question):
+            meant.update(dict.fromkeys(range(start, end), numbers))
+        for place, char in enumerate(bare):
+            if not char.isascii() and char.isalpha():
+                pairs = frozenset(tokenize(bare[max(0, place - 1) : place + 2]))
+                tokens.append(_Token(char, pairs, meant.get(place, frozenset())))
+        return list(dict.fromkeys(tokens))[:_MOST_WORDS]
+
+    def _weighed(self) -> list[float]:
+        """How much each word says: the fewer sentences hold it, the more; names are looked at by themselves, too."""
+        frequency = Counter(term for unit in self._units for term in unit.words.terms | unit.words.characters)
+        counts = [
+            sum(frequency[form] for form in token.forms) if token.text.isascii() else frequency[token.text]
+            for token in self._tokens
+        ]
+        return [
+            math.log(1 + len(self._units) / max(0.5, count)) * (_NAME if token.text in self._names else 1.0)
+            for token, count in zip(self._tokens, counts, strict=True)
+        ]
+
+    def _missing(self) -> float:
+        """The share of what the question says that stands in no sentence and in no place, in whatever words."""
+        pairs = zip(self._tokens, self._weights, strict=True)
+        return math.fsum(weight for token, weight in pairs if not self._is_there(token)) / self._total
+
+    def _is_there(self, token: _Token) -> bool:
+        return any(token.level(unit) in _SAID for unit in self._units)
+
+    def _features(self, unit: Unit) -> list[float]:
+        shares = self._shares(unit)
+        cosine = self._cosine(unit)
+        amends = float(AMENDS.search(f"{unit.place}\n{unit.text}") is not None)
+        fits, size = self._fits(unit), len(unit.words.terms)
+        return [
+            *shares,
+            shares[0] * self._is_blind,
+            shares[1] * self._is_blind,
+            cosine,
+            self._is_chinese != is_cjk(unit.text),
+            fits,
+            bool(self._kinds) and not fits,
+            *self._named(unit),
+            self._counts(unit),
+            ASKS.search(unit.text) is not None,
+            unit.kind in ("heading", "header"),
+            unit.kind == "row",
+            unit.kind == "code",
+            SUPPOSES.search(unit.text) is not None,
+            math.log(1 + size) / 4,
+            size < 3,
+            amends,
+            amends * (shares[0] + shares[1] + cosine),
+            min(1.0, sum(term not in self._said for term in unit.words.terms) / 3),
+            bool(self._about and unit.speaker) and self._about.isdisjoint(tokenize(unit.speaker)),
+            unit.found - 1.0,
+        ]
+
+    def _shares(self, unit: Unit) -> list[float]:
+        """Of what the question says, the shares at each level of `_Token.level`."""
+        found = [0.0] * 7
+        for token, weight in zip(self._tokens, self._weights, strict=True):
+            level = token.level(unit)
+            if level is not None:
+                found[level] += weight / self._total
+        return found
+
+    def _cosine(self, unit: Unit) -> float:
+        if self._is_blind or self._vector is None or unit.vector is None or is_cjk(unit.text):
+            return 0.0
+        return max(0.0, float(unit.vector @ self._vector))
+
+    def _fits(self, unit: Unit) -> bool:
+        """Whether it holds the kind of thing asked for; of a person, whoever speaks of themselves is one."""
+        if any(holds(kind, unit.text, self._names) for kind in self._kinds):
+            return True
+        return "person" in self._kinds and bool(unit.speaker) and SPEAKS_OF_SELF.search(unit.text) is not None
+
+    def _named(self, unit: Unit) -> tuple[float, float]:
+        """The share of the names and numbers of the question that stand in the sentence or around it; and the rest."""
+        there = unit.words.terms | unit.place_words.terms | unit.near_words.terms
+        share = len(self._names & there) / max(1, len(self._names))
+        return share, 1.0 - share if self._names else 0.0
+
+    def _counts(self, unit: Unit) -> bool:
+        """Whether a number stands beside what the question counts."""
+        beside = COUNTED.findall(unit.text) if self._counted else ()
+        return any(not self._counted.isdisjoint((*tokenize(near), *near)) for near in beside)
+
+
+def _forms(term: str, heads: Mapping[str, Iterable[str]]) -> frozenset[str]:
+    """A term, and those that are or look like forms of the same word: `decis` and `decid` do."""
+    known = concepts.forms_of(term)
+    if len(term) < 5 or not term.isalpha():
+        return known
+    return known.union(other for other in heads.get(term[:4], ()) if is_same_word(term, other))
+
+
+def is_same_word(a: str, b: str) -> bool:
+    """Whether two index terms look like forms of one word."""
+    shared = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    return shared >= 4 and shared >= min(len(a), len(b)) - 1 and max(len(a), len(b)) - shared <= 4
+
+
+# ----------------------------------------------------------------------------------------------------------- judging
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What was made of the sentences: of each, how likely it is the answer if one of them is; and whether one is."""
+
+    likely: Numbers
+    sure: float
+
+
+def judged(asked: Asked) -> Judged:
+    """Weigh each sentence, and how sure it is that the likeliest of them answers."""
+    if not asked.can_be_answered:
+        return Judged(np.zeros(0), 0.0)
+    features, none = asked.of_units(), asked.of_none()
+    scores = features @ np.array(list(WEIGHTS.values()))
+    likely = np.exp(scores - scores.max())
+    likely /= likely.sum()
+    against = np.array(list(WEIGHTS_OF_NONE.values()))
+    if asked.lacks_a_name:
+        return Judged(likely, 0.0)
+    sure = of_sureness(features, none, scores, likely, against) @ np.array(list(WEIGHTS_OF_SURE.values()))
+    return Judged(likely, 1 / (1 + math.exp(-max(-50.0, min(50.0, float(sure))))))
+
+
+def of_sureness(
+    features: Numbers, none: Numbers, scores: Numbers, likely: Numbers, weights_of_none: Numbers
+) -> Numbers:
+    """What speaks for it that the likeliest sentence answers, in the order of `WEIGHTS_OF_SURE`."""
+    best = features[int(np.argmax(scores))]
+    against = float(none @ weights_of_none)
+    odds = float(scores.max() + math.log(np.exp(scores - scores.max()).sum())) - against
+    said, cosine, misfits = best[0] + best[1], best[_COSINE], best[_MISFITS]
+    return np.array([1.0, odds / 4, said, cosine, none[-1], none[1], misfits, likely.max()])
+
+
+# Printed by `benchmarks/fit_relevance.py`; "other speaker" and "found" are set by hand, as its data has neither.
+WEIGHTS: Final[Mapping[str, float]] = {
+    "says": 3.43,
+    "means": 4.69,
+    "echoes": 1.21,
+    "place says": 0.49,
+    "place means": 1.27,
+    "near says": -0.55,
+    "near means": -0.41,
+    "says, blind": 3.32,
+    "means, blind": 3.02,
+    "cosine": 5.92,
+    "foreign": 0.57,
+    "fits": -0.01,
+    "misfits": -2.80,
+    "named": 0.72,
+    "unnamed": -1.07,
+    "counts": 2.84,
+    "asks": -1.31,
+    "heading": -2.27,
+    "row": 0.38,
+    "code": -0.24,
+    "supposes": -1.30,
+    "length": -1.40,
+    "short": -0.38,
+    "amends": 0.45,
+    "amends it": 1.40,
+    "new": 1.00,
+    "other speaker": -8.00,
+    "found": 1.00,
+}
+"""What a sentence is judged by."""
+WEIGHTS_OF_NONE: Final[Mapping[str, float]] = {
+    "always": 3.68,
+    "missing": -0.16,
+    "of no kind": 0.73,
+    "yes or no": 1.80,
+    "blind": -1.03,
+}
+"""What speaks for it that no sentence answers."""
+WEIGHTS_OF_SURE: Final[Mapping[str, float]] = {
+    "always": -0.57,
+    "odds": 1.45,
+    "says": 0.50,
+    "cosine": 0.46,
+    "blind": 0.29,
+    "missing": -1.45,
+    "misfits": -1.43,
+    "likely": 1.40,
+}
+"""How sure the best sentence is, as the logarithm of its odds."""
+_COSINE, _MISFITS = list(WEIGHTS).index("cosine"), list(WEIGHTS).index("misfits")

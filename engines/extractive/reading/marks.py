@@ -1,0 +1,35 @@
+"""What a sentence does besides stating: it asks, supposes, amends, or says nothing at all."""
+
+import re
+from typing import Final
+
+ASKS: Final = re.compile(r"[?？][\"'”’»)\]）」』*_\s]*\Z")
+"""It is a question."""
+SUPPOSES: Final = re.compile(
+    r"(?:^|[,;(] ?)(?:if|unless|suppose|supposing|should you|in case|assuming)\b|\b(?:would have|could have|"
+    r"would be|might have)\b|"
+    r"如果|假如|要是|倘若|假设|本来会",
+    re.IGNORECASE,
+)
+"""It holds on a condition, or not at all."""
+AMENDS: Final = re.compile(
+    r"\b(?:amendment|erratum|errata|corrigendum|correction|corrected|(?:is|are|was|were|been) (?:replaced|"
+    r"changed|moved|shifted|raised|"
+    r"lowered|increased|reduced|extended|postponed|amended|deleted)|shall read|must read|should read|"
+    r"rises? from|with immediate effect|"
+    r"instead of|no longer|in (?:its|their) place|as of now|from now on|with effect from|now)\b"
+    r"|改为|改由|改到|改在|调整为|变更|顺延|推迟至|更正|作废|取消|不再|以本通知为准|自即日起|现已|有误|为准",
+    re.IGNORECASE,
+)
+"""It, or the text it stands in, puts something in the place of what was said before."""
+SPEAKS_OF_SELF: Final = re.compile(r"\b(?:I|I'll|I've|we|me|my)\b|我|咱")
+"""It says something of whoever speaks."""
+BLANK: Final = re.compile(r"_{4}|\.{5}|…{3}|(?:\. ){4}")
+"""It is left to be filled in, or leads to a page number."""
+NUMBERED_NAME: Final = re.compile(r"(?<![\w/])[A-Za-z]{2,20}/\d{1,4}(?![\w/])")
+"""A name that is told from others by its number: `HTTP/2`."""
+COUNTED: Final = re.compile(
+    r"(?:(?<![\d,.])\d[\d,.]*+|(?<![一二两三四五六七八九十百千万亿])[一二两三四五六七八九十百千万亿]++) ?"
+    r"(?:[\w'’-]{1,24} )?([A-Za-z'’-]{1,24}|[\u4e00-\u9fff]{1,2})"
+)
+"""What stands beside a number."""

@@ -1,0 +1,293 @@
+"""Renders memories for chat models, and turns their answers into judgements; what names nothing asked is dropped."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+from agentic_memory_bank.engines.base import (
+    ClaimSpan,
+    Dispute,
+    DisputeVerdict,
+    EvidenceSpan,
+    EvidenceText,
+    Integration,
+    Link,
+    MemoryView,
+    MergeGroup,
+    Pairing,
+    PassageQuote,
+    Refresh,
+    Relation,
+    RetrievedPassage,
+    Span,
+    TopicSpans,
+)
+from agentic_memory_bank.engines.llm.locating import closest, locate
+from agentic_memory_bank.engines.llm.packing import (
+    PairWindow,
+    fields_tokens,
+    within,
+)
+from agentic_memory_bank.prompts import (
+    answer,
+    classify,
+    find_conflicts,
+    find_related,
+    integrate,
+    plan,
+    validate,
+)
+from agentic_memory_bank.prompts.common import listed
+from agentic_memory_bank.state.errors import AnswerRejected
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
+
+FULL_TEXT_TOKENS = 160
+"""A memory whose raw text is not longer is judged by it, a longer one by its summary."""
+COMPARED = 500 * 500
+"""Tokens of one raw text times those of the other, up to which rules compare them: each sentence meets each other."""
+HINT_CHARACTERS = 300
+HINTS = 40
+"""How many places of differing wording are pointed out in one call."""
+FULL_TEXTS_SHARE = 0.6
+"""Share of a window that the memories of one group may take, full texts included."""
+NEIGHBOURS_SHARE = 0.25
+KEYWORDS = 8
+"""How many keywords a memory has."""
+
+
+def is_possible_step(kinds: Sequence[str]) -> Callable[[plan.Plan], None]:
+    """Make a check that a plan names a kind of step that can be carried out."""
+
+    def check(said: plan.Plan) -> None:
+        if not said.is_done and (said.kind.strip().casefold() not in kinds or not said.description.strip()):
+            raise AnswerRejected(f"The step needs a description and one of the kinds {listed(kinds)}.")
+
+    return check
+
+
+def has_quotes(shown: Sequence[RetrievedPassage]) -> Callable[[answer.AnswerFromMemory], None]:
+    """Make a check that an answer quotes the passages."""
+
+    def check(said: answer.AnswerFromMemory) -> None:
+        if said.is_found and not (said.answer.strip() and quotes_of(said, shown)):
+            raise AnswerRejected("An answer needs quotes, copied exactly from the passages by their numbers.")
+
+    return check
+
+
+def topics_of(said: classify.Topics, cut: Sequence[Sequence[Span]]) -> list[list[TopicSpans]]:
+    """Read the topics of each text of a window; a topic that spans several texts is one in each of them."""
+    found: list[list[TopicSpans]] = [[] for _ in cut]
+    for topic in said.topics:
+        before = 0
+        for own, spans in zip(found, cut, strict=True):
+            numbers = {
+                n - before
+                for r in topic.paragraphs
+                for n in range(max(r.first, before + 1), min(r.last, before + len(spans)) + 1)
+            }
+            chosen = tuple(spans[n - 1] for n in sorted(numbers) if 1 <= n <= len(spans))
+            if chosen:
+                own.append(TopicSpans(chosen, topic.context.strip(), keywords_of(topic.keywords)))
+            before += len(spans)
+    return found
+
+
+def at_most(found: Sequence[list[TopicSpans]], most: int) -> list[list[TopicSpans]]:
+    """Limit the topics of a window, by joining those that follow each other.
+
+    What becomes of a window can then be judged in one call each, also of a text of many subjects.
+    """
+    total = sum(map(len, found))
+    if total <= most:
+        return list(found)
+    return [_merged_runs(own, max(1, most * len(own) // total)) if own else [] for own in found]
+
+
+def _merged_runs(topics: Sequence[TopicSpans], most: int) -> list[TopicSpans]:
+    borders = [len(topics) * i // most for i in range(most + 1)]
+    return [_merged(topics[start:end]) for start, end in pairwise(borders)]
+
+
+def _merged(topics: Sequence[TopicSpans]) -> TopicSpans:
+    return TopicSpans(
+        tuple(span for topic in topics for span in topic.spans),
+        " ".join(topic.context for topic in topics),
+        keywords_of([word for topic in topics for word in topic.keywords]),
+    )
+
+
+def keywords_of(said: Sequence[str]) -> tuple[str, ...]:
+    """Clean keywords: each once, no more than a memory has."""
+    return tuple(dict.fromkeys(word.strip() for word in said if word.strip()))[:KEYWORDS]
+
+
+def memory_fields(memory: MemoryView) -> dict[str, str]:
+    """Render a memory: by its raw text where that is short, otherwise by its summary."""
+    is_short = estimate_tokens(memory.text) <= max(FULL_TEXT_TOKENS, estimate_tokens(memory.summary))
+    return {
+        "context": memory.context,
+        "keywords": listed(memory.keywords),
+        "text" if is_short else "summary": memory.text if is_short else memory.summary,
+        "from": f"{listed(memory.sources)}, recorded {memory.created_at}",
+    }
+
+
+def shown_memories(window: PairWindow) -> dict[int, dict[str, str]]:
+    """Render the memories of a window under their numbers."""
+    return {number: memory_fields(window.memories[memory_id]) for memory_id, number in window.numbers.items()}
+
+
+def short_pairings(pairings: Sequence[Pairing]) -> list[Pairing]:
+    """Pick the pairs that rules compare in a few milliseconds each, since no model is asked meanwhile."""
+    sizes = {m.id: estimate_tokens(m.text) for p in pairings for m in (p.fresh, *p.candidates)}
+    found: list[Pairing] = []
+    for pairing in pairings:
+        most = COMPARED // max(1, sizes[pairing.fresh.id])
+        kept = [
+            (c, cosine) for c, cosine in zip(pairing.candidates, pairing.cosines, strict=True) if sizes[c.id] <= most
+        ]
+        if kept:
+            found.append(Pairing(pairing.fresh, tuple(c for c, _ in kept), tuple(cosine for _, cosine in kept)))
+    return found
+
+
+def differing_words(
+    window: PairWindow, differing: Mapping[tuple[str, str], Relation]
+) -> list[tuple[int, int, str, str]]:
+    """List where rules see the raw texts of a pair differ, word for word."""
+    points: list[tuple[int, int, str, str]] = []
+    for new, others in window.pairs.items():
+        for other in others:
+            hint = differing.get((new, other))
+            if hint and hint.claims and len(points) < HINTS:
+                texts = [window.memories[i].text for i in (new, other)]
+                words = [t[c.span[0] : c.span[1]][:HINT_CHARACTERS] for t, c in zip(texts, hint.claims, strict=True)]
+                points.append((window.numbers[new], window.numbers[other], words[0].strip(), words[1].strip()))
+    return points
+
+
+def relation_of(
+    said: find_conflicts.PairFinding, window: PairWindow, differing: Mapping[tuple[str, str], Relation]
+) -> Relation | None:
+    """Turn a finding into a relation; None for one that names no pair that was asked about, or no relation."""
+    named = window.named(said.new, said.other)
+    relation = said.relation.strip().casefold()
+    if named is None or relation not in ("conflict", "merge"):
+        return None
+    hint = differing.get(named)
+    if relation == "merge":
+        return None if hint else Relation(*named, "merge", reason=said.reason)  # rules see them differ: they stay apart
+    is_swapped = window.numbers[named[0]] != said.new
+    quoted = (said.other_claim, said.new_claim) if is_swapped else (said.new_claim, said.other_claim)
+    claims = _claims([window.memories[i] for i in named], quoted, said.reason, hint)
+    if _plain(claims[0].value) == _plain(claims[1].value):
+        return None  # the same words contradict nothing
+    return Relation(*named, "conflict", said.kind.strip() or "other", said.reason.strip(), claims)
+
+
+def _claims(
+    ends: Sequence[MemoryView], quoted: Sequence[str], reason: str, hint: Relation | None
+) -> tuple[ClaimSpan, ClaimSpan]:
+    """The claims in the words of the raw texts: as quoted, as rules see them, or the sentences that say it most."""
+    spans = [locate(words, memory.text) for memory, words in zip(ends, quoted, strict=True)]
+    if hint and hint.claims and None in spans:
+        return hint.claims
+    first, second = (
+        span or closest(f"{words} {reason}", memory.text)
+        for span, memory, words in zip(spans, ends, quoted, strict=True)
+    )
+    return ClaimSpan(_words(ends[0], first), first), ClaimSpan(_words(ends[1], second), second)
+
+
+def _words(memory: MemoryView, span: Span) -> str:
+    return memory.text[span[0] : span[1]].strip()
+
+
+def _plain(words: str) -> str:
+    return " ".join(words.casefold().split())
+
+
+def link_of(said: find_related.RelatedPair, named: tuple[str, str], window: PairWindow) -> Link:
+    """Turn a related pair into a link; context and keywords left empty stay what they are."""
+    updates = {window.numbers[i]: (i, window.memories[i]) for i in named}
+    given = {
+        said.new: (said.new_context, said.new_keywords),
+        said.other: (said.other_context, said.other_keywords),
+    }
+    refreshed = {
+        memory_id: Refresh(context.strip() or memory.context, keywords_of(keywords) or memory.keywords)
+        for number, (memory_id, memory) in updates.items()
+        for context, keywords in [given[number]]
+        if context.strip() or keywords_of(keywords)
+    }
+    return Link(*named, refreshed)
+
+
+def rendered_group(group: MergeGroup, capacity: int) -> str:
+    """Render a group: with the full texts where they fit a share of the window, else with the summaries."""
+    texts = sum(estimate_tokens(memory.text) for memory in group.memories)
+    fits = texts <= capacity * FULL_TEXTS_SHARE
+    told = within(
+        [memory_fields(m) | ({"summary": m.summary, "text": m.text} if fits else {}) for m in group.memories],
+        fields_tokens,
+        int(capacity * FULL_TEXTS_SHARE),
+    )
+    neighbours = within([_outline(m) for m in group.neighbours], fields_tokens, int(capacity * NEIGHBOURS_SHARE))
+    by_id = {m.id: m for m in group.memories}
+    refuted = [by_id[i].text[s:e] for i, (s, e) in group.refuted if i in by_id]
+    return integrate.render(told, neighbours, group.cause, refuted, group.statements)
+
+
+def _outline(memory: MemoryView) -> dict[str, str]:
+    return {"context": memory.context, "keywords": listed(memory.keywords)}
+
+
+def integration_of(said: integrate.Merged, group: MergeGroup) -> Integration:
+    """Turn an answer into the one memory of a group; neighbours that were not shown are dropped."""
+    neighbours = {
+        group.neighbours[new.id - 1].id: Refresh(new.context.strip(), keywords_of(new.keywords))
+        for new in said.neighbours
+        if 1 <= new.id <= len(group.neighbours) and new.context.strip()
+    }
+    return Integration(
+        said.summary.strip(), said.context.strip(), keywords_of(said.keywords), said.description.strip(), neighbours
+    )
+
+
+def verdict_of(said: validate.DisputeDecision, dispute: Dispute, evidence: Sequence[EvidenceText]) -> DisputeVerdict:
+    """Turn a decision into a verdict; one without its claim or statement is inconclusive."""
+    outcome = said.outcome.strip().casefold()
+    holds = outcome == "holds" and 1 <= said.claim <= len(dispute.quotes)
+    spans = [evidence[n - 1] for n in dict.fromkeys(said.evidence) if 1 <= n <= len(evidence)]
+    known = outcome in ("integrate", "neither") and bool(said.statement.strip())
+    return DisputeVerdict(
+        outcome="holds"
+        if holds
+        else "integrate"
+        if known and outcome == "integrate"
+        else "neither"
+        if known
+        else "inconclusive",
+        winner=said.claim - 1 if holds else None,
+        statement=said.statement.strip() if known else "",
+        explanation=said.explanation.strip(),
+        evidence=tuple(EvidenceSpan(e.entry, (e.start, e.start + len(e.text))) for e in spans),
+    )
+
+
+def quotes_of(said: answer.AnswerFromMemory, shown: Sequence[RetrievedPassage]) -> list[PassageQuote]:
+    """Locate the quotes; those that stand in no passage, or touch what was refuted, are dropped."""
+    found: list[PassageQuote] = []
+    for quote in said.quotes:
+        if 1 <= quote.passage <= len(shown):
+            passage = shown[quote.passage - 1]
+            span = locate(quote.words, passage.text)
+            if span and not any(span[0] < end and start < span[1] for start, end in passage.refuted):
+                found.append(PassageQuote(quote.passage - 1, span))
+    return list(dict.fromkeys(found))
+
+
+def first_sentences(text: str) -> str:
+    """Shorten an answer to its first sentences, for the Insight Doc."""
+    return "".join(text[start:end] for start, end in sentences(text)[:2]).strip()

@@ -1,0 +1,100 @@
+"""Answers a message of a conversation with a chat model: a plain call, counted, sent once more where it failed."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from langchain_core.messages import AIMessage, BaseMessage
+from langgraph.errors import GraphBubbleUp
+
+from agentic_memory_bank.engines.llm import parsing
+from agentic_memory_bank.engines.llm.answers import Call
+from agentic_memory_bank.engines.llm.base import ChatEngine
+from agentic_memory_bank.engines.llm.faults import ModelFault, fault_of
+from agentic_memory_bank.engines.llm.models import RoleModel
+from agentic_memory_bank.engines.llm.retry import RetryBudget
+from agentic_memory_bank.engines.llm.structured_output import MESSAGE_TOKENS
+from agentic_memory_bank.engines.responder import Responder, ResponderInput
+from agentic_memory_bank.state.errors import AnswerRejected
+from agentic_memory_bank.state.model_table import Role
+from agentic_memory_bank.tools.text.cleaning import clean
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
+
+REACT: Final[Role] = "react"
+_CALLS: Final = ("tool_calls", "function_call")
+
+
+class ChatResponder(ChatEngine[Responder]):
+    """Answers with the chat model of the role `react`; without one, the offline responder does.
+
+    The same question may be asked twice and answered differently: no answer is kept. Its words can be watched while
+    they come (`stream_mode="messages"`).
+
+    Args:
+        asker: Knows the models, counts, and stops at a budget.
+        offline: Answers where the role has no model.
+    """
+
+    def respond(self, situation: ResponderInput) -> AIMessage:
+        """Answer in one call, or in a second where the first one failed.
+
+        Raises:
+            ModelRefused: A key, a name or a quota has to be mended first.
+            ModelUnavailable: The model did not answer, the second time too.
+            AnswerRejected: It said nothing, or broke off.
+            BudgetReachedError: The run has spent what it may.
+        """
+        model = self._asker.models.roles.get(REACT)
+        if model is None:
+            return self._offline.respond(situation)
+        retries = RetryBudget(model, self._asker.settings, self._asker.sleep)
+        while True:
+            outcome = self._asked(model, situation.messages)
+            if isinstance(outcome, AIMessage):
+                return outcome
+            if isinstance(outcome, ModelFault):
+                retries.consider(outcome)
+            else:
+                retries.fail(AnswerRejected(f"The answer of {retries.named} cannot be used. {outcome}"))
+
+    def _asked(self, model: RoleModel, messages: Sequence[BaseMessage]) -> AIMessage | ModelFault | AnswerRejected:
+        """What came back. What a client raises is looked at and dropped: it may hold keys."""
+        meter = self._asker.meter
+        prompt = sum(estimate_tokens(str(message.content)) + MESSAGE_TOKENS for message in messages)
+        with meter.calling(model.name, prompt, model.row.output):
+            try:
+                message = model.client.invoke(list(messages))
+            except GraphBubbleUp:
+                raise
+            except Exception as error:
+                meter.note(Call(meter.run, REACT, model.name, "", 0, 0))
+                return fault_of(error, "prompt")
+            usage = message.usage_metadata
+            spent = (usage["input_tokens"], usage["output_tokens"]) if usage else (prompt, _written(message))
+            meter.note(Call(meter.run, REACT, model.name, "prompt", *spent))
+        return _whole(message, model)
+
+
+def _written(message: AIMessage) -> int:
+    return estimate_tokens(message.text)
+
+
+def _whole(message: AIMessage, model: RoleModel) -> AIMessage | AnswerRejected:
+    """The message, if it says something and came to its end; what was cut off at its limit is an answer, too."""
+    try:
+        parsing.complete(message, needs_finish=model.is_openai)
+    except AnswerRejected as error:
+        if str(error) != parsing.CUT_OFF:
+            return error
+    if not message.text.strip():
+        return AnswerRejected("The model answered with nothing.")
+    if message.tool_calls or message.invalid_tool_calls:
+        return _without_calls(message)
+    is_text = isinstance(message.content, str)
+    return message.model_copy(update={"content": clean(message.text)}) if is_text else message
+
+
+def _without_calls(message: AIMessage) -> AIMessage:
+    """The words alone: nobody has offered a tool, and a call without a result makes the next request invalid."""
+    others = {key: value for key, value in message.additional_kwargs.items() if key not in _CALLS}
+    update = {"content": clean(message.text), "tool_calls": [], "invalid_tool_calls": [], "additional_kwargs": others}
+    return message.model_copy(update=update)

@@ -1,0 +1,154 @@
+"""How a conversation is remembered inside somebody else's agent: the stages of the memory bank, in one call.
+
+remember   classify > structure > embed > retrieve > analyze_conflict > analyze_related
+merge      analyze_conflict > integrate > embed > ...        two memories say the same
+
+The layers are plain data in the agent's own state. What a stage returns is folded at once by the layers' own reducers,
+and handed back as edits, so that the agent's checkpoint holds edits and not copies.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final, cast
+
+from langgraph.errors import GraphBubbleUp
+from langgraph.runtime import Runtime
+
+from agentic_memory_bank.engines.base import Engine
+from agentic_memory_bank.engines.factory import EngineRequest
+from agentic_memory_bank.graph.memory_bank import what_was_found
+from agentic_memory_bank.nodes.memory_bank import fallbacks, turn_topics
+from agentic_memory_bank.nodes.memory_bank.analyze_conflict import analyze_conflict
+from agentic_memory_bank.nodes.memory_bank.analyze_related import analyze_related
+from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
+from agentic_memory_bank.nodes.memory_bank.embed import embed
+from agentic_memory_bank.nodes.memory_bank.integrate import integrate
+from agentic_memory_bank.nodes.memory_bank.retrieve import retrieve
+from agentic_memory_bank.state.errors import BudgetReachedError, SettingsError
+from agentic_memory_bank.state.interaction_tree import InteractionTree, TreeEdit, apply_tree_edits
+from agentic_memory_bank.state.memory_bank import Allowance, MemoryBankState, MemoryBankUpdate
+from agentic_memory_bank.state.query_graph import GraphEdit, QueryGraph, apply_graph_edits
+from agentic_memory_bank.state.settings import Settings
+
+TASK: Final = "Remember a conversation between a user and an assistant, and what its tools brought."
+
+Stage = Callable[[MemoryBankState, Runtime[Settings], BankDeps], MemoryBankUpdate]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEdits:
+    """What was changed by remembering, oldest edit first."""
+
+    query_graph: list[GraphEdit] = field(default_factory=list[GraphEdit])
+    interaction_tree: list[TreeEdit] = field(default_factory=list[TreeEdit])
+
+
+def ingest(
+    graph: QueryGraph,
+    tree: InteractionTree,
+    said: Sequence[Sequence[str]],
+    now: str,
+    runtime: Runtime[Settings],
+    deps: BankDeps,
+) -> MemoryEdits:
+    """Make memories of entries that are in the tree.
+
+    A judgement that fails stops nothing: what could not be classified becomes a topic as it stands, what could not be
+    summarised is remembered by how it begins, what could not be compared stays alone.
+
+    Args:
+        graph: The memories so far, which stay as they are.
+        tree: The raw text.
+        said: Ids of entries, in turns: a question, the calls it led to, and the answer.
+        now: The time of this round.
+        runtime: Settings and thread.
+        deps: Engine, encoder and indexes.
+
+    Raises:
+        SettingsError: A model that the settings name cannot be asked.
+    """
+    work = _Round(graph, tree, now, runtime, deps)
+    pieces = turn_topics.pieces(tree, said, Settings.of(runtime))
+    work.do(partial(turn_topics.classify_turns, said=pieces), "classify", lambda _: turn_topics.unclassified(pieces))
+    work.do(turn_topics.structure_turns, "structure", turn_topics.unstructured)
+    work.compare()
+    return work.learned
+
+
+class _Round:
+    """The state that the stages of one round read, and what they made of it."""
+
+    def __init__(
+        self, graph: QueryGraph, tree: InteractionTree, now: str, runtime: Runtime[Settings], deps: BankDeps
+    ) -> None:
+        self._runtime, self._deps = runtime, deps
+        self._allowance: Allowance = {}
+        self.learned = MemoryEdits()
+        self._state: MemoryBankState = {
+            "insight_doc": {"id": "", "goal": TASK},
+            "query_graph": graph,
+            "interaction_tree": tree,
+            "now": now,
+            "topics": [],
+            "fresh": [],
+            "candidates": {},
+            "merging": [],
+            "verdict": None,
+            "degraded": [],
+        }
+
+    def compare(self) -> None:
+        """Find what the fresh memories contradict, repeat or touch; what was merged is compared again."""
+        while True:
+            self.do(embed, "embed", _nothing)
+            if not (
+                self.do(retrieve, "retrieve", _nothing) and self.do(analyze_conflict, "analyze_conflict", _nothing)
+            ):
+                return
+            if what_was_found(self._state) != "integrate":
+                break
+            if not self.do(integrate, "integrate", fallbacks.unmerged):
+                return
+        if what_was_found(self._state) == "analyze_related":
+            self.do(analyze_related, "analyze_related", _nothing)
+
+    def do(self, stage: Stage, name: str, instead: Callable[[MemoryBankState], MemoryBankUpdate]) -> bool:
+        """Run a stage; where it fails, do what stands in for it, and say no."""
+        try:
+            self._fold(stage(self._state, self._runtime, replace(self._deps, engine=self._engine())))
+        except (GraphBubbleUp, SettingsError):
+            raise
+        except Exception as error:  # engines and embedders are anybody's, and the agent has to go on
+            if isinstance(error, BudgetReachedError) and not self._allowance:
+                self._allowance = {"ending": "finish"}
+                return self.do(stage, name, instead)
+            self._fold({**instead(self._state), **fallbacks.without(name, error, self._state)})
+            return False
+        return True
+
+    def _engine(self) -> Engine:
+        """Who judges: once a budget is used up, the offline engine."""
+        if self._deps.engines is None:
+            return self._deps.engine
+        info = self._runtime.execution_info
+        thread = (info.thread_id if info else None) or ""
+        run = EngineRequest(Settings.of(self._runtime), thread, thread, self._allowance, lambda: 0.0, lambda _: None)
+        return self._deps.engines.of(run).engine
+
+    def _fold(self, update: MemoryBankUpdate) -> None:
+        for name, value in update.items():
+            if name == "query_graph":
+                edits = cast("Sequence[GraphEdit]", value)
+                self._state["query_graph"] = apply_graph_edits(self._state["query_graph"], [edits])
+                self.learned.query_graph.extend(edits)
+            elif name == "interaction_tree":
+                changes = cast("Sequence[TreeEdit]", value)
+                self._state["interaction_tree"] = apply_tree_edits(self._state["interaction_tree"], [changes])
+                self.learned.interaction_tree.extend(changes)
+            elif name != "insight_doc":  # there is no plan whose steps could have been wrong
+                cast("dict[str, Any]", self._state)[name] = value
+
+
+def _nothing(state: MemoryBankState) -> MemoryBankUpdate:
+    return {}

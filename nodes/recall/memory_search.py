@@ -1,0 +1,277 @@
+"""Looks for memories: within the time limit, above the threshold, the surest first."""
+
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import partial
+from itertools import pairwise
+from typing import Final, TypeVar
+
+from langgraph.runtime import Runtime
+
+from agentic_memory_bank.engines.conversation import unattributed
+from agentic_memory_bank.engines.extractive.reading.dates import day_of, past_asked
+from agentic_memory_bank.engines.extractive.remembering.relevance import (
+    SHARE_OF_BEST,
+    Likeness,
+    fit,
+    helps,
+    shared_characters,
+)
+from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
+from agentic_memory_bank.nodes.memory_deps import MemoryDeps
+from agentic_memory_bank.nodes.messages import checked_messages, turns_of
+from agentic_memory_bank.nodes.recall.thresholds import by_kind
+from agentic_memory_bank.state.conversations import MemoryContext, RecalledMemory, RecallRequest, RecallState
+from agentic_memory_bank.state.records import Record, RecordType
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CircuitBreaker, circuit_breaker_of
+from agentic_memory_bank.tools.concurrency.outage_log import log_fault
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.weights import MODEL
+from agentic_memory_bank.tools.memories.queries import MemoryHit, Threshold
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+
+CANDIDATES: Final = 20
+"""How many memories are chosen from, at least; or as many times the limit as `FOLD` says."""
+FOLD: Final = 4
+GAP: Final = 0.05
+"""The least gap between two cosines that parts what fits from what does not (an elbow)."""
+PREFERENCE: Final = 0.05
+"""What the type that a message asks for adds to a score."""
+COMMON_WORDS: Final = 0.25
+"""What common words lose of their share in a score: people say the same in other words, and the same words of much
+else. Chosen on LoCoMo for the local model of embeddings, which says little of Chinese: there nothing is taken away."""
+
+_Result = TypeVar("_Result")
+
+_HOW: Final = re.compile(
+    r"\bhow (?:do|did|does|can|could|should|would|shall) (?:i|we|you|one)\b|\bhow to\b|\bsteps? (?:to|for)\b"
+    r"|怎么(?:做|办|弄|用|样做)|如何|步骤",
+    re.IGNORECASE,
+)
+_WHEN: Final = re.compile(
+    r"\bwhen\b|\blast (?:time|week|month|year|night)\b|\bhow long ago\b|\bwhat happened\b|\bremember the time\b"
+    r"|什么时候|何时|上次|那次|哪天",
+    re.IGNORECASE,
+)
+
+
+def find_memories(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) -> list[RecalledMemory]:
+    """The memories that fit what is asked, best first, no more than are worth choosing from.
+
+    Loading the local model of embeddings is no fault of the store: its time does not count. It is not loaded for who
+    has no memories.
+
+    Raises:
+        CallFailed: The store is down, slow, or cannot embed.
+        NoUserError: Nobody is named whose memories are meant.
+    """
+    context, owner, asked = context_of(runtime), owner_of(runtime), state["asked"]
+    records, encoder = partial(deps.records, runtime), deps.stores.encoder
+    as_of = date.fromisoformat(asked["as_of"]) if asked["as_of"] else past_asked(state["query"], deps.clock().date())
+    search = _TimedSearch(
+        records, encoder, owner, asked, circuit_breaker_of(deps.stores), context.recall_timeout, as_of
+    )
+    own = _own_turns(state)
+    found = [one for one in search.of(_queries(state)) if not is_said_by(one, own)] if state["query"].strip() else []
+    if records().lacks_vectors(owner.user):  # whoever kept them was killed before they had any
+        circuit_breaker_of(deps.stores).run_later(lambda: records().backfill_vectors(owner.user))
+    if context.recall_elbow:
+        found = above_elbow(found, -1.0)
+    if asked["by_kind"] and MODEL in encoder.model:
+        found = relevant(state["query"], found)
+    elif not is_cjk(state["query"]):
+        found = by_meaning(found)
+    if context.recall_routing:
+        found = _preferring(preferred(state["query"]), found)
+    log_fault("found", len(found)) if found else log_fault("nothing")
+    return [_memory(one) for one in found]
+
+
+def _own_turns(state: RecallState) -> set[str]:
+    """The message itself, where its id tells which turn it is: it is kept before it is answered."""
+    return {turn.id for turn in turns_of(one for one in checked_messages(state["messages"])[-1:] if one.id)}
+
+
+def is_said_by(found: MemoryHit, turns: set[str]) -> bool:
+    """Whether a memory was said in these turns and nowhere else."""
+    said = {turn for source in found.record["sources"] for turn in source["turns"]}
+    return bool(said) and said <= turns
+
+
+def _queries(state: RecallState) -> list[str]:
+    return [state["query"], *(passage for passage in state.get("passages", []) if passage.strip())]
+
+
+@dataclass(frozen=True, slots=True)
+class _TimedSearch:
+    """One search of one user's memories."""
+
+    records: Callable[[], RecordStore]
+    encoder: Encoder
+    owner: Owner
+    asked: RecallRequest
+    guard: CircuitBreaker
+    limit: float
+    """Seconds that the store may take."""
+    as_of: date | None = None
+    """The day on which what is found was true; None for now."""
+
+    def of(self, queries: Sequence[str]) -> list[MemoryHit]:
+        """What is found for any of the queries."""
+        until = time.monotonic() + self.limit
+        if not self.encoder.is_loaded:
+            if not self._call(self._is_anything_there, until):
+                return []
+            begun = time.monotonic()
+            self.guard.load_model(self.encoder.load)
+            until += time.monotonic() - begun
+        return self._call(partial(self._found, queries), until)
+
+    def _call(self, job: Callable[[], _Result], until: float) -> _Result:
+        return self.guard.call(job, until - time.monotonic(), self.limit, self._is_busy)
+
+    def _is_busy(self) -> bool:
+        return self.records().is_busy(self.owner.user)
+
+    def _is_anything_there(self) -> bool:
+        user, project = self.owner
+        return bool(self.records().list(user, project=project, types=self.asked["types"], limit=1).records)
+
+    def _found(self, queries: Sequence[str]) -> list[MemoryHit]:
+        records, asked = self.records(), self.asked
+        found = as_one([self._search(records, query, asked) for query in queries])
+        if self.as_of is None:
+            return found
+        heirs = {one.record["id"]: records.get(self.owner.user, one.record["replaced_by"] or "") for one in found}
+        return [one for one in found if _held_on(self.as_of, one.record, heirs[one.record["id"]])]
+
+    def _threshold(self, query: str) -> Threshold:
+        if not self.asked["by_kind"]:
+            return self.asked["threshold"]
+        return None if MODEL in self.encoder.model else by_kind(query, self.encoder.model)
+
+    def _search(self, records: RecordStore, query: str, asked: RecallRequest) -> Sequence[MemoryHit]:
+        return records.search(
+            self.owner.user,
+            query,
+            project=self.owner.project,
+            types=asked["types"],
+            limit=max(CANDIDATES, FOLD * asked["limit"]),
+            threshold=self._threshold(query),
+            replaced=self.as_of is not None,
+        )
+
+
+def _held_on(day: date, record: Record, heir: Record | None) -> bool:
+    """Whether a memory was said by a day, and not replaced by then."""
+    return _said_on(record) <= day and (record["replaced_by"] is None or heir is None or _said_on(heir) > day)
+
+
+def _said_on(record: Record) -> date:
+    """The day on which a memory was said, or else stored."""
+    said = day_of(unattributed(record["text"])[1])
+    return said or datetime.fromisoformat(record["created_at"]).date()
+
+
+def as_one(searches: Sequence[Sequence[MemoryHit]]) -> list[MemoryHit]:
+    """What several searches found, each memory once, by its best; a cosine stays what it is."""
+    best: dict[str, MemoryHit] = {}
+    for one in (found for search in searches for found in search):
+        known = best.get(one.record["id"], one)
+        best[one.record["id"]] = one._replace(
+            score=max(one.score, known.score),
+            cosine=max(one.cosine, known.cosine),
+            keyword=max(one.keyword, known.keyword),
+            marks=tuple(sorted({*one.marks, *known.marks})),
+            coverage=max(one.coverage, known.coverage),
+            rarest=max(one.rarest, known.rarest),
+        )
+    return _ordered(best.values())
+
+
+def relevant(query: str, found: Sequence[MemoryHit]) -> list[MemoryHit]:
+    """Those that help with a message, the likeliest first; none where it needs no memory."""
+    likenesses = [likeness(query, one) for one in found]
+    if not helps(query, likenesses):
+        return []
+    chances = fit(query, likenesses)
+    least = SHARE_OF_BEST * max(chances)
+    return _ordered(one._replace(score=chance) for one, chance in zip(found, chances, strict=True) if chance >= least)
+
+
+def likeness(query: str, found: MemoryHit) -> Likeness:
+    """What a memory that was found has in common with a message."""
+    speaker, _, words = unattributed(found.record["text"])
+    return Likeness(
+        cosine=found.cosine,
+        coverage=found.coverage,
+        rarest=found.rarest,
+        characters=shared_characters(query, words),
+        is_turn=found.record["type"] == "verbatim",
+        by_assistant=speaker == "assistant",
+        asks=words.rstrip().endswith(("?", "？")),
+    )
+
+
+def by_meaning(found: Iterable[MemoryHit]) -> list[MemoryHit]:
+    """What was found, ordered anew: less by words in common, more by meaning and by what was said beside it.
+
+    What shares a rare name or number with the message loses nothing: there the word is what counts.
+    """
+    return _ordered(one if one.marks else one._replace(score=one.score - COMMON_WORDS * one.keyword) for one in found)
+
+
+def _ordered(found: Iterable[MemoryHit]) -> list[MemoryHit]:
+    return sorted(found, key=lambda one: (-one.score, one.record["id"]))
+
+
+def elbow(cosines: Sequence[float], floor: float) -> float:
+    """The cosine between what fits and what does not: in the middle of the largest gap, if that is one."""
+    ordered = sorted(cosines, reverse=True)
+    gaps = [(upper - lower, upper) for upper, lower in pairwise(ordered)]
+    gap, upper = max(gaps, default=(0.0, 0.0), key=lambda one: one[0])
+    return max(floor, upper - gap / 2) if gap >= GAP - 1e-9 else floor
+
+
+def above_elbow(found: Sequence[MemoryHit], floor: float) -> list[MemoryHit]:
+    """What lies above the elbow, or shares a rare name or number with the query."""
+    least = elbow([one.cosine for one in found], floor)
+    return [one for one in found if one.cosine >= least or one.marks]
+
+
+def preferred(query: str) -> Sequence[RecordType]:
+    """The types of memories that a message asks for: ways of doing, what happened, or else facts."""
+    if _HOW.search(query):
+        return ("procedural",)
+    return ("episodic", "verbatim") if _WHEN.search(query) else ("semantic",)
+
+
+def _preferring(types: Sequence[RecordType], found: Sequence[MemoryHit]) -> list[MemoryHit]:
+    """A preference among hits that are nearly alike; a much better hit stays before them."""
+    return _ordered(one._replace(score=one.score + PREFERENCE * (one.record["type"] in types)) for one in found)
+
+
+def _memory(found: MemoryHit) -> RecalledMemory:
+    record = found.record
+    return {
+        "id": record["id"],
+        "type": record["type"],
+        "text": record["text"],
+        "cosine": round(found.cosine, 6),
+        "score": round(found.score, 6),
+        "shared": list(found.marks),
+        "trust": record["trust"],
+        "created_at": record["created_at"],
+        "updated_at": record["updated_at"],
+        "conversations": _once(source["conversation"] for source in record["sources"]),
+        "turns": _once(turn for source in record["sources"] for turn in source["turns"]),
+        "contradicts": record["contradicts"],
+    }
+
+
+def _once(names: Iterable[str]) -> list[str]:
+    return [*dict.fromkeys(name for name in names if name)]

@@ -1,0 +1,170 @@
+"""Runs a stage with the engine of its run, within the run's budget, and reports what it spent."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final, TypeVar, cast
+
+from langgraph.config import get_config
+from langgraph.runtime import Runtime
+from langgraph.types import RetryPolicy
+
+from agentic_memory_bank.engines.factory import MeteredEngine
+from agentic_memory_bank.nodes.deps import EngineDeps, MeteredState
+from agentic_memory_bank.nodes.memory_bank.pausing import Halt, decided, is_saved
+from agentic_memory_bank.state.errors import (
+    BudgetReachedError,
+    EngineMismatchError,
+    InputError,
+    ModelRefused,
+    SettingsError,
+)
+from agentic_memory_bank.state.settings import Settings
+
+
+def worth_retrying(error: Exception) -> bool:
+    """Say whether a second try can help: not where input or settings are wrong, nor where it was made already."""
+    return not isinstance(error, (InputError, SettingsError)) and not getattr(error, "is_final", False)
+
+
+RETRY_ONCE: Final = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=False, retry_on=worth_retrying)
+"""For stages that ask an engine."""
+
+
+_State = TypeVar("_State")
+_Update = TypeVar("_Update")
+_Deps = TypeVar("_Deps", bound=EngineDeps[Any])
+_HALTS: Final[Mapping[str, Callable[..., Halt]]] = {
+    kind.__name__: kind for kind in (BudgetReachedError, ModelRefused, EngineMismatchError)
+}
+
+
+def run_stage(
+    state: _State,
+    runtime: Runtime[Settings],
+    *,
+    stage: Callable[[_State, Runtime[Settings], _Deps], _Update],
+    deps: _Deps,
+    stopped: Callable[[_State], _Update] | None = None,
+    first: Callable[[_State, _Deps], _Deps] | None = None,
+) -> _Update:
+    """Run a stage; at a budget, or where a model refuses, pause and go on as decided.
+
+    What was answered before is not asked again.
+
+    Args:
+        state: Of the run; what every graph calls alike is in `MeteredState`.
+        runtime: Of the run.
+        stage: What is run.
+        deps: What it works with; its engine is that of the run.
+        stopped: What is done in its place once the run is to stop.
+        first: What is done once before the stage, however often that is tried; returns what the stage works with.
+
+    Raises:
+        ModelRefused: As the model's server did, where nobody can come back to the run.
+    """
+    now = cast("MeteredState", state)
+    decision: MeteredState = {}
+    halts = 0
+    while True:
+        if stopped and now.get("allowance", {}).get("ending") == "stop":
+            return _together(decision, stopped(cast("_State", now)))
+        if first and not halts:
+            deps = first(state, deps)
+        metered = deps.engine_for(now, runtime)
+        try:
+            _check_engine(now, metered)
+            _wait_again(metered, halts)
+            update = stage(cast("_State", now), runtime, _with(deps, metered))
+        except (BudgetReachedError, ModelRefused, EngineMismatchError) as halt:
+            if isinstance(halt, ModelRefused) and not is_saved():
+                raise
+            _note(metered, halts, halt)
+            decision = _decision(now, runtime, halt, deps)
+            if metered.meter:  # whoever goes on may not be the one who spent it
+                decision["usage"] = metered.meter.usage()
+            now = cast("MeteredState", {**now, **decision})
+            halts += 1
+            continue
+        _forget(metered, halts)
+        return _together(decision, update, _report(now, cast("MeteredState", update), metered, stage.__name__))
+
+
+def _with(deps: _Deps, metered: MeteredEngine[Any]) -> _Deps:
+    return replace(cast("Any", deps), engine=metered.engine, agent=metered.agent)
+
+
+def _together(*updates: object) -> Any:
+    """Updates as one; of a value that several give, the last one holds."""
+    return {name: value for update in updates for name, value in cast("Mapping[str, Any]", update).items()}
+
+
+def _check_engine(state: MeteredState, metered: MeteredEngine[Any]) -> None:
+    """See that a run begun with chat models does not go on without them unnoticed.
+
+    Raises:
+        EngineMismatchError: The settings of this invocation name no model, and nobody decided to finish without.
+    """
+    begun = state.get("judge", "")
+    if begun and metered.meter is None and "ending" not in state.get("allowance", {}):
+        raise EngineMismatchError(
+            f"The run was begun with {begun}, and this invocation names no model: pass the same settings as `context`."
+        )
+
+
+def _wait_again(metered: MeteredEngine[Any], number: int) -> None:
+    """Wait as before: a stage that waits is run anew when it is resumed, and each decision is on what it was asked for.
+
+    So nothing is requested before somebody decided, and who stopped the run stops it.
+
+    Args:
+        metered: The engine of the stage.
+        number: How often the stage has waited since it was run anew.
+
+    Raises:
+        Halt: As it was then.
+    """
+    noted = metered.notes().result(_place(number)) if metered.meter and metered.notes else ""
+    if noted:
+        kind, *told = json.loads(noted)
+        raise _HALTS[kind](*told)
+
+
+def _note(metered: MeteredEngine[Any], number: int, halt: Halt) -> None:
+    """Write down why a stage waits; a run without models comes to the same by itself."""
+    if metered.notes and (metered.meter or isinstance(halt, EngineMismatchError)):
+        told = (halt.resource, halt.limit, halt.spent) if isinstance(halt, BudgetReachedError) else (str(halt),)
+        metered.notes().keep_result(_place(number), json.dumps([type(halt).__name__, *told]))
+
+
+def _forget(metered: MeteredEngine[Any], halts: int) -> None:
+    """Take back what was noted: the stage is done, and may be done again from where it began."""
+    if metered.notes:
+        for number in range(halts):
+            metered.notes().keep_result(_place(number), "")
+
+
+def _place(number: int) -> str:
+    """Under what a halt is noted: the stage as it was begun at this point of the run."""
+    return f"halt {get_config()['configurable'].get('checkpoint_ns', '')} {number}"
+
+
+def _decision(state: MeteredState, runtime: Runtime[Settings], halt: Halt, deps: EngineDeps[Any]) -> MeteredState:
+    allowance = decided(halt, state.get("allowance", {}), Settings.of(runtime))
+    update: MeteredState = {"allowance": allowance, "started": deps.clock().timestamp()}
+    if "ending" in allowance:
+        is_budget = isinstance(halt, BudgetReachedError)
+        note = f"budget: {halt.resource}" if is_budget else f"refused: {type(halt).__name__}: {halt}"
+        update["degraded"] = [*state.get("degraded", []), note]
+    return update
+
+
+def _report(state: MeteredState, update: MeteredState, metered: MeteredEngine[Any], stage: str) -> MeteredState:
+    report: MeteredState = {}
+    if metered.meter:
+        report["usage"] = metered.meter.usage()
+    if failures := metered.failures:
+        kinds = dict.fromkeys(type(error).__name__ for error in failures)
+        note = f"{stage}: {', '.join(kinds)} ({len(failures)} of its questions)"
+        report["degraded"] = [*update.get("degraded", state.get("degraded", [])), note]
+    return report

@@ -1,0 +1,138 @@
+"""Where sentences stand: titles, headings, clauses, rows and columns, speakers, mail headers, code, wrapped lines."""
+
+import pytest
+
+from agentic_memory_bank.tools.text.places import Place, Placed, dated, placed
+
+
+def where(text: str, words: str, name: str = "") -> Place:
+    """The place of the first sentence that holds some words."""
+    return found(text, words, name).place
+
+
+def found(text: str, words: str, name: str = "") -> Placed:
+    return next(p for p in placed(text, name) if words in " ".join(text[p.start : p.end].split()))
+
+
+MARKDOWN = """# PEP 602
+
+Some words before.
+
+## Schedule
+
+The years:
+
+- 3.9 comes in October 2020.
+- 3.10 comes
+  a year later.
+
+| Version | First | Last |
+|---|---|---|
+| 3.9 | 2020 | 2025 |
+
+```python
+value = 3
+```
+"""
+
+
+def test_a_sentence_has_the_headings_above_it_and_what_opens_its_list() -> None:
+    place = where(MARKDOWN, "3.10 comes a year later.")
+
+    assert (place.title, place.headings, place.lead_in) == ("PEP 602", ("Schedule",), "The years:")
+    assert place.line() == "PEP 602 > Schedule > The years"
+
+
+def test_a_row_has_its_label_and_the_labels_of_its_columns() -> None:
+    row = found(MARKDOWN, "| 3.9 |")
+
+    assert (row.place.row, row.place.columns) == ("3.9", ("Version", "First", "Last"))
+    assert [MARKDOWN[slice(*cell)] for cell in row.cells] == ["3.9", "2020", "2025"]
+    assert row.place.line() == "PEP 602 > Schedule > 3.9"
+
+
+def test_code_is_told_from_text() -> None:
+    assert where(MARKDOWN, "value = 3").is_code
+    assert not where(MARKDOWN, "Some words").is_code
+
+
+def test_a_contract_has_numbered_clauses_with_their_titles() -> None:
+    text = (
+        "LEASE\n\n1.  Term. It begins on 1 May and\n    runs for a year.\n\n2.  Rent. The Tenant pays £900 a month.\n"
+    )
+
+    place = where(text, "The Tenant pays")
+
+    assert (place.title, place.headings, place.numbers) == ("LEASE", ("Rent",), ("2",))
+    assert where(text, "It begins on 1 May and runs for a year.").numbers == ("1",)
+
+
+def test_chinese_clauses_and_headings_in_brackets_are_read() -> None:
+    text = "房屋租赁合同\n\n第三条 租金 每月4500元。\n\n【附则】\n一、本合同一式两份。\n"
+
+    assert where(text, "4500元").numbers == ("3",)
+    last = where(text, "一式两份")
+    assert (last.title, last.headings, last.numbers) == ("房屋租赁合同", ("附则",), ("1",))
+
+
+def test_a_mail_has_its_header_apart_and_its_subject_for_a_title() -> None:
+    text = "From: Ana\nTo: Bob\nDate: 3 May 2024\nSubject: New room\n\nWe meet in room 4.\n"
+
+    assert dated(text) == "3 May 2024"
+    assert where(text, "We meet").title == "New room"
+    assert where(text, "From: Ana").kind == "header"
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "speaker", "time"),
+    [
+        ("ANA: It rains.\nBOB: It does\nnot.\nANA: Well.\n", "It does not.", "BOB", ""),
+        ("[01:15] ANA: It rains.\n[01:20] BOB: No.\n", "No.", "BOB", "01:20"),
+        ("王璐 09:14\n今天下雨。\n\n李想 09:15\n没有。\n", "没有", "李想", "09:15"),
+        ("沈红:开始吧。\n卢工:好。\n沈红:总价多少?\n卢工:56万。\n", "56万", "卢工", ""),
+    ],
+)
+def test_a_turn_has_its_speaker(text: str, words: str, speaker: str, time: str) -> None:
+    place = where(text, words)
+
+    assert (place.speaker, place.time) == (speaker, time)
+
+
+def test_a_turn_after_a_question_has_the_question() -> None:
+    assert where("沈红:开始吧。\n沈红:总价多少?\n卢工:56万。\n卢工:对。\n", "56万").lead_in == "总价多少?"
+
+
+def test_columns_set_apart_by_spaces_are_rows() -> None:
+    text = "Invoice no.   2024-0317\nDate          31 March 2024\n"
+
+    assert where(text, "2024-0317").row == "Invoice no."
+
+
+def test_wrapped_lines_are_one_sentence_and_short_lines_are_not() -> None:
+    wrapped = (
+        "The rent of the flat in Quay Street rises from the first of May to\n1,200 a month. Nothing else changes.\n"
+    )
+    short = "Ana Lopez\nQuay Street 3\n8001 Harbour Town\nand a line that is much longer than all of those above\n"
+
+    assert found(wrapped, "rises from the first of May to 1,200")
+    assert not [p for p in placed(short) if "Lopez Quay" in " ".join(short[p.start : p.end].split())]
+
+
+def test_underlined_titles_are_headings() -> None:
+    text = "Release notes\n=============\n\n2.0\n---\n\nNothing new.\n"
+
+    place = where(text, "Nothing new")
+
+    assert (place.title, place.headings) == ("Release notes", ("2.0",))
+
+
+def test_the_name_stands_for_a_missing_title() -> None:
+    assert where("it rains today and tomorrow, says the radio.", "rains", "notes.txt").line() == "notes.txt"
+
+
+def test_spans_are_in_order_and_inside_the_text() -> None:
+    spans = [(p.start, p.end) for p in placed(MARKDOWN)]
+
+    assert spans == sorted(spans)
+    assert all(left[1] <= right[0] for left, right in zip(spans, spans[1:], strict=False))
+    assert spans[-1][1] <= len(MARKDOWN)

@@ -1,0 +1,107 @@
+"""What a line of a document is, by its form: a heading, a rule, a row, a label, a list item; and the cells of a row."""
+
+import re
+from typing import Final
+
+from agentic_memory_bank.tools.text.spans import Span
+
+_CJK: Final = "\u3400-\u9fff"
+_LINE: Final = re.compile(r"[^\n]*+(?:\n|\Z)")
+FENCE: Final = re.compile(r"(?:`{3,}|~{3,})")
+PROMPT: Final = re.compile(r"(?:>>>|\.\.\.|\$|%) ")
+HASHES: Final = re.compile(r"(#{1,6})[ \t]+(\S.*)")
+RULE: Final = re.compile(r"([-=~^*_+#.])\1{2,}$")
+DIVIDER: Final = re.compile(r"[|:\s-]{3,}$")
+BRACKETED: Final = re.compile(r"【([^【】]{1,40})】")
+BOLD: Final = re.compile(r"\*\*([^*]{1,120})\*\*:?$")
+HEADER: Final = re.compile(
+    r"(From|To|Cc|Bcc|Date|Sent|Subject|Re|发件人|收件人|抄送|日期|发送时间|时间|主题)\s?[:：]\s*+(.*)", re.IGNORECASE
+)
+SUBJECT: Final = frozenset(("subject", "re", "主题"))
+DATED: Final = frozenset(("date", "sent", "日期", "发送时间"))
+CELL: Final = re.compile(r"[^\s|]+(?: {1,2}[^\s|]+)*")
+PIPED: Final = re.compile(r"(?:\\.|[^|\\])++")
+_STAMP: Final = r"(?:[\[(](?P<time>[0-9]{1,2}[:.][0-9]{2}(?:[:.][0-9]{2})?|[0-9][^\[\]()\n]{3,24})[\])][ \t]*)?"
+LABEL: Final = re.compile(
+    rf"{_STAMP}\*{{0,2}}(?P<label>[A-Z][\w.'’&/()-]{{0,24}}(?:[ \t][\w.'’&/()-]{{1,24}}){{0,3}}"
+    rf"|[{_CJK}A-Za-z0-9·（）()]{{1,14}})\*{{0,2}}[ \t]?[:：]\*{{0,2}}(?=\s|$|[{_CJK}0-9\"“(（])"
+)
+CHAT: Final = re.compile(
+    rf"(?P<label>[{_CJK}A-Za-z][\w·.-]{{0,20}}(?: [A-Z][\w.-]{{0,20}})?)[ \t]+"
+    r"(?P<time>(?:[0-9]{4}[-/年][0-9]{1,2}[-/月][0-9]{1,2}日?[ \t]+)?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)$"
+)
+_HAN_DIGITS: Final = {char: str(number) for number, char in enumerate("〇一二三四五六七八九十")}
+MARK: Final = re.compile(
+    r"(?P<bullet>[-*+•·◦▪‣–—])[ \t]+(?=\S)"
+    r"|(?P<number>[0-9]{1,2}(?:\.[0-9]{1,2}){1,3}|[0-9]{1,3}(?=[.)])|§[ \t]?[0-9]{1,3})[.)]?[ \t]+(?=\S)"
+    r"|[(（](?P<letter>[0-9]{1,3}|[a-z]{1,3}|[一二三四五六七八九十]{1,3})[)）][ \t]*(?=\S)"
+    r"|(?P<roman>[a-z])\)[ \t]+(?=\S)"
+    r"|(?P<han>[0-9]{1,3}|[一二三四五六七八九十]{1,3})、[ \t]*(?=\S)"
+    r"|第(?P<clause>[0-9]{1,3}|[一二三四五六七八九十]{1,3})[条章节款][ \t　:：]*(?=\S)"
+)
+NUMBERED: Final = re.compile(
+    r"(?i:(?:section|chapter|part|clause|article)[ \t]+)?(?P<number>[0-9]{1,2}(?:\.[0-9]{1,3}){0,3})[.:)]?[ \t]+(?=\S)"
+)
+RUN_IN: Final = re.compile(
+    rf"\*{{0,2}}(?P<title>[A-Z][^.:;!?*\n]{{1,40}}|[{_CJK}]{{2,10}}(?=[:： 　]))\*{{0,2}}"
+    rf"[.:：]?\*{{0,2}}(?=\s|[{_CJK}]|$)"
+)
+SENTENCE_END: Final = tuple('.。!！;；,，、:：…"”')
+_MOST_HEADING: Final = 70
+FIRST_WORD: Final = re.compile(r"[A-Za-z0-9'’.,:;()/-]{1,40}|\S")
+ASKS: Final = re.compile(r"[?？][^\w?？]*+$")
+
+
+def is_title(body: str) -> bool:
+    """Whether a line on its own reads as a heading: short, without the end of a sentence, not in lower case."""
+    if len(body) > _MOST_HEADING or body.endswith(SENTENCE_END) or LABEL.match(body) and not body.isupper():
+        return False
+    if body.isupper():
+        return True
+    return not body[0].islower() and len(body.split()) <= 9 and (len(body) <= 30 or body.isascii())
+
+
+def number(mark: re.Match[str]) -> str:
+    """The number that a match of `MARK` or `NUMBERED` holds, Chinese ones in digits; empty for a bullet."""
+    found = next((part for name, part in mark.groupdict().items() if part and name != "bullet"), "").lstrip("§ ")
+    if found and found[0] in _HAN_DIGITS:
+        ten, _, one = found.partition("十")
+        several = 10 * int(_HAN_DIGITS.get(ten, "1")) + int(_HAN_DIGITS.get(one, "0"))
+        return _HAN_DIGITS[found] if len(found) == 1 else str(several)
+    return found
+
+
+def cells(text: str, line: Span, pattern: re.Pattern[str]) -> list[Span]:
+    """The cells of a row: between the bars of a `PIPED` one, between white space in one of `CELL`."""
+    if pattern is CELL:
+        return [match.span() for match in pattern.finditer(text, *line)]
+    found: list[Span] = []
+    for match in pattern.finditer(text, *line):
+        piece = match.group()
+        low = match.start() + len(piece) - len(piece.lstrip())
+        found.append((low, max(low, match.start() + len(piece.rstrip()))))
+    return found
+
+
+def aligned(text: str, cells: list[Span]) -> bool:
+    """Whether columns are set apart by white space: what precedes is a label, and no sentence."""
+    return len(cells) <= 8 and not text[slice(*cells[0])].endswith(SENTENCE_END[1:]) and cells[0][1] - cells[0][0] <= 48
+
+
+def has_digit(text: str) -> bool:
+    """Whether a text holds a digit."""
+    return any(char.isdigit() for char in text)
+
+
+def lines(text: str) -> list[Span]:
+    """The lines without their indent and the white space behind them; blank ones are empty spans."""
+    found: list[Span] = []
+    for match in _LINE.finditer(text):
+        start, end = match.span()
+        if start == len(text):
+            break
+        body = text[start:end]
+        found.append(
+            (start + len(body) - len(body.lstrip()), start + len(body.rstrip())) if body.strip() else (end, end)
+        )
+    return found

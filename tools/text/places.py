@@ -1,0 +1,373 @@
+"""Where each sentence of a document stands: under which headings, in which row and list, by whom, in code or not.
+
+Reads Markdown, plain text (letters, contracts, minutes, transcripts), reStructuredText and changelogs, English and
+Chinese, line by line. Spans are offsets into the text as it is; nothing is rewritten.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from agentic_memory_bank.tools.text import forms
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.spans import Span
+
+_MOST_LEAD_IN = 60
+"""How much of what opens a list is shown with a quote, in characters."""
+Kind = Literal["text", "heading", "item", "row", "turn", "header", "code"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a sentence stands.
+
+    Attributes:
+        name: Name of the document (its file, its source); may be empty.
+        title: What the document calls itself: its first heading, or the subject of a mail.
+        headings: The headings above the sentence, outermost first, the title left out.
+        numbers: The numbers of those headings, and of the clause or list item ("3", "3.1", "a").
+        lead_in: What opens the list or table ("Not supported:"), or the question that a turn answers.
+        row: Label of the row.
+        columns: Labels of the columns, one for each cell; empty where the table has none.
+        speaker: Who says it, in a transcript or chat.
+        time: When that was said, as written there.
+        kind: What the sentence is part of.
+    """
+
+    name: str = ""
+    title: str = ""
+    headings: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    lead_in: str = ""
+    row: str = ""
+    columns: tuple[str, ...] = ()
+    speaker: str = ""
+    time: str = ""
+    kind: Kind = "text"
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it is part of a block of code."""
+        return self.kind == "code"
+
+    def line(self) -> str:
+        """The place in one line, outermost first, as it is shown with a quote ("PEP 602 > Schedule > 3.9")."""
+        opened = "" if self.row else self.lead_in.rstrip(":： ")[:_MOST_LEAD_IN]
+        parts = (self.title or self.name, *self.headings, opened, self.row, self.speaker)
+        return " > ".join(dict.fromkeys(" ".join(part.split()) for part in parts if part.strip()))
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A sentence, row or list item, `text[start:end]`, and where it stands; for a row also the span of each cell."""
+
+    start: int
+    end: int
+    place: Place
+    cells: tuple[Span, ...] = ()
+
+
+def placed(text: str, name: str = "") -> list[Placed]:
+    """Give every sentence, row, heading and list item of a document its place, in order.
+
+    Args:
+        text: A whole document.
+        name: What it is called.
+    """
+    reader = _Reader(text, name)
+    for line in reader.lines:
+        reader.take(line)
+    reader.flush()
+    return reader.found
+
+
+def dated(text: str, name: str = "") -> str:
+    """What stands in the date field of a mail or letter; empty where there is none."""
+    return next(
+        (
+            m[2].strip()
+            for line in forms.lines(text)[:12]
+            if (m := forms.HEADER.match(text, *line)) and m[1].casefold() in forms.DATED
+        ),
+        "",
+    )
+
+
+class _Reader:
+    """Takes the lines of a document one after the other, and remembers where it is."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.text, self.name = text, name
+        self.lines = forms.lines(text)
+        self.found: list[Placed] = []
+        self._at = -1
+        self._place = Place(name=name)
+        self._stack: list[tuple[int, str, str]] = []
+        self._block: list[Span] = []
+        self._kind: Kind = "text"
+        self._item = ""
+        self._item_title = ""
+        self._item_body = -1
+        self._columns: tuple[str, ...] = ()
+        self._group = ""
+        self._lead_in = ""
+        self._in_code = False
+        self._head = True
+        self._asked = ""
+        lengths = sorted(end - start for start, end in self.lines if "|" not in text[start : start + 1] and start < end)
+        self._width = lengths[len(lengths) * 9 // 10] if lengths else 0
+        self._labels = Counter(m["label"] for line in self.lines if (m := forms.LABEL.match(text, *line)))
+
+    def take(self, line: Span) -> None:
+        """Take the next line."""
+        self._at += 1
+        body = self.text[slice(*line)]
+        if forms.FENCE.match(body):
+            self._fence(line)
+        elif self._in_code:
+            self._block.append(line)
+        elif not body:
+            self.flush()
+            self._columns, self._group = (), ""
+            self._end_of_item(line)
+        elif not any(take(line, body) for take in (self._heading, self._row, self._labelled, self._listed)):
+            self._plain(line, body)
+
+    def flush(self) -> None:
+        """End the block of lines that is open."""
+        if not self._block:
+            return
+        lines, start, end = self._block, self._block[0][0], self._block[-1][1]
+        self._block, kind = [], self._kind
+        self._kind = "text"
+        if kind == "code":
+            self._emit(start, end, "code")
+            return
+        last = ""
+        for low, high in (span for part in self._parts(lines) for span in self._sentences(*part)):
+            self._emit(low, high, "heading" if kind == "item" and high <= self._item_body + 1 else kind)
+            last = self.text[low:high]
+        if kind == "turn" or kind == "text" and self._place.speaker:
+            self._asked = last if forms.ASKS.search(last[-8:]) else ""
+        if kind != "item":
+            self._lead_in = ""
+        if last.endswith((":", "：")):
+            self._lead_in = last
+
+    def _parts(self, lines: list[Span]) -> Iterator[Span]:
+        """Join the lines that were wrapped; a line behind which the next word had room ends where it ends."""
+        if len(lines) > 2:
+            width = max(end - start for start, end in lines)
+        else:
+            width = max(self._width, lines[0][1] - lines[0][0])
+        begun = lines[0][0]
+        for (start, end), following in zip(lines, lines[1:], strict=False):
+            word = forms.FIRST_WORD.match(self.text, *following)
+            room = width - (end - start) - (len(word.group()) if word else 1)
+            begins = not self.text[following[0]].islower() and self.text[end - 1] not in ",，、;；-"
+            if room > 1 and 4 * (end - start) < 3 * width and begins:
+                yield begun, end
+                begun = following[0]
+        yield begun, lines[-1][1]
+
+    def _sentences(self, start: int, end: int) -> Iterator[Span]:
+        for low, high in sentences(self.text[start:end].replace("\n", " ")):
+            piece = self.text[start + low : start + high]
+            if piece.strip():
+                yield start + low + len(piece) - len(piece.lstrip()), start + low + len(piece.rstrip())
+
+    def _emit(self, start: int, end: int, kind: Kind, cells: tuple[Span, ...] = (), row: str = "") -> None:
+        headings = [title for _, title, _ in self._stack]
+        numbers = [number for _, _, number in self._stack if number]
+        if kind == "item" or self._item:
+            headings += [self._item_title] if self._item_title and start >= self._item_body else []
+            numbers += [self._item] if self._item else []
+        lead_in = self._lead_in if kind in ("item", "row", "code") else self._asked if self._place.speaker else ""
+        place = replace(
+            self._place,
+            headings=tuple(title for title in headings if title != self._place.title),
+            numbers=tuple(numbers),
+            lead_in=lead_in,
+            row=row,
+            columns=self._columns if cells else (),
+            kind=kind,
+        )
+        self.found.append(Placed(start, end, place, cells))
+
+    def _fence(self, line: Span) -> None:
+        self.flush()
+        self._in_code = not self._in_code
+        self._kind = "code" if self._in_code else "text"
+
+    def _end_of_item(self, line: Span) -> None:
+        """A blank line ends a list item, unless what follows is indented."""
+        following = self.lines[self._at + 1] if self._at + 1 < len(self.lines) else line
+        if self._item and self.text[following[0] - 1 : following[0]] not in (" ", "\t"):
+            self._item = self._item_title = ""
+
+    # --- headings --------------------------------------------------------------------------------------------------
+
+    def _heading(self, line: Span, body: str) -> bool:
+        if found := forms.HASHES.match(body):
+            return self._opened(line, found[2].rstrip("# "), len(found[1]))
+        if found := forms.BRACKETED.match(body):
+            self._opened((line[0], line[0] + found.end()), found[1], 5)
+            if found.end() < len(body):
+                self._plain((line[0] + found.end(), line[1]), body[found.end() :])
+            return True
+        if found := forms.BOLD.match(body):
+            return self._opened(line, found[1].strip(), 6)
+        if forms.RULE.match(body):
+            return self._underlined(line, body)
+        if not self._block and (self._stands_alone(line) or self._opens_letter(line)) and forms.is_title(body):
+            return self._opened(line, body, 3 if body.isupper() or not self._place.title else 4)
+        return False
+
+    def _underlined(self, line: Span, body: str) -> bool:
+        """A rule under a single line makes it a heading; any other rule parts what stands around it."""
+        if len(self._block) == 1 and self._kind == "text" and body[0] in "=-~^":
+            (title,), self._block = self._block, []
+            return self._opened(title, self.text[slice(*title)], 1 if body[0] == "=" else 2)
+        self.flush()
+        return True
+
+    def _stands_alone(self, line: Span) -> bool:
+        before, after = (self.lines[at] if 0 <= at < len(self.lines) else (0, 0) for at in (self._at - 1, self._at + 1))
+        return before[0] == before[1] and after[0] == after[1]
+
+    def _opens_letter(self, line: Span) -> bool:
+        """Whether the first line of a text is short and what follows is no continuation of it."""
+        if self.found or not self._head or "   " in self.text[slice(*line)]:
+            return False
+        return 2 * (line[1] - line[0]) < self._width + 40
+
+    def _opened(self, line: Span, title: str, level: int) -> bool:
+        self.flush()
+        mark = forms.NUMBERED.match(title) or forms.MARK.match(title)
+        number = forms.number(mark) if mark and not title.startswith(tuple("-*+•·◦▪‣–—")) else ""
+        title = title[mark.end() :] if mark and number else title
+        self._item = self._item_title = self._lead_in = self._asked = ""
+        self._stack = [above for above in self._stack if above[0] < level]
+        if not self._place.title and not self.found or level == 1 and not self._stack:
+            self._place = replace(self._place, title=title)
+        self._emit(*line, "heading")
+        self._stack.append((level, title.strip("* "), number))
+        self._head = False
+        return True
+
+    # --- tables ----------------------------------------------------------------------------------------------------
+
+    def _row(self, line: Span, body: str) -> bool:
+        piped = body.startswith("|")
+        cells = forms.cells(self.text, line, forms.PIPED if piped else forms.CELL)
+        if not piped and not (len(cells) > 1 and forms.aligned(self.text, cells)):
+            return False
+        self.flush()
+        if forms.DIVIDER.match(body):
+            return True
+        texts = tuple(self.text[slice(*cell)].strip("* ") for cell in cells)
+        if self._is_head(texts, piped):
+            self._columns = texts
+            self._emit(*line, "heading")
+            return True
+        label = texts[0] if texts else ""
+        if not piped:
+            label = self._grouped(line, label)
+        self._emit(*line, "row", tuple(cells), label)
+        return True
+
+    def _is_head(self, texts: tuple[str, ...], piped: bool) -> bool:
+        after = self.lines[self._at + 1] if self._at + 1 < len(self.lines) else (0, 0)
+        below = self.text[slice(*after)]
+        if piped:
+            return "-" in below and forms.DIVIDER.match(below) is not None
+        return (
+            not self._columns
+            and len(texts) > 2
+            and (forms.RULE.match(below) is not None or not any(map(forms.has_digit, texts)))
+        )
+
+    def _grouped(self, line: Span, label: str) -> str:
+        """A label further to the left stands for the rows under it too ("TICKETS  Adults  £7.50 / Children  £3.00")."""
+        indent = line[0] - (self.text.rfind("\n", 0, line[0]) + 1)
+        if indent < 6:
+            self._group = label
+            return label
+        return f"{self._group} {label}".strip()
+
+    # --- turns, fields, lists --------------------------------------------------------------------------------------
+
+    def _labelled(self, line: Span, body: str) -> bool:
+        if self._head and self._at < 12 and (field := forms.HEADER.match(body)):
+            self.flush()
+            if field[1].casefold() in forms.SUBJECT and not self._place.title:
+                self._place = replace(self._place, title=field[2].strip())
+            self._emit(*line, "header")
+            return True
+        found = forms.CHAT.match(body) if not self._block else None
+        found = found or forms.LABEL.match(body)
+        if found is None or self._runs_on(found["label"]):
+            return False
+        self.flush()
+        if found.re is forms.CHAT or self._labels[found["label"]] > 1 or found["time"] or self._speaks(found["label"]):
+            self._place = replace(self._place, speaker=found["label"], time=found["time"] or "")
+            self._item = ""
+            self._open((line[0] + found.end(), line[1]), "turn")
+            return True
+        value = line[0] + found.end()
+        if self._place.speaker or value >= line[1]:
+            return False
+        self._item, self._item_title, self._item_body = "", found["label"], line[0]
+        self._open(line, "item")
+        return True
+
+    def _speaks(self, label: str) -> bool:
+        """Whether a label that comes once is a speaker's too: others speak before, and it is written as they are."""
+        said = self._place.speaker
+        return bool(said) and (said.isupper() == label.isupper()) and len(label.split()) <= len(said.split())
+
+    def _runs_on(self, label: str) -> bool:
+        """Whether a line that looks labelled goes on with the one before: its colon stands within a sentence."""
+        if not self._block or self._labels[label] > 1 or self._kind == "turn":
+            return False
+        start, end = self._block[-1]
+        return self._kind == "item" or (
+            end - start > self._width // 2 and not self.text[start:end].endswith(forms.SENTENCE_END[:9])
+        )
+
+    def _listed(self, line: Span, body: str) -> bool:
+        mark = forms.MARK.match(body)
+        if mark is None or (self._block and not mark["bullet"] and self._kind != "item" and self._is_wrapped(mark)):
+            return False
+        self.flush()
+        self._item = forms.number(mark)
+        run_in = forms.RUN_IN.match(body, mark.end())
+        is_title = run_in is not None and len(run_in["title"].split()) <= 3
+        self._item_title = run_in["title"].strip() if run_in and is_title else ""
+        self._item_body = line[0] + (run_in.end("title") if run_in and is_title else 0)
+        self._open((line[0] + mark.end(), line[1]), "item")
+        return True
+
+    def _is_wrapped(self, mark: re.Match[str]) -> bool:
+        """Whether a number opens a line in the midst of a paragraph: "in clause / 5. (…)" begins no list."""
+        last = self.text[slice(*self._block[-1])]
+        return not last.endswith(forms.SENTENCE_END)
+
+    def _open(self, line: Span, kind: Kind) -> None:
+        self._kind = kind
+        self._head = False
+        if self.text[slice(*line)].strip():
+            low = line[0] + len(self.text[slice(*line)]) - len(self.text[slice(*line)].lstrip())
+            self._block.append((low, line[1]))
+
+    def _plain(self, line: Span, body: str) -> None:
+        if forms.PROMPT.match(body):
+            self.flush()
+            self._emit(*line, "code")
+            return
+        if not self._block and self._item:
+            self._kind = "item"
+        self._head = self._head and not self._place.title
+        self._block.append(line)

@@ -743,14 +743,14 @@ def _written() -> int:
 
 
 def test_a_failure_inside_a_batch_leaves_nothing_of_it(store: PageStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = page_store._insert  # pyright: ignore[reportPrivateUsage]
+    real = page_store.insert  # pyright: ignore[reportPrivateUsage]
 
     def failing(database: Any, page: Page, *more: Any) -> bool:
         if page["text"] == "three":
             raise KeyboardInterrupt
         return real(database, page, *more)
 
-    monkeypatch.setattr(page_store, "_insert", failing)
+    monkeypatch.setattr(page_store, "insert", failing)
     with pytest.raises(KeyboardInterrupt):
         store.put(pages("one", "two", "three"))
     monkeypatch.undo()

@@ -27,10 +27,10 @@ _all: WeakSet["WorkerPool"] = WeakSet()
 class Job(Future[_Result]):
     """A call that waits for a thread, and its result. Jobs of one key are done one after the other."""
 
-    def __init__(self, work: Callable[[], _Result], key: str | None) -> None:
+    def __init__(self, work: Callable[[], _Result], key: str | None, context: contextvars.Context) -> None:
         super().__init__()
         self.key = key
-        self._work, self._context = work, contextvars.copy_context()
+        self._work, self._context = work, context
 
     def run(self) -> None:
         """Do it, unless it was cancelled; what it raises is for whoever waits for the result."""
@@ -83,7 +83,16 @@ class WorkerPool:
             key: Jobs of one key are done in the order in which they came, one at a time. None: whenever a thread is
                 free.
         """
-        job = Job(work, key)
+        return self._queue(Job(work, key, contextvars.copy_context()))
+
+    def submit(self, key: str, job: Callable[[], object]) -> bool:
+        """Queue a job nobody waits for, in the order of its key; whether it will be done. What it raises is logged.
+
+        It has a context of its own: a graph it runs is none of the caller's, and streams nothing into its events.
+        """
+        return not self._queue(Job(partial(_logged, job), key, contextvars.Context())).cancelled()
+
+    def _queue(self, job: Job[_Result]) -> Job[_Result]:
         with self._changed:
             while self._waiting and self._waiting[0].cancelled():
                 self._waiting.popleft()
@@ -96,10 +105,6 @@ class WorkerPool:
                 self._start_thread()
             self._changed.notify_all()
         return job
-
-    def submit(self, key: str, job: Callable[[], object]) -> bool:
-        """Queue a job nobody waits for, in the order of its key; whether it will be done. What it raises is logged."""
-        return not self.start(partial(_logged, job), key).cancelled()
 
     def drop(self, key: str) -> int:
         """Take the jobs of a key that were not begun out of the queue; how many they were."""

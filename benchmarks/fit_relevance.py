@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from agentic_memory_bank.engines.extractive.answering.quoting import Passage, index_text, reads_of, sentences_of
+from agentic_memory_bank.engines.extractive.answering.quoting import Passage, index_text, reads_of
 from agentic_memory_bank.engines.extractive.answering.relevance import (
     WEIGHTS,
     WEIGHTS_OF_NONE,
@@ -33,6 +33,7 @@ from agentic_memory_bank.engines.extractive.answering.relevance import (
     of_sureness,
 )
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.text.places import sentences_of
 
 BY_HAND = {"other speaker": -8.0, "found": 1.0, "new": 1.0}
 """Weights of what the data hardly has."""

@@ -109,13 +109,13 @@ class _Harness:
         done = self._memorizer.invoke({"texts": texts, "memory": group}, context=self._settings)
         spent.add(done["usage"])
 
-    def answer(self, group: str, question: str, spent: Spent) -> str:
-        """Research one question."""
+    def answer(self, group: str, question: str, spent: Spent) -> tuple[str, str]:
+        """Research one question: the answer, and what it is called."""
         begun = time.perf_counter()
         said = self._researcher.invoke({"request": question, "memory": group}, context=self._settings)
         spent.seconds.append(time.perf_counter() - begun)
         spent.add(said["usage"])
-        return said["answer"]
+        return said["answer"], said["status"]
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -151,14 +151,27 @@ def _measure(target: Target, data: Path, half: str, limit: int | None, harness: 
     spent.memorizing = time.perf_counter() - begun
     for group in groups:  # the first question brings the index up to date
         harness.answer(group, "?", Spent())
-    answers = {query["qid"]: harness.answer(query["group"], query["query"], spent) for query in queries}
+    found = {query["qid"]: harness.answer(query["group"], query["query"], spent) for query in queries}
+    answers = {qid: text for qid, (text, _) in found.items()}
     figures = _judged(data / "score.py", queries, answers)
     bleu = _mean_bleu(data / "score.py", queries, answers)
     reached = figures["ALL"]["F1"]
     passed = reached >= target.least
-    sys.stdout.write(f"{target.name}: {spent.line()}\n\n")
+    sys.stdout.write(f"{target.name}: {spent.line()}\n{_held(_tokens_of(data / 'score.py'), queries, found)}\n\n")
     figure = f"F1 {reached:.4f} (target {target.least:.2f}), BLEU-1 {bleu:.4f}, EM {figures['ALL']['EM']:.4f}"
     return f"{'pass' if passed else 'FAIL'}  {target.name}: {figure}", passed
+
+
+def _held(tokens: Tokens, queries: list[Row], found: dict[str, tuple[str, str]]) -> str:
+    """In how many answers a gold answer stands, and in how many of those that are called `answered`."""
+    told = Counter(status for _, status in found.values())
+    held = Counter[str]()
+    for query in queries:
+        text, status = found[query["qid"]]
+        said = f" {' '.join(tokens(text))} "
+        held[status] += any(f" {' '.join(words)} " in said for gold in query["answers"] if (words := tokens(gold)))
+    parts = (f"{status} {held[status] / count:.3f} of {count}" for status, count in sorted(told.items()))
+    return f"gold answer in the answer: {held.total() / max(1, len(queries)):.3f}; {', '.join(parts)}"
 
 
 def _texts(units: list[Row]) -> dict[str, list[Document]]:

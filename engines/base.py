@@ -16,6 +16,18 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a document that a memory stands for, with the whole document: a sentence is read in its place."""
+
+    name: str
+    document: str
+    span: Span
+    """Where the stretch is in the document."""
+    start: int
+    """Where it begins in `Memory.text`."""
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryView:
     """A memory as a judge sees it: its words and where they come from, never its vector."""
 
@@ -27,6 +39,8 @@ class MemoryView:
     """The raw text, word for word, so that no judgement rests on a shortened form."""
     sources: tuple[str, ...]
     created_at: str
+    parts: tuple[Part, ...] = field(default=(), repr=False)
+    """The stretches of documents that `text` is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +99,8 @@ class Relation:
     reason: str = ""
     claims: tuple[ClaimSpan, ClaimSpan] | None = None
     """For a conflict: what the fresh memory says, then what the existing one says."""
+    announced: int | None = None
+    """Which of the two claims the texts themselves put in the place of the other: a correction, an amendment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +185,8 @@ class Dispute:
     quotes: tuple[str, ...]
     values: tuple[str, ...]
     evidence: tuple[EvidenceText, ...]
+    announced: int | None = None
+    """Which claim the texts themselves put in the place of the other, if they do."""
 
 
 @dataclass(frozen=True, slots=True)

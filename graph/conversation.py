@@ -1,6 +1,7 @@
 """A conversation with memory: what is known of the user goes in front of a message, what was said is kept after it.
 
-talk       recall > respond > remember      a plain model call where memory is switched off
+talk       told > recall > respond > remember      a request to forget is done, and ends, at `told`
+                                                   a plain model call where memory is switched off
 """
 
 from functools import partial
@@ -24,6 +25,7 @@ from agentic_memory_bank.nodes.conversation.deps import ConversationDeps
 from agentic_memory_bank.nodes.conversation.recall import recall
 from agentic_memory_bank.nodes.conversation.remember import remember
 from agentic_memory_bank.nodes.conversation.respond import respond
+from agentic_memory_bank.nodes.conversation.told import told
 from agentic_memory_bank.nodes.deps import BackgroundQueue, Clock, utc_now
 from agentic_memory_bank.state.conversations import (
     ConversationInput,
@@ -42,17 +44,18 @@ Conversation = ChainableGraph[ConversationState, Settings, ConversationInput, Co
 
 
 def wire(deps: ConversationDeps) -> StateGraph[ConversationState, MemoryContext, ConversationInput, ConversationOutput]:
-    """Wire the three stages. This is the diagram; no stage knows another."""
+    """Wire the four stages. This is the diagram; no stage knows another."""
     talk: StateGraph[ConversationState, MemoryContext, ConversationInput, ConversationOutput] = StateGraph(
         ConversationState,
         input_schema=ConversationInput,
         output_schema=ConversationOutput,
         context_schema=MemoryContext,
     )
+    talk.add_node("told", partial(told, deps=deps), destinations=("recall", END))
     talk.add_node("recall", partial(recall, deps=deps))
     talk.add_node("respond", partial(respond, deps=deps))
     talk.add_node("remember", partial(remember, deps=deps))
-    talk.add_edge(START, "recall")
+    talk.add_edge(START, "told")
     talk.add_edge("recall", "respond")
     talk.add_edge("respond", "remember")
     talk.add_edge("remember", END)

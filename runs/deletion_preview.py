@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from agentic_memory_bank.engines.extractive.remembering.deletion import Subject, parts_meant
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.memories.deletion import Deletion, Redaction
@@ -34,15 +33,6 @@ def several(ids: object) -> Collection[str]:
     if isinstance(ids, str) or not isinstance(ids, Collection):
         raise InputError(f"The ids of memories come in a list, such as [{ids!r}].")
     return cast("Collection[str]", ids)
-
-
-def meant_part(record: Record, subjects: Sequence[Subject]) -> str | None:
-    """The id of a memory that speaks of a subject, or of the part that does; None where it does not."""
-    spans = parts_meant(record, subjects)
-    if spans is None:
-        return None
-    is_whole = spans == [(0, len(record["text"]))] and record["type"] != "verbatim"  # with a turn go all its facts
-    return record["id"] if is_whole else Redaction.of(record, spans).id
 
 
 def preview_of(reached: Deletion, ids: Collection[str]) -> DeletionPreview:

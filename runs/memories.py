@@ -5,7 +5,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack, cast
 
 from agentic_memory_bank.engines.conversation import TRUST
-from agentic_memory_bank.engines.extractive.remembering.deletion import subjects_of
+from agentic_memory_bank.engines.extractive.remembering.subjects import subjects_of
+from agentic_memory_bank.nodes.forgetting import meant
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
 from agentic_memory_bank.runs.consolidation import consolidate, store_insights
 from agentic_memory_bank.state.errors import InputError, UnknownMemoryError
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 from agentic_memory_bank.runs.conversation_memory import ConversationMemory, ThresholdChoice
-from agentic_memory_bank.runs.deletion_preview import DeletionPreview, meant_part, preview_of, several
+from agentic_memory_bank.runs.deletion_preview import DeletionPreview, preview_of, several
 
 LONGEST_DESCRIPTION: Final = 1_000
 """Characters in which it is said what is to be forgotten."""
@@ -223,7 +224,7 @@ class Memories(ConversationMemory):
         subjects = subjects_of(description) if len(description) <= LONGEST_DESCRIPTION else ()
         if not subjects:
             raise InputError("Say in a few words what is to be forgotten, such as a name or a subject.")
-        ids = [id for record in self._all(user, project, replaced=True) if (id := meant_part(record, subjects))]
+        ids = meant(self._all(user, project, replaced=True), subjects)
         return preview_of(self._records.preview_delete(user, ids), ids)
 
     def delete_all(self, *, user: str, project: str | None = None, type: RecordType | None = None) -> Sequence[str]:

@@ -245,6 +245,9 @@ class StoredConversation(TypedDict):
     expires_at: str
     failures: int
     """How often in a row no memories could be drawn from what is pending."""
+    to_forget: list[str]
+    """How many turns there were when the user was asked whether some memories are to be erased, and their ids: no word
+    of them. It holds for the next turn."""
 
 
 class DueConversation(TypedDict):

@@ -61,6 +61,8 @@ class Contradiction(TypedDict):
     kind: str
     reason: str
     claims: list[ContradictingClaim]
+    announced: NotRequired[int]
+    """Which claim the texts themselves put in the place of the other: a correction, an amendment."""
     outcome: NotRequired[Literal["holds", "integrate", "neither", "inconclusive"]]
     winner: NotRequired[int | None]
     statement: NotRequired[str]
@@ -262,20 +264,20 @@ class _Draft:
         self._rename(dict.fromkeys(live, new_id))
 
     def _rename(self, heirs: dict[str, str | None]) -> None:
-        """Let conflicts that are not settled follow their memories; one that has fewer than two left is dropped."""
+        """Let conflicts that are not settled follow their memories; one without a contradiction left is dropped."""
         for conflict_id, found in list(self.conflicts.items()):
             if found["status"] == "settled" or not any(n in heirs for n in found["nodes"]):
                 continue
             nodes = [n for n in dict.fromkeys(heirs.get(n, n) for n in found["nodes"]) if n is not None]
             contradictions = [c for c in (_follow(c, heirs) for c in found["contradictions"]) if c]
-            if len(nodes) < 2:
+            if not nodes or not contradictions:
                 del self.conflicts[conflict_id]
             else:
                 self.conflicts[conflict_id] = {**found, "nodes": nodes, "contradictions": contradictions}
 
     def _open(self, found: Conflict) -> None:
         nodes = [n for n in dict.fromkeys(found["nodes"]) if n in self.nodes]
-        if len(nodes) < 2 or found["id"] in self.conflicts:
+        if not nodes or found["id"] in self.conflicts:
             return
         touching = [
             c for c in self.conflicts.values() if c["status"] != "settled" and not set(nodes).isdisjoint(c["nodes"])

@@ -1,9 +1,10 @@
 """The extractive engine: judges without a model and without a network, by selecting sentences; it writes none."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from agentic_memory_bank.engines.base import (
     MemoryView,
     MergeGroup,
     Pairing,
+    Part,
     PassageQuote,
     PlannerInput,
     QuotedAnswer,
@@ -31,14 +33,17 @@ from agentic_memory_bank.engines.base import (
     TopicText,
 )
 from agentic_memory_bank.engines.extractive.answering import quoting
-from agentic_memory_bank.engines.extractive.comparing import corroboration
-from agentic_memory_bank.engines.extractive.comparing.comparison import compare
+from agentic_memory_bank.engines.extractive.comparing import corroboration, documents
+from agentic_memory_bank.engines.extractive.comparing.comparison import Comparison, compare, told
+from agentic_memory_bank.engines.extractive.reading.statements import read
 from agentic_memory_bank.engines.extractive.reading.values import values_of
 from agentic_memory_bank.engines.extractive.summarising import segmentation, summary
 from agentic_memory_bank.engines.extractive.summarising.keywords import keywords as keywords_of
 from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.bank_index import PASSAGE_TOKENS
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.places import sentences_of
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
 from agentic_memory_bank.tools.text.tokens import passages
@@ -49,6 +54,8 @@ KEYWORDS = 8
 """How many keywords a memory has."""
 SUMMARY_SHARE = 0.35
 """Share of a longer topic that its summary aims at (the specification asks for 30 to 50 %)."""
+MOST_NOTE = 2_000
+"""Longest note, in characters."""
 LEARNED = 2
 """How many sentences of an answer the Insight Doc shows."""
 REPEATED_SENTENCE = 0.8
@@ -90,9 +97,7 @@ class ExtractiveEngine:
         found: list[Relation] = []
         for pairing in pairings:
             for candidate, cosine in zip(pairing.candidates, pairing.cosines, strict=True):
-                relation = _related_by(pairing.fresh, candidate, cosine)
-                if relation:
-                    found.append(relation)
+                found += _relations(pairing.fresh, candidate, cosine)
         return found
 
     def find_related(self, pairings: Sequence[Pairing]) -> list[Link]:
@@ -126,10 +131,17 @@ class ExtractiveEngine:
         verdicts = [_verdict(dispute) for dispute in disputes]
         speaking: dict[frozenset[str], int] = {}
         for number, dispute in enumerate(disputes):
+            if dispute.announced is not None:
+                continue
             best = speaking.setdefault(_question(dispute), number)
             if _weight(verdicts[number]) > _weight(verdicts[best]):
                 speaking[_question(dispute)] = number
-        return [_finding(d, disputes[best], verdicts[best]) for d in disputes for best in [speaking[_question(d)]]]
+        return [
+            _announced(d, d.announced)
+            if d.announced is not None
+            else _finding(d, disputes[speaking[_question(d)]], verdicts[speaking[_question(d)]])
+            for d in disputes
+        ]
 
     def answer(self, question: str, passages: Sequence[RetrievedPassage]) -> QuotedAnswer:
         """Answer with the sentences that fit the question best, word for word, each after its place."""
@@ -168,19 +180,60 @@ def _joined(text: str, spans: Iterable[Span]) -> str:
     return " ".join(piece for start, end in spans if (piece := text[start:end].strip()))
 
 
-def _related_by(fresh: MemoryView, existing: MemoryView, cosine: float) -> Relation | None:
+def _relations(fresh: MemoryView, existing: MemoryView, cosine: float) -> list[Relation]:
+    """What two memories contradict each other in; without that, whether they say the same.
+
+    Notes of a few sentences are about one thing and are compared as they are; in documents, a statement is about what
+    its place says it is about.
+    """
     found = compare(fresh.text, existing.text, cosine)
-    if found.relation == "none":
+    if _are_notes(fresh, existing):
+        return _relation(fresh, existing, found)
+    clashing = list(_contradictions(fresh, existing))
+    return clashing or (_relation(fresh, existing, found) if found.relation == "merge" else [])
+
+
+def _are_notes(fresh: MemoryView, existing: MemoryView) -> bool:
+    """Whether two memories are of notes; one of them may have a title."""
+    parts = (*fresh.parts, *existing.parts)
+    if any(len(part.document) > MOST_NOTE for part in parts):
+        return False
+    given = [read(part.document, part.name) for part in parts]
+    return all(one.is_note or one.is_titled_note for one in given) and sum(not one.is_note for one in given) < 2
+
+
+def _contradictions(fresh: MemoryView, existing: MemoryView) -> Iterator[Relation]:
+    """The contradictions of two documents whose sides stand in these memories, and were not refuted."""
+    for ours, theirs in product(fresh.parts, existing.parts):
+        if ours.document == theirs.document:
+            continue
+        for found in documents.contradictions((ours.name, ours.document), (theirs.name, theirs.document)):
+            spans = [
+                _within(p, m, (s.start, s.end))
+                for p, m, s in zip((ours, theirs), (fresh, existing), (found.first, found.second), strict=True)
+            ]
+            if spans[0] and spans[1]:
+                claims = ClaimSpan(found.values[0], spans[0]), ClaimSpan(found.values[1], spans[1])
+                reason = told(found.values, (found.first.text, found.second.text))
+                yield Relation(fresh.id, existing.id, "conflict", found.kind, reason, claims, found.holds)
+
+
+def _within(part: Part, memory: MemoryView, span: Span) -> Span | None:
+    """Where a stretch of a document is in the text of a memory; None if it is not, or if it is blank there."""
+    start, end = max(span[0], part.span[0]), min(span[1], part.span[1])
+    if end - start < (span[1] - span[0]) // 2 or start >= end:
         return None
+    start, end = start - part.span[0] + part.start, end - part.span[0] + part.start
+    return (start, end) if memory.text[start:end].strip() else None
+
+
+def _relation(fresh: MemoryView, existing: MemoryView, found: Comparison) -> list[Relation]:
+    if found.relation == "none":
+        return []
+    if found.relation == "merge":
+        return [Relation(fresh.id, existing.id, "merge", found.kind, found.reason)]
     claims = ClaimSpan(found.values[0], found.quote_a), ClaimSpan(found.values[1], found.quote_b)
-    return Relation(
-        fresh.id,
-        existing.id,
-        found.relation,
-        found.kind,
-        found.reason,
-        claims if found.relation == "conflict" else None,
-    )
+    return [Relation(fresh.id, existing.id, "conflict", found.kind, found.reason, claims)]
 
 
 def _shared(a: MemoryView, b: MemoryView) -> frozenset[str]:
@@ -251,6 +304,16 @@ def _inherited(neighbours: Sequence[MemoryView], keywords: Sequence[str]) -> dic
     return updates
 
 
+def _announced(dispute: Dispute, winner: int) -> DisputeVerdict:
+    """The verdict where one claim is itself the correction or amendment of the other."""
+    quote = dispute.quotes[winner]
+    held = [(e, e.text.find(quote)) for e in dispute.evidence if quote in e.text][:1]
+    shown = tuple(EvidenceSpan(e.entry, (e.start + at, e.start + at + len(quote))) for e, at in held)
+    return DisputeVerdict(
+        "holds", winner, "", corroboration.because_corrected(dispute.values[winner], is_cjk(quote)), shown
+    )
+
+
 def _verdict(dispute: Dispute) -> corroboration.Verdict:
     claims = [corroboration.Claim(q, v, dispute.kind) for q, v in zip(dispute.quotes, dispute.values, strict=True)]
     shown = [
@@ -303,7 +366,7 @@ def _readable(id: str, passage: RetrievedPassage) -> quoting.Passage:
     """A passage with the sentences of it that may be quoted: those that touch nothing refuted."""
     allowed = (
         one
-        for one in passage.placed or quoting.sentences_of(passage.text)
+        for one in passage.placed or sentences_of(passage.text)
         if not any(start < one.end and one.start < end for start, end in passage.refuted)
     )
     return quoting.Passage(id, passage.text, passage.score, tuple(allowed))

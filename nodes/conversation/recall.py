@@ -24,7 +24,7 @@ def recall(state: ConversationState, runtime: Runtime[MemoryContext], deps: Conv
     asked(state.get("messages", []))
     if deps.engines:
         deps.engines.check(context_of(runtime))
-    conversation = _conversation(state, runtime)
+    conversation = conversation_of(state, runtime)
     if not context_of(runtime).enable_memory:
         return {"conversation_id": conversation, "recalled": DISABLED, "block": "", "memories": []}
     owner_of(runtime)
@@ -39,7 +39,7 @@ def recall(state: ConversationState, runtime: Runtime[MemoryContext], deps: Conv
     }
 
 
-def _conversation(state: ConversationState, runtime: Runtime[MemoryContext]) -> str:
+def conversation_of(state: ConversationState, runtime: Runtime[MemoryContext]) -> str:
     """Which conversation it is: the one that is named, or that of the thread, or a new one."""
     named = state.get("conversation_id")
     if named:

@@ -88,7 +88,7 @@ def _conflicts(state: MemoryBankState) -> list[dict[str, Any]]:
     found = {
         (conflict["id"], *sorted(claim["quote"] for claim in contradiction["claims"])): {
             "id": conflict["id"],
-            "status": conflict["status"],
+            "status": _settled(contradiction) or conflict["status"],
             "kind": contradiction["kind"],
             "reason": contradiction["reason"],
             "claims": [_claim(state, claim) for claim in contradiction["claims"]],
@@ -98,6 +98,11 @@ def _conflicts(state: MemoryBankState) -> list[dict[str, Any]]:
         for contradiction in conflict["contradictions"]
     }
     return list(found.values())
+
+
+def _settled(contradiction: Contradiction) -> str:
+    """`settled` for what is decided, though other points of its group are not."""
+    return "settled" if contradiction.get("outcome", "inconclusive") != "inconclusive" else ""
 
 
 def _claim(state: MemoryBankState, claim: ContradictingClaim) -> dict[str, Any]:

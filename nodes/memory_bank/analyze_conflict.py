@@ -9,7 +9,7 @@ from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.views import anchor_of, digest, groups, memory_views, pair_key
 from agentic_memory_bank.state import query_graph
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
-from agentic_memory_bank.state.query_graph import Conflict, ContradictingClaim, Judgement, MemoryNode
+from agentic_memory_bank.state.query_graph import Conflict, ContradictingClaim, Contradiction, Judgement, MemoryNode
 from agentic_memory_bank.state.settings import Settings
 
 
@@ -72,11 +72,15 @@ def _conflict(state: MemoryBankState, relation: Relation) -> Conflict:
         anchor = anchor_of(nodes[node_id], said.span)
         quote = tree["entries"][anchor["entry"]]["text"][anchor["start"] : anchor["end"]].strip()
         claims.append({"node": node_id, "value": said.value, "quote": quote, "anchor": anchor})
+    announced = claims[relation.announced] if relation.announced is not None else None
     claims.sort(key=lambda claim: _arrival(nodes[claim["node"]]))
+    contradiction: Contradiction = {"kind": relation.kind, "reason": relation.reason, "claims": claims}
+    if announced:
+        contradiction["announced"] = claims.index(announced)
     return {
         "id": "c" + digest(*sorted(f"{c['anchor']}" for c in claims))[:12],
         "nodes": [claim["node"] for claim in claims],
-        "contradictions": [{"kind": relation.kind, "reason": relation.reason, "claims": claims}],
+        "contradictions": [contradiction],
         "status": "open",
         "opened_at": state["now"],
         "settled_at": None,

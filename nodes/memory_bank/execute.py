@@ -16,7 +16,7 @@ from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.memory_bank.attachments import recognize, to_recognize, with_attachments
 from agentic_memory_bank.nodes.memory_bank.citations import supporting
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
-from agentic_memory_bank.nodes.memory_bank.readable import readable
+from agentic_memory_bank.nodes.memory_bank.readable import joined
 from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, overlap, refuted_anchors
 from agentic_memory_bank.prompts.enhanced import render
 from agentic_memory_bank.state.errors import ToolError
@@ -143,7 +143,7 @@ def _read(state: MemoryBankState, task: Task, deps: BankDeps) -> Result:
     """Answer from the recalled raw text, with quotes; what a validation refuted is not quoted."""
     recalled = [(item, anchor) for item in state.get("recalled", []) for anchor in item["passages"]]
     settled = _settled(state, [anchor for _, anchor in recalled])
-    shown = readable(state["interaction_tree"], [*recalled, *_evidence_of(settled, recalled)])
+    shown = joined(state["interaction_tree"], [*recalled, *_evidence_of(settled, recalled)])
     wrong = refuted_anchors(state)
     passages = [
         RetrievedPassage(
@@ -281,6 +281,7 @@ def _disputes(
             quotes=tuple(claim["quote"] for claim in contradiction["claims"]),
             values=tuple(claim["value"] for claim in contradiction["claims"]),
             evidence=evidence,
+            announced=contradiction.get("announced"),
         )
         for contradiction in conflict["contradictions"]
     ]

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from agentic_memory_bank.engines.extractive.answering.quoting import sentences_of
 from agentic_memory_bank.nodes.memory_bank.views import overlap
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree
 from agentic_memory_bank.state.memory_bank import Recalled
-from agentic_memory_bank.tools.text.places import Placed
+from agentic_memory_bank.tools.text.places import Placed, sentences_of
 
 _DOCUMENTS = 64
 """How many documents are remembered as they were read."""
@@ -35,7 +34,7 @@ class Readable:
         return next((item["node"] for item, anchor in self.recalled if overlap(anchor, place)), None) or None
 
 
-def readable(tree: InteractionTree, recalled: Sequence[tuple[Recalled, Anchor]]) -> list[Readable]:
+def joined(tree: InteractionTree, recalled: Sequence[tuple[Recalled, Anchor]]) -> list[Readable]:
     """Join what was recalled of each document, and read it; the best found first.
 
     A sentence that is cut by the border of a recalled stretch is read whole. What was forgotten is left out.
@@ -43,11 +42,11 @@ def readable(tree: InteractionTree, recalled: Sequence[tuple[Recalled, Anchor]])
     by_entry: dict[str, list[tuple[Recalled, Anchor]]] = {}
     for item, anchor in recalled:
         by_entry.setdefault(anchor["entry"], []).append((item, anchor))
-    found = [one for entry, parts in by_entry.items() for one in _joined(tree, entry, parts)]
+    found = [one for entry, parts in by_entry.items() for one in _stretches(tree, entry, parts)]
     return sorted(found, key=lambda one: -one.score)
 
 
-def _joined(tree: InteractionTree, id: str, recalled: Sequence[tuple[Recalled, Anchor]]) -> list[Readable]:
+def _stretches(tree: InteractionTree, id: str, recalled: Sequence[tuple[Recalled, Anchor]]) -> list[Readable]:
     entry = tree.get("entries", {}).get(id)
     if entry is None or not entry["text"].strip():
         return []

@@ -3,6 +3,7 @@
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
+from agentic_memory_bank.nodes.memory_bank.suspecting import suspected
 from agentic_memory_bank.nodes.memory_bank.views import pair_key
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
 from agentic_memory_bank.state.query_graph import QueryGraph, embedded_text, neighbours
@@ -25,12 +26,24 @@ def retrieve(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps)
     wanted = [(node_id, {*neighbours(graph, node_id), *opponents.get(node_id, ())}) for node_id in fresh]
     found = deps.index(state, runtime).similar(graph, state["interaction_tree"], wanted, settings, in_turn=True)
     candidates = {
-        node_id: passed
+        node_id: [hit.id for hit in hits if _is_worth_judging(graph, node_id, hit, settings)]
         for (node_id, _), hits in zip(wanted, found, strict=True)
-        if (passed := [hit.id for hit in hits if _is_worth_judging(graph, node_id, hit, settings)])
     }
+    near = [(node_id, [hit.id for hit in hits]) for (node_id, _), hits in zip(wanted, found, strict=True)]
+    for first, second in suspected(graph, state["interaction_tree"], near):
+        _add(graph, candidates, first, second)
+    candidates = {node_id: passed for node_id, passed in candidates.items() if passed}
     runtime.stream_writer({"stage": "retrieve", "pairs": sum(map(len, candidates.values()))})
     return {"candidates": candidates, "fresh": fresh}
+
+
+def _add(graph: QueryGraph, candidates: dict[str, list[str]], first: str, second: str) -> None:
+    """Pair two memories, once, under one of them that is fresh; not where they were judged."""
+    fresh = next((node_id for node_id in (first, second) if node_id in candidates), None)
+    if fresh is None or first in candidates.get(second, ()) or second in candidates.get(first, ()):
+        return
+    if graph.get("judged", {}).get(pair_key(graph["nodes"][first], graph["nodes"][second])) not in _SETTLED:
+        candidates[fresh].append(second if fresh == first else first)
 
 
 def _opponents(graph: QueryGraph) -> dict[str, set[str]]:

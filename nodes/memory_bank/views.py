@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agentic_memory_bank.engines.base import MemoryView, Span
+from agentic_memory_bank.engines.base import MemoryView, Part, Span
 from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
 from agentic_memory_bank.state.memory_bank import AnswerSource, MemoryBankState
@@ -18,6 +18,12 @@ _GAP = "\n"
 
 def memory_view(node: MemoryNode, tree: InteractionTree) -> MemoryView:
     """A memory as an engine sees it, with its raw text."""
+    parts: list[Part] = []
+    offset = 0
+    for anchor in node["anchors"]:
+        if entry := tree.get("entries", {}).get(anchor["entry"]):
+            parts.append(Part(entry["source"], entry["text"], (anchor["start"], anchor["end"]), offset))
+        offset += anchor["end"] - anchor["start"] + len(_GAP)
     return MemoryView(
         id=node["id"],
         summary=node["summary"],
@@ -26,6 +32,7 @@ def memory_view(node: MemoryNode, tree: InteractionTree) -> MemoryView:
         text=_GAP.join(text_of(tree, anchor) for anchor in node["anchors"]),
         sources=tuple(node["provenance"]["sources"]),
         created_at=node["created_at"],
+        parts=tuple(parts),
     )
 
 

@@ -22,8 +22,8 @@ from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank import Memories
 from agentic_memory_bank.engines.conversation import ExistingMemory, Insight
-from agentic_memory_bank.engines.extractive.remembering.deletion import subject_of
 from agentic_memory_bank.engines.extractive.remembering.insights import recurring
+from agentic_memory_bank.engines.extractive.remembering.subjects import subject_of
 from agentic_memory_bank.state.errors import (
     EmbeddingError,
     EngineError,

@@ -18,12 +18,17 @@ from agentic_memory_bank.engines.extractive.answering import choices, quoting, r
 from agentic_memory_bank.engines.extractive.comparing import comparison
 from agentic_memory_bank.engines.extractive.reading import attributes, dates, sentence, values
 from agentic_memory_bank.engines.extractive.remembering import (
+    changes,
     deletion,
     extraction,
     insights,
     queries,
+    relevance,
     resolution,
+    subjects,
+    telling_chinese,
 )
+from agentic_memory_bank.engines.extractive.remembering.telling import LONGEST
 from agentic_memory_bank.engines.extractive.summarising import summary
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.graph.recall import build_recall
@@ -37,7 +42,7 @@ from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.validation import MAX_TEXT
-from agentic_memory_bank.tools.text import sensitive
+from agentic_memory_bank.tools.text import forms, sensitive
 from agentic_memory_bank.tools.text.cleaning import MOST_ASKED, checked_text
 
 _SPEC = util.spec_from_file_location("hostile_text", Path(__file__).parents[1] / "hostile_text.py")
@@ -107,6 +112,8 @@ def quoted(text: str) -> quoting.Passage:
     return quoting.Passage.of("p", text, 1.0)
 
 
+NEAR = relevance.Likeness(0.4, 0.3, 0.9, 0.2, False, False, False)
+
 OTHERS: dict[str, Callable[[str], object]] = {
     "engines.conversation.attributed": lambda text: attributed(text, "", text),
     "engines.extractive.answering.choices.choose": lambda text: choices.choose(
@@ -120,8 +127,9 @@ OTHERS: dict[str, Callable[[str], object]] = {
         text[: len(text) // 2], f"{text[: len(text) // 2]} not", 0.9
     ),
     "engines.extractive.remembering.deletion.parts_meant": lambda text: deletion.parts_meant(
-        record(text), deletion.subjects_of("my tea")
+        record(text), subjects.subjects_of("my tea")
     ),
+    "engines.extractive.remembering.deletion.echoes_in": lambda text: deletion.echoes_in(text, ["tea"]),
     "engines.extractive.remembering.extraction.is_idle_talk": lambda text: extraction.is_idle_talk(text, refuses=True),
     "tools.text.sensitive.speaks_of": lambda text: sensitive.speaks_of(text, ["health"]),
     "tools.text.sensitive.without": lambda text: sensitive.without(text, ["health"]),
@@ -129,6 +137,9 @@ OTHERS: dict[str, Callable[[str], object]] = {
         turn(text), Hints(tools=("search",)), [turn(text)]
     ),
     "engines.extractive.remembering.queries.rewrite": lambda text: queries.rewrite(text[:15], [turn(text)]),
+    "engines.extractive.remembering.telling_chinese.asked_in_chinese": lambda text: telling_chinese.asked_in_chinese(
+        text[:LONGEST], text[:LONGEST]
+    ),
     "engines.extractive.reading.dates.moments": lambda text: list(dates.moments(text, date(2024, 5, 1))),
     "engines.extractive.answering.quoting.quotes": lambda text: quoting.quotes(text, None, [quoted(text)]),
     "engines.extractive.remembering.insights.recurring": lambda text: insights.recurring(
@@ -153,6 +164,15 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "nodes.react_mem.steps.gist": lambda text: steps.gist(text, 100),
     "nodes.messages.turns_of": lambda text: nodes_messages.turns_of([HumanMessage(text)]),
     "tools.text.cleaning.checked_text": lambda text: checked_text(text[:MOST_ASKED], "question"),
+    "tools.text.forms.cells": lambda text: forms.cells(text, (0, len(text)), forms.CELL),
+    "tools.text.forms.aligned": lambda text: forms.aligned(text, [(0, len(text))]),
+    "engines.extractive.reading.dates.past_asked": lambda text: dates.past_asked(text, date(2024, 5, 1)),
+    "engines.extractive.remembering.changes.replaced": lambda text: changes.replaced(text[::2], text[1::2]),
+    "engines.extractive.remembering.changes.without": lambda text: changes.without(text, [(0, 4), (9, 20)]),
+    "engines.extractive.remembering.relevance.shared_characters": lambda text: relevance.shared_characters(text, text),
+    "engines.extractive.remembering.relevance.helps": lambda text: relevance.helps(text, [NEAR]),
+    "engines.extractive.remembering.relevance.fit": lambda text: relevance.fit(text, [NEAR]),
+    "engines.extractive.remembering.relevance.message_features": lambda text: relevance.message_features(text, [NEAR]),
     "tools.text.passages": lambda text: text_tools.passages(text, 100),
 }
 """What takes a text beside other things, with other things; turns and memories are as long as they can be."""

@@ -174,6 +174,7 @@ def new_state(project: str, conversation: str) -> StoredConversation:
         "at": "",
         "expires_at": "",
         "failures": 0,
+        "to_forget": [],
     }
 
 
@@ -280,4 +281,5 @@ _FORMS: Final[Mapping[str, Callable[[object], bool]]] = {
     "at": _is_text,
     "expires_at": _is_text,
     "failures": _is_number,
+    "to_forget": lambda value: value is None or _are_texts(value),
 }

@@ -60,7 +60,7 @@ class Redaction(NamedTuple):
     def remaining(self) -> str:
         """The text that stays; empty where no word of it says anything."""
         left = cut_out(self.record["text"], self.spans)
-        head = _head(self.record)
+        head = _head(self.record).rstrip()
         return left if _says_something(left[len(head) :] if left.startswith(head) else left) else ""
 
     @property

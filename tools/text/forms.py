@@ -49,6 +49,7 @@ RUN_IN: Final = re.compile(
 SENTENCE_END: Final = tuple('.。!！;；,，、:：…"”')
 _MOST_HEADING: Final = 70
 FIRST_WORD: Final = re.compile(r"[A-Za-z0-9'’.,:;()/-]{1,40}|\S")
+BLANK: Final = re.compile(r"_{4}|\.{5}|…{3}|(?:\. ){4}")  # left to be filled in, or leads to a page number
 ASKS: Final = re.compile(r"[?？][^\w?？]*+$")
 
 

@@ -83,6 +83,18 @@ def placed(text: str, name: str = "") -> list[Placed]:
     return reader.found
 
 
+def sentences_of(text: str, name: str = "") -> tuple[Placed, ...]:
+    """What of a text may be quoted, in place; what stands in brackets behind a sentence belongs to it."""
+    found: list[Placed] = []
+    for one in placed(text, name):
+        said = text[one.start : one.end]
+        if found and said.startswith(("(", "（")) and found[-1].place == one.place and not one.cells:
+            found[-1] = replace(found[-1], end=one.end)
+        elif any(map(str.isalnum, said)) and not forms.BLANK.search(said):
+            found.append(one)
+    return tuple(found)
+
+
 def dated(text: str, name: str = "") -> str:
     """What stands in the date field of a mail or letter; empty where there is none."""
     return next(
@@ -116,6 +128,7 @@ class _Reader:
         self._in_code = False
         self._head = True
         self._asked = ""
+        self._is_single = sum(start < end for start, end in self.lines) < 2
         lengths = sorted(end - start for start, end in self.lines if "|" not in text[start : start + 1] and start < end)
         self._width = lengths[len(lengths) * 9 // 10] if lengths else 0
         self._labels = Counter(m["label"] for line in self.lines if (m := forms.LABEL.match(text, *line)))
@@ -234,12 +247,14 @@ class _Reader:
         return True
 
     def _stands_alone(self, line: Span) -> bool:
+        if self._is_single:
+            return False
         before, after = (self.lines[at] if 0 <= at < len(self.lines) else (0, 0) for at in (self._at - 1, self._at + 1))
         return before[0] == before[1] and after[0] == after[1]
 
     def _opens_letter(self, line: Span) -> bool:
         """Whether the first line of a text is short and what follows is no continuation of it."""
-        if self.found or not self._head or "   " in self.text[slice(*line)]:
+        if self.found or self._is_single or not self._head or "   " in self.text[slice(*line)]:
             return False
         return 2 * (line[1] - line[0]) < self._width + 40
 

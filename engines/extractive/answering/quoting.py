@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from agentic_memory_bank.engines.extractive.answering.relevance import Asked, Unit, judged
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
-from agentic_memory_bank.engines.extractive.reading.marks import BLANK
 from agentic_memory_bank.tools.text.cleaning import is_cjk
-from agentic_memory_bank.tools.text.places import Place, Placed, placed
+from agentic_memory_bank.tools.text.places import Place, Placed, sentences_of
 from agentic_memory_bank.tools.text.terms import tokenize
 
 Array = npt.NDArray[np.float32]
@@ -86,18 +85,6 @@ class Reading:
 
     quotes: tuple[Quote, ...]
     missing: tuple[str, ...] = ()
-
-
-def sentences_of(text: str, name: str = "") -> tuple[Placed, ...]:
-    """What of a text may be quoted, in place; what stands in brackets behind a sentence belongs to it."""
-    found: list[Placed] = []
-    for one in placed(text, name):
-        said = text[one.start : one.end]
-        if found and said.startswith(("(", "（")) and found[-1].place == one.place and not one.cells:
-            found[-1] = replace(found[-1], end=one.end)
-        elif any(map(str.isalnum, said)) and not BLANK.search(said):
-            found.append(one)
-    return tuple(found)
 
 
 def index_text(text: str, place: Place) -> str:

@@ -6,6 +6,7 @@ from typing import Final
 
 from agentic_memory_bank.engines.extractive.answering import quoting, short_answers
 from agentic_memory_bank.engines.extractive.answering.short_answers import short_answer
+from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
 from agentic_memory_bank.engines.extractive.summarising.summary import summarize
 from agentic_memory_bank.engines.research import (
     Excerpt,
@@ -30,6 +31,8 @@ ABSTRACT_SHARE: Final = 0.3
 ABSTRACT_TOKENS: Final = 120
 """Longest abstract, in tokens; where single sentences are longer, it is cut."""
 ABSTRACT_CHARACTERS: Final = 800
+SURE: Final = 0.85
+"""How sure a sentence has to be that the words it states are the answer."""
 LEADS: Final = 2
 """How many names that were found on the way are followed at a time."""
 
@@ -70,19 +73,33 @@ class ExtractiveResearchEngine:
         return Reflection(not requests, tuple(requests))
 
     def respond(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> ResearchResponse:
-        """The few words of the excerpts that answer the request; sure where two readers chose the same sentence.
+        """The few words that answer the request, where the likeliest sentence states them; else whole sentences.
 
-        Answers that are not sure are wrong more often, and questions without an answer mostly get such a one.
+        It is sure where two readers chose the same sentence, and the words are of the kind that is asked for.
         """
         found = short_answer(
             inquiry.request, [short_answers.Passage(e.text, e.score, e.title, e.date) for e in excerpts]
         )
-        if found is None:
+        likeliest = _quotes(inquiry.request, excerpts)[:1]
+        if found is None and not likeliest:
             return ResearchResponse("")
-        quotes = tuple(PageQuote(q.passage, (q.start, q.end)) for q in found.quotes)
-        words = [excerpts[quote.excerpt].text[slice(*quote.span)].strip() for quote in quotes]
-        is_sure = any(said in f.text or f.text in said for said in words for f in inquiry.findings)
-        return ResearchResponse(found.text, quotes, is_sure)
+        short = [PageQuote(q.passage, (q.start, q.end)) for q in found.quotes] if found else []
+        sentences = [PageQuote(int(q.passage), (q.start, q.end)) for q in likeliest]
+        agree = any(_meet(one, other) for one in short for other in sentences)
+        if found and (found.is_choice or (agree and _is_of_kind(inquiry.request, found.text))):
+            return ResearchResponse(found.text, tuple(short), agree and all(q.sure >= SURE for q in likeliest))
+        apart = [*sentences, *(one for one in short if not any(_meet(one, other) for other in sentences))]
+        said = [" ".join(excerpts[one.excerpt].text[slice(*one.span)].split()) for one in apart]
+        return ResearchResponse("\n".join(said), tuple(apart), is_sure=False)
+
+
+def _meet(one: PageQuote, other: PageQuote) -> bool:
+    return one.excerpt == other.excerpt and one.span[0] < other.span[1] and other.span[0] < one.span[1]
+
+
+def _is_of_kind(request: str, words: str) -> bool:
+    """Whether words are of a kind that is asked for; where it may be anything, nothing tells which words it is."""
+    return any(holds(kind, words) for kind in asked_for(request))
 
 
 def _quotes(request: str, excerpts: Sequence[Excerpt]) -> list[quoting.Quote]:

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentic_memory_bank.engines.extractive.answering.choices import BORN, DIED, choose, life, subject
+from agentic_memory_bank.engines.extractive.answering.relevance import is_same_word
 from agentic_memory_bank.engines.extractive.reading.countries import is_country
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments, written
 from agentic_memory_bank.engines.extractive.reading.questions import RELATED, Question
@@ -68,6 +69,8 @@ class ShortAnswer:
 
     text: str
     quotes: tuple[Evidence, ...]
+    is_choice: bool = False
+    """Whether it is one of what the question lets choose from, or yes or no."""
 
 
 _SENTENCES: Final = 12
@@ -104,7 +107,7 @@ def short_answer(question: str, passages: Sequence[Passage]) -> ShortAnswer | No
     """
     choice = choose(question, passages)
     if choice:
-        return ShortAnswer(choice.text, tuple(Evidence(place, *span) for place, span in choice.rests_on))
+        return ShortAnswer(choice.text, tuple(Evidence(place, *span) for place, span in choice.rests_on), True)
     stretches = _Reader(Question.of(question), passages).stretches()
     best = max(stretches, key=lambda stretch: stretch.score, default=None)
     return ShortAnswer(best.text, (best.quote,)) if best else None
@@ -187,13 +190,8 @@ def _forms(term: str, heads: Mapping[str, Sequence[str]]) -> frozenset[str]:
     related = RELATED.get(term, frozenset[str]())
     if len(term) < 5 or not term.isascii() or not term.isalpha():
         return related | {term}
-    alike = (other for other in heads.get(term[:4], ()) if _is_same_word(term, other))
+    alike = (other for other in heads.get(term[:4], ()) if is_same_word(term, other))
     return related.union((term,), alike)
-
-
-def _is_same_word(a: str, b: str) -> bool:
-    shared = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-    return shared >= 4 and shared >= min(len(a), len(b)) - 1 and max(len(a), len(b)) - shared <= 4
 
 
 # ------------------------------------------------------------------------------------------------------------- units

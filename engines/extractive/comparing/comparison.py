@@ -23,6 +23,7 @@ from agentic_memory_bank.engines.extractive.comparing.slots import denial_clash,
 from agentic_memory_bank.engines.extractive.reading import lexicon
 from agentic_memory_bank.engines.extractive.reading.sentence import Sentence, Unit, sentences_of, value_key
 from agentic_memory_bank.engines.extractive.reading.values import comparable
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.terms import MAX_TERM
 
 Relation = Literal["conflict", "merge", "none"]
@@ -266,15 +267,17 @@ def _swaps(edit: Edit) -> bool:
 
 def _conflict(a: str, b: str, first: Sentence, second: Sentence, clash: Clash) -> Comparison:
     values = (a[slice(*clash.first)], b[slice(*clash.second)])
-    chinese = first.chinese and second.chinese
-    reason = (
-        f"一处说“{values[0]}”，另一处说“{values[1]}”。"
-        if chinese
-        else f"One says “{values[0]}”, the other “{values[1]}”."
-    )
+    reason = told(values, (a, b))
     return Comparison(
         "conflict", clash.kind, (first.start, first.end), (second.start, second.end), values, reason, clash.score
     )
+
+
+def told(values: tuple[str, str], texts: tuple[str, str]) -> str:
+    """Name both values in a sentence, in the language of the texts."""
+    if all(is_cjk(text) for text in texts):
+        return f"一处说“{values[0]}”，另一处说“{values[1]}”。"
+    return f"One says “{values[0]}”, the other “{values[1]}”."
 
 
 def _same(a: str, b: str, score: float) -> Comparison:

@@ -121,7 +121,7 @@ def corroborate(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> Verdic
         return Verdict("holds", winner, support, _because_more(claims[winner], counts, winner, chinese))
     winner = _corrected(claims, statements)
     if winner is not None:
-        return Verdict("holds", winner, support, _because_corrected(claims[winner], chinese))
+        return Verdict("holds", winner, support, because_corrected(claims[winner].value, chinese))
     return Verdict("inconclusive", None, support, _because_open(claims, counts, chinese))
 
 
@@ -344,11 +344,10 @@ def _because_more(claim: Claim, counts: Sequence[int], winner: int, chinese: boo
     return f"“{claim.value}” is stated by {counts[winner]} independent source(s), any other value by at most {rest}."
 
 
-def _because_corrected(claim: Claim, chinese: bool) -> str:
+def because_corrected(value: str, chinese: bool) -> str:
+    """Say that a correction decides."""
     return (
-        f"有明确的更正或延期说明指向“{claim.value}”。"
-        if chinese
-        else f"An explicit correction or extension names “{claim.value}”."
+        f"有明确的更正或延期说明指向“{value}”。" if chinese else f"An explicit correction or extension names “{value}”."
     )
 
 

@@ -24,8 +24,6 @@ AMENDS: Final = re.compile(
 """It, or the text it stands in, puts something in the place of what was said before."""
 SPEAKS_OF_SELF: Final = re.compile(r"\b(?:I|I'll|I've|we|me|my)\b|我|咱")
 """It says something of whoever speaks."""
-BLANK: Final = re.compile(r"_{4}|\.{5}|…{3}|(?:\. ){4}")
-"""It is left to be filled in, or leads to a page number."""
 NUMBERED_NAME: Final = re.compile(r"(?<![\w/])[A-Za-z]{2,20}/\d{1,4}(?![\w/])")
 """A name that is told from others by its number: `HTTP/2`."""
 COUNTED: Final = re.compile(

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from typing import Final, Literal
@@ -152,17 +152,7 @@ def _clauses(body: str, units: list[Unit]) -> list[int]:
 def _shift(unit: Unit, offset: int, clause: int) -> Unit:
     value = unit.value
     if value is not None and offset:
-        value = Value(
-            value.kind,
-            value.start + offset,
-            value.end + offset,
-            value.amount,
-            value.unit,
-            value.ordinal,
-            value.date,
-            value.bound,
-            value.measured,
-        )
+        value = replace(value, start=value.start + offset, end=value.end + offset)
     return Unit(unit.key, unit.kind, unit.start + offset, unit.end + offset, value, clause)
 
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
+from agentic_memory_bank.engines.extractive.reading.units import UNITS
 
 
 def _numbered(words: str, start: int, step: int = 1) -> dict[str, int]:
@@ -42,64 +43,8 @@ _MONTHS: Final = {
     "sept": 9,
 }
 
-_UNIT_TABLE: Final = """
-    length 1 m metre metres meter meters 米 公尺
-    length 1000 km kilometre kilometres kilometer kilometers 公里 千米
-    length 0.01 cm centimetre centimetres centimeter centimeters 厘米 公分
-    length 0.001 mm millimetre millimetres millimeter millimeters 毫米
-    length 1609.344 mile miles mi 英里
-    length 0.3048 ft foot feet 英尺
-    length 0.9144 yard yards 码
-    length 0.0254 inch inches 英寸
-    mass 1 kg kilogram kilograms kilo kilos 公斤 千克
-    mass 0.001 g gram grams 克
-    mass 1000 t ton tons tonne tonnes 吨
-    mass 0.4536 lb lbs pound pounds 磅
-    share 1 % percent per-cent 百分点
-    time 1 second seconds sec secs 秒 秒钟
-    time 60 minute minutes min mins 分钟
-    time 3600 hour hours hr hrs 小时 个小时
-    time 86400 day days 天
-    time 604800 week weeks 周 星期 个星期
-    months 1 month months 个月
-    months 12 year years 年
-    data 1 byte bytes 字节
-    data 1e3 kb kilobyte kilobytes
-    data 1e6 mb megabyte megabytes
-    data 1e9 gb gigabyte gigabytes
-    data 1e12 tb terabyte terabytes
-    area 1 sqm 平方米
-    area 1e6 km2 平方公里 平方千米
-    area 1e4 hectare hectares ha 公顷
-    temperature 1 °c ℃ celsius 摄氏度
-    fahrenheit 1 °f ℉ fahrenheit
-    dollar 1 $ us$ dollar dollars usd 美元
-    euro 1 € euro euros eur 欧元
-    sterling 1 £ gbp 英镑
-    yuan 1 ¥ yuan rmb cny 元 人民币 元人民币
-    people 1 people person persons inhabitant inhabitants resident residents 人 名
-    age 1 岁
-    power 1 w watt watts 瓦
-    power 1e3 kw kilowatt kilowatts 千瓦
-    power 1e6 mw megawatt megawatts 兆瓦
-    qubit 1 qubit qubits 量子比特 个量子比特
-    floor 1 层 层楼
-    seat 1 seat seats 个座位 座
-    times 1 times 次
-"""
-
-
-def _units() -> dict[str, tuple[str, float]]:
-    return {
-        name: (dimension, float(factor))
-        for dimension, factor, *names in (line.split() for line in _UNIT_TABLE.strip().splitlines())
-        for name in names
-    }
-
-
-_UNITS: Final = _units()
 _CURRENCY: Final = {"$": "dollar", "€": "euro", "£": "sterling", "¥": "yuan", "￥": "yuan"}
-_CHINESE_UNITS: Final = sorted((name for name in _UNITS if not name.isascii()), key=lambda name: (-len(name), name))
+_CHINESE_UNITS: Final = sorted((name for name in UNITS if not name.isascii()), key=lambda name: (-len(name), name))
 _CHINESE_UNIT_STARTS: Final = frozenset(name[0] for name in _CHINESE_UNITS)
 
 _MONTH: Final = r"(?P<{0}>(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r"))\b\.?"
@@ -117,7 +62,7 @@ _DATE_PATTERNS: Final = tuple(
         rf"\b{_MONTH.format('month')}\s*{_DAY.format('day')}\b(?!\s*:)(?:\s*+(?:,\s*+)?{_YEAR.format('year')}\b)?",
         rf"\b{_MONTH.format('month')}\s*+(?:,\s*+)?(?:of\s+)?{_YEAR.format('year')}\b",
         rf"(?:\b(?:in|on|since|until|till|during|of|by|late|early|mid)[\s-]+)(?P<named>{_MONTH.format('month')})(?!\w)",
-        rf"(?<![A-Za-z0-9_.,$€£¥#/])(?<![A-Za-z]-){_YEAR.format('year')}(?P<decade>s)?(?![A-Za-z0-9_%]|[.,][0-9]|-[a-z])",
+        rf"(?<![A-Za-z0-9_.,$€£¥#/])(?<![A-Za-z]-)(?<![^0-9][0-9][0-9]-){_YEAR.format('year')}(?P<decade>s)?(?![A-Za-z0-9_%]|[.,][0-9]|-[a-z])",
     )
 )
 _NUMBER: Final = re.compile(
@@ -185,6 +130,8 @@ class Value:
         date: (year, month, day), each None where the text does not say.
         bound: "at least", "at most", "about" or "" (exact).
         measured: Whether `unit` comes from the table of units, and not from a counted noun.
+        factor: How many base units its unit is.
+        step: Half of what its last significant digit stands for, in base units.
     """
 
     kind: Literal["number", "date"]
@@ -196,6 +143,8 @@ class Value:
     date: tuple[int | None, int | None, int | None] = (None, None, None)
     bound: str = ""
     measured: bool = False
+    factor: float = 1.0
+    step: float = 0.0
 
 
 def agree(first: Value, second: Value) -> bool:
@@ -238,10 +187,18 @@ def _values_of(text: str) -> tuple[Value, ...]:
     return tuple(sorted((*dates, *numbers), key=lambda value: (value.start, value.end)))
 
 
+_MOST_ROUNDED: Final = 0.03
+"""Share of a measure by which it may be off when it was converted and rounded."""
+
+
 def _amounts_agree(first: Value, second: Value) -> bool:
     low, high = sorted((first, second), key=lambda value: value.amount)
     if low.bound == "at least" or high.bound == "at most":
         return True
+    if first.measured and first.factor != second.factor:  # written in other units: as exact as the coarser one
+        rounded = min(max(first.step, second.step), _MOST_ROUNDED * high.amount)
+        if abs(first.amount - second.amount) <= rounded:
+            return True
     slack = 0.1 if "about" in (first.bound, second.bound) else 0.002
     if not first.measured or first.amount == second.amount:
         slack = slack if slack > 0.01 else 0.0
@@ -285,7 +242,7 @@ def _is_plain_number(text: str, match: re.Match[str]) -> bool:
     word = after.group("unit").lower() if after else ""
     if text[match.end() : match.end() + 1] in _HAN_COUNTERS:
         return True
-    return word in _PEOPLE or (word in _UNITS and word not in {"in", "t", "g", "m"} and not word.startswith("second"))
+    return word in _PEOPLE or (word in UNITS and word not in {"in", "t", "g", "m"} and not word.startswith("second"))
 
 
 def _han_year(word: str | None) -> int | None:
@@ -318,7 +275,7 @@ def _digit_numbers(text: str) -> list[Value]:
 
 def _glued_unit(text: str, position: int) -> bool:
     after = _AFTER.match(text, position)
-    return not text[position].isascii() or (after is not None and after.group("unit").lower() in _UNITS)
+    return not text[position].isascii() or (after is not None and after.group("unit").lower() in UNITS)
 
 
 def _number(
@@ -328,7 +285,28 @@ def _number(
     if currency:
         return Value("number", start, end, amount, currency, False, bound=bound, measured=True)
     unit, factor, unit_end, measured = _unit(text, end) if not ordinal else ("", 1.0, end, False)
-    return Value("number", start, unit_end, amount * factor, unit, ordinal, bound=bound, measured=measured)
+    step = _step(text[start:end]) * factor
+    return Value(
+        "number",
+        start,
+        unit_end,
+        amount * factor,
+        unit,
+        ordinal,
+        bound=bound,
+        measured=measured,
+        factor=factor,
+        step=step,
+    )
+
+
+def _step(written: str) -> float:
+    """Half of what the last digit other than a closing zero stands for: 50 for "1,200", 0.05 for "3.2"."""
+    digits = "".join(char for char in written if char.isdigit() or char == ".").strip(".")
+    whole, dot, rest = digits.partition(".")
+    if dot:
+        return float(0.5 * 10.0 ** -len(rest))
+    return float(0.5 * 10.0 ** (len(whole) - len(whole.rstrip("0")))) if whole.strip("0") and len(whole) < 16 else 0.0
 
 
 @lru_cache(maxsize=1024)
@@ -346,12 +324,12 @@ def _unit(text: str, end: int) -> tuple[str, float, int, bool]:
     gap = len(text[end : end + 8]) - len(rest)
     for name in _CHINESE_UNITS if rest[:1] in _CHINESE_UNIT_STARTS else ():
         if rest.startswith(name):
-            return *_UNITS[name], end + gap + len(name), True
+            return *UNITS[name], end + gap + len(name), True
     after = _AFTER.match(text, end)
     if after:
         word = after.group("unit").lower().replace(" ", "")
-        if word in _UNITS:
-            return *_UNITS[word], after.end(), True
+        if word in UNITS:
+            return *UNITS[word], after.end(), True
     counted = _COUNTED.match(text, end)
     return (_head_noun(counted), 1.0, end, False) if counted else ("", 1.0, end, False)
 

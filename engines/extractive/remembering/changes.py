@@ -32,6 +32,8 @@ _CHANGE: Final = re.compile(
 """How people announce that something is not as it was."""
 _AGENT: Final = re.compile(r"^[^把让]*[把让]")
 """Who does something to what follows: in Chinese that is what changes."""
+_JOINTS: Final = re.compile(r"(?<![\s,;，；、])\s*+([,;，；、][\s,;，；、]*+)")
+"""What joins clauses, more than once where one between them is gone."""
 _CLAUSE: Final = re.compile(r"(?:(?!\s-\s|\sand\s)[^,;，；。.!?！？\n]|[.,](?=\d))+")
 _DAY: Final = re.compile(
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|may|june|july|august"
@@ -99,11 +101,12 @@ def without(text: str, spans: list[Span]) -> str:
     left, end = "", 0
     for start, stop in spans:
         left, end = left + text[end:start], stop
-    return re.sub(r"\s*([,;，；、]\s*)+", _joint, left + text[end:]).strip(" ,;，；、\n")
+    return _JOINTS.sub(_joint, left + text[end:]).strip(" ,;，；、\n")
 
 
 def _joint(found: re.Match[str]) -> str:
-    return found[1]
+    last = found[1].rstrip()[-1]
+    return last if is_cjk(last) or last in "，；、" else f"{last} "
 
 
 def _is_replaced(clause: str, new: str, said: set[str], kinds: set[str], values: set[str]) -> bool:

@@ -1,18 +1,17 @@
-"""Says what a request to forget is about, and which parts of a memory speak of it: by its words, never by likeness."""
+"""Says which parts of a memory speak of what is to be forgotten: by its words, never by likeness."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from agentic_memory_bank.engines.conversation import USER, attributed, unattributed
-from agentic_memory_bank.engines.extractive.remembering.queries import key_terms
+from agentic_memory_bank.engines.extractive.remembering.subjects import Subject, roots_of
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.spans import Span
-from agentic_memory_bank.tools.text.terms import tokenize
 
 _SHORT: Final = 2
 """Words of a piece that is read with the one before it, such as an item of a list."""
@@ -20,53 +19,10 @@ _SHORT_CHINESE: Final = 3
 """The same in characters."""
 _FRAGMENT: Final = 7
 """Words of a piece that may be no clause of its own."""
-_LEAST_ROOT: Final = 4
-"""Letters that are left of a word without its ending."""
 _SPLIT: Final = 4
 """Characters from which a Chinese phrase may stand apart in a memory, in words of at least two."""
 
-_CLAUSE: Final = re.compile(r"[^.!?;:,。！？；：，\n]+(?:(?<=\w)[.:](?=\w)[^.!?;:,。！？；：，\n]+)*")
-_ABOUT: Final = re.compile(
-    r"\b(?:about|regarding|concerning|relat(?:es|ed|ing) to|to do with"
-    r"|(?:anything|everything|something|all|nothing) (?:of|on|that concerns))\b\s*(?P<subject>\S.*)",
-    re.IGNORECASE,
-)
-_VERB: Final = re.compile(
-    r"\b(?:forget|delete|erase|remove|wipe|drop|scrub|clear)\b\s*(?P<subject>\S.*)", re.IGNORECASE
-)
-_FILLERS: Final = re.compile(
-    r"\A\W*(?:(?:please|kindly|just|you|can|could|would|should|forget|delete|erase|remove|wipe|drop|everything|anything"
-    r"|all|whatever|what|that|this|it|the (?:thing|part|bit|stuff)|stuff|about|of|know|remember|i'(?:m|ve|d|ll)|i|have"
-    r"|said|told|now|out)\b(?!')\W*)*",
-    re.IGNORECASE,
-)
-_ENDS: Final = re.compile(
-    r"\W{0,20}\b(?:please|now|for good|from (?:your )?memory|and all(?: that)?|any ?more)\W{0,20}\Z", re.IGNORECASE
-)
-_ASKED_CHINESE: Final = re.compile(
-    r"\A\W*(?:请)?(?:你)?(?:把|将)?(?:忘记|忘掉|忘了|删除|删掉|抹掉)?(?:所有|一切)?(?:关于|有关)?(?:我们?的|我家的?)?"
-    r"(?P<subject>.+?)"
-    r"(?:的(?:一切|所有(?:事情?|内容|记忆)?|事情?|内容|记忆)|(?:都|给)?(?:忘掉|忘记|忘了|删掉|删除|删了)|吧){0,4}(?:(?<!\W)\W*+)?\Z"
-)
-_MATTER: Final = re.compile(r"(?P<subject>.{1,30}?)的?(?:事情?|私事|毛病|问题|情况|消息)(?!业|实|故|务)")
-_GENERIC: Final = frozenset(
-    tokenize(
-        "thing things stuff business matter matters issue issues problem problems topic story detail details info"
-        " information memory memories fact facts part bit question anything everything something nothing"
-    )
-)
-_AND: Final = re.compile(
-    r"\s{1,5}(?:and|or)\s{1,5}|[、]|(?<=[\u4e00-\u9fff])[和跟与](?=[\u4e00-\u9fff])", re.IGNORECASE
-)
-_THEIRS: Final = re.compile(r"\s*(?:his|her|their|its)\b", re.IGNORECASE)
-_CALLED: Final = re.compile(r"\b(?:my|our|the)\s+(?P<role>[a-z]{2,30})\s+(?P<name>[A-Z][\w-]{1,40})")
-_LATIN: Final = re.compile(r"[^\u3400-\u9fff]+")
 _CHINESE: Final = re.compile(r"[\u3400-\u9fff]+")
-_EMPTY: Final = re.compile(
-    r"的|我们?|咱们?|你们?|他们?|她们?|它们?|自己|[那这][次个件些]?|了|都|过去|吧|呢|啊|把|将|请|一切|所有|全部|私?事情?|东西|内容|记忆|信息|情况|毛病"
-    r"|问题|去|在|是|有|跟|和|与|关于|有关|别|不|也|就|还|给|让|想|要"
-)
-_KIN: Final = re.compile(r"(?P<kin>[爸妈爷奶姐哥弟妹])(?!(?P=kin))(?P<rest>..)\Z")
 _BREAK: Final = re.compile(
     r"[,;:，；：]\s*|\s[–—-]{1,3}\s|\s(?=(?:and|but|so|plus)\s)"
     r"|(?<![,;:，；：])(?=(?:而且|但是|不过|所以|因为|然后))"
@@ -78,6 +34,12 @@ _GOES_ON: Final = re.compile(
     re.IGNORECASE,
 )
 """A piece that goes on about whom the one before it names."""
+_GOES_ON_CHINESE: Final = re.compile(
+    r"\W*(?:[嫁娶是有要会在得住做当跟被说想没不刚]|打算|准备|已经|正在|一直|听说|今年|明年"
+    r"|我[得要会想去来就也还]{0,3}[送陪帮当给替])"
+)
+"""A piece that leaves out its subject, which is that of the piece before; or what the speaker does for them."""
+_MINE: Final = re.compile(r"\A\W*(?:我们?(?:家|的)?|咱们?|那个|这个)?")
 _WORD: Final = re.compile(r"\w+(?:'\w+)?")
 _NOTE: Final = re.compile(r" \[(?P<phrase>[^\[\]\n]{1,60}) = [^\[\]\n]{1,40}\]")
 
@@ -96,17 +58,12 @@ _VERB_INSIDE: Final = re.compile(
 )
 """Where what is said of a subject begins, behind the subject."""
 _NO_SUBJECT: Final = re.compile(
-    rf"(?P<joint>[\s,;]*(?:(?:and|but|then|so)\s+)*)(?:(?:(?:also|then|now|always|never|usually|only|still)\s+)?(?:{_VERBS})"
+    rf"(?P<joint>[\s,;]*(?:(?:and|but|then|so)\s+)*)(?:(?:(?:also|then|now|always|never|usually|only"
+    rf"|still)\s+)?(?:{_VERBS})"
     r"|(?:also|still|always|never|usually|often)\s+\w{2,20}(?:s|ed))\b",
     re.IGNORECASE,
 )
 """A piece that leaves its subject out: "and works at a bank"."""
-
-
-class Subject(NamedTuple):
-    """Something that is to be forgotten: each group of words has to stand in a memory, by one of its words."""
-
-    groups: tuple[frozenset[str], ...]
 
 
 class _Clause(NamedTuple):
@@ -116,28 +73,6 @@ class _Clause(NamedTuple):
     sentence: int
     text: str
     roots: frozenset[str]
-
-
-def subject_of(description: str) -> str:
-    """What is to be forgotten, without the words that ask for it: "everything about my sister" is my sister."""
-    plain = " ".join(description.replace("’", "'").split())
-    return _chinese(plain) if is_cjk(plain) else _english(plain)
-
-
-def subjects_of(description: str) -> tuple[Subject, ...]:
-    """What is to be forgotten, as what a memory has to say; several where several things are named.
-
-    Returns:
-        Nothing where the description says nothing.
-    """
-    found: list[Subject] = []
-    for part in _AND.split(subject_of(description)):
-        groups = tuple(_groups(part))
-        if found and _THEIRS.match(part):  # "Marcus and his money" is what Marcus has to do with money
-            found[-1] = Subject((*found[-1].groups, *groups))
-        elif groups:
-            found.append(Subject(groups))
-    return tuple(dict.fromkeys(found))
 
 
 def parts_meant(record: Record, subjects: Sequence[Subject]) -> list[Span] | None:
@@ -154,7 +89,7 @@ def parts_meant(record: Record, subjects: Sequence[Subject]) -> list[Span] | Non
     if spans:
         return spans
     named = [word for word in (record["subject"], record["attribute"]) if word and word != USER]
-    if any(_all_held(subject, _roots(word), word) for subject in subjects for word in named):
+    if any(_all_held(subject, roots_of(word), word) for subject in subjects for word in named):
         return [(0, len(text))]
     quotes = [quote for source in record["sources"] for quote in source["quotes"] if quote not in text]
     meant = {quote: _meant(quote, 0, "", subjects) for quote in quotes}
@@ -164,63 +99,17 @@ def parts_meant(record: Record, subjects: Sequence[Subject]) -> list[Span] | Non
     return [] if before or any(meant.values()) else None
 
 
-# --- what is asked for -----------------------------------------------------------------------------------------------
+def echoes_in(text: str, roots: Collection[str]) -> list[Span]:
+    """The stretches of a turn that say one of these words again.
 
-
-def _english(plain: str) -> str:
-    """The words behind "about" or "forget"; else all but what asks."""
-    clauses = [found[0] for found in _CLAUSE.finditer(plain)]
-    for pattern in (_ABOUT, _VERB):
-        for clause in clauses:
-            found = pattern.search(clause)
-            if found and any(_groups(bare := _bare(found["subject"]))):
-                return bare
-    return _bare(plain)
-
-
-def _bare(words: str) -> str:
-    words = _FILLERS.sub("", words, count=1)
-    shorter = _ENDS.sub("", words)
-    while shorter != words:
-        words, shorter = shorter, _ENDS.sub("", shorter)
-    return words.strip(" \t\n.,;:!?。，！？")
-
-
-def _chinese(plain: str) -> str:
-    clauses = [found[0] for found in _CLAUSE.finditer(plain)]
-    for clause in clauses:
-        found = _MATTER.match(_asked_for(clause))
-        if found and any(_groups(found["subject"])):
-            return found["subject"]
-    asked = (_asked_for(clause) for clause in clauses)
-    return next((subject for subject in asked if any(_groups(subject))), plain)
-
-
-def _asked_for(clause: str) -> str:
-    found = _ASKED_CHINESE.fullmatch(clause)
-    return found["subject"] if found else clause
-
-
-def _groups(words: str) -> Iterator[frozenset[str]]:
-    """What a memory has to hold: each word, or the role or the name of whom a role and a name stand for."""
-    called = {
-        root: frozenset((*_roots(found["role"]), *_roots(found["name"])))
-        for found in _CALLED.finditer(words)
-        for root in (*_roots(found["role"]), *_roots(found["name"]))
-    }
-    latin = [term for match in _LATIN.finditer(words) for term in tokenize(match[0]) if term not in _GENERIC]
-    yield from dict.fromkeys(called.get(root, frozenset((root,))) for term in latin for root in (_root(term),))
-    for run in _CHINESE.finditer(words):
-        yield from (frozenset((part,)) for part in _words_of(run[0]))
-
-
-def _words_of(run: str) -> Iterator[str]:
-    """The words of a Chinese phrase, as far as they are told apart by what says nothing."""
-    parts = [part for part in _EMPTY.split(run) if part]
-    parts = [part for part in parts if len(part) > 1] or parts[:1] or ([run] if key_terms(run) else [])
-    for part in parts:
-        kin = _KIN.fullmatch(part)
-        yield from (kin["kin"], kin["rest"]) if kin else (part,)
+    Args:
+        text: Of the turn, with who said it.
+        roots: As `roots_of` gives them.
+    """
+    speaker, date, _ = unattributed(text)
+    pieces = list(_pieces(text, len(attributed(speaker, date, "")) if speaker else 0, len(text)))
+    spans = [one.span for one in pieces if not one.roots.isdisjoint(roots)]
+    return [(0, len(text))] if spans and len(spans) == len(pieces) else spans
 
 
 # --- what is meant ---------------------------------------------------------------------------------------------------
@@ -228,11 +117,12 @@ def _words_of(run: str) -> Iterator[str]:
 
 def _meant(text: str, head: int, speaker: str, subjects: Sequence[Subject]) -> list[Span]:
     """The stretches of a text that are about one of the subjects; all of it where its speaker is one."""
-    if any(speaker and _all_held(subject, _roots(speaker), speaker) for subject in subjects):
+    if any(speaker and _all_held(subject, roots_of(speaker), speaker) for subject in subjects):
         return [(0, len(text))]
     notes = list(_NOTE.finditer(text, head))
     said = list(_pieces(text, head, min((note.start() for note in notes), default=len(text))))
     places = {place for subject in subjects for place in _places(said, subject, speaker)}
+    places |= set(_beside(said, places, subjects))
     places |= set(_gone_on_with(said, places, subjects))
     if len(places) == len(said):
         return [(0, len(text))] if places else []
@@ -241,20 +131,41 @@ def _meant(text: str, head: int, speaker: str, subjects: Sequence[Subject]) -> l
     return [*spans, *(note.span() for note in notes if spans and note["phrase"] not in left)]
 
 
+def _beside(said: Sequence[_Clause], places: set[int], subjects: Sequence[Subject]) -> Iterator[int]:
+    """Where several things are named, of a sentence about one the pieces that name another, and those between them."""
+    heads = [Subject((group,)) for subject in subjects for group in subject.groups] if len(subjects) > 1 else []
+    for sentence in {said[place].sentence for place in places} if heads else ():
+        inside = [place for place, one in enumerate(said) if one.sentence == sentence]
+        named = [place for place in inside if any(_held(head, [said[place]], "") for head in heads)]
+        if not places.issuperset(named):
+            both = [*named, *places.intersection(inside)]
+            yield from range(min(both), max(both) + 1)
+
+
 def _gone_on_with(said: Sequence[_Clause], places: set[int], subjects: Sequence[Subject]) -> Iterator[int]:
     """The pieces that go on about what the piece before them is about: by a pronoun, or without a subject."""
-    going = ""
+    going, was, is_first = "", "", False
     for place in range(1, len(said)):
         one, before = said[place], said[place - 1]
         goes_on = place - 1 in places or bool(going)
         going = going or (before.text[: _verb(before.text)] if place - 1 in places else "")
-        named = any(_all_held(subject, _roots(going), going) for subject in subjects)
+        named = any(_all_held(subject, roots_of(going), going) for subject in subjects)
         is_elliptic = one.sentence == before.sentence and _NO_SUBJECT.match(one.text) is not None
+        is_first = is_first if going == was else place == 1 or said[place - 2].sentence != before.sentence
+        was = going
+        if is_first and one.sentence == before.sentence and _GOES_ON_CHINESE.match(one.text):
+            is_elliptic, named = True, _begins_with(going, subjects)
         is_rest = one.sentence == before.sentence and _is_fragment(one.text)
         if goes_on and (_GOES_ON.match(one.text) or (is_elliptic and named) or is_rest):
             yield place
         else:
             going = ""
+
+
+def _begins_with(text: str, subjects: Sequence[Subject]) -> bool:
+    """Whether a Chinese piece begins with what is meant: then what follows without a subject is said of it."""
+    words = (word for subject in subjects for group in subject.groups for word in group if is_cjk(word))
+    return _MINE.sub("", text, count=1).startswith(tuple(word[:2] for word in words))
 
 
 def _is_fragment(text: str) -> bool:
@@ -324,7 +235,7 @@ def _missing(subject: Subject, before: Sequence[_Clause], speaker: str, piece: _
 
 
 def _held(subject: Subject, pieces: Sequence[_Clause], speaker: str) -> bool:
-    roots = frozenset[str](_roots(speaker)).union(*(one.roots for one in pieces))
+    roots = frozenset[str](roots_of(speaker)).union(*(one.roots for one in pieces))
     return _all_held(subject, roots, " ".join((speaker, *(one.text for one in pieces))))
 
 
@@ -360,7 +271,7 @@ def _pieces(text: str, start: int, end: int) -> Iterator[_Clause]:
             if not _is_short(text[cut:after]):
                 kept.append(cut)
         for a, b in pairwise((*kept, max(high, low + 1))):
-            yield _Clause((a, b), number, text[a:b], _roots(text[a:b]))
+            yield _Clause((a, b), number, text[a:b], roots_of(text[a:b]))
 
 
 def _is_short(text: str) -> bool:
@@ -368,15 +279,3 @@ def _is_short(text: str) -> bool:
     if chinese or _NO_SUBJECT.match(text):
         return 0 < chinese <= _SHORT_CHINESE
     return len(_WORD.findall(_JOINED.sub("", text))) <= _SHORT
-
-
-def _roots(text: str) -> frozenset[str]:
-    return frozenset(map(_root, tokenize(text)))
-
-
-def _root(term: str) -> str:
-    """A stem without the ending that parts noun, adjective and plural: allergy, allergies and allergic are one."""
-    for ending in ("ical", "ist", "ic", "al", "i", "y", "e"):
-        if term.isascii() and term.endswith(ending) and len(term) - len(ending) >= _LEAST_ROOT:
-            return term[: -len(ending)]
-    return term

@@ -53,6 +53,7 @@ _REQUEST: Final = re.compile(
     r"|how|what|something|dot|[\d'\"]|\w+ (?:in|to|into|like|from)\b))",
     re.IGNORECASE,
 )
+_POLITE: Final = re.compile(r"\A\W*please\b|\bplease\W*$", re.IGNORECASE)
 _CHINESE_REQUEST: Final = re.compile(
     r"(?:^|[，,。])\W*(?:请|麻烦|对了|顺便|那|再)*[，,]?(?:帮(?:我|忙)(?!记)|给我(?:写|讲|找|推荐|来|列个|翻|算|想|看看)"
     r"|讲[个一]|写[个一首段]|推荐|用一句话|解释|翻译|算一?下|搞个|来[个一段]|说说)|翻译成|英文怎么说"
@@ -113,7 +114,7 @@ def is_asking(sentence: str) -> bool:
         return True
     if _WISH.search(plain):
         return False
-    if _REQUEST.match(plain):
+    if _REQUEST.match(plain) or (_POLITE.search(plain) and not is_personal(plain)):
         return True
     if not is_cjk(plain):
         return phrases.WANTS.search(plain) is not None

@@ -1,0 +1,251 @@
+"""Where two documents contradict each other: statements about one thing whose values exclude each other.
+
+What a text announces as changed or corrected is looked up in the other document and decides; otherwise two asserted
+statements have to be about the same attribute of the same subject, in places that do not tell them apart.
+"""
+
+import re
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import Final, Literal
+
+from agentic_memory_bank.engines.extractive.comparing.announced import announced
+from agentic_memory_bank.engines.extractive.comparing.edits import Kind
+from agentic_memory_bank.engines.extractive.comparing.found import Contradiction, Weights, shown
+from agentic_memory_bank.engines.extractive.reading.figures import Figure, same_figure, same_kind
+from agentic_memory_bank.engines.extractive.reading.lexicon import stem
+from agentic_memory_bank.engines.extractive.reading.statements import (
+    Document,
+    Statement,
+    is_chinese,
+    labels_of,
+    read,
+)
+from agentic_memory_bank.engines.extractive.reading.terms import distinct, terms_of
+
+_LIKE: Final = 0.5
+_LIKE_EVENT: Final = 0.7
+_LIKE_COUNTED: Final = 0.64
+_ALIKE: Final = 0.6
+_NEAR: Final = 12
+"""How far from the label of a row a figure of prose may stand, in characters."""
+_FEW_CLASHES: Final = 2
+_FORMS: Final = 0.5
+_LEAST_FORMS: Final = 4
+_MOST_POSTINGS: Final = 12
+_MOST_TEXT: Final = 300
+_MOST_FIGURES: Final = 6
+_EVENT: Final = re.compile(
+    r"\b([a-z]{3,20}ed|built|born|began|sold|won|held|died)\s+(?:in|on|since|until)\s+(?:the\s+)?$"
+)
+_NUMBERED: Final = re.compile(
+    r"(?:marker|room|bay|gate|line|unit|plot|table|shelf|no\.|number|line|bus|platform)\s?(?P<latin>\d{1,6})|(?<![\d一二三四五六七八九十])(?P<han>\d{1,6}|[一二三四五六七八九十]{1,4})\s?[号栋楼室班组路](?!线)",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=256)
+def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Contradiction, ...]:
+    """Every contradiction between two documents, each given as its name and its text."""
+    if second < first:
+        return tuple([one.mirrored() for one in contradictions(second, first)])
+    left, right = read(first[1], first[0]), read(second[1], second[0])
+    weights, twins = Weights(left, right), _are_twins(left, right)
+    found = [*announced(left, right, weights, twins)]
+    found += [one.mirrored() for one in announced(right, left, weights, twins)]
+    if not twins and not _are_alike(left, right):
+        found += _plain(left, right, weights)
+    unique = {(one.first.number, one.second.number): one for one in reversed(found)}
+    return tuple(reversed(unique.values()))
+
+
+# --- what is stated twice ------------------------------------------------------------------------------------------
+
+
+def _are_twins(first: Document, second: Document) -> bool:
+    """Whether two documents are of one kind and about different things.
+
+    Then a label of their names differs ("report-2021", "report-2022"), or one form is filled in twice.
+    """
+    for left, right, ours, theirs in zip(first.mould, second.mould, first.labels, second.labels, strict=True):
+        if left and left == right and ours != theirs:
+            return True
+    shared, fewer = first.forms & second.forms, min(len(first.forms), len(second.forms))
+    return len(shared) >= _LEAST_FORMS and len(shared) >= _FORMS * fewer
+
+
+def _are_alike(first: Document, second: Document) -> bool:
+    """Whether names or titles of one pattern hold different labels ("Path No. 1: Herons", "Path No. 2: Otters")."""
+    named = zip(first.mould, second.mould, first.labels, second.labels, strict=True)
+    return any(ours and theirs and ours.isdisjoint(theirs) and _similar(a, b) for a, b, ours, theirs in named)
+
+
+def _similar(first: str, second: str) -> bool:
+    """Whether two names are cut to one pattern."""
+    return bool(first and second) and SequenceMatcher(None, first[:80], second[:80], autojunk=False).ratio() >= _ALIKE
+
+
+def _plain(first: Document, second: Document, weights: Weights) -> list[Contradiction]:
+    """What both documents state of one subject: they name it, or agree in some figure."""
+    titles = distinct(terms_of(first.title)), distinct(terms_of(second.title))
+    subjects = titles[0] & second.vocabulary | titles[1] & first.vocabulary
+    found: list[Contradiction] = []
+    agreeing = 0
+    for statement, others in _neighbours(first, second):
+        compared = [_clash(statement, other, weights) for other in others]
+        agreeing += any(one == "agrees" for one in compared)
+        clashes = [one for one in compared if isinstance(one, Contradiction)]
+        if clashes:
+            found.append(max(clashes, key=lambda one: one.score))
+    about_one = bool(subjects) or agreeing > 0
+    return found if about_one and len(found) <= _FEW_CLASHES + 2 * agreeing else []
+
+
+def _neighbours(first: Document, second: Document) -> Iterator[tuple[Statement, list[Statement]]]:
+    """Asserted statements with a figure, each with those of the other document that share a rarer word with it."""
+    postings: dict[str, list[Statement]] = {}
+    for statement in second.statements:
+        if _is_side(statement):
+            for term in statement.terms:
+                postings.setdefault(term, []).append(statement)
+    for statement in first.statements:
+        if _is_side(statement):
+            listed = [postings.get(term, []) for term in sorted(statement.terms)]
+            near = {other.number: other for some in listed if len(some) <= _MOST_POSTINGS for other in some}
+            yield statement, list(near.values())
+
+
+def _is_side(statement: Statement) -> bool:
+    """Whether a statement asserts a few figures, and is no list of them."""
+    return (
+        statement.mode == "asserted"
+        and len(statement.text) <= _MOST_TEXT
+        and 0 < len(statement.figures) <= _MOST_FIGURES
+    )
+
+
+def _clash(first: Statement, second: Statement, weights: Weights) -> Contradiction | Literal["agrees"] | None:
+    """Two figures of one attribute that exclude each other, where nothing tells the statements apart."""
+    if _told_apart(first, second):
+        return None
+    best: Contradiction | None = None
+    differing: set[int] = set()
+    agrees = False
+    for figure in first.figures:
+        equal = [other for other in second.figures if same_kind(figure, other) and same_figure(figure, other)]
+        if equal:
+            agrees = agrees or any(_like(figure, other, first, second, weights) >= _LIKE for other in equal)
+            continue
+        for other in second.figures:
+            if not same_kind(figure, other):
+                continue
+            like = _like(figure, other, first, second, weights)
+            if like < _LIKE:
+                continue
+            differing.add(figure.start)
+            if best is None or like > best.score:
+                values = shown(first, figure), shown(second, other)
+                kind: Kind = "number" if figure.kind == "number" else "date"
+                best = Contradiction(first, second, kind, values, None, round(min(1.0, like), 4))
+    if len(differing) < 2 and best is not None:
+        return best  # where all that is said differs, it is said of something else
+    return "agrees" if agrees else None
+
+
+def _like(figure: Figure, other: Figure, first: Statement, second: Statement, weights: Weights) -> float:
+    """How far two figures stand among the same words, from 0 to 1."""
+    left, right = _around(figure, first), _around(other, second)
+    if _is_row_of(figure, first, other, second) or _is_row_of(other, second, figure, first):
+        return 1.0
+    bare = figure.kind == "number" and not (figure.unit and figure.unit == other.unit)
+    event = _event(figure, first)
+    if (
+        event
+        and event == _event(other, second)
+        and distinct((first.terms | first.about) & (second.terms | second.about)) - {event}
+    ):
+        return _LIKE_EVENT
+    if not (_is_counting(figure) and _is_counting(other)) or (bare and figure.unit and other.unit):
+        return 0.0
+    if not (_names_column(figure, first, right) and _names_column(other, second, left)):
+        return 0.0
+    if not left or not right:
+        return 0.0
+    if is_chinese(first) and is_chinese(second):  # pairs of characters that come once are seldom words
+        left, right, bare = weights.known(left), weights.known(right), False
+    elif is_chinese(first) != is_chinese(second):
+        return _like_across(left, right, weights)
+    shared = left & right
+    if len(distinct(shared)) < 2 + bare or weights.of(shared) < 4:
+        return 0.0
+    ratios = sorted((weights.of(shared) / weights.of(left), weights.of(shared) / weights.of(right)))
+    like = sum(ratios) / 2 if first.cells or second.cells else ratios[1]
+    counted = figure.value is not None and figure.kind == "number" and not figure.value.measured
+    return like if like >= _LIKE_COUNTED or not counted else 0.0
+
+
+def _event(figure: Figure, statement: Statement) -> str:
+    """What happened on a date: the word before it, but for prepositions ("founded in 1987")."""
+    found = _EVENT.search(statement.text[max(0, figure.start - 40) : figure.start]) if figure.kind == "date" else None
+    return stem(found[1]) if found else ""
+
+
+def _is_counting(figure: Figure) -> bool:
+    """Whether a number that measures nothing is more than an article ("one of them", "the two")."""
+    return figure.value is None or figure.kind == "date" or figure.value.measured or figure.value.amount > 2
+
+
+def _names_column(figure: Figure, row: Statement, other: frozenset[str]) -> bool:
+    """Whether, of a table with several columns, what is said elsewhere names that of a figure."""
+    labels = row.place.columns
+    if len(labels) < 3:
+        return True
+    label = terms_of(labels[min(_cell(figure, row), len(labels) - 1)])
+    return not label or bool(label & other)
+
+
+def _cell(figure: Figure, row: Statement) -> int:
+    return next((n for n, (low, high) in enumerate(row.cells) if low <= row.start + figure.start < high), 0)
+
+
+def _like_across(left: frozenset[str], right: frozenset[str], weights: Weights) -> float:
+    """The same for two languages: by the topics that both have words for, and the names written alike."""
+    topics = [{term for term in terms if term.startswith("@")} for terms in (left, right)]
+    shared = topics[0] & topics[1]
+    return len(shared) / min(map(len, topics)) if len(shared) > 1 and 2 * weights.of(frozenset(shared)) >= 4 else 0.0
+
+
+def _is_row_of(figure: Figure, row: Statement, other: Figure, said: Statement) -> bool:
+    """Whether prose names the row of a figure, word for word, with another of its unit: the only one of the row."""
+    label = row.place.row.casefold()
+    alone = sum(f.kind == figure.kind and f.unit == figure.unit for f in row.figures) == 1
+    if not row.cells or said.cells or len(label) < 2 or not alone or not figure.unit or figure.unit != other.unit:
+        return False
+    at = said.text.casefold().find(label)
+    return at >= 0 and abs(other.start - at - len(label)) <= _NEAR
+
+
+def _around(figure: Figure, statement: Statement) -> frozenset[str]:
+    """The terms a figure stands among: its clause; of a row, its label and that of the column."""
+    if not statement.cells:
+        return figure.near
+    column = next(
+        (n for n, (low, high) in enumerate(statement.cells) if low <= statement.start + figure.start < high), 0
+    )
+    labels = statement.place.columns
+    named = labels[column] if len(labels) > 2 and column < len(labels) else ""
+    return terms_of(f"{statement.place.row} {named}") | statement.terms
+
+
+def _told_apart(first: Statement, second: Statement) -> bool:
+    """Whether the places or words of two statements name different things."""
+    left, right = (labels_of(" ".join((*s.place.headings, s.place.row))) for s in (first, second))
+    if left and right and left.isdisjoint(right):
+        return True
+    left, right = (frozenset(m["latin"] or m["han"] for m in _NUMBERED.finditer(s.text)) for s in (first, second))
+    if left and right and left.isdisjoint(right):
+        return True
+    left, right = (s.sentence.names if s.sentence else frozenset[str]() for s in (first, second))
+    around = [s.terms | s.about for s in (first, second)]
+    return bool(left and right) and left.isdisjoint(right | around[1]) and right.isdisjoint(around[0])

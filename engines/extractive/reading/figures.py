@@ -1,0 +1,145 @@
+"""The figures of a text: numbers, dates, times of day and days of the week, each with the words it stands among."""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
+from agentic_memory_bank.engines.extractive.reading.values import Value, agree, comparable, values_of
+from agentic_memory_bank.tools.text.sentences import MAX_SENTENCE
+
+FigureKind = Literal["number", "date", "clock", "weekday"]
+
+_SHORT: Final = 3
+"""Terms from which a clause says what its figures are about."""
+_MODAL: Final = re.compile(r"\b(?:could|might|may)\b", re.IGNORECASE)
+_CLOCK: Final = re.compile(
+    r"(?<![\d:.,$£€/-])(?P<part>上午|下午|晚上|傍晚|早上|中午|凌晨)?\s?(?P<hour>[0-2]?\d)"
+    r"(?:(?P<mark>[:：.])(?P<minute>[0-5]\d)(?![\d.:])|\s?[点时](?P<half>半)?)?"
+    r"\s{0,2}(?P<half_day>[ap]\.?m\.?(?![a-z])|o'clock)?(?![\d%:])",
+    re.IGNORECASE,
+)
+_AT: Final = re.compile(
+    r"(?:\b(?:at|from|to|until|till|by|and|before|after|between)|day,?|\||[–—,-])\s{0,2}$", re.IGNORECASE
+)
+_MEASURED: Final = re.compile(r"\s?[a-zA-Z%€$£]")
+_WEEKDAY: Final = re.compile(
+    r"\b(monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?\b|(?:星期|周|礼拜)([一二三四五六日天])",
+    re.IGNORECASE,
+)
+_DAYS: Final = {
+    day: n for n, day in enumerate(("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"), 1)
+}
+_HAN_DAYS: Final = {day: n for n, day in enumerate("一二三四五六日", 1)} | {"天": 7}
+_CLAUSE: Final = re.compile(r"(?:[^,;，。；;()（）]|,(?=\d))+")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number, date, time of day or day of the week, with the words it stands among.
+
+    Attributes:
+        start: Offset of its first character in the statement.
+        end: Offset past its last character.
+        kind: What it is.
+        value: The number or date.
+        minutes: Minutes after midnight of a time of day; the number of a day of the week.
+        near: The terms of the clause it stands in.
+    """
+
+    start: int
+    end: int
+    kind: FigureKind
+    value: Value | None
+    minutes: int
+    near: frozenset[str]
+
+    @property
+    def unit(self) -> str:
+        """Its unit, or the noun it counts."""
+        return self.value.unit if self.value else ""
+
+
+def same_kind(first: Figure, second: Figure) -> bool:
+    """Whether two figures may answer one question: of one kind and dimension, or bare numbers of what is counted."""
+    one, other = first.value, second.value
+    if one is None or other is None or first.kind == "date":
+        return first.kind == second.kind and (one is None or other is None or comparable(one, other))
+    if first.kind != second.kind or one.ordinal != other.ordinal:
+        return False
+    if (one.measured or other.measured) and "people" not in (one.unit, other.unit):
+        return one.unit == other.unit or {one.unit, other.unit} == {"time", "months"}
+    return True
+
+
+def same_figure(first: Figure, second: Figure) -> bool:
+    """Whether two figures of one kind can both be true."""
+    one, other = first.value, second.value
+    if one is None or other is None:
+        return first.minutes == second.minutes
+    if one.kind == "date":
+        return agree(one, other)
+    if {one.unit, other.unit} == {"time", "months"}:
+        days = [v.amount * 30.4 if v.unit == "months" else v.amount / 86400 for v in (one, other)]
+        return abs(days[0] - days[1]) <= 0.035 * max(days)
+    return agree(one, other)
+
+
+def figures_of(text: str) -> tuple[Figure, ...]:
+    """Numbers, dates, times of day and days of the week, in order, each with the terms of its clause.
+
+    Args:
+        text: A sentence; of a longer text, what lies behind the length of one is not read.
+    """
+    text = text[:MAX_SENTENCE]
+    times = [(match, clock) for match in _CLOCK.finditer(text) if (clock := _clock(match)) is not None]
+    taken = {index for match, _ in times for index in range(*match.span())}
+    found: list[tuple[int, int, FigureKind, Value | None, int]] = []
+    for match, minutes in times:
+        found.append((*match.span(), "clock", None, minutes))
+    for value in values_of(text):
+        if value.start not in taken:
+            found.append((value.start, value.end, value.kind, value, 0))
+    for match in _WEEKDAY.finditer(text):
+        day = _DAYS[match[1].lower()] if match[1] else _HAN_DAYS[match[2]]
+        found.append((*match.span(), "weekday", None, day))
+    clauses = _clauses(text)
+    starts = [start for start, _ in clauses]
+    figures: list[Figure] = []
+    for start, end, kind, value, minutes in sorted(found, key=lambda one: one[:2]):
+        at = bisect_right(starts, start) - 1
+        figures.append(Figure(start, end, kind, value, minutes, clauses[at][1] if at >= 0 else frozenset()))
+    return tuple(figures)
+
+
+def _clauses(text: str) -> list[tuple[int, frozenset[str]]]:
+    """Where each clause of a sentence begins, with its terms; a short one goes with the one before it."""
+    starts: list[int] = []
+    own: list[frozenset[str]] = []
+    for match in _CLAUSE.finditer(text):
+        starts.append(match.start())
+        own.append(frozenset() if _MODAL.search(match.group()) else terms_of(without_values(match.group())))
+    wide = [
+        terms | own[at - 1 if at else 1] if 0 < len(terms) < _SHORT and len(own) > 1 else terms
+        for at, terms in enumerate(own)
+    ]
+    return list(zip(starts, wide, strict=True))
+
+
+def _clock(match: re.Match[str]) -> int | None:
+    half_day = (match["half_day"] or "").lower().replace(".", "")
+    if not (match["part"] or match["mark"] or half_day or match.group().strip()[-1:] in "点时半"):
+        return None
+    if match["mark"] == "." and not half_day and not _is_dotted(match):
+        return None
+    hour, minute = int(match["hour"]), int(match["minute"] or (30 if match["half"] else 0))
+    late = half_day == "pm" or match["part"] in ("下午", "晚上", "傍晚") or (match["part"] == "中午" and hour < 10)
+    hour += 12 * (late and hour < 12)
+    return 60 * hour + minute if hour <= 24 else None
+
+
+def _is_dotted(match: re.Match[str]) -> bool:
+    """Whether "9.30" is a time of day, and no number: after "at" or at the head of a row, and without a unit."""
+    before = match.string[max(0, match.start() - 12) : match.start() + 1]
+    return bool(_AT.search(before)) and not _MEASURED.match(match.string, match.end()) and match["minute"][1] in "05"

@@ -1,0 +1,201 @@
+"""What a document states: each sentence, row and list item with its values, what it is about, and how it is meant."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Final, Literal
+
+from agentic_memory_bank.engines.extractive.reading.figures import Figure, figures_of
+from agentic_memory_bank.engines.extractive.reading.sentence import Sentence, sentences_of
+from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.places import Place, Placed, placed
+
+Mode = Literal["asserted", "asked", "possible", "planned", "past", "quoted", "template", "none"]
+
+_POSSIBLE: Final = re.compile(
+    r"\b(?:if|unless|would|maybe|perhaps|probably|suppose|supposing|whether|"
+    r"(?<![^,;.] )(?<!\w )had (?:it|they|we|the)|"
+    r"in case|rumou?r\w*|reportedly|estimate[ds]?|expect\w*)\b"
+    r"|如果|假如|要是|倘若|万一|可能|也许|或许|估计|大概|预计|的话",
+    re.IGNORECASE,
+)
+_PLANNED: Final = re.compile(
+    r"\b(?:plan(?:s|ned|ning)?|want(?:s|ed)?\b[^.;]{0,40}? to|"
+    r"intend\w*|aim\w*|hope\w*|goal|target|propos\w+|considering)\b"
+    r"|计划|打算|希望|目标|争取|拟于|考虑",
+    re.IGNORECASE,
+)
+_PAST: Final = re.compile(
+    r"\b(?:used to|formerly|previously|in those days|back then|at that time|last (?:year|month|time)|years? ago|"
+    r"originally|once)\b|以前|过去|曾经|当时|去年|上次|往年|原先",
+    re.IGNORECASE,
+)
+_TEMPLATE: Final = re.compile(r"_{3,}|\{\{|<[a-z_ ]{2,30}>|\[(?:name|date|amount|address)[^\]]{0,20}\]", re.IGNORECASE)
+_EXAMPLE: Final = re.compile(r"\b(?:for example|for instance|e\.g\.|such as)|例如|比如|示例|举例", re.IGNORECASE)
+_QUOTE: Final = re.compile(r"[“\"「『][^”\"」』]{8,600}[”\"」』]?")
+_OPINION: Final = re.compile(
+    r"\b(?:I|thinks?|thought|believes?|feels?|reckons?|guess(?:es)?|wrote|asked|joked)\b|我(?!馆|公司|校|市|院|局|所|会|社|店|国|省|县|区)|觉得|认为|说他|说她|听说",
+)
+_ASKS: Final = re.compile(r"[?？][^\w?？]*+$")
+_NOTE: Final = 20
+"""Most sentences of a note that is more than one paragraph."""
+_LABEL: Final = re.compile(
+    r"(?<![A-Za-z])(?:v(?:er(?:sion)?)?\.?\s?)?[A-Za-z]{0,4}[-_.]?\d[\w.]*|[A-Z]{1,3}\d\w*", re.IGNORECASE
+)
+_HAN_LABEL: Final = re.compile(
+    r"(?i:\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(?:[a-z]{3,8})?\b|\b(?:spring|summer|autumn|winter)\b)"
+    r"|[春夏秋冬]季|[上下]半年|(?<![一二三四五六七八九十])[一二三四五六七八九十]{1,4}(?=[号期届楼层班])|[甲乙丙丁]方?(?=队|组|班|公司)"
+)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence, row or item of a document.
+
+    Attributes:
+        start: Offset of its first character in the document.
+        end: Offset past its last character.
+        text: Its words, wrapped lines joined; as long as the stretch of the document it stands in.
+        place: Where it stands.
+        mode: How it is meant; only what is asserted can contradict.
+        terms: The words it says, as index terms and topics, numbers left out.
+        about: The words of its headings, row and columns.
+        number: Which statement of the document it is.
+        paragraph: Which paragraph of the document it stands in.
+    """
+
+    start: int
+    end: int
+    text: str
+    place: Place
+    mode: Mode
+    terms: frozenset[str]
+    about: frozenset[str]
+    number: int
+    paragraph: int
+    cells: tuple[tuple[int, int], ...] = ()
+
+    @cached_property
+    def figures(self) -> tuple[Figure, ...]:
+        """The numbers, dates and times, with offsets in `text`."""
+        return figures_of(self.text)
+
+    @cached_property
+    def sentence(self) -> Sentence | None:
+        """The words taken apart; offsets in `text`."""
+        found = sentences_of(self.text)
+        return found[0] if len(found) == 1 else None
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document as a list of statements.
+
+    Attributes:
+        name: What it is called.
+        statements: What it states, in order.
+        labels: Numbers, codes and years in its name and title, by which it is told from others of its kind.
+        mould: Its name and title without those.
+        is_note: Whether it is a paragraph or a few sentences, with nothing that gives them places.
+        is_titled_note: Whether it is one, but for a title.
+        forms: The labels of its rows and its headings: documents that share most of them are forms filled in twice.
+    """
+
+    name: str
+    title: str
+    statements: tuple[Statement, ...]
+    labels: tuple[frozenset[str], frozenset[str]]
+    mould: tuple[str, str]
+    forms: frozenset[str]
+    is_note: bool
+    is_titled_note: bool
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """All terms of its statements and their places."""
+        return frozenset(term for statement in self.statements for term in statement.terms | statement.about)
+
+
+@lru_cache(maxsize=128)
+def read(text: str, name: str = "") -> Document:
+    """Read a document.
+
+    Args:
+        text: All of it.
+        name: What it is called.
+    """
+    pieces = placed(text, name)
+    statements: list[Statement] = []
+    paragraph = end = 0
+    for number, piece in enumerate(pieces):
+        paragraph += text.count("\n", end, piece.start) > 1
+        end = piece.end
+        statements.append(_statement(text, piece, number, paragraph))
+    title = next((piece.place.title for piece in pieces if piece.place.title), "")
+    base = name.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    forms = frozenset(
+        p.place.row.casefold() or text[p.start : p.end].casefold().strip("#* ")
+        for p in pieces
+        if p.place.kind in ("heading", "row")
+    )
+    return Document(
+        name,
+        title,
+        tuple(statements),
+        (labels_of(base), labels_of(title)),
+        (_masked(base), _masked(title)),
+        forms - {""},
+        "\n" not in text.strip() or (len(pieces) <= _NOTE and all(p.place.kind == "text" for p in pieces)),
+        len(pieces) <= _NOTE and all(p.place.kind == "text" for p in pieces[1:]),
+    )
+
+
+def labels_of(text: str) -> frozenset[str]:
+    """Numbers, codes and versions in a name or heading ("2021", "db-01", "A2", "一号")."""
+    return frozenset(m.group().casefold() for p in (_LABEL, _HAN_LABEL) for m in p.finditer(text))
+
+
+def _masked(text: str) -> str:
+    return "".join(_HAN_LABEL.sub("#", _LABEL.sub("#", text)).casefold().split())
+
+
+def _statement(text: str, piece: Placed, number: int, paragraph: int) -> Statement:
+    words = text[piece.start : piece.end].replace("\n", " ")
+    place = piece.place
+    about = terms_of(" ".join((place.title, *place.headings, place.row, *place.columns)))
+    said = terms_of(without_values(words))
+    return Statement(
+        piece.start, piece.end, words, place, _mode(words, place, said), said, about, number, paragraph, piece.cells
+    )
+
+
+def _mode(words: str, place: Place, terms: frozenset[str]) -> Mode:
+    """How a statement is meant."""
+    if place.kind in ("heading", "header", "code") or len(terms) < 2 and place.kind != "row":
+        return "none"
+    if _ASKS.search(words[-12:]):
+        return "asked"
+    if _TEMPLATE.search(words) or _EXAMPLE.search(words):
+        return "template"
+    if place.speaker or _is_quoted(words):
+        return "quoted"
+    bare = _QUOTE.sub(" ", words)
+    if _POSSIBLE.search(bare):
+        return "possible"
+    if _PLANNED.search(bare):
+        return "planned"
+    if _PAST.search(bare):
+        return "past"
+    return "quoted" if _OPINION.search(bare) else "asserted"
+
+
+def _is_quoted(words: str) -> bool:
+    """Whether most of a sentence stands in quotation marks, or is what one of its speakers says."""
+    quoted = sum(len(match.group()) for match in _QUOTE.finditer(words))
+    return quoted * 2 > len(words)
+
+
+def is_chinese(statement: Statement) -> bool:
+    """Whether a statement is written in Chinese."""
+    return is_cjk(statement.text)

@@ -1,0 +1,174 @@
+"""Reads what a request to forget is about: the words that a memory has to hold, so that it is meant."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from agentic_memory_bank.engines.extractive.remembering.queries import key_terms
+from agentic_memory_bank.engines.extractive.remembering.telling import told_to_forget
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.terms import tokenize
+
+_CLAUSE: Final = re.compile(r"[^.!?;:,。！？；：，\n]+(?:(?<=\w)[.:](?=\w)[^.!?;:,。！？；：，\n]+)*")
+_ABOUT: Final = re.compile(
+    r"\b(?:about|regarding|concerning|relat(?:es|ed|ing) to|to do with"
+    r"|(?:anything|everything|something|all|nothing) (?:of|on|that concerns))\b\s*(?P<subject>\S.*)",
+    re.IGNORECASE,
+)
+_VERB: Final = re.compile(
+    r"\b(?:forget|delete|erase|remove|wipe|drop|scrub|clear)\b\s*(?P<subject>\S.*)", re.IGNORECASE
+)
+_FILLERS: Final = re.compile(
+    r"\A\W*(?:(?:please|kindly|just|you|can|could|would|should|forget|delete|erase|remove|wipe|drop|everything|anything"
+    r"|all|whatever|what|that|this|it|the (?:thing|part|bit|stuff)|stuff|about|of|know|remember|i'(?:m|ve|d|ll)|i|have"
+    r"|said|told|now|out)\b(?!')\W*)*",
+    re.IGNORECASE,
+)
+_ENDS: Final = re.compile(
+    r"\W{0,20}\b(?:please|now|for good|from (?:your )?memory|and all(?: that)?|any ?more)\W{0,20}\Z", re.IGNORECASE
+)
+_ASKED_CHINESE: Final = re.compile(
+    r"\A\W*(?:请)?(?:你)?(?:把|将)?(?:忘记|忘掉|忘了|删除|删掉|抹掉)?(?:所有|一切)?(?:关于|有关)?(?:我们?的|我家的?)?"
+    r"(?P<subject>.+?)"
+    r"(?:的(?:一切|所有(?:事情?|内容|记忆)?|事情?|内容|记忆)|(?:都|给)?(?:忘掉|忘记|忘了|删掉|删除|删了)|吧){0,4}(?:(?<!\W)\W*+)?\Z"
+)
+_MATTER: Final = re.compile(r"(?P<subject>.{1,30}?)的?(?:事情?|私事|毛病|问题|情况|消息)(?!业|实|故|务)")
+_GENERIC: Final = frozenset(
+    tokenize(
+        "thing things stuff business matter matters issue issues problem problems topic story detail details info"
+        " information memory memories fact facts part bit question anything everything something nothing"
+    )
+)
+_AND: Final = re.compile(
+    r"\s{1,5}(?:and|or)\s{1,5}|[、]|(?<=[\u4e00-\u9fff])[和跟与](?=[\u4e00-\u9fff])", re.IGNORECASE
+)
+_THEIRS: Final = re.compile(r"\s*(?:his|her|their|its)\b", re.IGNORECASE)
+_CALLED: Final = re.compile(r"\b(?:my|our|the)\s+(?P<role>[a-z]{2,30})\s+(?P<name>[A-Z][\w-]{1,40})")
+_LATIN: Final = re.compile(r"[^\u3400-\u9fff]+")
+_EMPTY: Final = re.compile(
+    r"的|我们?|咱们?|你们?|他们?|她们?|它们?|自己|[那这][次个件些]?|了|都|过去|吧|呢|啊|把|将|请|一切|所有|全部|私?事情?|东西|内容|记忆|信息|情况|毛病"
+    r"|问题|去|在|是|有|跟|和|与|(?<![意再看听偏主])见(?!面)|[他她](?=[爸妈])|关于|有关|别|不|也|就|还|给|让|想|要"
+)
+_KIN: Final = re.compile(r"(?P<kin>[爸妈爷奶姐哥弟妹])(?!(?P=kin))(?P<rest>..)\Z")
+_SAME: Final = (
+    frozenset(("爸妈", "父母", "家长", "爹妈")),
+    frozenset(("mum", "mom", "mother")),
+    frozenset(("dad", "father")),
+)
+_LEAST_ROOT: Final = 4
+"""Letters that are left of a word without its ending."""
+_CHINESE: Final = re.compile(r"[\u3400-\u9fff]+")
+
+
+class Subject(NamedTuple):
+    """Something that is to be forgotten: each group of words has to stand in a memory, by one of its words."""
+
+    groups: tuple[frozenset[str], ...]
+
+
+def subject_of(description: str) -> str:
+    """What is to be forgotten, without the words that ask for it: "everything about my sister" is my sister."""
+    plain = " ".join(description.replace("’", "'").split())
+    return _chinese(plain) if is_cjk(plain) else _english(plain)
+
+
+def subjects_of(description: str) -> tuple[Subject, ...]:
+    """What is to be forgotten, as what a memory has to say; several where several things are named.
+
+    Returns:
+        Nothing where the description says nothing.
+    """
+    told = told_to_forget(description)
+    found: list[Subject] = []
+    for part in _AND.split(subject_of(told.about if told and told.about else description)):
+        groups = tuple(_groups(part))
+        if found and _THEIRS.match(part):  # "Marcus and his money" is what Marcus has to do with money
+            found[-1] = Subject((*found[-1].groups, *groups))
+        elif groups:
+            found.append(Subject(groups))
+    if told and told.whose:
+        found = [_of_whom(told.whose, [group for subject in found for group in subject.groups])]
+    return tuple(dict.fromkeys(found))
+
+
+def _english(plain: str) -> str:
+    """The words behind "about" or "forget"; else all but what asks."""
+    clauses = [found[0] for found in _CLAUSE.finditer(plain)]
+    for pattern in (_ABOUT, _VERB):
+        for clause in clauses:
+            found = pattern.search(clause)
+            if found and any(_groups(bare := _bare(found["subject"]))):
+                return bare
+    return _bare(plain)
+
+
+def _of_whom(whose: str, groups: Sequence[frozenset[str]]) -> Subject:
+    """What is said of somebody whom another clause names: the name, with one of the other words of both clauses."""
+    names = frozenset[str]().union(*(roots_of(name) for name in names_and_numbers(f"{whose}, {whose}.")))
+    named = [group for group in _groups(whose) if group & names]
+    said = frozenset[str]().union(*(group for group in (*_groups(whose), *groups) if group not in named))
+    return Subject((*named, said) if said else tuple(named))
+
+
+def _bare(words: str) -> str:
+    words = _FILLERS.sub("", words, count=1)
+    shorter = _ENDS.sub("", words)
+    while shorter != words:
+        words, shorter = shorter, _ENDS.sub("", shorter)
+    return words.strip(" \t\n.,;:!?。，！？")
+
+
+def _chinese(plain: str) -> str:
+    clauses = [found[0] for found in _CLAUSE.finditer(plain)]
+    for clause in clauses:
+        found = _MATTER.match(_asked_for(clause))
+        if found and any(_groups(found["subject"])):
+            return found["subject"]
+    asked = (_asked_for(clause) for clause in clauses)
+    return next((subject for subject in asked if any(_groups(subject))), plain)
+
+
+def _asked_for(clause: str) -> str:
+    found = _ASKED_CHINESE.fullmatch(clause)
+    return found["subject"] if found else clause
+
+
+def _groups(words: str) -> Iterator[frozenset[str]]:
+    """What a memory has to hold: each word, or the role or the name of whom a role and a name stand for."""
+    called = {
+        root: frozenset((*roots_of(found["role"]), *roots_of(found["name"])))
+        for found in _CALLED.finditer(words)
+        for root in (*roots_of(found["role"]), *roots_of(found["name"]))
+    }
+    latin = [term for match in _LATIN.finditer(words) for term in tokenize(match[0]) if term not in _GENERIC]
+    yield from dict.fromkeys(called.get(root, _alike(root)) for term in latin for root in (_root(term),))
+    for run in _CHINESE.finditer(words):
+        yield from (_alike(part) for part in _words_of(run[0]))
+
+
+def _words_of(run: str) -> Iterator[str]:
+    """The words of a Chinese phrase, as far as they are told apart by what says nothing."""
+    parts = [part for part in _EMPTY.split(run) if part]
+    parts = [part for part in parts if len(part) > 1] or parts[:1] or ([run] if key_terms(run) else [])
+    for part in parts:
+        kin = _KIN.fullmatch(part)
+        yield from (kin["kin"], kin["rest"]) if kin else (part,)
+
+
+def _alike(word: str) -> frozenset[str]:
+    """A word with others for the same people."""
+    return next((same for same in _SAME if word in same), frozenset((word,)))
+
+
+def roots_of(text: str) -> frozenset[str]:
+    """The words of a text, each without its endings."""
+    return frozenset(map(_root, tokenize(text)))
+
+
+def _root(term: str) -> str:
+    """A stem without the ending that parts noun, adjective and plural: allergy, allergies and allergic are one."""
+    for ending in ("ical", "ist", "ic", "al", "i", "y", "e"):
+        if term.isascii() and term.endswith(ending) and len(term) - len(ending) >= _LEAST_ROOT:
+            return term[: -len(ending)]
+    return term

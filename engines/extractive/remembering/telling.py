@@ -1,0 +1,332 @@
+"""Reads whether somebody tells a memory to forget, and what: said in a chat, in plain words, English or Chinese.
+
+Only what is said as a request counts: at the beginning of a clause ("please forget ..."), as a wish ("I don't want you
+keeping anything on ..."), or, in Chinese, behind the thing it is about. "Don't forget", "I forget" and "forget it" by
+itself are none.
+"""
+
+import re
+from typing import Final, Literal, NamedTuple
+
+from agentic_memory_bank.engines.extractive.remembering.telling_chinese import (
+    ALL_ZH,
+    MATTER_ZH,
+    Asked,
+    asked_in_chinese,
+)
+from agentic_memory_bank.engines.own_words import is_order, own_words
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.terms import tokenize
+
+LONGEST: Final = 600
+"""Characters of a message that is read as a request; what is longer was pasted, or tells a story."""
+
+_CLAUSE: Final = re.compile(r"[^,;:()，；：、！？。!?\n—–]+")
+_LEAD: Final = (
+    r"\A\W*(?:(?:please|pls|kindly|just|ok(?:ay)?|hey|hi|also|and|so|but|then|actually|oh|well|right|now|look|btw|sorry"
+    r"|by the way|go ahead and|(?:could|can|would|will|should) you|you(?:'d)? (?:can|could|may|should|must|better)"
+    r"|you (?:need|have|ought) to|i(?:'d| would) (?:like|want|love|prefer) (?:you )?to|i (?:want|need) (?:you )?to"
+    r"|let's|feel free to|do me a favou?r and|maybe|perhaps|if you (?:can|could)|safely)\b\W*){0,8}"
+)
+_FORGET: Final = re.compile(_LEAD + r"forget\b(?! to\b)(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+_SELF: Final = re.compile(
+    r"\A\W*(?:and |but |so )?i(?:'d| would)? (?:like|want|need|love|prefer|try|wish|hope) to forget\b", re.IGNORECASE
+)
+_DELETE: Final = re.compile(
+    _LEAD + r"(?:delete|erase|remove|wipe|scrub|purge|clear|drop|get rid of|strike|scrap|take out|cut out|leave out"
+    r"|unlearn)(?: out)?\b(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_PRETEND: Final = re.compile(
+    _LEAD
+    + r"(?:pretend|act as if|act like) (?:that )?i (?:never|didn't|hadn't)(?: ever)? (?:say|said|tell you|told you"
+    r"|mention|mentioned)\b(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_IF: Final = re.compile(
+    r"\A\W*(?:please )?(?:i'd|i would|it'd|it would|i'll)\b.{0,40}\bif you (?:could |would |just )*(?:deleted?|erased?"
+    r"|forgot|forget"
+    r"|removed?|wiped?|dropped)\b(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_KEEP: Final = r"(?:remember|memori[sz]e|store|save|keep|retain|record|note|log|hold on to|write down)"
+_KEEPING: Final = r"(?:remember|memori[sz]|stor|sav|keep|retain|record|not|logg|hold|writ)ing"
+_KEEP_NOT: Final = re.compile(
+    _LEAD + rf"(?:(?:don't|do not|never|no need to|you needn't|you (?:don't|do not) (?:need|have) to|not) {_KEEP}"
+    rf"|stop {_KEEPING}"
+    rf"|i (?:don't|do not|wouldn't) (?:want|like) you (?:to {_KEEP}|{_KEEPING})"
+    rf"|i'd (?:rather|prefer) (?:if )?you (?:didn't|did not|don't) {_KEEP})\b(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_DONE: Final = (
+    r"(?:forgotten|deleted|erased|removed|wiped|gone|written down|kept|stored|saved|remembered|recorded"
+    r"|on (?:record|file))"
+)
+_WISH: Final = re.compile(
+    r"\A\W*(?:and |so |please |but )?(?:"
+    rf"i(?:'d| would)? (?:rather|prefer|like|want)\b(?P<wished>[^.]{{0,80}}?)\b(?:was|were|is|to be|be|got)? ?"
+    r"(?:forgotten|deleted|erased|removed|wiped|gone)(?=\W*(?:please|now|for good|from .{1,20})?\W*\Z)"
+    rf"|i (?:don't|do not) want (?P<unwished>[^.]{{0,80}}?) (?:to be )?{_DONE}"
+    r"|(?P<passive>[^.]{1,80}?) (?:should|can|must|may) be (?:forgotten|deleted|erased|wiped))\b",
+    re.IGNORECASE,
+)
+_THIS: Final = re.compile(
+    r"\A\W*(?:about |any of |all of |all |i (?:just )?(?:said|told you) |of )*(?:it|this|that|these|those|them"
+    r"|what i(?:'ve)? (?:just )?(?:said|told you|wrote)|(?:this|that|my last|the last) (?:message|one|bit|part"
+    r"|thing))\b"
+    r"(?: (?:please|now|then|too|either|though|for me|for good|at all|any ?more|anywhere|down|on record|on file"
+    r"|again|ok(?:ay)?"
+    r"|(?:in|from|to) (?:your |the )?(?:memory|memories|notes|records?)))*\W*\Z",
+    re.IGNORECASE,
+)
+_SOMETHING: Final = re.compile(
+    r"\A\W*(?:any ?thing|every ?thing|something|notes?|an? (?:note|record)|records?|stuff|info(?:rmation)?|details?"
+    r"|things?"
+    r"|any(?: \w+)?|all(?: that)?)\b(?P<where>.{0,40}?)\b(?:on|about|of|regarding|concerning"
+    r"|to do with)\b\s*(?P<about>\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_ABOUT: Final = re.compile(
+    r"\b(?:about|regarding|concerning|to do with|(?:anything|everything|all) (?:on|of))\b\s*(?P<about>\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SAID: Final = re.compile(
+    r"\A\W*(?:(?:all|everything|anything|whatever|what|that|the (?:thing|stuff|part|bit)s?|stuff|things?)\b ?)*"
+    r"(?:that )?(?:i(?:'ve)?|we(?:'ve)?|you)(?: (?:ever|just|once|have))* (?:said|told you|told|mentioned|know"
+    r"|remember|have)\b",
+    re.IGNORECASE,
+)
+_OURS: Final = re.compile(
+    r"\A\W*(?:(?:all|everything|any) (?:of )?)?(?:my|our|that (?:i|he|she|we|they|it|my|our|there)\b|what\b)",
+    re.IGNORECASE,
+)
+_THING: Final = re.compile(
+    r"\A\W*(?:and |so |but )?(?:(?:the|that|this|my|our) (?P<about>.{1,40}?) (?:thing|stuff|business|matter|affair"
+    r"|story)\b"
+    r"|i (?:really )?(?:shouldn't|should not|should never|never should) have (?:told you|mentioned|said)"
+    r"(?: anything)?(?: about)? (?P<told>.+))",
+    re.IGNORECASE | re.DOTALL,
+)
+_TOPIC: Final = re.compile(
+    r"\A\W*(?:and |so |but |oh |well )?(?:(?:about|as for|regarding|concerning)\b"
+    r"|(?:all )?(?:that|the|this|my)?\s?(?:whole )?(?:stuff|things?|business|matter|part|bit|story) (?:about|with"
+    r"|of|i)\b"
+    r"|(?:what|everything|all) (?:that )?i(?:'ve)? (?:said|told|mentioned)|everything about\b"
+    r"|(?:all )?that \w+ (?:stuff|thing|business)\b)",
+    re.IGNORECASE,
+)
+_WORK: Final = re.compile(
+    r"\b(?:accounts?|calendars?|files?|folders?|paragraphs?|sentences?|words?|lines?|columns?|rows?|cells?|code"
+    r"|comments?"
+    r"|e-?mails?|photos?|pictures?|browser|cache|cookies|apps?|branch|repo\w*|tables?|slides?|drafts?|chapters?"
+    r"|sections?"
+    r"|passages?|pages?|commas?|instructions?|prompts?|rules?|functions?|variables?|tests?|duplicates?|stains?)\b",
+    re.IGNORECASE,
+)
+"""What is worked on rather than remembered: "delete my last paragraph"."""
+_INSTEAD: Final = re.compile(
+    r"\b(?:instead|make (?:it|that)|let's|let us|go with|it's (?:now|actually)|(?:it|that)(?:'s| is) .{1,40} now"
+    r"|we(?:'re| are) (?:now|going)|change (?:it|that) to)\b",
+    re.IGNORECASE,
+)
+"""Something is put in the place of what is to be forgotten: a correction."""
+_ALL: Final = re.compile(
+    r"\W*(?:about )?(?:me|(?:all|everything|anything)(?: (?:of (?:it|that)|about me))?"
+    r"|(?:all |all of |everything in )?(?:your|my|the) (?:memory|memories)(?: of me)?"
+    r"|(?:all|everything|anything|whatever|what)(?: that)? (?:i(?:'ve)?|you|we(?:'ve)?)(?: (?:have|ever))* "
+    r"(?:told you|said|know|remember|have|stored|kept|mentioned)(?: (?:about|of|on) me| to you| so far| ever)*)\W*",
+    re.IGNORECASE,
+)
+
+
+_YES: Final = re.compile(
+    r"(?:(?:yes|yeah|yep|yup|sure|ok(?:ay)?|please|do(?: it| so| that)?|go ahead|right|correct|confirm(?:ed)?"
+    r"|definitely|of course"
+    r"|absolutely|that's right|(?:delete|erase|forget|remove) (?:it|them|that|those|all(?: of (?:it|them|that))?"
+    r"|everything)|all of (?:it|them|that)"
+    r"|both|thanks|thank you|是的?|好的?|对的?|嗯+|行|可以|确认|确定|没错|当然|请"
+    r"|(?:都|全)?(?:删|忘|抹)(?:掉|除|了|吧)*|谢谢|吧|呀"
+    r"|啊)[\s,.!，。！]*){1,6}",
+    re.IGNORECASE,
+)
+_NO: Final = re.compile(
+    r"(?:(?:no|nope|nah|don't|do not|stop|wait|keep (?:it|them|that)|leave (?:it|them|that)|not (?:that|those|all)"
+    r"|cancel|never mind|please"
+    r"|thanks|thank you|不用?了?|不要了?|不是|别删?了?|算了|先?不删了?|取消|留着|谢谢|吧)[\s,.!，。！]*){1,6}",
+    re.IGNORECASE,
+)
+
+
+class Telling(NamedTuple):
+    """What somebody tells a memory to forget."""
+
+    kind: Literal["about", "this", "all"]
+    """What speaks of something; what is said in this message, or just before it; everything."""
+    about: str = ""
+    """What it is about, in the user's words."""
+    whose: str = ""
+    """Whom or what `about` goes on about, where another clause names it: "About Marcus, erase that he pays"."""
+    rest: str = ""
+    """What else the message says that is not to be kept, where it is about what is said in it."""
+    after: str = ""
+    """What the message goes on to say, after a sentence that tells not to keep what comes before."""
+
+
+def told_to_forget(text: str) -> Telling | None:
+    """What a message tells a memory to forget; None where it tells nothing of the kind.
+
+    Args:
+        text: What a user says.
+    """
+    words = " ".join(own_words(text[: LONGEST + 1]).replace("’", "'").split())
+    if len(text) > LONGEST or not words or is_order(words):
+        return None
+    clauses = _clauses(words)
+    starts = [start for start, _ in sentences(words)]
+    for place, (sentence, clause) in enumerate(clauses):
+        after = ", ".join(one for _, one in clauses[place + 1 :])
+        asked = _asked(clause, after) or asked_in_chinese(clause, words)
+        if asked is not None:
+            same = [one for number, one in clauses[:place] if number == sentence]
+            before = [one for _, one in clauses[:place]]
+            if (told := _told(asked, same, before, after)) is not None:
+                is_over = told.kind == "this" and before and sentence + 1 < len(starts)
+                return told._replace(after=words[starts[sentence + 1] :]) if is_over else told
+    return None
+
+
+def is_yes(text: str) -> bool:
+    """Whether a message only agrees."""
+    return len(text) <= LONGEST and _YES.fullmatch(text.replace("’", "'").strip()) is not None
+
+
+def is_no(text: str) -> bool:
+    """Whether a message only refuses."""
+    return len(text) <= LONGEST and _NO.fullmatch(text.replace("’", "'").strip()) is not None
+
+
+def _clauses(words: str) -> list[tuple[int, str]]:
+    """The clauses of a message, each with the number of its sentence."""
+    found: list[tuple[int, str]] = []
+    for number, (start, end) in enumerate(sentences(words)):
+        found += [(number, one[0].strip(" .\"'")) for one in _CLAUSE.finditer(words[start:end].rstrip())]
+    return [(number, clause) for number, clause in found if clause]
+
+
+def _told(asked: Asked, same: list[str], before: list[str], after: str) -> Telling | None:
+    """What a request is for, by its own words and those of the clauses around it."""
+    if asked.about:
+        if _ALL.fullmatch(asked.about) or ALL_ZH.fullmatch(asked.about):
+            return Telling("all")
+        topic = next((one for one in same if _TOPIC.match(one)), "")
+        whose = _bare(topic) if topic and _HE.match(asked.about) else ""
+        bare = _SAID.sub("", asked.about, count=1)
+        about = bare if tokenize(bare) else asked.about
+        return Telling("about", about, whose) if tokenize(about) else None
+    if topic := _topic(asked, same, before):
+        return Telling("about", topic)
+    if asked.wants_nothing_kept:
+        return Telling("this", rest=", ".join((*before, after)).strip(", "))
+    return None
+
+
+_HE: Final = re.compile(r"\A\W*(?:that )?(?:he|she|they|it|his|her|their)\b", re.IGNORECASE)
+
+
+def _topic(asked: Asked, same: list[str], before: list[str]) -> str:
+    """What "it" stands for: the clauses before it, where they name something and say no more."""
+    if any(is_cjk(one) for one in before):
+        matter = next((found[0] for one in before if (found := MATTER_ZH.match(one))), "")
+        return matter or ("" if asked.is_idle or asked.wants_nothing_kept or len(before[0]) > _LONG_ZH else before[0])
+    if found := next((found for one in same if (found := _THING.match(one))), None):
+        return found["about"] or found["told"]
+    named = [one for one in same if _TOPIC.match(one) or (not asked.is_idle and _is_noun(one))]
+    return " and ".join(bare for one in named if (bare := _bare(one)) and tokenize(bare))
+
+
+_LONG_ZH: Final = 20
+_VERBLESS: Final = re.compile(
+    r"\b(?:i|he|she|they|we|it|you|is|are|was|were|am|has|have|had|will|would|can|i'm|i've|it's|he's|she's)\b",
+    re.IGNORECASE,
+)
+
+
+def _is_noun(clause: str) -> bool:
+    """Whether a clause only names something: "my voice problem", "the nodules and all that"."""
+    return len(clause.split()) <= _MOST_NOUN and not _VERBLESS.search(clause)
+
+
+_MOST_NOUN: Final = 8
+_OPENING: Final = re.compile(
+    r"\A\W*(?:(?:and|so|but|oh|well|about|as for|regarding|concerning|all|that|the|this|whole|stuff|things?"
+    r"|business|matter|part|bit"
+    r"|story|everything|what|with|of|i|i've|said|told|you|mentioned)\b\W*)*",
+    re.IGNORECASE,
+)
+_CLOSING: Final = re.compile(
+    r"\s(?:and|or) (?:all (?:that|of that)|so on|such|everything|stuff|the rest)\W*\Z", re.IGNORECASE
+)
+
+
+def _bare(clause: str) -> str:
+    return _CLOSING.sub("", _OPENING.sub("", clause, count=1))
+
+
+# --- English ---------------------------------------------------------------------------------------------------------
+
+
+def _asked(clause: str, after: str) -> Asked | None:
+    """What an English clause asks to forget; None where it asks for nothing of the kind."""
+    if found := _KEEP_NOT.match(clause):
+        return _kept_not(found["rest"])
+    if found := _WISH.match(clause):
+        return _wished(found["wished"] or found["unwished"] or found["passive"] or "")
+    if found := _PRETEND.match(clause) or _IF.match(clause):
+        return Asked("" if _THIS.match(found["rest"]) else found["rest"])
+    found, is_sure = None if _SELF.match(clause) else _FORGET.match(clause), True
+    if found is None:
+        found, is_sure = _DELETE.match(clause), False
+    if found is None or _INSTEAD.search(after) or _INSTEAD.search(found["rest"]):
+        return None
+    rest = found["rest"].strip()
+    if _THIS.match(rest) or not rest:
+        return Asked("", is_idle=is_sure or not rest)
+    if _WORK.search(rest) and not _is_remembered(rest):
+        return None
+    return Asked(rest) if is_sure or _is_remembered(rest) or _OURS.match(rest) else None
+
+
+def _is_remembered(rest: str) -> bool:
+    """Whether something is named as a thing that was told or is kept."""
+    return any(pattern.search(rest) for pattern in (_ABOUT, _SAID, _IN_MEMORY)) or _ALL.fullmatch(rest) is not None
+
+
+_IN_MEMORY: Final = re.compile(
+    r"\b(?:from|in) (?:(?:your|the) (?:memory|memories|notes|records?|head)|what you know)\b"
+    r"|\b(?:stuff|thing|business|promise|dream)\b",
+    re.IGNORECASE,
+)
+_STORED: Final = re.compile(r"\A\W*(?:that|my|our|about|what|the (?:thing|stuff|business|part|bit))\b", re.IGNORECASE)
+
+
+def _kept_not(rest: str) -> Asked | None:
+    if _THIS.match(rest) or _SAID.match(rest):
+        about = _ABOUT.search(rest)
+        return Asked(about["about"] if about else "", wants_nothing_kept=True)
+    if found := _SOMETHING.match(rest):
+        return Asked(found["about"])
+    if _STORED.match(rest) and _ABOUT.search(rest):
+        return Asked(rest)
+    return Asked(rest) if _STORED.match(rest) and not _WORK.search(rest) and not _WAITING.search(rest) else None
+
+
+_WAITING: Final = re.compile(r"\b\w{2,20}ing\b|\b(?:for|in|to|at|waiting)\b", re.IGNORECASE)
+
+
+def _wished(what: str) -> Asked | None:
+    if _WORK.search(what):
+        return None
+    if found := _SOMETHING.match(what):
+        return Asked(found["about"])
+    return Asked("", wants_nothing_kept=True) if _THIS.match(what) or not what.strip() else Asked(what)

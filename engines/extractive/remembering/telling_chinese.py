@@ -1,0 +1,115 @@
+"""Reads what a Chinese clause asks a memory to forget: before the thing it is about, or behind it."""
+
+import re
+from typing import Final, NamedTuple
+
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+
+LONGEST_ZH: Final = 150
+"""Characters of a message that is read as a request."""
+
+_LEAD_ZH: Final = (
+    r"(?:请|麻烦|拜托|你|您|帮我|帮忙|可以|能不能|可不可以|能|那|就|也|还有|对了|嗯|好了?|先|直接|赶紧|给我|以后|千万|都"
+    r"|希望|最好|还是){0,6}"
+)
+_DELETE_ZH: Final = r"(?:忘掉|删掉|删除|删了|抹掉|抹去|清掉|清除|擦掉|去掉)"
+_FORGET_ZH: Final = r"(?:忘了|忘记|忘)"
+_KEEP_NOT_ZH: Final = (
+    r"(?:别|不要|不用|不必|甭|不许|无需)再?"
+    r"(?:记录|记住|记着|记得|记下来?|记|保存|保留|留存|留着|留|存着|存|储存)(?:着|住|下来|下|记录|底)?"
+)
+_UNSAID_ZH: Final = r"当我?(?:没|从没|从来没)(?:有)?(?:说|提|讲|听)(?:过|见)?"
+_TAIL_ZH: Final = (
+    r"(?:它|她|他)?(?:吧|了|啊|哈|呗|呢|哦|好吗|好不好|行吗|行不行|可以吗|可好|吗|谢谢|掉|在记忆里|到记忆里)*"
+)
+_BEHIND_ZH: Final = re.compile(
+    rf"\s*(?P<before>.{{0,80}}?)(?P<verb>(?:都|给|就|全部?|一起|也|统统|赶紧|可以|还是){{0,3}}(?:{_DELETE_ZH}|{_FORGET_ZH}"
+    rf"|{_KEEP_NOT_ZH}|{_UNSAID_ZH}))"
+    rf"{_TAIL_ZH}\s*"
+)
+_FRONT_ZH: Final = re.compile(
+    rf"\s*{_LEAD_ZH}(?:(?P<delete>{_DELETE_ZH}|忘了|忘记)|(?P<kept>{_KEEP_NOT_ZH}))(?P<about>.{{1,80}}?)(?:吧|了|啊|好吗|行吗"
+    rf"|可以吗|谢谢)*\s*"
+)
+_DEAD_ZH: Final = re.compile(
+    r"被|要(?:不要)?(?:删|忘|清|抹).{0,3}吗|是不是|该不该|加以|予以|要求|必须|为了|(?:别|不要|(?<!能)不能|不会|没有?|(?<!能)不|勿|难|老是?|总是?|经常|常常?|差点|容易|怕|免得|以免|千万别)(?:再|把.{0,20})?忘|忘不|忘带|忘[了记](?:带|拿|关|做|写"
+    r"|吃|买|去|发|交|告诉|跟|说|提|问|给)"
+)
+_STATED_ZH: Final = re.compile(
+    r"\s*(?:我|他|她|我们|他们|她们|大家|谁|我[妈爸姐哥弟妹]{1,2}|结果)(?:又|都|也|早|就|给|已经|全){0,3}"
+    r"(?:把.{1,20}?)?(?:又|都|给|全|就){0,2}(?:忘|删|去掉|清)"
+)
+_CUE_ZH: Final = re.compile(
+    r"(?:关于|有关|跟|和|我|咱|那[次个件些]|这[次个件些])|的(?:私?事情?|内容|信息|消息|记忆|情况|那些)|说的|告诉你|说过"
+)
+_TOLD_ZH: Final = re.compile(r"\A(?:关于|有关|这|那|我(?:说|讲|提|跟你|告诉))|的(?:私?事情?|信息|消息|情况)")
+_WITH_ZH: Final = re.compile(
+    rf"\s*{_LEAD_ZH}(?:别|不要|不用|不必|甭)再?[把将](?P<about>.{{1,60}}?)(?:记|存|留|保存|保留)(?:着|住|下来|下|在.{{1,6}})?(?:吧|了|啊|哈)*\s*"
+)
+_WORK_ZH: Final = re.compile(
+    r"[段句行列页字]$|文件|代码|邮件|照片|图片|标点|表格|应用|软件|账号|评论|段落|章|笔记|日历|重复|第[一二三四五六七八九十\d]+[段句行列页章]|指令|提示"
+)
+_HANDS_ZH: Final = re.compile(
+    r"\A(?:请|麻烦|你|您|帮我|可以|能不能|能|那|就|也|还是|最好|把|将|都|一并|这?那?些|这?件?事情?|这个|那个|这些|这|那|它|她|他|的|话|条|句|所以|先|希望|给我)*"
+)
+_ENDS_ZH: Final = re.compile(
+    r"(?:你|您|请|就|都|也|可以|那些|这件事情?|这些|这个|给我|帮我|麻烦|还是|最好|希望|[,，\s]){1,6}\Z"
+)
+MATTER_ZH: Final = re.compile(r".{1,40}?的?(?:私?事情?|毛病|问题|情况|消息)(?!业|实|故|务)")
+ALL_ZH: Final = re.compile(
+    r"(?:把|将|关于|有关)*(?:我的?)?(?:所有|一切|全部)(?:关于)?(?:我的?|记忆|内容|信息|事情|东西|说过的话?|的)*|(?:关于)?我的(?:记忆|信息)"
+)
+_THIS_ZH: Final = re.compile(
+    r"(?:我?(?:刚才|刚刚|刚)?(?:说|讲|提|告诉你)的?)?(?:这|那|刚才)?(?:个|件|条|句|些|段|番)?(?:事情?|话|消息|内容|东西)?(?:下来|了|吧|哈|啊)*"
+)
+
+
+class Asked(NamedTuple):
+    """What one clause asks for; nothing is named where it speaks of "it" or "this"."""
+
+    about: str
+    is_idle: bool = False
+    """Whether "forget it" is all it says, which asks for nothing by itself."""
+    wants_nothing_kept: bool = False
+
+
+def asked_in_chinese(clause: str, words: str) -> Asked | None:
+    """What a Chinese clause asks to forget; None where it asks for nothing of the kind."""
+    if not is_cjk(clause) or len(words) > LONGEST_ZH or _DEAD_ZH.search(clause) or _STATED_ZH.match(clause):
+        return None
+    if (found := _WITH_ZH.fullmatch(clause)) and not _WORK_ZH.search(found["about"]):
+        return Asked("" if _THIS_ZH.fullmatch(found["about"]) else found["about"], wants_nothing_kept=True)
+    if found := _BEHIND_ZH.fullmatch(clause):
+        return _behind(found["before"], found["verb"], clause, words)
+    found = _FRONT_ZH.fullmatch(clause)
+    if found is None or _WORK_ZH.search(found["about"]):
+        return None
+    about = found["about"]
+    if _THIS_ZH.fullmatch(about):
+        return Asked("", wants_nothing_kept=True)
+    is_sure = found["delete"] in ("忘掉", "删掉", "删除", "删了") or _CUE_ZH.search(about) is not None
+    if found["kept"] and "记" not in found["kept"]:  # what is kept may be money, or company
+        is_sure = _TOLD_ZH.search(about) is not None
+    elif found["kept"] and clause.rstrip().endswith("了"):
+        is_sure = "着" in found["kept"] or "住" in found["kept"] or is_sure
+    return Asked(about) if is_sure else None
+
+
+def _behind(before: str, verb: str, clause: str, words: str) -> Asked | None:
+    """What stands before the verb: "把我妹妹的事忘了吧"."""
+    is_not_kept = "记" in verb or "留" in verb or "存" in verb
+    about = _ENDS_ZH.sub("", _HANDS_ZH.sub("", before, count=1))
+    if not is_not_kept and "忘" in verb and "掉" not in verb and not _asks_zh(before, clause, words):
+        return None
+    if _WORK_ZH.search(about):
+        return None
+    if not about or _THIS_ZH.fullmatch(about):
+        return Asked("", is_idle="忘" in verb and "掉" not in verb and not about, wants_nothing_kept=is_not_kept)
+    return Asked(about) if not is_not_kept or _CUE_ZH.search(before) or "把" in before else None
+
+
+def _asks_zh(before: str, clause: str, words: str) -> bool:
+    """Whether "忘了" asks for it, and does not tell that somebody has forgotten."""
+    end = words.find(clause) + len(clause)
+    is_question = words[end : end + 1] in ("?", "？") or clause.endswith("吗")
+    return not is_question and ("你" in before or "请" in before or before.startswith(("把", "将")) or "吧" in clause)

@@ -1,0 +1,315 @@
+"""What a user tells the memory to forget, in plain words in a chat, is gone; and nothing else is."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage
+
+from agentic_memory_bank import Memories
+from agentic_memory_bank.engines.extractive.remembering.telling import is_no, is_yes, told_to_forget
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
+from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
+
+Open = Callable[..., Memories]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Open]:
+    """Memories as in a process of its own, each time over the same file."""
+    made: list[Memories] = []
+
+    def begin(**options: Any) -> Memories:
+        store = SqliteRecordStore(tmp_path / "memories.sqlite")
+        made.append(Memories(store, embeddings=HashEmbeddings(64), settings={"recall_timeout": 60.0}, **options))
+        return made[-1]
+
+    yield begin
+    for one in made:
+        one.close()
+
+
+def know(memories: Memories, *texts: str) -> None:
+    for number, text in enumerate(texts):
+        memories.remember(text, user="ana", conversation_id=f"before {number} {text[:9]}", end=True)
+
+
+def say(memories: Memories, words: Any, conversation: str = "now") -> str:
+    output = memories.talk(words, user="ana", conversation_id=conversation)
+    assert memories.flush(30)
+    return output["messages"][-1].text
+
+
+def texts(memories: Memories) -> list[str]:
+    found = memories.list(user="ana", project=None, limit=100, replaced=True).records
+    return [record["text"].rpartition("): ")[2] for record in found]
+
+
+def is_held(memories: Memories, word: str) -> bool:
+    return any(word.casefold() in text.casefold() for text in texts(memories))
+
+
+# --- what is heard ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Forget what I told you about my sister",
+        "delete my budget",
+        "The band fell through, please forget everything about Los Gatos.",
+        "That stuff about Acme and their offer, forget it, I signed an NDA",
+        "I don't want you keeping anything on Jo, delete that please",
+        "please don't keep anything on Katharina, it's still new",
+        "You can forget about Barnaby doing the inspections, that's over with",
+        "Could you erase everything you know about my ex?",
+        "What I said about Tom's drinking, please wipe it.",
+        "You don't need to remember the thing about the surgery any more.",
+        "Scrap that about the loan, please.",
+        "I shouldn't have told you about the speeding ticket, please forget it.",
+        "The rent thing is settled, no need to remember it any more.",
+        "Let's pretend I never mentioned the ticket.",
+        "I'd feel better if you deleted the bit about the baby.",
+        "弟弟离婚的事你就当我没说过",
+        "能把我吃药的事删掉吗",
+        "忘掉我妹妹的事",
+        "别记着我在看心理医生了",
+        "把预算删了",
+        "麻烦把我血压的数据清掉",
+        "你能不能把我工资的事忘掉？",
+        "我妈血压的毛病她不想让人知道，你别记着了",
+        "上次那个相亲都黄了，删掉吧",
+    ],
+)
+def test_a_request_to_forget_something_is_heard(said: str) -> None:
+    told = told_to_forget(said)
+
+    assert told is not None
+    assert told.kind == "about"
+
+
+@pytest.mark.parametrize("said", ["don't remember this", "这个别记", "Please don't keep this.", "忘了我刚才说的吧"])
+def test_a_request_to_forget_what_is_being_said_is_heard(said: str) -> None:
+    told = told_to_forget(said)
+
+    assert told is not None
+    assert (told.kind, told.rest) == ("this", "")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "don't forget to call Ann tomorrow",
+        "Don't forget my sister arrives on Monday",
+        "I keep forgetting my keys",
+        "I forgot to tell you about my sister.",
+        "forget it, let's talk of something else",
+        "Forget it.",
+        "Did you forget my birthday?",
+        "He told me to forget about her",
+        "I want to forget my ex",
+        "Forget Tuesday, make it Thursday",
+        "Delete the second paragraph, please.",
+        "Remove the onions from the recipe",
+        "Don't keep me waiting",
+        "I don't remember this movie",
+        "How do I delete a file in Python?",
+        'My boss said "forget what I told you about the merger".',
+        "别忘了明天给我妈打电话",
+        "别忘了我妹妹周一来",
+        "我忘了带钥匙",
+        "我把她的生日忘了",
+        "忘了告诉你，我妹妹结婚了",
+        "你忘了吗？",
+        "不用记笔记",
+        "删掉第二段",
+        "我想忘掉前男友",
+        "I want to help people who have gone through the same things.",
+        "他们要求立刻删除。",
+        "Scrap that, we settled on Thursday.",
+        "这个要删掉吗？",
+        "玩家的副武器，可以清除掉画面的多数敌人。",
+    ],
+)
+def test_what_only_sounds_like_it_is_no_request(said: str) -> None:
+    assert told_to_forget(said) is None
+
+
+def test_yes_and_no_are_told_apart() -> None:
+    assert all(map(is_yes, ("Yes.", "yes, please", "Go ahead", "是的。", "好的", "删了吧")))
+    assert all(map(is_no, ("No.", "no, keep it", "不用了", "算了")))
+    assert not any(map(is_yes, ("Yes, I live in Oslo.", "是的，我住在上海。", "No.")))
+
+
+# --- what is done ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "gone", "kept"),
+    [
+        ("My sister Eva lives in Rome, she paints.", "Forget what I told you about my sister", "Eva", "Oslo"),
+        ("My budget is $12,000.", "delete my budget", "12,000", "Oslo"),
+        ("I share a flat with Jo, she works at a bakery.", "I don't want you keeping anything on Jo", "bakery", "Oslo"),
+        ("我妹妹在北京读书。", "忘掉我妹妹的事", "妹妹", "Oslo"),
+        ("我的预算是五千块。", "把预算删了", "五千块", "Oslo"),
+        ("小陈下个月结婚，嫁给她的老师，我当伴娘。", "小陈结婚的事你忘了吧", "伴娘", "Oslo"),
+    ],
+)
+def test_what_is_small_is_erased_at_once_and_the_answer_says_what(
+    opened: Open, known: str, said: str, gone: str, kept: str
+) -> None:
+    memories = opened()
+    know(memories, known, "I live in Oslo.")
+
+    answer = say(memories, said)
+
+    assert gone in answer
+    assert not answer.endswith(("?", "？"))
+    assert ("删除" in answer) == (not said.isascii())
+    assert not is_held(memories, gone)
+    assert is_held(memories, kept)
+
+
+@pytest.mark.parametrize(
+    ("said", "yes"), [("Forget everything about my sister Eva.", "Yes."), ("忘掉Eva的事", "是的。")]
+)
+def test_what_is_more_is_shown_and_goes_after_a_yes_even_in_another_process(opened: Open, said: str, yes: str) -> None:
+    places = ("Rome", "Paris", "Turin", "Malta")
+    first = opened()
+    know(first, *(f"My sister Eva moved to {place}." for place in places), "I live in Oslo.")
+
+    answer = say(first, said)
+    held = [is_held(first, place) for place in places]
+    first.close()
+    after = say(opened(), yes)
+
+    assert answer.endswith(("?", "？"))
+    assert all(place in answer for place in places)
+    assert held == [True] * 4
+    later = opened()
+    assert not is_held(later, "Eva")
+    assert is_held(later, "Oslo")
+    assert "Malta" in after
+
+
+@pytest.mark.parametrize("reply", ["No.", "I live in Bergen now."])
+def test_nothing_goes_without_a_yes_in_the_next_turn(opened: Open, reply: str) -> None:
+    memories = opened()
+    know(memories, *(f"My sister Eva moved to {place}." for place in ("Rome", "Paris", "Turin", "Malta")))
+    say(memories, "Forget everything about Eva.")
+
+    say(memories, reply)
+    say(memories, "Yes.")
+
+    assert is_held(memories, "Malta")
+
+
+@pytest.mark.parametrize("said", ["Forget what I told you about my brother Max.", "忘掉我弟弟的事"])
+def test_where_nothing_is_known_it_is_said_and_nothing_is_noted(opened: Open, said: str) -> None:
+    memories = opened()
+    know(memories, "I live in Oslo.")
+    before = texts(memories)
+
+    answer = say(memories, said)
+
+    assert "keep nothing" in answer or "没有" in answer
+    assert texts(memories) == before
+
+
+def test_the_request_is_kept_nowhere(opened: Open, tmp_path: Path) -> None:
+    memories = opened()
+    say(memories, "My sister Zanzibarquux lives in Rome.")
+
+    say(memories, "Forget Zanzibarquux.")
+    say(memories, "What is the weather like?")
+    memories.close()
+
+    assert not any(b"anzibarquux" in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+
+
+def test_a_client_that_hands_the_whole_conversation_over_again_brings_nothing_back(opened: Open) -> None:
+    memories = opened()
+    said: list[Any] = [{"role": "user", "content": "My sister Eva lives in Rome."}]
+    for words in ("Forget what I told you about Eva.", "I live in Oslo now.", "What else is new?"):
+        answer = say(memories, said)
+        said += [{"role": "assistant", "content": answer}, {"role": "user", "content": words}]
+    say(memories, said)
+
+    assert not any("Forget" in text or "Erased" in text for text in texts(memories))
+    assert is_held(memories, "Oslo")
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ("", "I'm seeing a therapist. Please don't remember this."),
+        ("I'm seeing a therapist on Fridays.", "don't remember this"),
+        ("", "我在看心理医生，这个别记"),
+        ("我在看心理医生。", "这个别记"),
+    ],
+)
+def test_a_turn_that_is_not_to_be_remembered_is_not(opened: Open, before: str, said: str) -> None:
+    memories = opened()
+    say(memories, "I live in Oslo.")
+    if before:
+        say(memories, before)
+
+    say(memories, said)
+    memories.remember([], user="ana", conversation_id="now", end=True)
+
+    assert not is_held(memories, "therapist")
+    assert not is_held(memories, "心理医生")
+    assert is_held(memories, "Oslo")
+
+
+def test_what_is_said_after_a_sentence_not_to_keep_is_kept(opened: Open) -> None:
+    memories = opened()
+
+    say(memories, "The sort code is 20-45-77 for Zed. Don't keep that. I live in Oslo.")
+
+    assert not is_held(memories, "Zed")
+    assert is_held(memories, "Oslo")
+
+
+def test_a_chat_model_is_not_asked_for_it(opened: Open) -> None:
+    asked: list[str] = []
+
+    class Listener:
+        name = "listener"
+
+        def respond(self, situation: Any) -> AIMessage:
+            asked.append(situation.message)
+            return AIMessage("I see.")
+
+    memories = opened()
+    from agentic_memory_bank.graph.conversation import build_conversation
+
+    know(memories, "My sister Eva lives in Rome.")
+    graph = build_conversation(responder=Listener(), stores=memories._stores)  # pyright: ignore[reportPrivateUsage]
+    said: Any = {"messages": [{"role": "user", "content": "Forget my sister Eva."}], "conversation_id": "c"}
+    output = graph.invoke(said, context={"user": "ana"})  # type: ignore[arg-type]
+
+    assert asked == []
+    assert "Eva" in output["messages"][-1].text
+    assert not is_held(memories, "Eva")
+
+
+def test_what_only_comes_near_is_asked_for(opened: Open) -> None:
+    memories = opened()
+    know(memories, "I'm having my knee done in March.", "I live in Oslo.")
+
+    answer = say(memories, "Please forget the thing about my knee operation.")
+
+    assert answer.endswith("?")
+    assert is_held(memories, "knee")
+    say(memories, "Yes.")
+    assert not is_held(memories, "knee")
+
+
+def test_another_project_is_neither_shown_nor_touched(opened: Open) -> None:
+    memories = opened()
+    memories.remember("My sister Eva lives in Rome.", user="ana", project="work", conversation_id="w", end=True)
+
+    assert "keep nothing" in say(memories, "Forget what I told you about Eva.")
+    assert is_held(memories, "Eva")

@@ -1,0 +1,152 @@
+"""What contradicts between documents as people have them, what does not, and what the texts themselves decide."""
+
+from importlib import util
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentic_memory_bank.engines.extractive.comparing.documents import contradictions
+from agentic_memory_bank.engines.extractive.comparing.found import Contradiction
+from agentic_memory_bank.engines.extractive.reading.revisions import revisions_of
+from agentic_memory_bank.engines.extractive.reading.statements import read
+
+_SPEC = util.spec_from_file_location("document_sets", Path(__file__).parents[1] / "document_sets.py")
+assert _SPEC
+assert _SPEC.loader
+document_sets: Any = util.module_from_spec(_SPEC)
+import sys  # noqa: E402 - a dataclass is looked up in its module
+
+sys.modules["document_sets"] = document_sets
+_SPEC.loader.exec_module(document_sets)
+
+
+def between(*documents: tuple[str, str]) -> list[Contradiction]:
+    return [found for pair in combinations(documents, 2) for found in contradictions(*pair)]
+
+
+def sides(found: Contradiction) -> str:
+    return " | ".join(" ".join(side.text.split()) for side in (found.first, found.second))
+
+
+def is_about(found: Contradiction, first: str, second: str) -> bool:
+    """Whether a contradiction has one phrase on each side."""
+    texts = [" ".join(side.text.split()) for side in (found.first, found.second)]
+    return any(first in a and second in b for a, b in (texts, texts[::-1]))
+
+
+@pytest.mark.parametrize("told", document_sets.SETS, ids=lambda told: told.name)
+def test_what_contradicts_in_documents_is_found_and_nothing_else(told: Any) -> None:
+    found = between(*told.documents.items())
+
+    for first, second, holds in told.labels:
+        mine = [one for one in found if is_about(one, first, second)]
+        assert mine, (first, second, [sides(one) for one in found])
+        (one, *_) = mine
+        assert (None if one.holds is None else (one.first, one.second)[one.holds].place.name) == holds
+    labelled = [one for one in found if any(is_about(one, a, b) for a, b, _ in told.labels)]
+    assert [sides(one) for one in found if one not in labelled] == []
+
+
+ENGLISH = """# Handbook
+
+## 3 Fees
+
+The yearly fee of the archive is 40 euros.
+
+## 4 Keys
+
+Every reader of the archive gets a key.
+
+## 5 Hours
+
+The archive is open until 5 pm on Mondays.
+"""
+CHINESE = """# 档案馆手册
+
+第三条 会费 档案馆会费为每年40元。
+
+第四条 钥匙 档案馆的读者可以领取钥匙一把。
+
+第五条 时间 档案馆每周一开放至下午5:00。
+"""
+
+
+@pytest.mark.parametrize(
+    ("handbook", "notice", "revised"),
+    [
+        (ENGLISH, "Section 3 is replaced by: the yearly fee of the archive is 50 euros.", "40 euros"),
+        (ENGLISH, 'Clause 4 shall read: "Readers of the archive get no key."', "gets a key"),
+        (ENGLISH, "The closing hour of the archive on Mondays has been moved to 7 pm.", "until 5 pm"),
+        (ENGLISH, "The yearly fee of the archive rises from 40 to 50 euros.", "40 euros"),
+        (ENGLISH, "Readers of the archive no longer get a key.", "gets a key"),
+        (CHINESE, "档案馆会费调整为每年50元。", "40元"),
+        (CHINESE, "档案馆周一开放时间改为至晚上7:00。", "下午5:00"),
+        (CHINESE, "第四条删除,以本通知为准。", "钥匙一把"),
+        (CHINESE, "档案馆读者不再领取钥匙。", "钥匙一把"),
+    ],
+)
+def test_what_is_announced_as_changed_holds(handbook: str, notice: str, revised: str) -> None:
+    text = (
+        f"Notice of changes to the handbook\n\n{notice}\n" if notice.isascii() else f"关于修订手册的通知\n\n{notice}\n"
+    )
+
+    found = between(("handbook", handbook), ("notice", text))
+
+    assert [(revised in sides(one), (one.first, one.second)[one.holds or 0].place.name) for one in found] == [
+        (True, "notice")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("The crate of the harbour crane weighs 100 kg.", "The crate of the harbour crane weighs 220 lb."),
+        ("The crate of the harbour crane is 40 m away.", "The crate of the harbour crane is 130 ft away."),
+    ],
+)
+def test_a_measure_in_other_units_is_the_same(a: str, b: str) -> None:
+    head = "# Harbour crane\n\nThe harbour crane stands at the pier since 1990.\n\n- {}\n"
+
+    assert between(("a", head.format(a)), ("b", head.format(b))) == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Would the museum cost 900 euros a day?",
+        "If the museum grew, the museum would cost 900 euros a day.",
+        "We want the museum to cost 900 euros a day.",
+        "Formerly the museum cost 900 euros a day.",
+        "The museum costs ____ euros, 900 euros at most, a day.",
+        "Ben thinks the museum costs 900 euros a day.",
+    ],
+)
+def test_what_is_not_asserted_contradicts_nothing(sentence: str) -> None:
+    stated = "# The museum\n\n- The museum costs 700 euros a day.\n- It is near the station.\n"
+    other = f"# The museum\n\n- {sentence}\n- It is near the station.\n"
+
+    assert between(("a", stated), ("b", other)) == []
+
+
+def test_the_same_asserted_does_contradict() -> None:
+    head = "# The museum\n\n- The museum costs {} euros a day.\n- It is near the station.\n"
+
+    assert [one.values for one in between(("a", head.format(700)), ("b", head.format(900)))] == [
+        ("700 euros", "900 euros")
+    ]
+
+
+def test_talk_and_code_are_no_sides() -> None:
+    talk = "ANA: Okay.\nBEN: The tower costs 500 euros.\nANA: Okay.\nBEN: Yep, 600 euros for the tower.\n"
+    code = "# The tower\n\n```\nprice_of_the_tower = 900 euros\n```\n"
+
+    assert between(("talk", talk), ("code", code), ("more", talk.replace("500", "700"))) == []
+
+
+def test_a_change_that_is_denied_or_possible_is_none() -> None:
+    said = "Section 3 is not changed. Section 4 can be moved to 7 pm. Was section 5 replaced by 8 pm?"
+    text = f"Notice of changes\n\n{said}\n"
+
+    assert [one.statement.text for one in revisions_of(read(text, "notice")) if one.sure] == []

@@ -27,9 +27,9 @@ from agentic_memory_bank.engines.extractive.answering.relevance import (
     WEIGHTS,
     WEIGHTS_OF_NONE,
     WEIGHTS_OF_SURE,
-    Asked,
+    AskedQuestion,
+    CandidateSentence,
     Numbers,
-    Unit,
     of_sureness,
 )
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
@@ -109,10 +109,10 @@ def _examples(path: Path, encoder: Encoder) -> Iterator[Example]:
         units = [unit for document in one["documents"] for unit in _units(document, encoder)]
         vectors = encoder.vectors([question["ask"] for question in one["questions"]])
         for question, vector in zip(one["questions"], vectors, strict=True):
-            example = _example(one["id"], question, Asked(question["ask"], vector, units), units)
+            example = _example(one["id"], question, AskedQuestion(question["ask"], vector, units), units)
             yield example
             blind = [replace(unit, vector=None) for unit in units]
-            asked = Asked(question["ask"], None, blind)
+            asked = AskedQuestion(question["ask"], None, blind)
             yield replace(_example(one["id"], question, asked, blind), weight=WITHOUT_VECTORS, is_copy=True)
             if example.has_answer:
                 kept = example.gold == 0
@@ -121,13 +121,13 @@ def _examples(path: Path, encoder: Encoder) -> Iterator[Example]:
                 yield replace(rest, weight=WITHOUT_ANSWER, is_copy=True)
 
 
-def _example(group: str, question: Any, asked: Asked, units: Sequence[Unit]) -> Example:
+def _example(group: str, question: Any, asked: AskedQuestion, units: Sequence[CandidateSentence]) -> Example:
     gold = np.array([any(_overlap(unit.text, quote) for _, quote in question["gold"]) for unit in units], float)
     texts = [f"{unit.place}: {unit.text}" for unit in units]
     return Example(group, question["ask"], question.get("answer"), texts, asked.of_units(), asked.of_none(), gold)
 
 
-def _units(document: Any, encoder: Encoder) -> list[Unit]:
+def _units(document: Any, encoder: Encoder) -> list[CandidateSentence]:
     text = document["text"]
     found = sentences_of(text, document["name"])
     vectors = encoder.vectors([index_text(text[one.start : one.end], one.place) for one in found])

@@ -16,7 +16,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SourcePart:
     """A stretch of a document that a memory stands for, with the whole document: a sentence is read in its place."""
 
     name: str
@@ -39,7 +39,7 @@ class MemoryView:
     """The raw text, word for word, so that no judgement rests on a shortened form."""
     sources: tuple[str, ...]
     created_at: str
-    parts: tuple[Part, ...] = field(default=(), repr=False)
+    parts: tuple[SourcePart, ...] = field(default=(), repr=False)
     """The stretches of documents that `text` is made of."""
 
 

@@ -19,13 +19,13 @@ from agentic_memory_bank.engines.base import (
     MemoryView,
     MergeGroup,
     Pairing,
-    Part,
     PassageQuote,
     PlannerInput,
     QuotedAnswer,
     Refresh,
     Relation,
     RetrievedPassage,
+    SourcePart,
     Span,
     Step,
     TopicSpans,
@@ -190,7 +190,8 @@ def _relations(fresh: MemoryView, existing: MemoryView, cosine: float) -> list[R
     if _are_notes(fresh, existing):
         return _relation(fresh, existing, found)
     clashing = list(_contradictions(fresh, existing))
-    return clashing or (_relation(fresh, existing, found) if found.relation == "merge" else [])
+    two_languages = is_cjk(fresh.text) != is_cjk(existing.text)  # shared names and values tell what both are about
+    return clashing or (_relation(fresh, existing, found) if two_languages or found.relation == "merge" else [])
 
 
 def _are_notes(fresh: MemoryView, existing: MemoryView) -> bool:
@@ -218,7 +219,7 @@ def _contradictions(fresh: MemoryView, existing: MemoryView) -> Iterator[Relatio
                 yield Relation(fresh.id, existing.id, "conflict", found.kind, reason, claims, found.holds)
 
 
-def _within(part: Part, memory: MemoryView, span: Span) -> Span | None:
+def _within(part: SourcePart, memory: MemoryView, span: Span) -> Span | None:
     """Where a stretch of a document is in the text of a memory; None if it is not, or if it is blank there."""
     start, end = max(span[0], part.span[0]), min(span[1], part.span[1])
     if end - start < (span[1] - span[0]) // 2 or start >= end:

@@ -2,13 +2,26 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from uuid import uuid4
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.nodes.messages import RECALLED, turns_of
-from agentic_memory_bank.state.conversations import ConversationSnapshot, StoredConversation, StoredTurn
+from agentic_memory_bank.state.conversations import (
+    ConversationSnapshot,
+    ConversationState,
+    MemoryContext,
+    RecallReceipt,
+    StoredConversation,
+    StoredTurn,
+)
 from agentic_memory_bank.state.errors import InputError
+from agentic_memory_bank.tools.text.cleaning import checked_text
+
+DISABLED: RecallReceipt = {"outcome": "disabled", "reason": "disabled", "searched": 0, "shown": [], "degraded": []}
+"""What a conversation says of recalling where nothing is recalled."""
 
 
 def asked(messages: Sequence[AnyMessage]) -> HumanMessage:
@@ -128,3 +141,12 @@ def _names(message: AnyMessage) -> Iterator[str | tuple[str, str]]:
     yield ""
     for turn in turns_of([message]):
         yield from (turn.id, (turn.role, turn.text))
+
+
+def conversation_of(state: ConversationState, runtime: Runtime[MemoryContext]) -> str:
+    """Which conversation it is: the one that is named, or that of the thread, or a new one."""
+    named = state.get("conversation_id")
+    if named:
+        return checked_text(named, "conversation_id")
+    info = runtime.execution_info
+    return (info.thread_id if info else None) or uuid4().hex

@@ -1,16 +1,11 @@
 """Stage 1: what the user's memories hold on the message, and where the conversation stands."""
 
-from uuid import uuid4
-
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.nodes.conversation.deps import ConversationDeps
-from agentic_memory_bank.nodes.conversation.history import asked
+from agentic_memory_bank.nodes.conversation.history import DISABLED, asked, conversation_of
 from agentic_memory_bank.nodes.deps import context_of, owner_of
-from agentic_memory_bank.state.conversations import ConversationState, ConversationUpdate, MemoryContext, RecallReceipt
-from agentic_memory_bank.tools.text.cleaning import checked_text
-
-DISABLED: RecallReceipt = {"outcome": "disabled", "reason": "disabled", "searched": 0, "shown": [], "degraded": []}
+from agentic_memory_bank.state.conversations import ConversationState, ConversationUpdate, MemoryContext
 
 
 def recall(state: ConversationState, runtime: Runtime[MemoryContext], deps: ConversationDeps) -> ConversationUpdate:
@@ -37,12 +32,3 @@ def recall(state: ConversationState, runtime: Runtime[MemoryContext], deps: Conv
         "memories": found.get("memories", []),
         "recalled": found["receipt"],
     }
-
-
-def conversation_of(state: ConversationState, runtime: Runtime[MemoryContext]) -> str:
-    """Which conversation it is: the one that is named, or that of the thread, or a new one."""
-    named = state.get("conversation_id")
-    if named:
-        return checked_text(named, "conversation_id")
-    info = runtime.execution_info
-    return (info.thread_id if info else None) or uuid4().hex

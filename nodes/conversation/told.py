@@ -16,8 +16,7 @@ from agentic_memory_bank.engines.conversation import unattributed
 from agentic_memory_bank.engines.extractive.remembering.subjects import subject_of, subjects_of
 from agentic_memory_bank.engines.extractive.remembering.telling import Telling, is_no, is_yes, told_to_forget
 from agentic_memory_bank.nodes.conversation.deps import ConversationDeps
-from agentic_memory_bank.nodes.conversation.history import asked, earlier, turns_in
-from agentic_memory_bank.nodes.conversation.recall import DISABLED, conversation_of
+from agentic_memory_bank.nodes.conversation.history import DISABLED, asked, conversation_of, earlier, turns_in
 from agentic_memory_bank.nodes.deps import context_of, owner_of
 from agentic_memory_bank.nodes.forgetting import is_of_assistant, is_turn, meant, near
 from agentic_memory_bank.nodes.messages import RECALLED, text_of

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agentic_memory_bank.engines.base import MemoryView, Part, Span
+from agentic_memory_bank.engines.base import MemoryView, SourcePart, Span
 from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
 from agentic_memory_bank.state.memory_bank import AnswerSource, MemoryBankState
@@ -18,11 +18,11 @@ _GAP = "\n"
 
 def memory_view(node: MemoryNode, tree: InteractionTree) -> MemoryView:
     """A memory as an engine sees it, with its raw text."""
-    parts: list[Part] = []
+    parts: list[SourcePart] = []
     offset = 0
     for anchor in node["anchors"]:
         if entry := tree.get("entries", {}).get(anchor["entry"]):
-            parts.append(Part(entry["source"], entry["text"], (anchor["start"], anchor["end"]), offset))
+            parts.append(SourcePart(entry["source"], entry["text"], (anchor["start"], anchor["end"]), offset))
         offset += anchor["end"] - anchor["start"] + len(_GAP)
     return MemoryView(
         id=node["id"],

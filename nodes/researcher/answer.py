@@ -10,7 +10,7 @@ from agentic_memory_bank.engines.research import PageQuote
 from agentic_memory_bank.nodes.answer_text import research_in_words
 from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.page_deps import PageDeps
-from agentic_memory_bank.nodes.researcher.views import Placed, excerpts, inquiry
+from agentic_memory_bank.nodes.researcher.views import PlacedExcerpt, excerpts, inquiry
 from agentic_memory_bank.state.research import (
     PageStretch,
     ResearcherOutput,
@@ -68,7 +68,7 @@ def _cited_first(state: ResearcherState) -> list[PageStretch]:
     return sorted(state["shown"], key=lambda one: one["page"] not in cited)
 
 
-def _source(quote: PageQuote, placed: Sequence[Placed]) -> list[ResearchSource]:
+def _source(quote: PageQuote, placed: Sequence[PlacedExcerpt]) -> list[ResearchSource]:
     """A quote and its place; what stands nowhere is no source."""
     if not _stands(quote, placed):
         return []
@@ -87,7 +87,7 @@ def _source(quote: PageQuote, placed: Sequence[Placed]) -> list[ResearchSource]:
     ]
 
 
-def _stands(quote: PageQuote, placed: Sequence[Placed]) -> bool:
+def _stands(quote: PageQuote, placed: Sequence[PlacedExcerpt]) -> bool:
     if not all(isinstance(number, int) for number in (quote.excerpt, *quote.span)):
         return False
     if not 0 <= quote.excerpt < len(placed) or quote.span[0] < 0:

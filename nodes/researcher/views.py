@@ -55,18 +55,20 @@ def outlined(asking: Inquiry, state: ResearcherState, runtime: Runtime[Settings]
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedExcerpt:
     """An excerpt, and the stretch of a page that it is."""
 
     excerpt: Excerpt
     stretch: PageStretch
 
 
-def excerpts(shown: Sequence[PageStretch], runtime: Runtime[Settings], deps: PageDeps, memory: str) -> list[Placed]:
+def excerpts(
+    shown: Sequence[PageStretch], runtime: Runtime[Settings], deps: PageDeps, memory: str
+) -> list[PlacedExcerpt]:
     """The stretches as they are read, the first ones within the budget; pages that are gone are left out."""
     pages = {page["id"]: page for page in deps.library(memory, runtime).get(one["page"] for one in shown)}
     left = _budget(Settings.of(runtime))
-    found: list[Placed] = []
+    found: list[PlacedExcerpt] = []
     for one in shown:
         page = pages.get(one["page"])
         if page is None:
@@ -75,7 +77,7 @@ def excerpts(shown: Sequence[PageStretch], runtime: Runtime[Settings], deps: Pag
         left -= estimate_tokens(text)
         if left < 0 and found:
             break
-        found.append(Placed(_excerpt(page, text, one["score"]), one))
+        found.append(PlacedExcerpt(_excerpt(page, text, one["score"]), one))
     return found
 
 

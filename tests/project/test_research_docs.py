@@ -60,4 +60,4 @@ def test_the_python_runs_from_top_to_bottom() -> None:
     for block in FENCE.findall(TEXT):
         exec(block, names)
 
-    assert names["found"]["status"] == "answered"  # type: ignore[index]
+    assert names["found"]["status"] in {"answered", "partial"}  # type: ignore[index]

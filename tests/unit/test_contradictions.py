@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentic_memory_bank.engines.extractive.comparing.documents import contradictions
-from agentic_memory_bank.engines.extractive.comparing.found import Contradiction
+from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction
 from agentic_memory_bank.engines.extractive.reading.revisions import revisions_of
 from agentic_memory_bank.engines.extractive.reading.statements import read
 
@@ -22,15 +22,15 @@ sys.modules["document_sets"] = document_sets
 _SPEC.loader.exec_module(document_sets)
 
 
-def between(*documents: tuple[str, str]) -> list[Contradiction]:
+def between(*documents: tuple[str, str]) -> list[FoundContradiction]:
     return [found for pair in combinations(documents, 2) for found in contradictions(*pair)]
 
 
-def sides(found: Contradiction) -> str:
+def sides(found: FoundContradiction) -> str:
     return " | ".join(" ".join(side.text.split()) for side in (found.first, found.second))
 
 
-def is_about(found: Contradiction, first: str, second: str) -> bool:
+def is_about(found: FoundContradiction, first: str, second: str) -> bool:
     """Whether a contradiction has one phrase on each side."""
     texts = [" ".join(side.text.split()) for side in (found.first, found.second)]
     return any(first in a and second in b for a, b in (texts, texts[::-1]))

@@ -15,6 +15,7 @@ from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Hints, Turn, TurnQuote, attributed
 from agentic_memory_bank.engines.extractive.answering import choices, quoting, research, short_answers
+from agentic_memory_bank.engines.extractive.answering import relevance as likeness
 from agentic_memory_bank.engines.extractive.comparing import comparison
 from agentic_memory_bank.engines.extractive.reading import attributes, dates, sentence, values
 from agentic_memory_bank.engines.extractive.remembering import (
@@ -34,7 +35,6 @@ from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.graph.recall import build_recall
 from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.nodes import messages as nodes_messages
-from agentic_memory_bank.nodes.memory_bank.contract import text as text_tools
 from agentic_memory_bank.nodes.react_mem import steps
 from agentic_memory_bank.nodes.recall import excerpts
 from agentic_memory_bank.nodes.recall import message as recall_message
@@ -44,6 +44,10 @@ from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.validation import MAX_TEXT
 from agentic_memory_bank.tools.text import forms, sensitive
 from agentic_memory_bank.tools.text.cleaning import MOST_ASKED, checked_text
+from agentic_memory_bank.tools.text.places import Place, Placed
+from agentic_memory_bank.tools.text.sentences import sentences as sentences_in
+from agentic_memory_bank.tools.text.spans import cut
+from agentic_memory_bank.tools.text.tokens import passages
 
 _SPEC = util.spec_from_file_location("hostile_text", Path(__file__).parents[1] / "hostile_text.py")
 assert _SPEC
@@ -141,6 +145,12 @@ OTHERS: dict[str, Callable[[str], object]] = {
         text[:LONGEST], text[:LONGEST]
     ),
     "engines.extractive.reading.dates.moments": lambda text: list(dates.moments(text, date(2024, 5, 1))),
+    "engines.extractive.answering.quoting.index_text": lambda text: quoting.index_text(text, Place(title=text)),
+    "engines.extractive.answering.quoting.read": lambda text: quoting.read(text[:200], lambda _: None, [quoted(text)]),
+    "engines.extractive.answering.quoting.shown": lambda text: quoting.shown(
+        text[:200], text, quoting.Quote("p", Placed(0, len(text), Place()), 0.5)
+    ),
+    "engines.extractive.answering.relevance.is_same_word": lambda text: likeness.is_same_word(text, f"{text}s"),
     "engines.extractive.answering.quoting.quotes": lambda text: quoting.quotes(text, None, [quoted(text)]),
     "engines.extractive.remembering.insights.recurring": lambda text: insights.recurring(
         [known(text, n) for n in range(4)]
@@ -151,12 +161,8 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.extraction.select": lambda text: extraction.select(
         [turn(text, "assistant"), turn(text)]
     ),
-    "engines.extractive.summarising.summary.context": lambda text: summary.context(
-        text, text_tools.sentences(text), ["tea"]
-    ),
-    "engines.extractive.summarising.summary.summarize": lambda text: summary.summarize(
-        text, text_tools.sentences(text)
-    ),
+    "engines.extractive.summarising.summary.context": lambda text: summary.context(text, sentences_in(text), ["tea"]),
+    "engines.extractive.summarising.summary.summarize": lambda text: summary.summarize(text, sentences_in(text)),
     "engines.extractive.remembering.resolution.resolve": lambda text: resolution.resolve(
         fact(text), [known(f"{text} not")]
     ),
@@ -173,7 +179,8 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.relevance.helps": lambda text: relevance.helps(text, [NEAR]),
     "engines.extractive.remembering.relevance.fit": lambda text: relevance.fit(text, [NEAR]),
     "engines.extractive.remembering.relevance.message_features": lambda text: relevance.message_features(text, [NEAR]),
-    "tools.text.passages": lambda text: text_tools.passages(text, 100),
+    "tools.text.spans.cut": lambda text: list(cut(text, (0, len(text)), 1_000)),
+    "tools.text.tokens.passages": lambda text: passages(text, 100),
 }
 """What takes a text beside other things, with other things; turns and memories are as long as they can be."""
 

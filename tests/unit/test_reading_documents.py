@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentic_memory_bank.engines.extractive.answering.quoting import Passage, Reading, read, shown
+from agentic_memory_bank.engines.extractive.answering.quoting import Passage, QuotedReading, read, shown
 
 PEP = """# PEP 602: Annual Release Cycle
 
@@ -49,7 +49,7 @@ The delivery of the crates has been moved to Thursday.
 """
 
 
-def reading(question: str, *texts: str) -> tuple[Reading, list[str]]:
+def reading(question: str, *texts: str) -> tuple[QuotedReading, list[str]]:
     passages = [Passage.of(str(number), text, 1.0) for number, text in enumerate(texts)]
     found = read(question, lambda _: None, passages)
     return found, [shown(question, passages[int(quote.passage)].text, quote) for quote in found.quotes]

@@ -76,7 +76,7 @@ def placed(text: str, name: str = "") -> list[Placed]:
         text: A whole document.
         name: What it is called.
     """
-    reader = _Reader(text, name)
+    reader = _PlaceReader(text, name)
     for line in reader.lines:
         reader.take(line)
     reader.flush()
@@ -107,7 +107,7 @@ def dated(text: str, name: str = "") -> str:
     )
 
 
-class _Reader:
+class _PlaceReader:
     """Takes the lines of a document one after the other, and remembers where it is."""
 
     def __init__(self, text: str, name: str) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from agentic_memory_bank.engines.extractive.answering.relevance import Asked, Unit, judged
+from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence, judged
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.places import Place, Placed, sentences_of
@@ -80,7 +80,7 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class QuotedReading:
     """What was found for a question: quotes, the best first, and the parts of it that nothing answers."""
 
     quotes: tuple[Quote, ...]
@@ -106,7 +106,7 @@ def quotes(question: str, question_vector: Array | None, passages: Sequence[Pass
 
 def read(
     question: str, vector_of: Callable[[str], Array | None], passages: Sequence[Passage], *, limit: int = 3
-) -> Reading:
+) -> QuotedReading:
     """Select the sentences that answer a question, or each part of one that asks several things.
 
     Args:
@@ -128,7 +128,7 @@ def read(
             missing.append(part)
         found += own
     apart = {(quote.passage, quote.start): quote for quote in reversed(found)}
-    return Reading(tuple(list(apart.values())[::-1]), tuple(missing) if found else ())
+    return QuotedReading(tuple(list(apart.values())[::-1]), tuple(missing) if found else ())
 
 
 def _holds(part: str, quote: Quote, passages: Sequence[Passage]) -> bool:
@@ -184,7 +184,7 @@ class Read:
 
     passage: Passage
     placed: Placed
-    unit: Unit
+    unit: CandidateSentence
 
 
 def reads_of(passage: Passage, best: float = 1.0) -> Iterator[Read]:
@@ -199,14 +199,14 @@ def reads_of(passage: Passage, best: float = 1.0) -> Iterator[Read]:
             before = []
         near = " ".join(passage.text[other.start : other.end] for other in before)
         text = passage.text[one.start : one.end]
-        unit = Unit(text, described(place), near, place.speaker, place.kind, found, vector)
+        unit = CandidateSentence(text, described(place), near, place.speaker, place.kind, found, vector)
         yield Read(passage, one, unit)
         before = [*before[:1], one]  # what a section opens with, and what comes right before
 
 
 def _select(question: str, vector: Array | None, reads: Sequence[Read], limit: int) -> list[Quote]:
     """The likeliest sentence if it is sure enough, and others that are likely beside it."""
-    judgement = judged(Asked(question, _known(vector), [read.unit for read in reads]))
+    judgement = judged(AskedQuestion(question, _known(vector), [read.unit for read in reads]))
     if not reads or judgement.sure < SURE:
         return []
     ranked = sorted(range(len(reads)), key=lambda n: -judgement.likely[n])
@@ -226,7 +226,7 @@ def _known(vector: Array | None) -> Array | None:
     return vector if vector is not None and bool(np.any(vector)) else None
 
 
-def _repeats(unit: Unit, other: Unit) -> bool:
+def _repeats(unit: CandidateSentence, other: CandidateSentence) -> bool:
     """Whether two sentences say the same; with other numbers they do not, however alike they are worded."""
     a, b = unit.words.terms, other.words.terms
     shorter = min(len(a), len(b))

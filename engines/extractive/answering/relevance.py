@@ -36,7 +36,7 @@ Vector = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
-class Unit:
+class CandidateSentence:
     """A sentence, row or list item of a text, as far as questions are concerned.
 
     Attributes:
@@ -97,7 +97,7 @@ class _Token:
     forms: frozenset[str]
     concepts: frozenset[int]
 
-    def level(self, unit: Unit) -> int | None:
+    def level(self, unit: CandidateSentence) -> int | None:
         """Where it stands: in the sentence (0 itself, 1 other words, 2 a character), its place (3, 4), near (5, 6)."""
         for level, words in ((0, unit.words), (3, unit.place_words), (5, unit.near_words)):
             if not words.terms.isdisjoint(self.forms):
@@ -118,10 +118,10 @@ _NAME: Final = 0.5
 """What a name or number of the question counts beside its other words: a text does not repeat it in every sentence."""
 
 
-class Asked:
+class AskedQuestion:
     """A question, read for the sentences among which its answer is looked for."""
 
-    def __init__(self, question: str, vector: Vector | None, units: Sequence[Unit]) -> None:
+    def __init__(self, question: str, vector: Vector | None, units: Sequence[CandidateSentence]) -> None:
         self._question, self._vector, self._units = question, vector, units
         self._is_chinese = is_cjk(question)
         self._is_blind = self._is_chinese or vector is None or all(unit.vector is None for unit in units)
@@ -196,7 +196,7 @@ class Asked:
     def _is_there(self, token: _Token) -> bool:
         return any(token.level(unit) in _SAID for unit in self._units)
 
-    def _features(self, unit: Unit) -> list[float]:
+    def _features(self, unit: CandidateSentence) -> list[float]:
         shares = self._shares(unit)
         cosine = self._cosine(unit)
         amends = float(AMENDS.search(f"{unit.place}\n{unit.text}") is not None)
@@ -225,7 +225,7 @@ class Asked:
             unit.found - 1.0,
         ]
 
-    def _shares(self, unit: Unit) -> list[float]:
+    def _shares(self, unit: CandidateSentence) -> list[float]:
         """Of what the question says, the shares at each level of `_Token.level`."""
         found = [0.0] * 7
         for token, weight in zip(self._tokens, self._weights, strict=True):
@@ -234,24 +234,24 @@ class Asked:
                 found[level] += weight / self._total
         return found
 
-    def _cosine(self, unit: Unit) -> float:
+    def _cosine(self, unit: CandidateSentence) -> float:
         if self._is_blind or self._vector is None or unit.vector is None or is_cjk(unit.text):
             return 0.0
         return max(0.0, float(unit.vector @ self._vector))
 
-    def _fits(self, unit: Unit) -> bool:
+    def _fits(self, unit: CandidateSentence) -> bool:
         """Whether it holds the kind of thing asked for; of a person, whoever speaks of themselves is one."""
         if any(holds(kind, unit.text, self._names) for kind in self._kinds):
             return True
         return "person" in self._kinds and bool(unit.speaker) and SPEAKS_OF_SELF.search(unit.text) is not None
 
-    def _named(self, unit: Unit) -> tuple[float, float]:
+    def _named(self, unit: CandidateSentence) -> tuple[float, float]:
         """The share of the names and numbers of the question that stand in the sentence or around it; and the rest."""
         there = unit.words.terms | unit.place_words.terms | unit.near_words.terms
         share = len(self._names & there) / max(1, len(self._names))
         return share, 1.0 - share if self._names else 0.0
 
-    def _counts(self, unit: Unit) -> bool:
+    def _counts(self, unit: CandidateSentence) -> bool:
         """Whether a number stands beside what the question counts."""
         beside = COUNTED.findall(unit.text) if self._counted else ()
         return any(not self._counted.isdisjoint((*tokenize(near), *near)) for near in beside)
@@ -282,7 +282,7 @@ class Judged:
     sure: float
 
 
-def judged(asked: Asked) -> Judged:
+def judged(asked: AskedQuestion) -> Judged:
     """Weigh each sentence, and how sure it is that the likeliest of them answers."""
     if not asked.can_be_answered:
         return Judged(np.zeros(0), 0.0)

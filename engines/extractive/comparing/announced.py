@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.comparing.found import Contradiction, Pair, Weights, shown
+from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Pair, Weights, shown
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, figures_of, same_figure, same_kind
-from agentic_memory_bank.engines.extractive.reading.revisions import Revision, named_in, revisions_of
+from agentic_memory_bank.engines.extractive.reading.revisions import AnnouncedRevision, named_in, revisions_of
 from agentic_memory_bank.engines.extractive.reading.sentence import sentences_of
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, is_chinese
 from agentic_memory_bank.engines.extractive.reading.terms import distinct, terms_of
@@ -23,14 +23,14 @@ _LAST_WORD: Final = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]{1,23}(?= ?$)")
 _NEEDS: Final = re.compile(r"\b(?:need\w*|requir\w+|must|ha(?:ve|s) to|necessary)\b|必须|需要|须", re.IGNORECASE)
 
 
-def announced(revising: Document, other: Document, weights: Weights, apart: bool) -> Iterator[Contradiction]:
+def announced(revising: Document, other: Document, weights: Weights, apart: bool) -> Iterator[FoundContradiction]:
     """What one document announces as changed, with the statement of the other that it changes."""
     postings: dict[str, list[Statement]] = {}
     for statement in other.statements:
         for term in (*statement.terms, *statement.about, *(f"#{number}" for number in statement.place.numbers)):
             postings.setdefault(term, []).append(statement)
     for revision in revisions_of(revising):
-        best: tuple[float, Contradiction] | None = None
+        best: tuple[float, FoundContradiction] | None = None
         called = _called(revision, other)
         wanted = (
             *sorted(revision.subject | revision.statement.terms),
@@ -49,7 +49,7 @@ def announced(revising: Document, other: Document, weights: Weights, apart: bool
 _DOCUMENTS: Final = frozenset({"@website", "@brochure", "@catalogue"})
 
 
-def _called(revision: Revision, other: Document) -> bool | None:
+def _called(revision: AnnouncedRevision, other: Document) -> bool | None:
     """Whether an announcement names the other document ("the brochure"); False where it names another one."""
     said = terms_of(named_in(revision)) & _DOCUMENTS
     called = terms_of(f"{other.name.rsplit('.', 1)[0]} {other.title}") & _DOCUMENTS
@@ -63,7 +63,7 @@ _GENERAL: Final = frozenset({"@when", "@place", "@fee"})
 class _Revised:
     """Whether a statement is what a revision revises."""
 
-    def __init__(self, revision: Revision, target: Statement, weights: Weights, named: bool) -> None:
+    def __init__(self, revision: AnnouncedRevision, target: Statement, weights: Weights, named: bool) -> None:
         self._revision, self._target, self._named, self._weights = revision, target, named, weights
         about = target.terms | target.about
         said = terms_of(revision.context) if revision.context != revision.statement.text else revision.statement.terms
@@ -81,7 +81,7 @@ class _Revised:
         specific = {term for term in subject & about if term not in _GENERAL}
         self._covered = bool(specific) and self._cover >= (_COVERED_CHINESE if is_chinese(target) else _COVERED)
 
-    def found(self, apart: bool) -> tuple[float, Contradiction] | None:
+    def found(self, apart: bool) -> tuple[float, FoundContradiction] | None:
         """The contradiction with its score; None where the statement is another one."""
         revision, target = self._revision, self._target
         if target.place.kind in ("heading", "header", "code") or target.mode in ("none", "asked", "template"):
@@ -96,7 +96,7 @@ class _Revised:
         values = (new or revision.statement.text[:80], was or target.text[:80])
         score = self._weight + 6 * self._referred + 4 * bool(old) + 4 * self._cover
         sure = round(min(1.0, 0.5 + score / 40), 4)
-        return score, Contradiction(revision.statement, target, kind, values, 0, sure)
+        return score, FoundContradiction(revision.statement, target, kind, values, 0, sure)
 
     def _is_meant(self, pair: Pair) -> bool:
         if self._referred or (self._is_cell and self._column() is not None):
@@ -113,7 +113,7 @@ class _Revised:
     def _is_on_topic(self) -> bool:
         """Whether the target has a word of what the announcement says it is about ("About the tours: ...")."""
         for heading in self._revision.statement.place.headings[-1:]:
-            if re.search(rf"{re.escape(heading)}\s?[:：]", self._revision.context):
+            if any(f"{heading}{colon}" in self._revision.context for colon in (":", "：", " :")):
                 topic = self._weights.known(terms_of(heading))
                 return not topic or bool(topic & (self._target.terms | self._target.about))
         return True
@@ -221,7 +221,7 @@ def _is_telling(named: Figure, own: Figure) -> bool:
     )
 
 
-def _with_unit(revision: Revision) -> str:
+def _with_unit(revision: AnnouncedRevision) -> str:
     """The old value, with the unit of the new one where it has none ("from 25 to 28 days")."""
     return f"{revision.old}{_UNIT.sub('', revision.new, count=1)}" if _BARE.fullmatch(revision.old) else revision.old
 

@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.comparing.announced import announced
 from agentic_memory_bank.engines.extractive.comparing.edits import Kind
-from agentic_memory_bank.engines.extractive.comparing.found import Contradiction, Weights, shown
+from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights, shown
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, same_figure, same_kind
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.statements import (
@@ -46,7 +46,7 @@ _NUMBERED: Final = re.compile(
 
 
 @lru_cache(maxsize=256)
-def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Contradiction, ...]:
+def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[FoundContradiction, ...]:
     """Every contradiction between two documents, each given as its name and its text."""
     if second < first:
         return tuple([one.mirrored() for one in contradictions(second, first)])
@@ -86,16 +86,16 @@ def _similar(first: str, second: str) -> bool:
     return bool(first and second) and SequenceMatcher(None, first[:80], second[:80], autojunk=False).ratio() >= _ALIKE
 
 
-def _plain(first: Document, second: Document, weights: Weights) -> list[Contradiction]:
+def _plain(first: Document, second: Document, weights: Weights) -> list[FoundContradiction]:
     """What both documents state of one subject: they name it, or agree in some figure."""
     titles = distinct(terms_of(first.title)), distinct(terms_of(second.title))
     subjects = titles[0] & second.vocabulary | titles[1] & first.vocabulary
-    found: list[Contradiction] = []
+    found: list[FoundContradiction] = []
     agreeing = 0
     for statement, others in _neighbours(first, second):
         compared = [_clash(statement, other, weights) for other in others]
         agreeing += any(one == "agrees" for one in compared)
-        clashes = [one for one in compared if isinstance(one, Contradiction)]
+        clashes = [one for one in compared if isinstance(one, FoundContradiction)]
         if clashes:
             found.append(max(clashes, key=lambda one: one.score))
     about_one = bool(subjects) or agreeing > 0
@@ -125,11 +125,11 @@ def _is_side(statement: Statement) -> bool:
     )
 
 
-def _clash(first: Statement, second: Statement, weights: Weights) -> Contradiction | Literal["agrees"] | None:
+def _clash(first: Statement, second: Statement, weights: Weights) -> FoundContradiction | Literal["agrees"] | None:
     """Two figures of one attribute that exclude each other, where nothing tells the statements apart."""
     if _told_apart(first, second):
         return None
-    best: Contradiction | None = None
+    best: FoundContradiction | None = None
     differing: set[int] = set()
     agrees = False
     for figure in first.figures:
@@ -147,7 +147,7 @@ def _clash(first: Statement, second: Statement, weights: Weights) -> Contradicti
             if best is None or like > best.score:
                 values = shown(first, figure), shown(second, other)
                 kind: Kind = "number" if figure.kind == "number" else "date"
-                best = Contradiction(first, second, kind, values, None, round(min(1.0, like), 4))
+                best = FoundContradiction(first, second, kind, values, None, round(min(1.0, like), 4))
     if len(differing) < 2 and best is not None:
         return best  # where all that is said differs, it is said of something else
     return "agrees" if agrees else None

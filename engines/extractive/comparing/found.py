@@ -16,7 +16,7 @@ _FEW: Final = 60
 
 
 @dataclass(frozen=True)
-class Contradiction:
+class FoundContradiction:
     """Two statements that cannot both be true.
 
     Attributes:
@@ -35,10 +35,12 @@ class Contradiction:
     holds: Literal[0, 1] | None
     score: float
 
-    def mirrored(self) -> "Contradiction":
+    def mirrored(self) -> "FoundContradiction":
         """The same, the other way round."""
         holds: Literal[0, 1] | None = None if self.holds is None else 0 if self.holds else 1
-        return Contradiction(self.second, self.first, self.kind, (self.values[1], self.values[0]), holds, self.score)
+        return FoundContradiction(
+            self.second, self.first, self.kind, (self.values[1], self.values[0]), holds, self.score
+        )
 
 
 class Weights:

@@ -1,4 +1,4 @@
-"""What a sentence does besides stating: it asks, supposes, amends, or says nothing at all."""
+"""What a sentence does besides stating: it asks, supposes, amends, or says nothing at all. Short: patterns alone."""
 
 import re
 from typing import Final

@@ -100,7 +100,7 @@ _CLAUSE: Final = re.compile(r"[^,;:，。；：;]*$")
 
 
 @dataclass(frozen=True)
-class Revision:
+class AnnouncedRevision:
     """A statement that announces a change.
 
     Attributes:
@@ -135,9 +135,9 @@ def is_revising(document: Document) -> bool:
     return any(_OPENS.search(statement.text) for statement in document.statements[:_OPENING])
 
 
-def revisions_of(document: Document) -> list[Revision]:
+def revisions_of(document: Document) -> list[AnnouncedRevision]:
     """The changes that a document announces, in order."""
-    found: list[Revision] = []
+    found: list[AnnouncedRevision] = []
     revising = is_revising(document)
     announcing = revising or bool(_NEWS.search(f"{document.name} {document.title}"))
     carried: Statement | None = None
@@ -165,12 +165,12 @@ def revisions_of(document: Document) -> list[Revision]:
     return found
 
 
-def named_in(revision: Revision) -> str:
+def named_in(revision: AnnouncedRevision) -> str:
     """The words of an announcement in which it may name what it corrects: not those that say what holds."""
     return _HOLDING.sub(" ", revision.context)
 
 
-def _has_value(revision: Revision) -> bool:
+def _has_value(revision: AnnouncedRevision) -> bool:
     return any(char.isdigit() for char in revision.new)
 
 
@@ -184,14 +184,14 @@ def _goes_on(before: Statement, statement: Statement) -> bool:
     )
 
 
-def _carried(before: Statement, statement: Statement) -> Revision:
+def _carried(before: Statement, statement: Statement) -> AnnouncedRevision:
     references = references_of(before) | references_of(statement)
     return _weak(statement, before.terms | statement.terms, references, f"{before.text} {statement.text}")
 
 
-def _weak(statement: Statement, subject: frozenset[str], references: frozenset[str], context: str) -> Revision:
+def _weak(statement: Statement, subject: frozenset[str], references: frozenset[str], context: str) -> AnnouncedRevision:
     """A statement whose own words announce nothing: all of them may say what is new."""
-    return Revision(statement, "correct", "", "", statement.text, subject, references, context, sure=False)
+    return AnnouncedRevision(statement, "correct", "", "", statement.text, subject, references, context, sure=False)
 
 
 def references_of(statement: Statement) -> frozenset[str]:
@@ -208,7 +208,7 @@ def _plain(number: str) -> str:
     return str(10 * _HAN.get(ten, 1) + _HAN.get(one, 0)) if mark else str(_HAN[number[0]])
 
 
-def _revision(statement: Statement) -> Revision | None:
+def _revision(statement: Statement) -> AnnouncedRevision | None:
     text = statement.text
     found = [(match.start(), n, match) for n, (_, p) in enumerate(_PATTERNS) if (match := p.search(text))]
     if not found:
@@ -228,7 +228,9 @@ def _revision(statement: Statement) -> Revision | None:
         references |= set(statement.place.numbers[-1:])
     if match.re is _INSTEAD:
         new = _FIGURE_ON.search(text[: match.start()])[0]  # type: ignore[index]
-    return Revision(statement, kind, old, text[: match.end()], new, _subject(statement, match), references, text, sure)
+    return AnnouncedRevision(
+        statement, kind, old, text[: match.end()], new, _subject(statement, match), references, text, sure
+    )
 
 
 def _subject(statement: Statement, match: re.Match[str]) -> frozenset[str]:

@@ -38,12 +38,12 @@ _CLAUSE: Final = re.compile(r"(?:(?!\s-\s|\sand\s)[^,;，；。.!?！？\n]|[.,]
 _DAY: Final = re.compile(
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|may|june|july|august"
     r"|september|october|november|december|spring|summer|autumn|winter|easter|christmas)\b|周[一二三四五六日天]"
-    r"|星期[一二三四五六日天]|[\d一二三四五六七八九十]+月|国庆|元旦|春节|五一|过年",
+    r"|星期[一二三四五六日天]|[\d一二三四五六七八九十]月|国庆|元旦|春节|五一|过年",
     re.IGNORECASE,
 )
 _AMOUNT: Final = re.compile(
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirty|forty|fifty|sixty|seventy|eighty"
-    r"|ninety|hundred|half)\b|\d|[一二三四五六七八九十百千万半两]+[点个万元块号天次双]",
+    r"|ninety|hundred|half)\b|\d|[一二三四五六七八九十百千万半两][点个万元块号天次双]",
     re.IGNORECASE,
 )
 _GENERAL: Final = frozenset(

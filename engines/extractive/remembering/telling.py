@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 from agentic_memory_bank.engines.extractive.remembering.telling_chinese import (
     ALL_ZH,
     MATTER_ZH,
-    Asked,
+    ForgetPhrase,
     asked_in_chinese,
 )
 from agentic_memory_bank.engines.own_words import is_order, own_words
@@ -214,7 +214,7 @@ def _clauses(words: str) -> list[tuple[int, str]]:
     return [(number, clause) for number, clause in found if clause]
 
 
-def _told(asked: Asked, same: list[str], before: list[str], after: str) -> Telling | None:
+def _told(asked: ForgetPhrase, same: list[str], before: list[str], after: str) -> Telling | None:
     """What a request is for, by its own words and those of the clauses around it."""
     if asked.about:
         if _ALL.fullmatch(asked.about) or ALL_ZH.fullmatch(asked.about):
@@ -234,7 +234,7 @@ def _told(asked: Asked, same: list[str], before: list[str], after: str) -> Telli
 _HE: Final = re.compile(r"\A\W*(?:that )?(?:he|she|they|it|his|her|their)\b", re.IGNORECASE)
 
 
-def _topic(asked: Asked, same: list[str], before: list[str]) -> str:
+def _topic(asked: ForgetPhrase, same: list[str], before: list[str]) -> str:
     """What "it" stands for: the clauses before it, where they name something and say no more."""
     if any(is_cjk(one) for one in before):
         matter = next((found[0] for one in before if (found := MATTER_ZH.match(one))), "")
@@ -276,14 +276,14 @@ def _bare(clause: str) -> str:
 # --- English ---------------------------------------------------------------------------------------------------------
 
 
-def _asked(clause: str, after: str) -> Asked | None:
+def _asked(clause: str, after: str) -> ForgetPhrase | None:
     """What an English clause asks to forget; None where it asks for nothing of the kind."""
     if found := _KEEP_NOT.match(clause):
         return _kept_not(found["rest"])
     if found := _WISH.match(clause):
         return _wished(found["wished"] or found["unwished"] or found["passive"] or "")
     if found := _PRETEND.match(clause) or _IF.match(clause):
-        return Asked("" if _THIS.match(found["rest"]) else found["rest"])
+        return ForgetPhrase("" if _THIS.match(found["rest"]) else found["rest"])
     found, is_sure = None if _SELF.match(clause) else _FORGET.match(clause), True
     if found is None:
         found, is_sure = _DELETE.match(clause), False
@@ -291,10 +291,10 @@ def _asked(clause: str, after: str) -> Asked | None:
         return None
     rest = found["rest"].strip()
     if _THIS.match(rest) or not rest:
-        return Asked("", is_idle=is_sure or not rest)
+        return ForgetPhrase("", is_idle=is_sure or not rest)
     if _WORK.search(rest) and not _is_remembered(rest):
         return None
-    return Asked(rest) if is_sure or _is_remembered(rest) or _OURS.match(rest) else None
+    return ForgetPhrase(rest) if is_sure or _is_remembered(rest) or _OURS.match(rest) else None
 
 
 def _is_remembered(rest: str) -> bool:
@@ -310,23 +310,23 @@ _IN_MEMORY: Final = re.compile(
 _STORED: Final = re.compile(r"\A\W*(?:that|my|our|about|what|the (?:thing|stuff|business|part|bit))\b", re.IGNORECASE)
 
 
-def _kept_not(rest: str) -> Asked | None:
+def _kept_not(rest: str) -> ForgetPhrase | None:
     if _THIS.match(rest) or _SAID.match(rest):
         about = _ABOUT.search(rest)
-        return Asked(about["about"] if about else "", wants_nothing_kept=True)
+        return ForgetPhrase(about["about"] if about else "", wants_nothing_kept=True)
     if found := _SOMETHING.match(rest):
-        return Asked(found["about"])
+        return ForgetPhrase(found["about"])
     if _STORED.match(rest) and _ABOUT.search(rest):
-        return Asked(rest)
-    return Asked(rest) if _STORED.match(rest) and not _WORK.search(rest) and not _WAITING.search(rest) else None
+        return ForgetPhrase(rest)
+    return ForgetPhrase(rest) if _STORED.match(rest) and not _WORK.search(rest) and not _WAITING.search(rest) else None
 
 
 _WAITING: Final = re.compile(r"\b\w{2,20}ing\b|\b(?:for|in|to|at|waiting)\b", re.IGNORECASE)
 
 
-def _wished(what: str) -> Asked | None:
+def _wished(what: str) -> ForgetPhrase | None:
     if _WORK.search(what):
         return None
     if found := _SOMETHING.match(what):
-        return Asked(found["about"])
-    return Asked("", wants_nothing_kept=True) if _THIS.match(what) or not what.strip() else Asked(what)
+        return ForgetPhrase(found["about"])
+    return ForgetPhrase("", wants_nothing_kept=True) if _THIS.match(what) or not what.strip() else ForgetPhrase(what)

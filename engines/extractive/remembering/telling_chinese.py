@@ -64,7 +64,7 @@ _THIS_ZH: Final = re.compile(
 )
 
 
-class Asked(NamedTuple):
+class ForgetPhrase(NamedTuple):
     """What one clause asks for; nothing is named where it speaks of "it" or "this"."""
 
     about: str
@@ -73,12 +73,12 @@ class Asked(NamedTuple):
     wants_nothing_kept: bool = False
 
 
-def asked_in_chinese(clause: str, words: str) -> Asked | None:
+def asked_in_chinese(clause: str, words: str) -> ForgetPhrase | None:
     """What a Chinese clause asks to forget; None where it asks for nothing of the kind."""
     if not is_cjk(clause) or len(words) > LONGEST_ZH or _DEAD_ZH.search(clause) or _STATED_ZH.match(clause):
         return None
     if (found := _WITH_ZH.fullmatch(clause)) and not _WORK_ZH.search(found["about"]):
-        return Asked("" if _THIS_ZH.fullmatch(found["about"]) else found["about"], wants_nothing_kept=True)
+        return ForgetPhrase("" if _THIS_ZH.fullmatch(found["about"]) else found["about"], wants_nothing_kept=True)
     if found := _BEHIND_ZH.fullmatch(clause):
         return _behind(found["before"], found["verb"], clause, words)
     found = _FRONT_ZH.fullmatch(clause)
@@ -86,16 +86,16 @@ def asked_in_chinese(clause: str, words: str) -> Asked | None:
         return None
     about = found["about"]
     if _THIS_ZH.fullmatch(about):
-        return Asked("", wants_nothing_kept=True)
+        return ForgetPhrase("", wants_nothing_kept=True)
     is_sure = found["delete"] in ("忘掉", "删掉", "删除", "删了") or _CUE_ZH.search(about) is not None
     if found["kept"] and "记" not in found["kept"]:  # what is kept may be money, or company
         is_sure = _TOLD_ZH.search(about) is not None
     elif found["kept"] and clause.rstrip().endswith("了"):
         is_sure = "着" in found["kept"] or "住" in found["kept"] or is_sure
-    return Asked(about) if is_sure else None
+    return ForgetPhrase(about) if is_sure else None
 
 
-def _behind(before: str, verb: str, clause: str, words: str) -> Asked | None:
+def _behind(before: str, verb: str, clause: str, words: str) -> ForgetPhrase | None:
     """What stands before the verb: "把我妹妹的事忘了吧"."""
     is_not_kept = "记" in verb or "留" in verb or "存" in verb
     about = _ENDS_ZH.sub("", _HANDS_ZH.sub("", before, count=1))
@@ -104,8 +104,8 @@ def _behind(before: str, verb: str, clause: str, words: str) -> Asked | None:
     if _WORK_ZH.search(about):
         return None
     if not about or _THIS_ZH.fullmatch(about):
-        return Asked("", is_idle="忘" in verb and "掉" not in verb and not about, wants_nothing_kept=is_not_kept)
-    return Asked(about) if not is_not_kept or _CUE_ZH.search(before) or "把" in before else None
+        return ForgetPhrase("", is_idle="忘" in verb and "掉" not in verb and not about, wants_nothing_kept=is_not_kept)
+    return ForgetPhrase(about) if not is_not_kept or _CUE_ZH.search(before) or "把" in before else None
 
 
 def _asks_zh(before: str, clause: str, words: str) -> bool:

@@ -45,7 +45,8 @@ from agentic_memory_bank.prompts.fence import parse
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
-from agentic_memory_bank.tools.text import estimate_tokens, tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 Row = dict[str, Any]
 

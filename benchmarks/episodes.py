@@ -23,7 +23,7 @@ from langgraph.store.memory import InMemoryStore
 from agentic_memory_bank.graph.react_mem import build_react_mem
 from agentic_memory_bank.nodes.react_mem import episodes
 from agentic_memory_bank.state.react_mem import Episode
-from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.stores import RecordStores
 
@@ -133,7 +133,7 @@ def _others(count: int) -> Iterator[Episode]:
         yield {"id": "", "goal": goal, "outcome": "It is done.", "lesson": lesson, "steps": [], "at": ""}
 
 
-def _steps(graph: Any, queue: Background, goal: str, conversation: str, seen: list[Any]) -> tuple[int, str]:
+def _steps(graph: Any, queue: WorkerPool, goal: str, conversation: str, seen: list[Any]) -> tuple[int, str]:
     """How often the model was asked, and what it was shown at first."""
     before = len(seen)
     given = {"messages": [HumanMessage(goal)], "conversation_id": conversation}
@@ -161,7 +161,7 @@ def _unrelated() -> list[str]:
 def measure(others: int) -> dict[str, Any]:
     """Run all tasks, then their twins, then what has nothing to do with them."""
     seen: list[Any] = []
-    stores, queue = RecordStores(InMemoryStore(), Encoder()), Background(100)
+    stores, queue = RecordStores(InMemoryStore(), Encoder()), WorkerPool(100)
     stores.of().store_many("u", [episodes.draft(one, "other", [], "") for one in _others(others)])
     graph = build_react_mem(Learning(seen=seen), [run], stores=stores, background=queue)
     first = [_steps(graph, queue, task.goal, f"first {i}", seen)[0] for i, task in enumerate(TASKS)]

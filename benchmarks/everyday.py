@@ -190,7 +190,7 @@ class Dialogue:
 
     def _by_description(self, memories: Memories, check: Row) -> Sequence[str]:
         """What is left once all that a description shows is erased."""
-        memories.forget(memories.concerning(check["say"], user=self._data["id"]).ids, user=self._data["id"])
+        memories.delete(memories.preview_delete_about(check["say"], user=self._data["id"]).ids, user=self._data["id"])
         return self._texts(memories)
 
     def _texts(self, memories: Memories) -> list[str]:

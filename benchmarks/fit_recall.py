@@ -31,7 +31,7 @@ from agentic_memory_bank.runs.memories import Memories
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.local import local_embeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
-from agentic_memory_bank.tools.text import is_cjk
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 PARTS = 4
 OTHERS = 0.3

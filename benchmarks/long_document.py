@@ -22,7 +22,8 @@ from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.embeddings.local import local_embeddings
 from agentic_memory_bank.tools.search.hybrid_index import HybridIndex, alpha_for
-from agentic_memory_bank.tools.text import sentences, tokenize
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.terms import tokenize
 
 MOST_POINTS_LOST = 5.0
 MOST_TIME = 1.5

@@ -24,7 +24,7 @@ from agentic_memory_bank.nodes.react_mem import episodes
 from agentic_memory_bank.nodes.react_mem.deps import Scope
 from agentic_memory_bank.nodes.react_mem.recall import query_of, recall_for_agent
 from agentic_memory_bank.state.conversations import MemoryContext
-from agentic_memory_bank.tools.concurrency.circuit_breaker import guard_of
+from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.stores import RecordStores
@@ -75,7 +75,9 @@ def _timed(memory: FourTierMemory, scope: Scope, query: str) -> float:
     begun = time.perf_counter()
     found = recall_for_agent(memory.deps, scope, messages, "i")
     taken = time.perf_counter() - begun
-    guard_of(memory.deps.stores).settle(10)  # that it was used is noted behind an invocation, not beside the next one
+    circuit_breaker_of(memory.deps.stores).flush(
+        10
+    )  # that it was used is noted behind an invocation, not beside the next one
     if found["degraded"]:
         raise SystemExit(f"Memory was out of reach: {found['degraded']}")
     return taken

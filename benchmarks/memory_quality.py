@@ -46,7 +46,7 @@ from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
-from agentic_memory_bank.tools.text import names_and_numbers
+from agentic_memory_bank.tools.text.names import names_and_numbers
 
 Row = dict[str, Any]
 

@@ -4,7 +4,7 @@ Nothing is judged: a server on the loopback interface answers as a diligent mode
 are in the text, summaries of a third of their topic (120 words at most), and edges between whatever it is shown. The
 gate of analysis is wide open, so that every memory is compared with k others: the worst case for calls.
 
-The specification, taken literally (seeds 000 and 002), makes 3k + 2 calls for a window of text with k topics:
+The specification, taken literally, makes 3k + 2 calls for a window of text with k topics:
 one of classification, one of structuring for each topic, two of analysis for each new memory (contradiction and merge
 first, then relation), and one of planning. The target is 4 for a window, whatever k, and one of planning for a step.
 """
@@ -34,7 +34,7 @@ from agentic_memory_bank.state.model_table import ROLES
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ChatRequest, ModelServer, ScriptedJudge, TickingClock
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 WINDOWS = (1, 4, 16)
 TOPICS = (2, 7, 24, 500)

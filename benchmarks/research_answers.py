@@ -29,7 +29,7 @@ from agentic_memory_bank.graph.memorizer import build_memorizer
 from agentic_memory_bank.graph.researcher import build_researcher
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
-from agentic_memory_bank.tools.pages.store import PageStores
+from agentic_memory_bank.tools.pages.stores import PageStores
 
 Row = dict[str, Any]
 Tokens = Callable[[str], list[str]]

@@ -3,7 +3,7 @@
 Nothing is judged: a server on the loopback interface, in a process of its own, answers as a diligent model would that
 follows a chain of facts and takes up only what stands before it. The same server answers both sides.
 
-The other side is GAM's research as its paper code does it (seed 003), in our own words: plan with the abstracts of all
+The other side is GAM's research as its paper code does it, in our own words: plan with the abstracts of all
 pages, then search by keywords, by meaning and by page number one after another, integrate, check whether it is enough,
 ask for what is missing, three rounds at most; the answer is one call more. Its memorizer makes one call for each page,
 with the abstracts of all pages before it. Its integration, check and follow-up see no abstracts; they get none here.
@@ -42,9 +42,11 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ChatRequest, ModelServer, Reply, ScriptedJudge, SpawnedServer, TickingClock
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.pages.store import PageStores, page_id
+from agentic_memory_bank.tools.pages.store import page_id
+from agentic_memory_bank.tools.pages.stores import PageStores
 from agentic_memory_bank.tools.search.hybrid_index import HybridIndex
-from agentic_memory_bank.tools.text import estimate_tokens, tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 SIZES = (10, 1_000, 10_000)
 LATENCY = 0.2

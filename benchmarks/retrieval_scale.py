@@ -91,7 +91,7 @@ class OurIndex:
 
     def __init__(self, data: Data) -> None:
         from agentic_memory_bank.tools.search.hybrid_index import HybridIndex
-        from agentic_memory_bank.tools.text import tokenize
+        from agentic_memory_bank.tools.text.terms import tokenize
 
         self._index, self._tokenize, self._data = HybridIndex(), tokenize, data
         for text in data.texts:

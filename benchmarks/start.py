@@ -98,7 +98,7 @@ def measured(repetitions: int) -> dict[str, dict[str, float | bool]]:
 
 def imports(least: float) -> dict[str, float]:
     """CPU of importing what `ask` needs, by module, itself alone; those that take at least so many seconds."""
-    program = "import agentic_memory_bank.runs.running, onnxruntime, tokenizers, safetensors.numpy"
+    program = "import agentic_memory_bank.runs.bank_runs, onnxruntime, tokenizers, safetensors.numpy"
     told = subprocess.run(
         [sys.executable, "-X", "importtime", "-c", program], capture_output=True, text=True, check=True
     )

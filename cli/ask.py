@@ -20,8 +20,8 @@ from agentic_memory_bank.cli.work import Attempt, Work, attended
 from agentic_memory_bank.state.errors import RunError, UnknownThreadError
 
 if TYPE_CHECKING:
-    from agentic_memory_bank.runs import RunOutput
     from agentic_memory_bank.runs.ledger import Run
+    from agentic_memory_bank.runs.run_steps import RunOutput
     from agentic_memory_bank.state.settings import Settings
 
 LOOK_SECONDS: Final = 0.4
@@ -46,11 +46,11 @@ class _Asked:
 
     def answered(self, emit: Emit, attempt: Attempt) -> "RunOutput":
         """Check all that can be checked before documents are read, read them, and run."""
-        from agentic_memory_bank.runs.home import MadeUp, checked_thread
-        from agentic_memory_bank.tools.text.questions import checked_text
+        from agentic_memory_bank.runs.home import GeneratedName, checked_thread
+        from agentic_memory_bank.tools.text.cleaning import checked_text
 
         question = checked_text(self.question, "question")
-        thread = checked_thread(self.thread) if self.is_named else MadeUp(self.thread)
+        thread = checked_thread(self.thread) if self.is_named else GeneratedName(self.thread)
         inputs.check_export(self.export)
         _check_is_free(thread)
         settings = inputs.settings_from(self.settings, self.model, self.budget)
@@ -62,7 +62,9 @@ class _Asked:
             check_models(settings, parts.get("engine"), parts.get("models"))
         inputs.check_paths(self.context)
         documents = inputs.documents_from(self.context, emit)
-        from agentic_memory_bank.runs import run  # what takes a second to load comes after what may be refused
+        from agentic_memory_bank.runs.bank_runs import (
+            run,  # what takes a second to load comes after what may be refused
+        )
 
         return run(
             question,
@@ -196,7 +198,7 @@ def _run_to_resume(thread: str | None) -> "Run":
 
 def _resume(found: "Run", decision: object, result: object, emit: Emit, attempt: Attempt) -> "RunOutput":
     from agentic_memory_bank.nodes.memory_bank.pausing import checked_decision
-    from agentic_memory_bank.runs import resume
+    from agentic_memory_bank.runs.bank_runs import resume
     from agentic_memory_bank.state.settings import checked_settings
 
     control = attempt.begin()

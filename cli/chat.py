@@ -178,15 +178,15 @@ def _forget(talked: _Chat, line: str, words: str) -> None:
     if not words:
         raise InputError("Say what is to be forgotten: /forget WORDS.")
     talked.memories.flush(DRAIN_SECONDS)
-    found = talked.memories.concerning(words, **talked.whose)
-    whole = [*found.found, *found.drawn]
+    found = talked.memories.preview_delete_about(words, **talked.whose)
+    whole = [*found.matched, *found.derived]
     if not found.ids:
         _say(talked, {"would_erase": [], "would_cut": []}, ["Nothing that is remembered concerns that."])
         return
-    lines = [*_listed(whole), *(line for one in found.cut for line in cut_lines(one))]
+    lines = [*_listed(whole), *(line for one in found.redacted for line in cut_lines(one))]
     _say(talked, {"would_erase": whole, "would_cut": cuts_of(found)}, [*lines, "Erase this for good? yes or no:"])
     is_meant = next(talked.lines, "").casefold() in ("y", "yes", "是", "好")
-    gone = talked.memories.forget(found.ids, user=talked.user) if is_meant else []
+    gone = talked.memories.delete(found.ids, user=talked.user) if is_meant else []
     _say(talked, {"erased": list(gone)}, [f"Erased: {len(gone)}." if is_meant else "Nothing was erased."])
 
 

@@ -86,14 +86,14 @@ def check_paths(paths: Iterable[str]) -> None:
 
 def documents_from(paths: Iterable[str], emit: Emit) -> "list[Document]":
     """Read files, folders and standard input in the order in which they were given."""
-    from agentic_memory_bank.tools.documents.loaders import Skipped, load_all
+    from agentic_memory_bank.tools.documents.loaders import SkippedFile, load_all
 
     given = list(paths)
     if not given:
         return []
     emit({"stage": "read", "paths": len(given)})
     documents: list[Document] = []
-    skipped: list[Skipped] = []
+    skipped: list[SkippedFile] = []
     for is_stdin, group in groupby(given, key=lambda path: path == STDIN):
         documents += [_standard_input()] if is_stdin else load_all(map(Path, group), skipped=skipped)
     emit({"stage": "read", "documents": len(documents), "characters": sum(len(d.page_content) for d in documents)})
@@ -125,7 +125,7 @@ def text_of(path: str, if_empty: str) -> str:
     """
     from agentic_memory_bank.tools.documents.decoding import decode
     from agentic_memory_bank.tools.documents.files import MAX_BYTES
-    from agentic_memory_bank.tools.text import clean
+    from agentic_memory_bank.tools.text.cleaning import clean
 
     name, title = (_STDIN_NAME, _STDIN_NAME.capitalize()) if path == STDIN else (path, path)
     try:

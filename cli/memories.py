@@ -11,9 +11,10 @@ from agentic_memory_bank.cli.progress import loading_shown
 from agentic_memory_bank.state.records import Record
 
 if TYPE_CHECKING:
-    from agentic_memory_bank.runs.memories import Concerned, Memories
+    from agentic_memory_bank.runs.deletion_preview import DeletionPreview
+    from agentic_memory_bank.runs.memories import Memories
     from agentic_memory_bank.state.conversations import RecallOutput, RememberOutput
-    from agentic_memory_bank.tools.memories.cascade import Cut
+    from agentic_memory_bank.tools.memories.deletion import Redaction
 
 MOST_LISTED: Final = 100
 """How many memories are listed at a time."""
@@ -22,10 +23,10 @@ MOST_LISTED: Final = 100
 @contextmanager
 def opened(assignments: Iterable[str] | None, *, user: str | None, model: str | None = None) -> "Iterator[Memories]":
     """The memories of all users, once everything that can be refused without them was checked."""
-    from agentic_memory_bank.tools.memories.fields import owner_of
+    from agentic_memory_bank.tools.memories.validation import user_hash
 
     if user is not None:
-        owner_of(user)
+        user_hash(user)
     settings = inputs.settings_from(assignments, model)
     from agentic_memory_bank.runs.memories import Memories  # it takes a second to load: after what may be refused
 
@@ -187,9 +188,9 @@ def forget(
             how = "--yes to erase it" if about is None else "the ids above, all or some, and --yes to erase them"
             terminal.confirm_erasing("Erase this for good?", otherwise=how, as_json=as_json)
         if everything:
-            gone = memories.forget_scope(user=user, project=project, type=cast(Any, type))
+            gone = memories.delete_all(user=user, project=project, type=cast(Any, type))
         else:
-            gone = memories.forget(preview.ids, user=user)
+            gone = memories.delete(preview.ids, user=user)
     terminal.print_found({"erased": gone}, [f"Erased {terminal.memories_counted(len(gone))}."], as_json=as_json)
 
 
@@ -200,22 +201,22 @@ def _preview(
     about: str | None,
     project: str | None,
     type: str | None,
-) -> "Concerned":
+) -> "DeletionPreview":
     """What would be erased."""
     if ids:
-        return memories.reach(ids, user=user)
+        return memories.preview_delete(ids, user=user)
     if about is not None:
-        return memories.concerning(about, user=user, project=project)
-    return memories.reach_of_scope(user=user, project=project, type=cast(Any, type))
+        return memories.preview_delete_about(about, user=user, project=project)
+    return memories.preview_delete_all(user=user, project=project, type=cast(Any, type))
 
 
-def _as_data(preview: "Concerned") -> Mapping[str, Any]:
-    return {"would_erase": [*preview.found, *preview.drawn], "would_cut": cuts_of(preview), "ids": preview.ids}
+def _as_data(preview: "DeletionPreview") -> Mapping[str, Any]:
+    return {"would_erase": [*preview.matched, *preview.derived], "would_cut": cuts_of(preview), "ids": preview.ids}
 
 
-def cuts_of(preview: "Concerned") -> list[Mapping[str, Any]]:
+def cuts_of(preview: "DeletionPreview") -> list[Mapping[str, Any]]:
     """What would go of memories that lose a part, as plain data."""
-    return [{"id": one.id, "gone": one.gone, "left": one.left} for one in preview.cut]
+    return [{"id": one.id, "gone": one.removed, "left": one.remaining} for one in preview.redacted]
 
 
 def maintain(
@@ -291,28 +292,28 @@ def _memory_lines(record: Record) -> terminal.Lines:
             yield f"  said in {terminal.on_one_line(source['conversation'])}: “{terminal.shortened(quote)}”"
 
 
-def _preview_lines(preview: "Concerned") -> terminal.Lines:
-    if not (preview.found or preview.drawn or preview.cut):
+def _preview_lines(preview: "DeletionPreview") -> terminal.Lines:
+    if not (preview.matched or preview.derived or preview.redacted):
         yield "There is no such memory."
-    if whole := len(preview.found) + len(preview.drawn):
+    if whole := len(preview.matched) + len(preview.derived):
         yield f"This would erase {terminal.memories_counted(whole)}:"
-    for record in preview.found:
+    for record in preview.matched:
         yield from _brief(record)
-    for record in preview.drawn:
+    for record in preview.derived:
         yield from _brief(record)
         yield "  goes with the others: it was derived from them, or says the same"
-    if preview.cut:
-        yield f"This would take a part out of {terminal.memories_counted(len(preview.cut))}:"
-    for cut in preview.cut:
+    if preview.redacted:
+        yield f"This would take a part out of {terminal.memories_counted(len(preview.redacted))}:"
+    for cut in preview.redacted:
         yield from cut_lines(cut)
 
 
-def cut_lines(cut: "Cut") -> terminal.Lines:
+def cut_lines(cut: "Redaction") -> terminal.Lines:
     """What goes of a memory, and what stays."""
     yield f"{cut.id}  {cut.record['type']}  {cut.record['updated_at'][:10]}"
-    for words in cut.gone or ["what it quotes"]:
+    for words in cut.removed or ["what it quotes"]:
         yield f"  goes:  {terminal.shortened(words)}"
-    yield f"  stays: {terminal.shortened(cut.left) if cut.left else 'nothing'}"
+    yield f"  stays: {terminal.shortened(cut.remaining) if cut.remaining else 'nothing'}"
 
 
 def _maintained(done: Mapping[str, int]) -> terminal.Lines:

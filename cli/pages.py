@@ -16,7 +16,7 @@ from agentic_memory_bank.cli.work import Attempt, Work, attended
 from agentic_memory_bank.state.errors import UnknownMemoryError
 
 if TYPE_CHECKING:
-    from agentic_memory_bank.runs.upkeep import PageMemory
+    from agentic_memory_bank.runs.cleanup import PageMemory
     from agentic_memory_bank.state.memorizer import MemorizerOutput
     from agentic_memory_bank.state.research import ResearcherOutput
     from agentic_memory_bank.state.settings import Settings
@@ -45,16 +45,18 @@ def memorize(
 
 def _memorize(files: list[str], memory: str, settings: "Settings", emit: Emit, attempt: Attempt) -> "MemorizerOutput":
     """Check all that can be checked before files are read, read them, and memorize."""
-    from agentic_memory_bank.tools.pages.store import checked_name
+    from agentic_memory_bank.tools.pages.stores import checked_name
 
     name = checked_name(memory)
     parts = inputs.parts_of_memories(settings)
     inputs.check_paths(files)
     documents = inputs.documents_from(files, emit)
-    from agentic_memory_bank.runs.driving import Given  # what takes a second to load comes after what may be refused
-    from agentic_memory_bank.runs.memorizing import memorize
+    from agentic_memory_bank.runs.page_runs import (
+        PageRunOptions,  # what takes a second to load comes after what may be refused
+        memorize,
+    )
 
-    return memorize(documents, name, settings, given=Given(**parts, control=attempt.begin(), on_event=emit))
+    return memorize(documents, name, settings, given=PageRunOptions(**parts, control=attempt.begin(), on_event=emit))
 
 
 def research(
@@ -76,8 +78,8 @@ def research(
 
 
 def _research(question: str, memory: str, settings: "Settings", emit: Emit, attempt: Attempt) -> "ResearcherOutput":
-    from agentic_memory_bank.tools.pages.store import checked_name
-    from agentic_memory_bank.tools.text.questions import checked_text
+    from agentic_memory_bank.tools.pages.stores import checked_name
+    from agentic_memory_bank.tools.text.cleaning import checked_text
 
     question, memory = checked_text(question, "request"), checked_name(memory)
     parts = inputs.parts_of_memories(settings)
@@ -91,15 +93,17 @@ def _research(question: str, memory: str, settings: "Settings", emit: Emit, atte
             "usage": {"calls": 0, "input_tokens": 0, "output_tokens": 0},
             "degraded": [],
         }
-    from agentic_memory_bank.runs.driving import Given  # what takes a second to load comes after what may be refused
-    from agentic_memory_bank.runs.researching import research
+    from agentic_memory_bank.runs.page_runs import (
+        PageRunOptions,  # what takes a second to load comes after what may be refused
+        research,
+    )
 
-    return research(question, memory, settings, given=Given(**parts, control=attempt.begin(), on_event=emit))
+    return research(question, memory, settings, given=PageRunOptions(**parts, control=attempt.begin(), on_event=emit))
 
 
 def _is_there(memory: str, user: str = "") -> bool:
     """Whether there is a memory of pages, found out before anything heavy is loaded."""
-    from agentic_memory_bank.tools.pages.store import PageStores, checked_name
+    from agentic_memory_bank.tools.pages.stores import PageStores, checked_name
 
     with closing(PageStores()) as stores:
         return cast(Path, stores.of(checked_name(memory), user).path).exists()
@@ -135,7 +139,7 @@ def pages(
         raise typer.BadParameter("--erase needs the NAME of a memory.")
     if memory is not None and not _is_there(memory, user):
         raise UnknownMemoryError(f"There is no memory of pages {memory!r}. `memory-bank pages` lists them.")
-    from agentic_memory_bank.runs.upkeep import forget_pages, list_pages
+    from agentic_memory_bank.runs.cleanup import erase_pages, list_pages
 
     found = [one for one in list_pages() if memory is None or (one["memory"], one["user"]) == (memory, user)]
     if not erase:
@@ -146,7 +150,7 @@ def pages(
         terminal.confirm_erasing(
             f"Erase the {whole} of '{memory}' for good?", otherwise="--yes to erase it", as_json=as_json
         )
-    count = forget_pages(cast(str, memory), user=user)
+    count = erase_pages(cast(str, memory), user=user)
     terminal.print_found({"erased": count}, [f"Erased {terminal.counted(count, 'page')}."], as_json=as_json)
 
 

@@ -82,7 +82,7 @@ def show(
 ) -> None:
     """Show what a thread remembers: goal, tasks, conflicts, memories and attachments, and whether it waits."""
     _check_is_known(thread)
-    from agentic_memory_bank.runs import read_state
+    from agentic_memory_bank.runs.export import read_state
 
     state = read_state(thread)
     if node is None:
@@ -95,9 +95,9 @@ def show(
 
 def _memory(thread: str, state: Any) -> dict[str, Any]:
     """A thread's memory with what is known of it besides its state: what was spent, sizes of files, why it waits."""
+    from agentic_memory_bank.runs.bank_runs import read_pause
     from agentic_memory_bank.runs.export import files_of
     from agentic_memory_bank.runs.home import Home
-    from agentic_memory_bank.runs.running import read_pause
 
     run = next((run for run in all_runs() if run.thread == thread), None)
     found = thread_view.memory(state, thread, run.usage if run else None, read_pause(thread))
@@ -125,7 +125,7 @@ def export(
     """Write a memory to one JSON file, which `import` takes in anywhere."""
     inputs.check_export(file)
     _check_is_known(thread)
-    from agentic_memory_bank.runs import export_thread
+    from agentic_memory_bank.runs.export import export_thread
 
     export_thread(thread, file)
     typer.echo(f"Exported '{terminal.on_one_line(thread)}' to {terminal.on_one_line(str(file))}.")
@@ -139,7 +139,7 @@ def import_(
     """Take an exported memory in as a new thread: as a whole, or not at all."""
     if not file.exists():
         raise ExportError(f"The export {file} cannot be read: there is no such file. Check the path.")
-    from agentic_memory_bank.runs import import_thread
+    from agentic_memory_bank.runs.export import import_thread
 
     import_thread(file, thread)
     asking = terminal.command("ask", "...", "--thread", thread)
@@ -149,7 +149,7 @@ def import_(
 def clear(*, thread: ThreadName) -> None:
     """Erase a thread for good: memory, checkpoints and log, from disk too."""
     _check_is_known(thread)
-    from agentic_memory_bank.runs import clear
+    from agentic_memory_bank.runs.bank_runs import clear
 
     clear(thread)
     typer.echo(f"Erased '{terminal.on_one_line(thread)}'.")
@@ -162,7 +162,7 @@ def gc(
     ] = False,
 ) -> None:
     """Erase what nobody needs: leftovers of runs that were killed while they ended, and pages whose time is over."""
-    from agentic_memory_bank.runs import collect_garbage
+    from agentic_memory_bank.runs.cleanup import collect_garbage
 
     erased = collect_garbage(unfinished=unfinished)
     terminal.print_lines(

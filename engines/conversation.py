@@ -7,7 +7,7 @@ from typing import Final, Literal, Protocol, runtime_checkable
 
 from agentic_memory_bank.engines.base import Span
 from agentic_memory_bank.state.records import Record, RecordType
-from agentic_memory_bank.tools.memories.fields import Draft
+from agentic_memory_bank.tools.memories.validation import NewMemory
 
 Role = Literal["user", "assistant", "system", "tool"]
 Why = Literal["search", "empty", "greeting", "fact", "tool"]
@@ -110,7 +110,7 @@ class Fact:
         """What was said, without who and when."""
         return " ".join(quote.text for quote in self.quotes)
 
-    def draft(self, conversation: str) -> Draft:
+    def draft(self, conversation: str) -> NewMemory:
         """The memory as it is stored."""
         turns = list(dict.fromkeys(quote.turn for quote in self.quotes))
         quotes = [quote.text for quote in self.quotes]

@@ -1,7 +1,5 @@
 """Gives every run its engine: the one passed in code, the chat models of its settings, or the offline engine."""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,6 +11,7 @@ from agentic_memory_bank.state.errors import EngineError, SettingsError
 from agentic_memory_bank.state.memory_bank import Allowance, Usage
 from agentic_memory_bank.state.model_table import BANK_ROLES, Role
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.concurrency.lru import LruCache
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.conversation import ConversationEngine
@@ -73,27 +72,18 @@ class AnswerPool:
 
     def __init__(self, path: Path | None = None, size: int = 1_024) -> None:
         self._path = path
-        self._size = size
-        self._stores: OrderedDict[str, AnswerStore] = OrderedDict()
-        self._lock = threading.Lock()
+        self._stores: LruCache[str, AnswerStore] = LruCache(size)
 
     def of(self, thread: str) -> "AnswerStore":
         """The answers of a thread."""
         from agentic_memory_bank.engines.llm.answers import AnswerStore
 
-        name = "" if self._path else thread
-        with self._lock:
-            store = self._stores.pop(name, None) or AnswerStore(self._path)
-            self._stores[name] = store
-            while len(self._stores) > self._size:
-                self._stores.popitem(last=False)
-            return store
+        return self._stores.get("" if self._path else thread, lambda: AnswerStore(self._path))
 
     def close(self) -> None:
         """Close the files."""
-        with self._lock:
-            for store in self._stores.values():
-                store.close()
+        for store in self._stores.values():
+            store.close()
 
 
 def chat_bank_engine(asker: "Asker", offline: "Engine") -> "Engine":

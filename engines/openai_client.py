@@ -22,6 +22,7 @@ from pydantic import SecretStr
 from agentic_memory_bank.engines.providers import Provider, missing_key, provider_of
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.model_table import RoleSettings
+from agentic_memory_bank.tools.web.deadline import Deadline, TimedStream
 
 _BACKEND: Final = "_network_backend"
 """Where a pool keeps what opens its connections. Were it elsewhere, each read alone would be timed, as httpx does."""
@@ -133,7 +134,7 @@ class _PunctualClient(DefaultHttpxClient):
 
     def __init__(self, address: _Address) -> None:
         self._address = address
-        self._deadline = _Deadline()
+        self._deadline = _ThreadDeadline()
         super().__init__(auth=address.login)
         for transport in (self._transport, *filter(None, self._mounts.values())):
             weakref.finalize(self, transport.close)
@@ -154,7 +155,7 @@ class _PunctualClient(DefaultHttpxClient):
 class _Transport(httpx2.HTTPTransport):
     """Adds the query of the address below what is logged, and watches the time."""
 
-    def __init__(self, address: _Address, deadline: "_Deadline", **options: Any) -> None:
+    def __init__(self, address: _Address, deadline: Deadline, **options: Any) -> None:
         super().__init__(**options)
         self._address = address
         setattr(self._pool, _BACKEND, _Backend(deadline))
@@ -168,27 +169,14 @@ class _Transport(httpx2.HTTPTransport):
         return super().handle_request(request)
 
 
-class _Deadline(threading.local):
-    """When the request of this thread has to be answered, by the monotonic clock."""
-
-    at: float = float("inf")
-
-    def left(self, timeout: float | None) -> float:
-        """Seconds that one operation may take.
-
-        Raises:
-            httpcore2.ReadTimeout: None are left.
-        """
-        left = self.at - time.monotonic()
-        if left <= 0:
-            raise httpcore2.ReadTimeout("The answer was not complete in time.")
-        return left if timeout is None else min(left, timeout)
+class _ThreadDeadline(Deadline, threading.local):
+    """The deadline of the request that this thread makes."""
 
 
 class _Backend(httpcore2.NetworkBackend):
     """Opens connections that end with the time of the request."""
 
-    def __init__(self, deadline: _Deadline) -> None:
+    def __init__(self, deadline: Deadline) -> None:
         self._inner = httpcore2.SyncBackend()
         self._deadline = deadline
 
@@ -202,36 +190,4 @@ class _Backend(httpcore2.NetworkBackend):
     ) -> httpcore2.NetworkStream:
         """Open a connection."""
         left = self._deadline.left(timeout)
-        return _Stream(self._inner.connect_tcp(host, port, left, local_address, socket_options), self._deadline)
-
-
-class _Stream(httpcore2.NetworkStream):
-    """A connection on which no operation outlasts the time of the request."""
-
-    def __init__(self, inner: httpcore2.NetworkStream, deadline: _Deadline) -> None:
-        self._inner = inner
-        self._deadline = deadline
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Read what has come."""
-        return self._inner.read(max_bytes, self._deadline.left(timeout))
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Write everything."""
-        self._inner.write(buffer, self._deadline.left(timeout))
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._inner.close()
-
-    def start_tls(
-        self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore2.NetworkStream:
-        """Go on encrypted."""
-        return _Stream(
-            self._inner.start_tls(ssl_context, server_hostname, self._deadline.left(timeout)), self._deadline
-        )
-
-    def get_extra_info(self, info: str) -> Any:
-        """What is known of the connection."""
-        return self._inner.get_extra_info(info)
+        return TimedStream(self._inner.connect_tcp(host, port, left, local_address, socket_options), self._deadline)

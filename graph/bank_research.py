@@ -35,7 +35,7 @@ from agentic_memory_bank.state.research import (
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.pages.bank_pages import BankLibraries, BankPages
-from agentic_memory_bank.tools.pages.store import PageStores
+from agentic_memory_bank.tools.pages.stores import PageStores
 from agentic_memory_bank.tools.search.deep_research import deep_research
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from agentic_memory_bank.state.conversations import (
     MemoryContext,
 )
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.memories.stores import RecordStores, stores_for
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def build_conversation(
         stores=shared,
         recall=build_recall(**parts),
         remember=build_remember(**parts),
-        queue=background or Background(Settings.of(None).remember_queue),
+        queue=background or WorkerPool(Settings.of(None).remember_queue),
         summariser=ExtractiveConversationEngine(),
         clock=clock,
     )

@@ -54,9 +54,9 @@ from agentic_memory_bank.nodes.react_mem.recall import HeldRecollection, empty_r
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
 from agentic_memory_bank.state.react_mem import Recollection
-from agentic_memory_bank.tools.concurrency.worker_pool import Background
-from agentic_memory_bank.tools.memories.fields import owner_of as hashed
+from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.memories.stores import RecordStores, stores_for
+from agentic_memory_bank.tools.memories.validation import user_hash
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
@@ -112,7 +112,7 @@ class FourTierMemory(AgentMiddleware[Any, Any, Any]):
         super().__init__()
         offline = ExtractiveConversationEngine()
         shared = stores or stores_for(store, embeddings, clock, utc_now)
-        self._queue = background or Background(MemoryContext.of(None).remember_queue)
+        self._queue = background or WorkerPool(MemoryContext.of(None).remember_queue)
         self.deps = AgentDeps(
             stores=shared,
             remember=build_remember(
@@ -265,7 +265,7 @@ class FourTierMemory(AgentMiddleware[Any, Any, Any]):
             NoUserError: Nobody is named.
             StorageError: The store failed; called once more, it goes on.
         """
-        key = hashed(user)
+        key = user_hash(user)
         drop = getattr(self._queue, "drop", None)
         if conversation_id is None and drop:
             drop(key)
@@ -363,7 +363,7 @@ class FourTierMemory(AgentMiddleware[Any, Any, Any]):
 
     def _later(self, scope: Scope, job: Callable[[], object]) -> None:
         try:
-            self._queue.submit(hashed(scope.owner.user), job)
+            self._queue.submit(user_hash(scope.owner.user), job)
         except Exception as error:  # a queue of the application's own
             _LOG.error(_AMISS, type(error).__name__)
 

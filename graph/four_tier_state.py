@@ -20,8 +20,8 @@ from agentic_memory_bank.nodes.react_mem.deps import Scope
 from agentic_memory_bank.nodes.react_mem.recall import HeldRecollection
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.react_mem import Condensed, Recollection
-from agentic_memory_bank.tools.concurrency.circuit_breaker import kind_of
-from agentic_memory_bank.tools.memories.fields import owner_of as hashed
+from agentic_memory_bank.tools.concurrency.outage_log import error_kind
+from agentic_memory_bank.tools.memories.validation import user_hash
 
 TROUBLES: Final = 64
 """Of how many invocations that failed it is known how far they came."""
@@ -65,7 +65,7 @@ class Trouble(NamedTuple):
     def of(cls, messages: Sequence[AnyMessage], call: ToolCallRequest | None, error: Exception) -> "Trouble":
         """Describe an error, and add the result of the tool call that raised it."""
         if call is None:
-            return cls(messages, kind_of(error))
+            return cls(messages, error_kind(error))
         text, name = f"{type(error).__name__}: {error}"[:REASON], call.tool_call["name"]
         failed = ToolMessage(text, tool_call_id=call.tool_call["id"] or "", name=name, status="error")
         return cls([*messages, failed], f"{name} raised {type(error).__name__}")
@@ -125,7 +125,7 @@ def owner_named(context: MemoryContext) -> Owner:
     Raises:
         NoUserError: There is no user.
     """
-    hashed(context.user)
+    user_hash(context.user)
     return Owner(cast(str, context.user), context.project)
 
 

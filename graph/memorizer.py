@@ -31,7 +31,7 @@ from agentic_memory_bank.state.errors import ModelRefused
 from agentic_memory_bank.state.memorizer import MemorizerInput, MemorizerOutput, MemorizerState
 from agentic_memory_bank.state.model_table import MEMORIZER_ROLES
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.pages.store import PageStores
+from agentic_memory_bank.tools.pages.stores import PageStores
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels

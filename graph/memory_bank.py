@@ -48,7 +48,7 @@ from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.memory_bank import MemoryBankInput, MemoryBankOutput, MemoryBankState
 from agentic_memory_bank.state.query_graph import open_conflicts
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.documents.attachments import AttachmentPool
+from agentic_memory_bank.tools.documents.attachments import AttachmentStores
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex
 
@@ -216,7 +216,7 @@ def build_memory_bank(
         tools=tuple(tools),
         engines=engines,
         research=BankResearch(encoder, models, clock) if engine is None else None,
-        attachments=AttachmentPool(attachments),
+        attachments=AttachmentStores(attachments),
     )
     bank = wire(deps).compile(checkpointer=checkpointer, store=store, cache=cache, name="memory_bank")
     return ChainableGraph.of(bank)

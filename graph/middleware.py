@@ -46,7 +46,7 @@ from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.models import default_embeddings
 from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex
 from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieve
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels

@@ -5,8 +5,6 @@ last       open > answer > close        the conversation ends with it
 end        open > close                 nothing is asked: the conversation ends
 """
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -34,6 +32,7 @@ from agentic_memory_bank.nodes.react_mem.lifecycle import close_conversation, op
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.react_mem import ReactMemInput, ReactMemOutput, ReactMemState
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.memories.stores import RecordStores
 
 if TYPE_CHECKING:
@@ -156,8 +155,7 @@ class Agents:
         self, given: str | BaseChatModel | None, models: "GivenModels | None", make: Callable[..., Agent]
     ) -> None:
         self._given, self._models, self._make = given, models, make
-        self._made: OrderedDict[str, Agent] = OrderedDict()
-        self._lock = threading.Lock()
+        self._made: LruCache[str, Agent] = LruCache(AGENTS)
 
     def of(self, settings: Settings) -> Agent | None:
         """The agent of a run; None where it has no model.
@@ -168,12 +166,7 @@ class Agents:
         key = "" if self._given is not None else self._key(settings)
         if key is None:
             return None
-        with self._lock:
-            agent = self._made.pop(key, None) or self._made_for(settings)
-            self._made[key] = agent
-            while len(self._made) > AGENTS:
-                self._made.popitem(last=False)
-            return agent
+        return self._made.get(key, lambda: self._made_for(settings))
 
     def _key(self, settings: Settings) -> str | None:
         """What makes one agent differ from another; None where there is no model."""

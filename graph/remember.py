@@ -36,7 +36,8 @@ from agentic_memory_bank.state.conversations import (
 from agentic_memory_bank.state.errors import EmbeddingError, StorageError
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.concurrency.circuit_breaker import guard_of, kind_of
+from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
+from agentic_memory_bank.tools.concurrency.outage_log import error_kind
 from agentic_memory_bank.tools.memories.stores import RecordStores, stores_for
 
 if TYPE_CHECKING:
@@ -58,13 +59,13 @@ def or_unavailable(
     state: RememberState, runtime: Runtime[MemoryContext], *, stage: _Stage, deps: MemoryDeps
 ) -> RememberUpdate:
     """Run a stage; where the memories cannot be reached, say so: whoever talks is not to be bothered with it."""
-    outages = guard_of(deps.stores).outages
+    outages = circuit_breaker_of(deps.stores).outages
     try:
         done = stage(state, runtime)
         outages.end("unkept")
         return done
     except (StorageError, EmbeddingError) as error:
-        outages.begin("unkept", kind_of(error))
+        outages.begin("unkept", error_kind(error))
         told = receipt("unavailable", degraded=[f"remember: {type(error).__name__}"])
         return {"draws": [], "stored": [], "updated": [], "superseded": [], "receipt": told}
 

@@ -40,8 +40,8 @@ from agentic_memory_bank.state.model_table import RESEARCHER_ROLES
 from agentic_memory_bank.state.research import ResearcherInput, ResearcherOutput, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
-from agentic_memory_bank.tools.pages.library import LibraryPool
-from agentic_memory_bank.tools.pages.store import PageStores
+from agentic_memory_bank.tools.pages.library import PageLibraries
+from agentic_memory_bank.tools.pages.stores import PageStores
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
@@ -167,7 +167,7 @@ def build_researcher(
     engines: EngineFactory[ResearchEngine] = EngineFactory(
         ExtractiveResearchEngine(), engine, models, AnswerPool(answers), RESEARCHER_ROLES, chat_research_engine
     )
-    libraries = LibraryPool(lambda file: Encoder(embeddings, cache=file))
+    libraries = PageLibraries(lambda file: Encoder(embeddings, cache=file))
     deps = PageDeps(
         engine=engines.default, engines=engines, clock=clock, stores=stores or PageStores(), libraries=libraries
     )

@@ -11,7 +11,8 @@ from agentic_memory_bank.nodes.executors import OWN_TOOLS
 from agentic_memory_bank.nodes.memory_bank.views import digest
 from agentic_memory_bank.prompts import recalled
 from agentic_memory_bank.state.interaction_tree import Entry, EntryKind
-from agentic_memory_bank.tools.text import clean, estimate_tokens
+from agentic_memory_bank.tools.text.cleaning import clean
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 MESSAGE_TOKENS = 8
 """What a message costs besides its words: role, borders, ids."""

@@ -16,7 +16,7 @@ from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import InputError, NoUserError
 from agentic_memory_bank.state.memory_bank import Allowance, Usage
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.memories.fields import stamp
+from agentic_memory_bank.tools.memories.validation import stamp
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.react_agent import ReactAgent

@@ -20,7 +20,7 @@ from langchain_core.tools import BaseTool
 
 from agentic_memory_bank.state.errors import SettingsError, ToolError
 from agentic_memory_bank.state.insight_doc import Task
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.text.cleaning import clean
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from agentic_memory_bank.engines.conversation import attributed, unattributed
 from agentic_memory_bank.engines.extractive.remembering.deletion import echoes_in, parts_meant
 from agentic_memory_bank.engines.extractive.remembering.subjects import Subject, roots_of
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.tools.memories.cascade import Cut
-from agentic_memory_bank.tools.text import Span
+from agentic_memory_bank.tools.memories.deletion import Redaction
+from agentic_memory_bank.tools.text.spans import Span
 
 RARE: Final = 6
 """In how many memories a word may stand that alone tells what comes near."""
@@ -65,18 +65,20 @@ def is_of_assistant(record: Record) -> bool:
 def _named(record: Record, spans: Sequence[Span]) -> str:
     """The id of a memory, or of a part."""
     if not is_turn(record):
-        return record["id"] if (0, len(record["text"])) in spans else Cut.of(record, spans).id
+        return record["id"] if (0, len(record["text"])) in spans else Redaction.of(record, spans).id
     speaker, date, _ = unattributed(record["text"])  # who spoke is no part of what conversations keep of a turn
     head = len(attributed(speaker, date, "")) if speaker else 0
-    return Cut.of(record, [(max(start, head), end) for start, end in spans]).id  # with a whole turn go all its facts
+    return Redaction.of(
+        record, [(max(start, head), end) for start, end in spans]
+    ).id  # with a whole turn go all its facts
 
 
 def _echoes(records: Sequence[Record], found: Mapping[str, Sequence[Span]]) -> Iterator[tuple[str, list[Span]]]:
     """Where assistants said again what goes, in words that stand in nothing that stays."""
     told = [record for record in records if not is_of_assistant(record)]
-    cuts = [Cut.of(record, found[record["id"]]) for record in told if found.get(record["id"])]
-    gone = roots_of(" ".join(_words(word) for cut in cuts for word in cut.gone)) if cuts else frozenset[str]()
-    stays = [cut.left for cut in cuts] + [record["text"] for record in told if record["id"] not in found]
+    cuts = [Redaction.of(record, found[record["id"]]) for record in told if found.get(record["id"])]
+    gone = roots_of(" ".join(_words(word) for cut in cuts for word in cut.removed)) if cuts else frozenset[str]()
+    stays = [cut.remaining for cut in cuts] + [record["text"] for record in told if record["id"] not in found]
     roots = gone.difference(*(roots_of(_words(text)) for text in stays)) if gone else gone
     places = {source["conversation"] for cut in cuts for source in cut.record["sources"]}
     for record in records if roots else ():

@@ -18,7 +18,7 @@ from langchain_core.messages import (
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.nodes.memory_bank.views import digest
 from agentic_memory_bank.state.errors import InputError
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.text.cleaning import clean
 
 RECALLED: Final = "agentic_memory_bank_recalled"
 """In `additional_kwargs` of a message that holds recalled memories: it is never remembered, and shown to nobody."""

@@ -9,9 +9,9 @@ from agentic_memory_bank.engines.research import ResearchEngine
 from agentic_memory_bank.nodes.deps import EngineDeps, named_user
 from agentic_memory_bank.state.errors import ToolError
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.pages.abstract_index import AbstractPool
-from agentic_memory_bank.tools.pages.library import LibraryPool, PageLibrary
-from agentic_memory_bank.tools.pages.store import PageStore, PageStores
+from agentic_memory_bank.tools.pages.library import AbstractIndexes, PageLibraries, PageLibrary
+from agentic_memory_bank.tools.pages.store import PageStore
+from agentic_memory_bank.tools.pages.stores import PageStores
 
 UNNAMED = "default"
 """The memory that is meant where nobody can name one: a message has no place for it."""
@@ -22,8 +22,8 @@ class PageDeps(EngineDeps[ResearchEngine]):
     """Dependencies of the stages of memorizer and researcher."""
 
     stores: PageStores
-    abstracts: AbstractPool = field(default_factory=AbstractPool)
-    libraries: LibraryPool | None = None
+    abstracts: AbstractIndexes = field(default_factory=AbstractIndexes)
+    libraries: PageLibraries | None = None
     """The memories that were searched last; None where nothing is searched."""
     searched: PageLibrary | None = None
     """What is searched whatever memory is named: the pages of a memory bank. None: the memory of that name."""

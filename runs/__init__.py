@@ -4,9 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agentic_memory_bank.runs.bank_runs import arun, clear, resume, run
+    from agentic_memory_bank.runs.cleanup import collect_garbage, erase_pages, list_pages
     from agentic_memory_bank.runs.export import export_thread, import_thread, memory_digest, read_state
-    from agentic_memory_bank.runs.running import RunOutput, arun, clear, resume, run
-    from agentic_memory_bank.runs.upkeep import collect_garbage, forget_pages, list_pages
+    from agentic_memory_bank.runs.run_steps import RunOutput
 
 __all__ = [
     "RunOutput",
@@ -14,7 +15,7 @@ __all__ = [
     "clear",
     "collect_garbage",
     "export_thread",
-    "forget_pages",
+    "erase_pages",
     "import_thread",
     "list_pages",
     "memory_digest",
@@ -24,18 +25,18 @@ __all__ = [
 ]
 
 _HOMES = {
-    "RunOutput": "running",
-    "arun": "running",
-    "clear": "running",
-    "collect_garbage": "upkeep",
+    "RunOutput": "bank_runs",
+    "arun": "bank_runs",
+    "clear": "bank_runs",
+    "collect_garbage": "cleanup",
     "export_thread": "export",
-    "forget_pages": "upkeep",
+    "erase_pages": "cleanup",
     "import_thread": "export",
-    "list_pages": "upkeep",
+    "list_pages": "cleanup",
     "memory_digest": "export",
     "read_state": "export",
-    "resume": "running",
-    "run": "running",
+    "resume": "bank_runs",
+    "run": "bank_runs",
 }
 
 

@@ -16,8 +16,8 @@ from agentic_memory_bank.engines.factory import EngineFactory
 from agentic_memory_bank.nodes.executors import report
 from agentic_memory_bank.state.errors import InputError, InputTooLarge, ToolError
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.documents.attachments import MOST, checked_attachments, read_file
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.documents.attached_files import MOST, checked_attachments, read_file
+from agentic_memory_bank.tools.text.cleaning import clean
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
@@ -111,7 +111,7 @@ def checked_result(given: object, prompt: str, kind: str, settings: Settings) ->
     Args:
         given: Text, a message, messages as a list or under `messages`, or a mapping with `text` or `answer`.
         prompt: What had been handed out.
-        kind: Of the step.
+        kind: The kind of the step.
         settings: Hold the size limit.
 
     Raises:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from langgraph_sdk import Auth
 
-from agentic_memory_bank.runs.serving import USER_HEADER, is_plain
+from agentic_memory_bank.runs.server import USER_HEADER, is_plain
 from agentic_memory_bank.runs.tokens import TokenFile
 from agentic_memory_bank.state.clients import check_given, of_clients
 from agentic_memory_bank.state.errors import InputError, SettingsError

@@ -14,7 +14,8 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from agentic_memory_bank.state.errors import StorageDamagedError, StorageError
-from agentic_memory_bank.tools.storage.database import DatabaseFile, DatabaseForm, seal_over
+from agentic_memory_bank.tools.storage.database import DatabaseFile
+from agentic_memory_bank.tools.storage.database_form import DatabaseForm, seal_over
 from agentic_memory_bank.tools.storage.disk import CLEAR_THE_THREAD
 
 _WORTH_PACKING = 512

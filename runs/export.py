@@ -28,8 +28,8 @@ from agentic_memory_bank.state.insight_doc import InsightDoc
 from agentic_memory_bank.state.interaction_tree import InteractionTree
 from agentic_memory_bank.state.memory_bank import AnswerSource, MemoryBankState, RunStatus
 from agentic_memory_bank.state.query_graph import QueryGraph
-from agentic_memory_bank.tools.documents.attachments import AttachmentPool, AttachmentStore
-from agentic_memory_bank.tools.storage.disk import storage_errors
+from agentic_memory_bank.tools.documents.attachments import AttachmentStore, AttachmentStores
+from agentic_memory_bank.tools.storage.disk import storage_errors, sync_folder
 
 VERSION = 1
 """Of an export without files, which every version of this package reads."""
@@ -39,7 +39,7 @@ _log = logging.getLogger("agentic_memory_bank")
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
-class Memory(TypedDict):
+class ExportedMemory(TypedDict):
     """What an export holds: the three layers and the last outcome; nothing that is temporary, and no vectors."""
 
     insight_doc: InsightDoc
@@ -59,7 +59,7 @@ class _File(TypedDict):
     format: str
     version: int
     sha256: str
-    memory: Memory
+    memory: ExportedMemory
 
 
 def canonical(value: object) -> bytes:
@@ -75,7 +75,7 @@ def memory_digest(state: Mapping[str, Any]) -> str:
 
 def files_of(thread: str, home: Home) -> AttachmentStore:
     """The files of a thread."""
-    return AttachmentPool(home.attachments(thread)).of(thread)
+    return AttachmentStores(home.attachments(thread)).of(thread)
 
 
 def write_export(
@@ -85,8 +85,8 @@ def write_export(
 
     Args:
         path: The file.
-        thread: Whose memory it is.
-        state: Of the thread.
+        thread: The thread's name.
+        state: The state of the thread.
         embeddings: Their name.
         store: Holds the files that entries name. What only waits to be recognised is not exported.
 
@@ -118,7 +118,7 @@ def write_export(
                 file.flush()
                 os.fsync(file.fileno())
             part.replace(path)
-            _settle(path.parent)
+            sync_folder(path.parent)
         finally:
             part.unlink(missing_ok=True)
 
@@ -144,16 +144,7 @@ def part_of(path: Path, thread: str) -> Path:
     return path.with_name(f".{path.name}.{hashlib.sha256(thread.encode()).hexdigest()[:12]}.part")
 
 
-def _settle(folder: Path) -> None:
-    """Have the file system keep a new name before what it replaces is erased."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def read_export(path: Path) -> Memory:
+def read_export(path: Path) -> ExportedMemory:
     """Read and check an export.
 
     Raises:
@@ -289,12 +280,12 @@ def import_thread(path: str | Path, thread: str, *, home: str | Path | None = No
             raise
 
 
-def _restore_files(memory: Memory, store: AttachmentStore) -> None:
+def _restore_files(memory: ExportedMemory, store: AttachmentStore) -> None:
     for data in memory.get("attachments", {}).values():
-        store.keep(store.hold(base64.b64decode(data)))
+        store.keep(store.stage(base64.b64decode(data)))
 
 
-def _store(memory: Memory, thread: str, place: Home) -> None:
+def _store(memory: ExportedMemory, thread: str, place: Home) -> None:
     values: dict[str, Any] = {
         "insight_doc": Overwrite(memory["insight_doc"]),
         "query_graph": Overwrite(memory["query_graph"]),
@@ -305,7 +296,7 @@ def _store(memory: Memory, thread: str, place: Home) -> None:
         build_memory_bank(checkpointer=saver).update_state(_config(thread), values, as_node="adapter_out")
 
 
-def _imported(memory: Memory, thread: str) -> Run:
+def _imported(memory: ExportedMemory, thread: str) -> Run:
     now = timestamp(utc_now())
     return Run(
         thread=thread,
@@ -328,7 +319,7 @@ def _config(thread: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread}}
 
 
-def _check_files(memory: Memory, path: Path) -> None:
+def _check_files(memory: ExportedMemory, path: Path) -> None:
     """Every file is named by its content; what names a file otherwise was not written here, and leads nowhere."""
     for sha256, data in memory.get("attachments", {}).items():
         try:
@@ -341,7 +332,7 @@ def _check_files(memory: Memory, path: Path) -> None:
         entry["attachments"] = [a for a in entry["attachments"] if _SHA256.fullmatch(a["path"])]
 
 
-def _check_references(memory: Memory, path: Path) -> None:
+def _check_references(memory: ExportedMemory, path: Path) -> None:
     """Every anchor, edge and id must lead somewhere, or reading the memory would fail later."""
     graph, entries = memory["query_graph"], memory["interaction_tree"].get("entries", {})
     nodes, related = graph.get("nodes", {}), graph.get("related", {})

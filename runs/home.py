@@ -115,13 +115,13 @@ class Home:
         return self.path / "locks" / f"{folder.stem}.lock"
 
 
-class MadeUp(str):
+class GeneratedName(str):
     """The name of a run that nobody has named."""
 
     __slots__ = ()
 
     @classmethod
-    def new(cls) -> "MadeUp":
+    def new(cls) -> "GeneratedName":
         """One that no other run has."""
         return cls(uuid4().hex[:12])
 

@@ -10,14 +10,8 @@ from typing import Any, Literal, get_args
 
 from agentic_memory_bank.runs.home import Home
 from agentic_memory_bank.state.errors import DamagedRowError, StorageDamagedError, UnknownThreadError
-from agentic_memory_bank.tools.storage.database import (
-    DatabaseFile,
-    DatabaseForm,
-    cut_log,
-    rows_of,
-    seal_over,
-    transaction,
-)
+from agentic_memory_bank.tools.storage.database import DatabaseFile, cut_log
+from agentic_memory_bank.tools.storage.database_form import DatabaseForm, rows_of, seal_over, transaction
 
 RunState = Literal["accepted", "running", "paused", "finished"]
 """`accepted`: nothing is saved yet but the input; `running`: a checkpoint exists; `finished`: only kept, or cleared."""

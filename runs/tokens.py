@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from agentic_memory_bank.runs.serving import is_plain
+from agentic_memory_bank.runs.server import is_plain
 from agentic_memory_bank.state.errors import InputError, SettingsError
 
 _BYTES: Final = 32
@@ -21,7 +21,7 @@ def new_token(name: str) -> tuple[str, str]:
     """A token for a user, and the line that goes into the file.
 
     Args:
-        name: Of the user; letters, digits and `._@:/$-`.
+        name: The user's id; letters, digits and `._@:/$-`.
 
     Returns:
         The token, which is kept nowhere, and the line.
@@ -42,7 +42,7 @@ class TokenFile:
     tokens whose digests are near another one's.
 
     Args:
-        path: Of the file. A line is a name, a blank and the hash of a token; `#` begins a comment.
+        path: The file. A line is a name, a blank and the hash of a token; `#` begins a comment.
     """
 
     def __init__(self, path: Path) -> None:

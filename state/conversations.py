@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.memory_bank import MessagesIn, Usage
-from agentic_memory_bank.state.records import Hashed, RecordType
+from agentic_memory_bank.state.records import RecordType, UserHash
 from agentic_memory_bank.state.settings import Settings
 
 RecallOutcome = Literal["used", "missing", "ignored", "disabled", "unavailable"]
@@ -23,7 +23,7 @@ Trigger = Literal["turns", "end", "idle", "drift"]
 
 def _as_found(user: object, checked: Callable[[object], str | None]) -> str | None:
     """Whom maintenance found in a store is passed on as such: pydantic would make a text like any other of it."""
-    return user if isinstance(user, Hashed) else checked(user)
+    return user if isinstance(user, UserHash) else checked(user)
 
 
 def add_said(said: Any, more: Any) -> Any:

@@ -72,12 +72,12 @@ def _model(role: str) -> Any:
     return Field(default=None, description=f"Chat model of the role {role}. Default: `model`.")
 
 
-def _temperature(role: str, default: float, seed: str = "002") -> Any:
-    return Field(default=default, ge=0, le=2, description=f"Sampling temperature of the role {role} (seed {seed}).")
+def _temperature(role: str, default: float) -> Any:
+    return Field(default=default, ge=0, le=2, description=f"Sampling temperature of the role {role}.")
 
 
-def _top_p(role: str, default: float, seed: str = "002") -> Any:
-    return Field(default=default, gt=0, le=1, description=f"Nucleus of probability of the role {role} (seed {seed}).")
+def _top_p(role: str, default: float) -> Any:
+    return Field(default=default, gt=0, le=1, description=f"Nucleus of probability of the role {role}.")
 
 
 def _window(role: str) -> Any:
@@ -144,36 +144,36 @@ class ModelTable(BaseSettings):
     react_timeout: float = _timeout("react")
 
     abstract_model: str | None = _model("abstract")
-    abstract_temperature: float = _temperature("abstract", 0.3, "003")
-    abstract_top_p: float = _top_p("abstract", 0.9, "003")
+    abstract_temperature: float = _temperature("abstract", 0.3)
+    abstract_top_p: float = _top_p("abstract", 0.9)
     abstract_window: int = _window("abstract")
     abstract_output: int = _output("abstract")
     abstract_timeout: float = _timeout("abstract")
 
     research_model: str | None = _model("research")
-    research_temperature: float = _temperature("research", 0.3, "003")
-    research_top_p: float = _top_p("research", 0.95, "003")
+    research_temperature: float = _temperature("research", 0.3)
+    research_top_p: float = _top_p("research", 0.95)
     research_window: int = _window("research")
     research_output: int = _output("research")
     research_timeout: float = _timeout("research")
 
     rewrite_model: str | None = _model("rewrite")
-    rewrite_temperature: float = _temperature("rewrite", 0.1, "001")
-    rewrite_top_p: float = _top_p("rewrite", 0.9, "001")
+    rewrite_temperature: float = _temperature("rewrite", 0.1)
+    rewrite_top_p: float = _top_p("rewrite", 0.9)
     rewrite_window: int = _window("rewrite")
     rewrite_output: int = _output("rewrite", 100)
     rewrite_timeout: float = _timeout("rewrite", 5.0)
 
     extract_model: str | None = _model("extract")
-    extract_temperature: float = _temperature("extract", 0.1, "001")
-    extract_top_p: float = _top_p("extract", 0.9, "001")
+    extract_temperature: float = _temperature("extract", 0.1)
+    extract_top_p: float = _top_p("extract", 0.9)
     extract_window: int = _window("extract")
     extract_output: int = _output("extract", 500)
     extract_timeout: float = _timeout("extract", 30.0)
 
     summarise_model: str | None = _model("summarise")
-    summarise_temperature: float = _temperature("summarise", 0.1, "001")
-    summarise_top_p: float = _top_p("summarise", 0.9, "001")
+    summarise_temperature: float = _temperature("summarise", 0.1)
+    summarise_top_p: float = _top_p("summarise", 0.9)
     summarise_window: int = _window("summarise")
     summarise_output: int = _output("summarise", 500)
     summarise_timeout: float = _timeout("summarise", 30.0)

@@ -3,11 +3,9 @@
 import hashlib
 import json
 import math
-import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal, NamedTuple, NotRequired, cast, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 from typing_extensions import TypedDict
 
@@ -18,28 +16,22 @@ Replacement = Literal["supersede", "consolidate"]
 """Why a memory is no longer current: its value changed, or it was drawn together with others."""
 
 TYPES: Final[tuple[RecordType, ...]] = get_args(RecordType)
-FADING: Final[frozenset[RecordType]] = frozenset(("verbatim", "episodic"))
-"""What maintenance prunes; facts stay until they are forgotten (seed 004)."""
+PRUNABLE_TYPES: Final[frozenset[RecordType]] = frozenset(("verbatim", "episodic"))
+"""What maintenance prunes; facts stay until they are forgotten."""
 FIRST_STRENGTH: Final = 30.0
 """S0 of the retention, in days: what a memory that was never used has."""
-PRUNED: Final = 0.1
+PRUNE_BELOW: Final = 0.1
 """Retention below which a memory is pruned."""
 
-_FORM: Final = 1
-_STAMP: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
-_MIDDLING: Final = 0.5
-_ONE_OFF: Final = frozenset(("vector", "model", "marks"))
-_REPEATABLE: Final = frozenset(("create", "see", "replace", "contradict"))
 
-
-class Hashed(str):
+class UserHash(str):
     """The hash of a user, where nobody has said who it is: what maintenance finds in a store, and nobody else hands in.
 
     No text that comes from outside is one, so that a hash opens nothing.
     """
 
 
-class Source(TypedDict):
+class MemorySource(TypedDict):
     """Where a memory was said: the conversation, its turns, and the words themselves."""
 
     conversation: str
@@ -47,7 +39,7 @@ class Source(TypedDict):
     quotes: list[str]
 
 
-class Wording(TypedDict):
+class EarlierWording(TypedDict):
     """What a memory said before it was revised, and since when."""
 
     text: str
@@ -67,7 +59,7 @@ class Record(TypedDict):
     """The hash that stands for the user; who it is cannot be read from it."""
     project: str
     """Empty for what belongs to no project."""
-    sources: list[Source]
+    sources: list[MemorySource]
     trust: float
     """How far its best source is trusted, from 0 to 1."""
     importance: float
@@ -78,7 +70,7 @@ class Record(TypedDict):
     """From when on it is not shown any more; None for never."""
     access_count: int
     used_at: str | None
-    history: list[Wording]
+    history: list[EarlierWording]
     """Earlier wordings, oldest first."""
     replaces: list[str]
     evidence: list[str]
@@ -91,48 +83,14 @@ class Record(TypedDict):
     """Names the event its wording is from; another one after each revision."""
 
 
-class RecordEvent(TypedDict):
-    """One thing that happened to a memory. `v` is the version of the event's form; old forms fold forever."""
-
-    v: int
-    op: Literal["create", "see", "revise", "replace", "use", "contradict", "forget"]
-    id: str
-    at: str
-    user: NotRequired[str]
-    text: NotRequired[str]
-    type: NotRequired[RecordType]
-    project: NotRequired[str]
-    """As JSON in ASCII, since no database keeps every text unchanged and projects must never mix."""
-    subject: NotRequired[str | None]
-    attribute: NotRequired[str | None]
-    source: NotRequired[Source | None]
-    sources: NotRequired[list[Source]]
-    trust: NotRequired[float]
-    importance: NotRequired[float | None]
-    expires_at: NotRequired[str | None]
-    evidence: NotRequired[list[str]]
-    replaces: NotRequired[list[str]]
-    how: NotRequired[Replacement]
-    by: NotRequired[str]
-    other: NotRequired[str]
-    writer: NotRequired[str]
-    count: NotRequired[int]
-    vector: NotRequired[str]
-    """Of the text, little-endian float32 in base64; empty where it could not be made."""
-    model: NotRequired[str]
-    """The embedding model that made it."""
-    marks: NotRequired[list[str]]
-    """The names and numbers of the text, so that an index need not read every text for them."""
-
-
-class Wanted(NamedTuple):
+class RecordFilter(NamedTuple):
     """Which of a user's memories are meant; None leaves it open."""
 
     project: str | None = None
     """An empty text means those without a project."""
     types: frozenset[str] | None = None
 
-    def holds(self, record: Record) -> bool:
+    def matches(self, record: Record) -> bool:
         """Whether a memory is one of them."""
         return self.project in (None, record["project"]) and (self.types is None or record["type"] in self.types)
 
@@ -140,7 +98,7 @@ class Wanted(NamedTuple):
 # --- names -------------------------------------------------------------------------------------------------------
 
 
-def said(text: str) -> str:
+def normalized(text: str) -> str:
     """A text as it is compared with others for being the same: however it is spaced and composed; case counts."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
@@ -155,247 +113,16 @@ def record_id(user: str, project: str, type: str, text: str, generation: int = 0
         text: What it says.
         generation: How often the id was taken already by what is no longer current, or forgotten.
     """
-    return "m" + _digest([user, project, type, said(text), generation])[:31]
-
-
-def event_key(event: RecordEvent) -> str:
-    """The key of an event: made of what it says, so that what is said twice is kept once."""
-    own = event["id"]
-    if event["op"] == "forget":
-        return f"{own}.gone"
-    if event["op"] == "use":
-        return f"{own}.use.{event.get('writer', '')}"
-    left_out = _ONE_OFF | {"at"} if event["op"] in _REPEATABLE else _ONE_OFF
-    return f"{own}.{_digest({name: value for name, value in event.items() if name not in left_out})[:24]}"
-
-
-def _digest(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-
-
-# --- events ------------------------------------------------------------------------------------------------------
-
-
-def create(id: str, at: str, fields: Mapping[str, Any]) -> RecordEvent:
-    """Begin a memory; with `replaces` and `how` in the fields, in place of others, at once with its coming."""
-    return cast(RecordEvent, {**fields, "v": _FORM, "op": "create", "id": id, "at": at})
-
-
-def see(id: str, at: str, source: Source | None, trust: float) -> RecordEvent:
-    """Note that a memory was said again, elsewhere."""
-    return {"v": _FORM, "op": "see", "id": id, "at": at, "source": source, "trust": trust}
-
-
-def revise(id: str, at: str, text: str, fields: Mapping[str, Any]) -> RecordEvent:
-    """Change the wording of a memory; the earlier one goes to its history."""
-    return cast(RecordEvent, {**fields, "v": _FORM, "op": "revise", "id": id, "at": at, "text": text})
-
-
-def replace(id: str, at: str, by: str, how: Replacement) -> RecordEvent:
-    """Mark a memory as replaced by another, which may be forgotten later."""
-    return {"v": _FORM, "op": "replace", "id": id, "at": at, "by": by, "how": how}
-
-
-def use(id: str, at: str, writer: str, count: int) -> RecordEvent:
-    """How often one writer has used a memory so far: each counts for itself, so no count is lost."""
-    return {"v": _FORM, "op": "use", "id": id, "at": at, "writer": writer, "count": count}
-
-
-def contradict(a: str, b: str, at: str) -> RecordEvent:
-    """Mark that two memories cannot both be true."""
-    first, second = sorted((a, b))
-    return {"v": _FORM, "op": "contradict", "id": first, "other": second, "at": at}
-
-
-def forget(id: str, at: str) -> RecordEvent:
-    """What is left of a memory that is forgotten: that there was one, nothing of what it said."""
-    return {"v": _FORM, "op": "forget", "id": id, "at": at}
+    return "m" + digest([user, project, type, normalized(text), generation])[:31]
 
 
 # --- folding -----------------------------------------------------------------------------------------------------
 
 
-def is_event(value: object) -> bool:
-    """Whether a value has what every event has; others are passed over."""
-    if not isinstance(value, Mapping) or not all(isinstance(value.get(name), str) for name in ("op", "id", "at")):
-        return False
-    return _STAMP.fullmatch(value["at"]) is not None
-
-
-def mentions(event: RecordEvent) -> list[str]:
-    """The ids of the memories that an event says something of, its own first."""
-    own = event["id"]
-    others = [*_strings(event.get("replaces")), *_strings([event.get("other")])]
-    return list(dict.fromkeys([own, *others]))
-
-
-def is_part_of(event: RecordEvent, id: str) -> bool:
-    """Whether an event has to go when this memory is forgotten."""
-    return event["op"] != "forget" and id in (event["id"], event.get("other"))
-
-
-def fold_record(id: str, events: Mapping[str, RecordEvent]) -> Record | None:
-    """Fold the events that mention a memory into what it is now, in whatever order they came.
-
-    Total: an event that cannot apply changes nothing.
-
-    Args:
-        id: Whose record is wanted.
-        events: By key.
-
-    Returns:
-        The record; None for one that is forgotten, or whose beginning is not there.
-    """
-    ordered = sorted(((e["at"], key, e) for key, e in events.items() if is_event(e)), key=lambda found: found[:2])
-    if any(event["op"] == "forget" and event["id"] == id for _, _, event in ordered):
-        return None
-    begun = next(((key, r) for _, key, e in ordered if (r := _begun(id, key, e)) is not None), None)
-    if begun is None:
-        return None
-    first, record = begun
-    for _, key, event in ordered:
-        if key != first:
-            record = _applied(record, key, event)
-    return record
-
-
-def _begun(id: str, key: str, event: Any) -> Record | None:
-    match event:
-        case {"op": "create", "id": own, "text": str() as text, "type": str() as type, "at": at} if own == id:
-            project = _project(event.get("project"))
-            if type not in TYPES or project is None:
-                return None
-        case _:
-            return None
-    return {
-        "id": id,
-        "type": type,
-        "text": text,
-        "subject": _string(event.get("subject")),
-        "attribute": _string(event.get("attribute")),
-        "user": _string(event.get("user")) or "",
-        "project": project,
-        "sources": _sources([event.get("source"), *_list(event.get("sources"))]),
-        "trust": _share(event.get("trust"), _MIDDLING),
-        "importance": _share(event.get("importance"), _MIDDLING),
-        "created_at": at,
-        "updated_at": at,
-        "expires_at": _string(event.get("expires_at")),
-        "access_count": 0,
-        "used_at": None,
-        "history": [],
-        "replaces": _without(id, _strings(event.get("replaces"))),
-        "evidence": _without(id, _strings(event.get("evidence"))),
-        "replaced_by": None,
-        "replaced_how": None,
-        "replaced_at": None,
-        "contradicts": [],
-        "version": key,
-    }
-
-
-def _applied(record: Record, key: str, event: Any) -> Record:
-    own = record["id"]
-    match event:
-        case {"op": "revise", "id": id, "text": str() as text} if id == own:
-            return _revised(record, key, text, event)
-        case {"op": "use", "id": id, "count": int() as count, "at": at} if id == own and count > 0:
-            used = max(at, record["used_at"] or at)
-            return {**record, "access_count": record["access_count"] + count, "used_at": used}
-        case {"op": "create" | "see", "id": id} if id == own:
-            return _seen(record, event)
-        case {"op": "replace", "id": id, "by": str() as by, "how": how, "at": at} if id == own:
-            return _replaced(record, by, how, at)
-        case {"op": "create", "id": by, "how": how, "at": at} if own in _strings(event.get("replaces")):
-            return _replaced(record, by, how, at)
-        case {"op": "contradict", "id": a, "other": str() as b} if own in (a, b) and a != b:
-            other = b if own == a else a
-            return {**record, "contradicts": sorted({*record["contradicts"], other})}
-        case _:
-            return record
-
-
-def _revised(record: Record, key: str, text: str, event: Any) -> Record:
-    before: list[Wording] = [{"text": record["text"], "at": record["updated_at"]}] if text != record["text"] else []
-    seen = _seen(record, event)
-    return {
-        **seen,
-        "text": text,
-        "importance": _share(event.get("importance"), record["importance"]),
-        "expires_at": _string(event["expires_at"]) if "expires_at" in event else record["expires_at"],
-        "updated_at": event["at"],
-        "history": [*record["history"], *before],
-        "version": key,
-    }
-
-
-def _seen(record: Record, event: Any) -> Record:
-    """Unite with another account of the same: its sources are added, the better trust counts."""
-    said_in = [s for s in _sources([event.get("source"), *_list(event.get("sources"))]) if s not in record["sources"]]
-    named = _without(record["id"], _strings(event.get("replaces")))
-    drawn = _without(record["id"], _strings(event.get("evidence")))
-    return {
-        **record,
-        "sources": [*record["sources"], *said_in],
-        "trust": max(record["trust"], _share(event.get("trust"), 0.0)),
-        "replaces": list(dict.fromkeys([*record["replaces"], *named])),
-        "evidence": list(dict.fromkeys([*record["evidence"], *drawn])),
-    }
-
-
-def _replaced(record: Record, by: str, how: Any, at: str) -> Record:
-    if by == record["id"] or (how != "supersede" and how != "consolidate"):
-        return record
-    return {**record, "replaced_by": by, "replaced_how": how, "replaced_at": at}
-
-
-def _list(value: object) -> Sequence[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _string(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _strings(value: object) -> list[str]:
-    return [item for item in _list(value) if isinstance(item, str)]
-
-
-def _without(own: str, ids: Iterable[str]) -> list[str]:
-    return [id for id in dict.fromkeys(ids) if id != own]
-
-
-def _share(value: Any, otherwise: float) -> float:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and value == value
-    return float(min(1.0, max(0.0, value))) if is_number else otherwise
-
-
-def _project(value: object) -> str | None:
-    try:
-        found = json.loads(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
-    return _string(found)
-
-
-def _sources(values: Iterable[object]) -> list[Source]:
-    found: list[Source] = []
-    for value in values:
-        if isinstance(value, Mapping):
-            source: Source = {
-                "conversation": _string(value.get("conversation")) or "",
-                "turns": _strings(value.get("turns")),
-                "quotes": _strings(value.get("quotes")),
-            }
-            if source not in found:
-                found.append(source)
-    return found
-
-
 # --- time --------------------------------------------------------------------------------------------------------
 
 
-def is_over(record: Record, now: str) -> bool:
+def is_expired(record: Record, now: str) -> bool:
     """Whether the time of a memory is over."""
     return record["expires_at"] is not None and record["expires_at"] <= now
 
@@ -405,3 +132,8 @@ def retention(record: Record, now: datetime) -> float:
     last = datetime.fromisoformat(record["used_at"] or record["created_at"])
     days = max(timedelta(), now - last) / timedelta(days=1)
     return math.exp(-days / (FIRST_STRENGTH + record["access_count"]))
+
+
+def digest(value: object) -> str:
+    """The hash of a value, as ids are made of it."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -83,9 +83,7 @@ class Settings(ModelTable):
         return (init_settings, Environment(settings_cls, env_settings, cls._from_callers_alone))
 
     k: int = Field(default=5, ge=1, le=100, description="How many memories a search returns, neighbours aside.")
-    alpha: float = Field(
-        default=0.5, ge=0, le=1, description="Weight of keywords in the score; cosine has the rest (seed 002)."
-    )
+    alpha: float = Field(default=0.5, ge=0, le=1, description="Weight of keywords in the score; cosine has the rest.")
     alpha_zh: float = Field(
         default=0.7,
         ge=0,
@@ -121,7 +119,7 @@ class Settings(ModelTable):
         default=2_048,
         ge=64,
         le=100_000,
-        description="Longest page of a memory, in tokens; longer texts are cut (seed 003).",
+        description="Longest page of a memory, in tokens; longer texts are cut.",
     )
     page_batch: int = Field(
         default=128, ge=1, le=10_000, description="How many pages are memorized between two checkpoints."
@@ -151,7 +149,7 @@ class Settings(ModelTable):
         default="", max_length=20_000, description="Your own instructions for abstracts, put after ours."
     )
     research_rounds: int = Field(
-        default=3, ge=1, le=50, description="Rounds of research before the answer is what there is (seed 003)."
+        default=3, ge=1, le=50, description="Rounds of research before the answer is what there is."
     )
     research_pages: int = Field(default=10, ge=1, le=200, description="How many pages one search brings.")
     research_fusion: Literal["score", "rrf"] = Field(
@@ -185,7 +183,7 @@ class Settings(ModelTable):
         default=128_000,
         ge=1_000,
         le=2_000_000,
-        description="Tokens of an agent's context; near it, the agent has to answer (seed 002).",
+        description="Tokens of an agent's context; near it, the agent has to answer.",
     )
     react_result_tokens: int = Field(
         default=4_000,
@@ -194,7 +192,7 @@ class Settings(ModelTable):
         description="Longest result of a tool that an agent is shown whole, in tokens.",
     )
     recall_limit: int = Field(
-        default=5, ge=1, le=100, description="How many memories of the user a message recalls at most (seed 001)."
+        default=5, ge=1, le=100, description="How many memories of the user a message recalls at most."
     )
     recall_threshold: float | None = Field(
         default=None,
@@ -228,7 +226,7 @@ class Settings(ModelTable):
         description="Days in which the weight of recency halves among memories that fit alike. 0: age does not count.",
     )
     remember_every: int = Field(
-        default=10, ge=1, le=1_000, description="Turns after which memories are drawn from a conversation (seed 001)."
+        default=10, ge=1, le=1_000, description="Turns after which memories are drawn from a conversation."
     )
     remember_idle_minutes: float = Field(
         default=30, gt=0, le=525_600, description="Minutes without a turn after which a conversation has ended."
@@ -264,14 +262,14 @@ class Settings(ModelTable):
         default=30, gt=0, le=365_000, description="Days after its last turn that the state of a conversation is kept."
     )
     fact_limit: int = Field(
-        default=5, ge=1, le=100, description="How many facts an agent's invocation recalls at most (seed 004)."
+        default=5, ge=1, le=100, description="How many facts an agent's invocation recalls at most."
     )
-    episode_limit: int = Field(default=3, ge=1, le=100, description="The same for episodes (seed 004).")
+    episode_limit: int = Field(default=3, ge=1, le=100, description="The same for episodes.")
     working_memory_tokens: int | None = Field(
         default=2_000,
         ge=200,
         le=1_000_000,
-        description="Tokens of an agent's steps from which the older ones are condensed (seed 004). Empty: by share.",
+        description="Tokens of an agent's steps from which the older ones are condensed. Empty: by share.",
     )
     working_memory_share: float | None = Field(
         default=None,
@@ -289,19 +287,17 @@ class Settings(ModelTable):
         "teaches. Otherwise rules do.",
     )
     auto_facts: bool = Field(
-        default=True, description="Whether facts are drawn from what an agent was told and answered (seed 004)."
+        default=True, description="Whether facts are drawn from what an agent was told and answered."
     )
-    record_episodes: bool = Field(
-        default=True, description="Whether an agent's tasks are recorded as episodes (seed 004)."
-    )
+    record_episodes: bool = Field(default=True, description="Whether an agent's tasks are recorded as episodes.")
     memory_tools: bool = Field(
         default=False,
-        description="Whether an agent is offered retrieve_facts, recall_episodes and store_fact (seed 004).",
+        description="Whether an agent is offered retrieve_facts, recall_episodes and store_fact.",
     )
     additional_context: str = Field(
         default="",
         max_length=20_000,
-        description="Your own words, put after the agent's instructions while memory is on (seed 004).",
+        description="Your own words, put after the agent's instructions while memory is on.",
     )
     memory_quota: int = Field(
         default=10_000, ge=1, le=10_000_000, description="How many memories a user has at most; the weakest go first."

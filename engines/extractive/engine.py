@@ -42,8 +42,11 @@ from agentic_memory_bank.engines.extractive.summarising.keywords import keywords
 from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.bank_index import PASSAGE_TOKENS
-from agentic_memory_bank.tools.text import is_cjk, passages, sentences, tokenize
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.places import sentences_of
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import passages
 
 RELATED_COSINE = 0.5
 """Cosine from which two memories belong together; below it they need a keyword in common."""

@@ -10,7 +10,8 @@ from langchain_core.messages import BaseMessage, messages_from_dict, messages_to
 
 from agentic_memory_bank.state.errors import StorageDamagedError
 from agentic_memory_bank.state.model_table import Role
-from agentic_memory_bank.tools.storage.database import DatabaseFile, DatabaseForm, rows_of, seal_over
+from agentic_memory_bank.tools.storage.database import DatabaseFile
+from agentic_memory_bank.tools.storage.database_form import DatabaseForm, rows_of, seal_over
 
 _CALL: Final = "run, role, model, rung, input, output, key, answer"
 _FORM: Final = DatabaseForm(

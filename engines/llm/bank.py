@@ -64,7 +64,7 @@ from agentic_memory_bank.prompts import (
 )
 from agentic_memory_bank.state.errors import EngineError, ModelRefused
 from agentic_memory_bank.state.model_table import Role
-from agentic_memory_bank.tools.text import estimate_tokens, passages
+from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
 
 UNIT_TOKENS = 160
 """Upper size of what has a number of its own in the question of classification."""

@@ -38,7 +38,8 @@ from agentic_memory_bank.prompts import (
 )
 from agentic_memory_bank.prompts.common import listed
 from agentic_memory_bank.state.errors import AnswerRejected
-from agentic_memory_bank.tools.text import estimate_tokens, sentences
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 FULL_TEXT_TOKENS = 160
 """A memory whose raw text is not longer is judged by it, a longer one by its summary."""

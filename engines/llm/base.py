@@ -10,7 +10,7 @@ from agentic_memory_bank.engines.llm.structured_output import Asker, StructuredR
 from agentic_memory_bank.prompts.common import listed
 from agentic_memory_bank.state.errors import AnswerRejected, EngineError
 from agentic_memory_bank.state.model_table import Role
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 _Answer = TypeVar("_Answer", bound=BaseModel)
 

@@ -35,8 +35,9 @@ from agentic_memory_bank.prompts import (
 )
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.tools.search.gate import passes
-from agentic_memory_bank.tools.text import estimate_tokens, names_and_numbers
+from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.secrets import secrets_in
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 REWRITE: Final = cast(Role, "rewrite")
 EXTRACT: Final = cast(Role, "extract")

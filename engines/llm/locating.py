@@ -5,7 +5,8 @@ from typing import Final
 
 from agentic_memory_bank.engines.base import Span
 from agentic_memory_bank.prompts.fence import unescape
-from agentic_memory_bank.tools.text import sentences, tokenize
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.terms import tokenize
 
 LIKENESS: Final = 0.6
 """Share of the words of a quote and of a sentence, each, from which the sentence is what was meant."""

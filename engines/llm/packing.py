@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from agentic_memory_bank.engines.base import MemoryView, Pairing, Span
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 _Item = TypeVar("_Item")
 

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage
 from pydantic import BaseModel, ValidationError
 
 from agentic_memory_bank.state.errors import AnswerRejected
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.text.cleaning import clean
 
 _Answer = TypeVar("_Answer", bound=BaseModel)
 

@@ -32,8 +32,9 @@ from agentic_memory_bank.engines.llm.retry import RetryBudget
 from agentic_memory_bank.prompts import react
 from agentic_memory_bank.state.errors import AnswerRejected, BudgetReachedError, MemoryBankError, ToolError
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.documents.attachments import portable
-from agentic_memory_bank.tools.text import clean, estimate_tokens
+from agentic_memory_bank.tools.documents.attached_files import portable
+from agentic_memory_bank.tools.text.cleaning import clean
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 _Message = TypeVar("_Message", bound=BaseMessage)
 

@@ -25,7 +25,7 @@ from agentic_memory_bank.prompts import abstract, research_answer, research_gath
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.pages import PageSearch
-from agentic_memory_bank.tools.text import estimate_tokens, passages
+from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
 
 ABSTRACT_TOKENS: Final = 256
 """What an abstract takes of an answer, at most."""

@@ -16,7 +16,8 @@ from agentic_memory_bank.engines.llm.structured_output import MESSAGE_TOKENS
 from agentic_memory_bank.engines.responder import Responder, ResponderInput
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.model_table import Role
-from agentic_memory_bank.tools.text import clean, estimate_tokens
+from agentic_memory_bank.tools.text.cleaning import clean
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 REACT: Final[Role] = "react"
 _CALLS: Final = ("tool_calls", "function_call")

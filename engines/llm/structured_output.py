@@ -24,7 +24,8 @@ from agentic_memory_bank.engines.llm.retry import RetryBudget
 from agentic_memory_bank.state.errors import AnswerRejected, EngineError, ModelRefused, ModelUnavailable
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.text import clean, estimate_tokens
+from agentic_memory_bank.tools.text.cleaning import clean
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 _Answer = TypeVar("_Answer", bound=BaseModel)
 

@@ -35,10 +35,9 @@ from agentic_memory_bank.state.conversations import (
     RecallOutput,
     StoredConversation,
 )
-from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
-from agentic_memory_bank.tools.memories.fields import owner_of as hashed
-from agentic_memory_bank.tools.memories.fields import stamp
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, circuit_breaker_of
 from agentic_memory_bank.tools.memories.stores import RecordStores
+from agentic_memory_bank.tools.memories.validation import stamp, user_hash
 
 STATE_SHARE: Final = 0.5
 """Share of the time for recalling in which a conversation's state is read."""
@@ -107,8 +106,8 @@ class ConversationDeps(EngineDeps[Responder]):
 
         seconds = context.recall_timeout
         try:
-            kept = guard_of(self.stores).call(read, STATE_SHARE * seconds, seconds)
-        except Unanswered:
+            kept = circuit_breaker_of(self.stores).call(read, STATE_SHARE * seconds, seconds)
+        except CallFailed:
             kept = None
         return snapshot_of(kept, waiting)
 
@@ -187,7 +186,7 @@ class ConversationDeps(EngineDeps[Responder]):
             if fault:
                 self.waiting.add(handed)
         job = partial(_remember, self.remember, runtime.store, handed, context)
-        return self.queue.submit(hashed(owner.user), job), fault
+        return self.queue.submit(user_hash(owner.user), job), fault
 
 
 def _remember(graph: Graph, store: BaseStore | None, handed: QueuedTurns, context: MemoryContext) -> Mapping[str, Any]:

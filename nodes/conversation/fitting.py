@@ -11,7 +11,7 @@ from agentic_memory_bank.nodes.agent_messages import MESSAGE_TOKENS, fitting, si
 from agentic_memory_bank.nodes.conversation.history import as_messages, asked, earlier
 from agentic_memory_bank.nodes.messages import RECALLED, as_message, injected, text_of
 from agentic_memory_bank.prompts import converse
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 LAST: Final = 5
 """How many of the last turns are shown of a long conversation."""

@@ -18,7 +18,7 @@ from agentic_memory_bank.state.conversations import (
     StoredTurn,
 )
 from agentic_memory_bank.state.errors import InputError
-from agentic_memory_bank.tools.text.questions import checked_text
+from agentic_memory_bank.tools.text.cleaning import checked_text
 
 DISABLED: RecallReceipt = {"outcome": "disabled", "reason": "disabled", "searched": 0, "shown": [], "degraded": []}
 """What a conversation says of recalling where nothing is recalled."""

@@ -15,7 +15,7 @@ from agentic_memory_bank.nodes.messages import RECALLED, REPEATS, text_of
 from agentic_memory_bank.state.conversations import ConversationState, ConversationUpdate, MemoryContext
 from agentic_memory_bank.state.errors import BudgetReachedError, EngineError
 from agentic_memory_bank.state.memory_bank import Usage
-from agentic_memory_bank.tools.text import tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
 
 DIGESTED: int = 40
 """Of how many turns at most it is told at once where a conversation stands of which nothing is kept yet."""

@@ -25,11 +25,11 @@ from agentic_memory_bank.prompts import forgetting
 from agentic_memory_bank.state.conversations import ConversationState, ConversationUpdate, MemoryContext
 from agentic_memory_bank.state.errors import EmbeddingError, InputError, StorageError
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.tools.memories.cascade import Cut, Place, Reach
 from agentic_memory_bank.tools.memories.conversation_states import new_state
-from agentic_memory_bank.tools.memories.fields import MAX_LIMIT, stamp
+from agentic_memory_bank.tools.memories.deletion import Deletion, Redaction, TurnRef
 from agentic_memory_bank.tools.memories.record_store import RecordStore
-from agentic_memory_bank.tools.text import is_cjk
+from agentic_memory_bank.tools.memories.validation import MAX_LIMIT, stamp
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 SMALL: Final = 3
 """How many memories are erased without asking back, the turns they were said in aside."""
@@ -100,11 +100,11 @@ class _Listener:
         records = self._records
         everything = list(_all(records, user, project))
         ids = meant(everything, subjects)
-        reached = records.reach(user, ids or near(everything, subjects))
+        reached = records.preview_delete(user, ids or near(everything, subjects))
         if not reached.ids:
             return forgetting.nothing_found(subject_of(request.whose or request.about), chinese=chinese)
         if ids and _count(reached) <= SMALL:
-            records.forget(user, reached.ids)
+            records.delete(user, reached.ids)
             return forgetting.erased(_shown(reached), chinese=chinese)
         self._ask(reached.ids)
         return forgetting.would_erase(_shown(reached), chinese=chinese, is_near=not ids)
@@ -117,9 +117,9 @@ class _Listener:
         if state is None or state["to_forget"][:1] != [str(state["count"])]:
             return None
         ids, chinese = state["to_forget"][1:], is_cjk(words)
-        texts = _shown(records.reach(user, ids)) if is_yes(words) else []
+        texts = _shown(records.preview_delete(user, ids)) if is_yes(words) else []
         if texts:
-            records.forget(user, ids)
+            records.delete(user, ids)
         with records.conversations.editing(user):
             if now := records.conversations.get(user, project, self._conversation):
                 records.conversations.put(user, {**now, "to_forget": []})
@@ -150,8 +150,8 @@ class _Listener:
         user, project = owner_of(self._runtime)
         records = self._records
         ids = [record["id"] for record in _all(records, user, project) if _is_said_in(record, places)]
-        records.conversations.cut_turns(user, {place: [] for place in places})
-        records.forget(user, ids)
+        records.conversations.redact_turns(user, {place: [] for place in places})
+        records.delete(user, ids)
         return forgetting.not_kept(chinese=chinese, is_erased=True)
 
     @property
@@ -162,20 +162,20 @@ class _Listener:
 # --- what is shown ---------------------------------------------------------------------------------------------------
 
 
-def _count(reached: Reach) -> int:
+def _count(reached: Deletion) -> int:
     """How many memories go, the turns that they were said in aside, and what an assistant said again."""
-    records = [*reached.erased, *(cut.record for cut in reached.cut)]
+    records = [*reached.deleted, *(cut.record for cut in reached.redacted)]
     facts = [record for record in records if not is_turn(record)]
     places = {place for record in facts for place in _places(record)}
     turns = (record for record in records if is_turn(record) and not is_of_assistant(record))
     return len(facts) + sum(places.isdisjoint(_places(turn)) for turn in turns)
 
 
-def _shown(reached: Reach) -> list[str]:
+def _shown(reached: Deletion) -> list[str]:
     """The words that go, each once."""
-    texts = [unattributed(record["text"])[2] for record in reached.erased]
-    for cut in reached.cut:
-        texts.append(" … ".join(_words(cut)) if cut.left else unattributed(cut.record["text"])[2])
+    texts = [unattributed(record["text"])[2] for record in reached.deleted]
+    for cut in reached.redacted:
+        texts.append(" … ".join(_words(cut)) if cut.remaining else unattributed(cut.record["text"])[2])
     kept: list[str] = []
     for text in sorted(filter(None, (text.strip(" \t\n,;，；") for text in texts)), key=len, reverse=True):
         if not any(text in longer for longer in kept):
@@ -183,15 +183,15 @@ def _shown(reached: Reach) -> list[str]:
     return kept
 
 
-def _words(cut: Cut) -> Iterator[str]:
-    return (word.strip(" \t\n,;，；") for word in cut.gone if not word.startswith(" ["))
+def _words(cut: Redaction) -> Iterator[str]:
+    return (word.strip(" \t\n,;，；") for word in cut.removed if not word.startswith(" ["))
 
 
-def _places(record: Record) -> set[Place]:
+def _places(record: Record) -> set[TurnRef]:
     return {(source["conversation"], turn) for source in record["sources"] for turn in source["turns"]}
 
 
-def _is_said_in(record: Record, places: Sequence[Place]) -> bool:
+def _is_said_in(record: Record, places: Sequence[TurnRef]) -> bool:
     said_in = _places(record)
     return bool(said_in) and said_in.issubset(places)
 

@@ -6,7 +6,7 @@ from agentic_memory_bank.engines.research import PageDraft
 from agentic_memory_bank.nodes.page_deps import PageDeps
 from agentic_memory_bank.state.memorizer import AbstractContext, MemorizerState, MemorizerUpdate
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.text import tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
 
 
 def recall(state: MemorizerState, runtime: Runtime[Settings], deps: PageDeps) -> MemorizerUpdate:

@@ -28,7 +28,8 @@ from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.loaders import as_documents
 from agentic_memory_bank.tools.pages.store import PageStore, page_id
-from agentic_memory_bank.tools.text import clean, estimate_tokens, passages
+from agentic_memory_bank.tools.text.cleaning import clean
+from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
 
 UNITS_PER_PAGE = 2
 """A paragraph longer than this part of a page may be cut, between two sentences, so that pages are filled."""
@@ -94,7 +95,7 @@ def take_in(state: MemorizerState, runtime: Runtime[Settings], deps: PageDeps) -
 
 def _new(drafts: Sequence[PendingPage], store: PageStore, skipped: list[SkippedText]) -> list[PendingPage]:
     """The drafts that the memory does not have, each once."""
-    known = store.known(draft["page"]["id"] for draft in drafts)
+    known = store.existing(draft["page"]["id"] for draft in drafts)
     found: list[PendingPage] = []
     for draft in drafts:
         id_ = draft["page"]["id"]

@@ -15,9 +15,10 @@ from agentic_memory_bank.state.errors import InputTooLarge, StorageError
 from agentic_memory_bank.state.interaction_tree import Entry
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, PendingAttachment, Recalled
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.documents.attachments import AttachmentStore, File, checked_attachments
+from agentic_memory_bank.tools.documents.attached_files import AttachedFile, checked_attachments
+from agentic_memory_bank.tools.documents.attachments import AttachmentStore
 from agentic_memory_bank.tools.documents.loaders import as_documents
-from agentic_memory_bank.tools.text.questions import checked_text
+from agentic_memory_bank.tools.text.cleaning import checked_text
 
 
 def adapter_in(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> MemoryBankUpdate:
@@ -87,7 +88,7 @@ def _take_in(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps,
     }
 
 
-def _held(state: MemoryBankState, files: Sequence[File], store: AttachmentStore) -> list[PendingAttachment]:
+def _held(state: MemoryBankState, files: Sequence[AttachedFile], store: AttachmentStore) -> list[PendingAttachment]:
     """Hold what is to be recognised, in place of what waited before; what was recognised before is known."""
     known = {
         attachment["path"]
@@ -99,7 +100,7 @@ def _held(state: MemoryBankState, files: Sequence[File], store: AttachmentStore)
     store.release()
     try:
         for file in news:
-            store.hold(file.data)
+            store.stage(file.data)
     except StorageError:
         store.release()
         raise

@@ -15,7 +15,7 @@ from agentic_memory_bank.state.interaction_tree import Entry
 from agentic_memory_bank.state.memory_bank import MemoryBankOutput, MemoryBankState, MemoryBankUpdate, RunStatus
 from agentic_memory_bank.state.query_graph import ContradictingClaim, Contradiction
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.text.cleaning import clean
 
 
 def adapter_out(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> MemoryBankUpdate:

@@ -15,7 +15,8 @@ from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.state.interaction_tree import Attachment
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, PendingAttachment, Result
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.documents.attachments import AttachmentStore, attachment_of, files_in, picture_type
+from agentic_memory_bank.tools.documents.attached_files import attachment_of, files_in, picture_type
+from agentic_memory_bank.tools.documents.attachments import AttachmentStore
 
 
 class _Told(NamedTuple):
@@ -80,7 +81,7 @@ def with_attachments(done: Report, store: AttachmentStore, most: int) -> Report:
     for entry in done["entries"]:
         files = files_in(entry.get("brought"), most)
         for file in files:
-            store.keep(store.hold(file.data))
+            store.keep(store.stage(file.data))
         rest = {key: value for key, value in entry.items() if key != "brought"}
         if not str(rest["text"]).strip():
             rest["text"] = f"Returned: {', '.join(file.name for file in files)}." if files else ""

@@ -8,7 +8,9 @@ from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, over
 from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.state.interaction_tree import Anchor, text_of
 from agentic_memory_bank.state.memory_bank import AnswerSource, MemoryBankState
-from agentic_memory_bank.tools.text import clean, names_and_numbers, sentences
+from agentic_memory_bank.tools.text.cleaning import clean
+from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.sentences import sentences
 
 MOST_SOURCES = 5
 MOST_CHARACTERS = 200_000

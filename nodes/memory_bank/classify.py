@@ -10,7 +10,7 @@ from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Topic
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.text import estimate_tokens, passages
+from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
 
 
 def classify(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> MemoryBankUpdate:

@@ -16,7 +16,7 @@ from agentic_memory_bank.engines.base import (
     TopicSummary,
 )
 from agentic_memory_bank.state.errors import AnswerRejected
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.text.cleaning import clean
 
 _T = TypeVar("_T")
 _OUTCOMES = ("holds", "integrate", "neither", "inconclusive")

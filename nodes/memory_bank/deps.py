@@ -16,7 +16,7 @@ from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree
 from agentic_memory_bank.state.memory_bank import MemoryBankState
 from agentic_memory_bank.state.query_graph import GraphEdit, MemoryNode, QueryGraph, embedded_text
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.documents.attachments import AttachmentPool, AttachmentStore
+from agentic_memory_bank.tools.documents.attachments import AttachmentStore, AttachmentStores
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex
 from agentic_memory_bank.tools.web.toolset import web_tools
@@ -75,7 +75,7 @@ class BankDeps(EngineDeps[Engine]):
     """The caller's own, which an agent may call besides `deep_retrieval` and those that reach the web."""
     research: Research | None = None
     """Makes the agent's tool `deep_research`."""
-    attachments: AttachmentPool = field(default_factory=AttachmentPool)
+    attachments: AttachmentStores = field(default_factory=AttachmentStores)
     """The files of each thread."""
 
     def goal_of(self, state: MemoryBankState) -> str:

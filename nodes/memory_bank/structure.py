@@ -13,7 +13,7 @@ from agentic_memory_bank.state.interaction_tree import text_of
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Topic
 from agentic_memory_bank.state.query_graph import MemoryNode, join_anchors
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.text import sentences
+from agentic_memory_bank.tools.text.sentences import sentences
 
 _SUMMARY_CHARACTERS = 600
 

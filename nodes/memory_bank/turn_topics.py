@@ -12,7 +12,7 @@ from agentic_memory_bank.nodes.memory_bank.structure import as_memories, beginni
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, Topic
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 GAP = "\n\n"
 """Stands between messages that are judged together; it belongs to no memory."""

@@ -10,7 +10,7 @@ from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
 from agentic_memory_bank.state.memory_bank import AnswerSource, MemoryBankState
 from agentic_memory_bank.state.query_graph import ContradictingClaim, MemoryNode
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.text.cleaning import clean
 
 _GAP = "\n"
 """Stands between the stretches of a memory's raw text."""

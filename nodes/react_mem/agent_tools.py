@@ -18,7 +18,7 @@ from agentic_memory_bank.nodes.remember.views import expiry_of
 from agentic_memory_bank.prompts import four_tiers, recalled
 from agentic_memory_bank.prompts.fence import fence
 from agentic_memory_bank.state.errors import MemoryBankError
-from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, circuit_breaker_of
 from agentic_memory_bank.tools.text.secrets import secrets_in
 
 TRUST = 0.6
@@ -88,8 +88,8 @@ class AgentMemoryTools:
             return found["text"] if found else None
 
         try:
-            return guard_of(self._deps.stores).call(read, scope.context.recall_timeout)
-        except Unanswered:
+            return circuit_breaker_of(self._deps.stores).call(read, scope.context.recall_timeout)
+        except CallFailed:
             return None
 
     def _look(self, query: str, runtime: ToolRuntime[Any, Any], *, is_facts: bool) -> str:
@@ -98,7 +98,7 @@ class AgentMemoryTools:
             return four_tiers.NOTHING
         try:
             facts, done = search_memories(self._deps, scope, query, scope.context.fact_limit)
-        except Unanswered:
+        except CallFailed:
             return four_tiers.OUT_OF_REACH
         text = four_tiers.facts(facts) if is_facts else four_tiers.episodes(done)
         return fence("memory", text) if text else four_tiers.NOTHING
@@ -115,8 +115,8 @@ class AgentMemoryTools:
         draft["expires_at"] = expiry_of(self._deps.clock(), scope.context)
         job = partial(self._deps.records(scope).store, user, **draft)
         try:
-            guard_of(self._deps.stores).call(job, scope.context.recall_timeout)
-        except Unanswered:
+            circuit_breaker_of(self._deps.stores).call(job, scope.context.recall_timeout)
+        except CallFailed:
             return four_tiers.OUT_OF_REACH
         except MemoryBankError as error:
             return str(error)

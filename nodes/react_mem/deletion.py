@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.tools.memories.conversation_states import conversation_of, project_of
-from agentic_memory_bank.tools.memories.fields import MAX_LIMIT
 from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.validation import MAX_LIMIT, conversation_of, project_of
 
 
 def delete_memories(
@@ -26,17 +25,17 @@ def delete_memories(
         StorageError: The store failed; called once more, it goes on.
     """
     if conversation is None:
-        return len(records.forget_scope(user, project))
-    records.agents.forget(user, project, conversation)
+        return len(records.delete_all(user, project))
+    records.agents.delete(user, project, conversation)
     _forget_state(records, user, project, conversation)
     gone = [one["id"] for one in _all(records, user, project) if _is_of(one, conversation)]
-    return len(records.forget(user, gone)) if gone else 0
+    return len(records.delete(user, gone)) if gone else 0
 
 
 def _forget_state(records: RecordStore, user: str, project: str | None, conversation: str) -> None:
     states = records.conversations
     with states.editing(user):
-        for state in states.of(user):
+        for state in states.list_all(user):
             if conversation_of(state) == conversation and project in (None, project_of(state)):
                 states.put(user, {**state, "pending": [], "recent": [], "drawn": [], "digest": {}})
 

@@ -11,9 +11,9 @@ from agentic_memory_bank.engines.conversation import ConversationEngine
 from agentic_memory_bank.engines.factory import MeteredEngine
 from agentic_memory_bank.nodes.deps import BackgroundQueue, EngineDeps, Graph, Owner
 from agentic_memory_bank.state.conversations import MemoryContext
-from agentic_memory_bank.tools.memories.fields import stamp
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.stores import RecordStores
+from agentic_memory_bank.tools.memories.validation import stamp
 
 
 @runtime_checkable

@@ -6,9 +6,9 @@ from typing import Final
 from agentic_memory_bank.nodes.react_mem.steps import ToolCallResult, gist
 from agentic_memory_bank.state.react_mem import Episode, Invocation
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.tools.memories.fields import Draft
-from agentic_memory_bank.tools.text import merged
+from agentic_memory_bank.tools.memories.validation import NewMemory
 from agentic_memory_bank.tools.text.secrets import secrets_in
+from agentic_memory_bank.tools.text.spans import merged
 
 TASK: Final = "task"
 """The attribute of memories that are episodes of an agent: what else happened is no task."""
@@ -70,7 +70,7 @@ def goal(text: str) -> str:
     return f"{_TASK}{gist(masked(text), GOAL)}"
 
 
-def draft(episode: Episode, conversation: str, turns: Sequence[str], project: str) -> Draft:
+def draft(episode: Episode, conversation: str, turns: Sequence[str], project: str) -> NewMemory:
     """An episode as it is stored. The same goal once more is another account of the same memory."""
     account = [f"{_OUTCOME}{episode['outcome']}", f"{_LESSON}{episode['lesson']}", *episode["steps"]]
     return {

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMess
 from agentic_memory_bank.engines.extractive.answering import quoting
 from agentic_memory_bank.nodes.messages import RECALLED, text_of
 from agentic_memory_bank.nodes.react_mem import steps
-from agentic_memory_bank.tools.text import clean, is_cjk
+from agentic_memory_bank.tools.text.cleaning import clean, is_cjk
 
 READ: Final = 40_000
 """Characters of results that are searched for what answers, the latest first."""

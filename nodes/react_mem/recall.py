@@ -17,12 +17,11 @@ from agentic_memory_bank.nodes.recall.message import shortened
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
 from agentic_memory_bank.state.react_mem import FACTS, Episode, KnownFact, Recollection
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, circuit_breaker_of
 from agentic_memory_bank.tools.embeddings.weights import MODEL
-from agentic_memory_bank.tools.memories.agent_conversations import Talked
-from agentic_memory_bank.tools.memories.index import ByKind
-from agentic_memory_bank.tools.memories.record_store import Search
-from agentic_memory_bank.tools.text import is_cjk
+from agentic_memory_bank.tools.memories.agent_conversations import AgentHistory
+from agentic_memory_bank.tools.memories.queries import MemoryQuery, RecordThreshold
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 ALIKE: Final = 0.58
 """How alike two goals have to be, with all-MiniLM-L6-v2: in the middle between paraphrases of a task and other tasks,
@@ -46,13 +45,13 @@ def recall_for_agent(deps: AgentDeps, scope: Scope, messages: Sequence[AnyMessag
         try:
             if query := query_of(deps, messages):
                 found["facts"], found["episodes"] = search_memories(deps, scope, query, scope.context.fact_limit)
-        except Unanswered as failure:
+        except CallFailed as failure:
             found["degraded"].append(f"search: {failure.kind}")
         try:
             before = talked.result()
             found["invocations"] = [one for one in before.invocations if one["id"] != id]
             found["earlier"] = before.earlier
-        except Unanswered as failure:
+        except CallFailed as failure:
             found["degraded"].append(f"conversation: {failure.kind}")
     return found
 
@@ -108,9 +107,9 @@ def search_memories(
     """Facts and episodes that fit a query, in one look at the store, within the time for recalling.
 
     Raises:
-        Unanswered: The store is down, slow, or cannot embed.
+        CallFailed: The store is down, slow, or cannot embed.
     """
-    guard, limit = guard_of(deps.stores), scope.context.recall_timeout
+    guard, limit = circuit_breaker_of(deps.stores), scope.context.recall_timeout
     until, encoder = time.monotonic() + limit, deps.stores.encoder
 
     def call(job: Callable[[], _Result]) -> _Result:
@@ -120,19 +119,19 @@ def search_memories(
         if not call(partial(_has_any, deps, scope)):
             return [], []
         begun = time.monotonic()
-        guard.load(encoder.load)
+        guard.load_model(encoder.load)
         until += time.monotonic() - begun
     of_tasks = scope.context.episode_limit if episodes_ is None else episodes_
     known, done = call(partial(_searched, deps, scope, query, facts, of_tasks))
     if known or done:
         ids = [one["id"] for one in (*known, *done)]
-        guard.later(lambda: deps.records(scope).touch(scope.owner.user, ids))
+        guard.run_later(lambda: deps.records(scope).count_use(scope.owner.user, ids))
     return known, done
 
 
-def _talked(deps: AgentDeps, scope: Scope) -> Talked:
+def _talked(deps: AgentDeps, scope: Scope) -> AgentHistory:
     limit = scope.context.recall_timeout
-    return guard_of(deps.stores).call(lambda: deps.records(scope).agents.load(*scope.place), limit)
+    return circuit_breaker_of(deps.stores).call(lambda: deps.records(scope).agents.load(*scope.place), limit)
 
 
 def _has_any(deps: AgentDeps, scope: Scope) -> bool:
@@ -155,10 +154,14 @@ def _searched(
         return alike if episodes.is_episode(record) else _NEVER
 
     searches = [
-        Search(
-            query, project, [*FACTS, "episodic"], facts + SPARE, ByKind(usual.least if given is None else given, fact)
+        MemoryQuery(
+            query,
+            project,
+            [*FACTS, "episodic"],
+            facts + SPARE,
+            RecordThreshold(usual.least if given is None else given, fact),
         ),
-        Search(episodes.goal(query), project, ["episodic"], of_tasks + SPARE, ByKind(alike, task)),
+        MemoryQuery(episodes.goal(query), project, ["episodic"], of_tasks + SPARE, RecordThreshold(alike, task)),
     ]
     known, done = deps.records(scope).search_many(user, searches)
     told = [_fact(one.record) for one in known if not episodes.is_episode(one.record) and not _is_order(one.record)]

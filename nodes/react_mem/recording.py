@@ -23,12 +23,13 @@ from agentic_memory_bank.nodes.remember.saving import IncomingTurns, save_state
 from agentic_memory_bank.nodes.remember.views import expiry_of, retention_days
 from agentic_memory_bank.state.conversations import MemoryContext, RememberOutput
 from agentic_memory_bank.state.react_mem import AgentConversation, Episode, Invocation, KeptStep
-from agentic_memory_bank.state.records import Record, Source
-from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
-from agentic_memory_bank.tools.memories.agent_conversations import FORM, conversation_of, project_of
-from agentic_memory_bank.tools.memories.fields import stamp
+from agentic_memory_bank.state.records import MemorySource, Record
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, circuit_breaker_of
+from agentic_memory_bank.tools.memories.agent_conversations import FORM
 from agentic_memory_bank.tools.memories.record_store import RecordStore
-from agentic_memory_bank.tools.text import clean, tokenize
+from agentic_memory_bank.tools.memories.validation import conversation_of, project_of, stamp
+from agentic_memory_bank.tools.text.cleaning import clean
+from agentic_memory_bank.tools.text.terms import tokenize
 
 QUERY: Final = 1_000
 RESULT: Final = 4_000
@@ -72,12 +73,12 @@ def record_now(deps: AgentDeps, scope: Scope, done: DoneTask) -> bool:
         Whether the conversation had been silent for so long that it had ended before: `record` has to know.
     """
     try:
-        before = guard_of(deps.stores).call(
+        before = circuit_breaker_of(deps.stores).call(
             lambda: _written(deps, scope, done),
             scope.context.recall_timeout,
             is_busy=lambda: deps.records(scope).is_busy(scope.owner.user),
         )
-    except Unanswered:
+    except CallFailed:
         return False
     return before is not None and not before["ended"] and before["at"] <= _silent_since(deps, scope)
 
@@ -85,7 +86,7 @@ def record_now(deps: AgentDeps, scope: Scope, done: DoneTask) -> bool:
 def _written(deps: AgentDeps, scope: Scope, done: DoneTask) -> AgentConversation | None:
     """Keep the summary, the results, what was said, and the episode by rule. Returns where the conversation stood."""
     records, (user, project) = deps.records(scope), scope.owner
-    if done.at < records.conversations.forgotten_at(user, project):
+    if done.at < records.conversations.deleted_at(user, project):
         return None
     episode = _episode(scope, done)
     summary = _summary(done, episode)
@@ -95,7 +96,7 @@ def _written(deps: AgentDeps, scope: Scope, done: DoneTask) -> AgentConversation
             records, IncomingTurns(scope.owner, scope.conversation, _told(done), _drawing(scope), deps.clock(), done.at)
         )
     if episode and not scope.context.condense_with_model:
-        _store(records, scope, episode, summary["turns"], deps.clock(), bare=True)
+        _store(records, scope, episode, summary["turns"], deps.clock(), embed=False)
     return before
 
 
@@ -112,7 +113,7 @@ def record(deps: AgentDeps, scope: Scope, done: DoneTask, *, was_silent: bool = 
         MemoryBankError: Something of it could not be kept.
     """
     records, user = deps.records(scope), scope.owner.user
-    if done.at < records.conversations.forgotten_at(user, scope.owner.project):
+    if done.at < records.conversations.deleted_at(user, scope.owner.project):
         return  # it was to be forgotten while it waited
     if was_silent:
         end_conversation(deps, scope, but=done.id)
@@ -124,20 +125,21 @@ def record(deps: AgentDeps, scope: Scope, done: DoneTask, *, was_silent: bool = 
     records.agents.add(*scope.place, summary, _texts(done), retention_days(scope.context))
     if episode:
         _store(records, scope, episode, summary["turns"], deps.clock())
-    records.make_up(user)
+    records.backfill_vectors(user)
     if scope.context.auto_facts:
         _facts(deps, scope, done)
 
 
 def _store(
-    records: RecordStore, scope: Scope, episode: Episode, turns: Sequence[str], now: datetime, *, bare: bool = False
+    records: RecordStore, scope: Scope, episode: Episode, turns: Sequence[str], now: datetime, *, embed: bool = True
 ) -> Record:
     """Keep an episode for as long as the settings say, unless it is kept."""
     user, project = scope.owner
     draft = episodes.draft(episode, scope.conversation, turns, project)
-    known = records.said_by(user, draft)
+    known = records.find_same(user, [draft])[0]
     return (
-        known or records.store_many(user, [{**draft, "expires_at": expiry_of(now, scope.context)}], bare=bare)[0].record
+        known
+        or records.store_many(user, [{**draft, "expires_at": expiry_of(now, scope.context)}], embed=embed)[0].record
     )
 
 
@@ -154,20 +156,20 @@ def end_conversation(deps: AgentDeps, scope: Scope, at: str = "", *, but: str = 
         MemoryBankError: Something of it could not be kept.
     """
     records, (user, project) = deps.records(scope), scope.owner
-    if at and at < records.conversations.forgotten_at(user, project):
+    if at and at < records.conversations.deleted_at(user, project):
         return
     if scope.context.auto_facts:
         _remember(deps, scope, {"messages": [], "conversation_id": scope.conversation, "end": True})
     talked = records.agents.load(*scope.place)
-    if talked.talk is None or talked.talk["ended"]:
+    if talked.state is None or talked.state["ended"]:
         return
     tasks = [one for one in talked.invocations if one["is_task"] and one["id"] != but]
-    kept = talked.talk["episode"]
+    kept = talked.state["episode"]
     if len(tasks) >= LEAST_TASKS and scope.context.record_episodes:
         turns = [turn for task in tasks for turn in task["turns"]]
         known = _store(records, scope, episodes.of_conversation(tasks), turns, deps.clock())
         if kept and kept != known["id"] and records.get(user, kept):
-            records.replace(user, kept, known["id"])
+            records.mark_superseded(user, kept, known["id"])
         kept = known["id"]
     records.agents.end(*scope.place, kept, goes_on=bool(but))
 
@@ -179,7 +181,7 @@ def end_idle(deps: AgentDeps, scope: Scope) -> int:
         MemoryBankError: Something could not be kept.
     """
     silent_since = _silent_since(deps, scope)
-    talks = deps.records(scope).agents.talks(scope.owner.user)
+    talks = deps.records(scope).agents.list_all(scope.owner.user)
     silent = [talk for talk in talks if not talk["ended"] and talk["at"] <= silent_since][: MOST_IDLE + 1]
     for talk in silent:
         end_conversation(deps, _scope_of(scope, talk))
@@ -277,10 +279,10 @@ def _unite(records: RecordStore, scope: Scope, drawn: Sequence[str]) -> None:
         alike = records.search(user, fact["text"], project=project, types=[fact["type"]], limit=MOST_ALIKE)
         own = [one.record for one in alike if one.record["sources"] == [_by_agent(one.record, scope)]]
         same = [record["id"] for record in own if _says(record) == _says(fact)]
-        records.absorb(user, [id for id in same if id != fact["id"]], fact["id"])
+        records.mark_consolidated(user, [id for id in same if id != fact["id"]], fact["id"])
 
 
-def _by_agent(record: Record, scope: Scope) -> Source:
+def _by_agent(record: Record, scope: Scope) -> MemorySource:
     """The source of a fact that the agent kept in this conversation."""
     return {"conversation": scope.conversation, "turns": [], "quotes": [record["text"]]}
 

@@ -12,7 +12,7 @@ from agentic_memory_bank.nodes.agent_messages import Exchange
 from agentic_memory_bank.nodes.executors import OWN_TOOLS
 from agentic_memory_bank.nodes.memory_bank.views import digest
 from agentic_memory_bank.nodes.messages import RECALLED, text_of
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.text.cleaning import clean
 
 STORE_FACT: Final = "store_fact"
 MEMORY_TOOLS: Final = OWN_TOOLS | {"retrieve_facts", "recall_episodes", STORE_FACT}

@@ -15,7 +15,7 @@ from agentic_memory_bank.nodes.agent_messages import Exchange, Limits
 from agentic_memory_bank.nodes.react_mem import steps
 from agentic_memory_bank.state.react_mem import Condensed
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 CLIP: Final = 20
 """Characters for each token of the threshold: so much of a text tells whether it passes, unless it is blank."""

@@ -5,7 +5,9 @@ from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading.phrases import SMALL_TALK
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting
-from agentic_memory_bank.tools.text import estimate_tokens, sentences, tokenize
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 SHORT: Final = 16
 """Tokens up to which a text is shown whole."""

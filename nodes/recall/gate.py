@@ -20,7 +20,7 @@ from agentic_memory_bank.state.conversations import (
     RecallUpdate,
 )
 from agentic_memory_bank.state.errors import InputError, MemoryBankError
-from agentic_memory_bank.tools.memories.fields import limited, wanted_of
+from agentic_memory_bank.tools.memories.validation import checked_filter, checked_limit
 
 
 def gate(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) -> RecallUpdate:
@@ -62,14 +62,14 @@ def _asked(state: RecallState, context: MemoryContext) -> RecallRequest:
     types, limit = given.get("types"), given.get("limit", context.recall_limit)
     if types is not None and not isinstance(types, list | tuple | set | frozenset):
         raise InputError(f"The types are a list of types of memories, not {types!r}. Leave them out for all.")
-    wanted = wanted_of(context.project, types)
+    wanted = checked_filter(context.project, types)
     is_given = "threshold" in given
     threshold = given.get("threshold", context.recall_threshold)
     if threshold is not None and not _is_cosine(threshold):
         raise InputError(f"A threshold is a cosine from -1 to 1, not {threshold!r}. Give None for no threshold.")
     return {
         "types": cast("Any", None if wanted.types is None else sorted(wanted.types)),
-        "limit": limited(limit),
+        "limit": checked_limit(limit),
         "threshold": None if threshold is None else float(threshold),
         "by_kind": not is_given and threshold is None,
         "as_of": _day(given.get("as_of")),

@@ -16,7 +16,7 @@ from agentic_memory_bank.state.conversations import (
     RecallState,
     RecallUpdate,
 )
-from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, circuit_breaker_of
 
 
 def inject(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) -> RecallUpdate:
@@ -43,7 +43,7 @@ def inject(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps
     memories = [memory for memory, _ in shown]
     ids = [memory["id"] for memory in memories]
     if ids:
-        guard_of(deps.stores).later(partial(_count, runtime, deps, owner, ids))
+        circuit_breaker_of(deps.stores).run_later(partial(_count, runtime, deps, owner, ids))
         receipt = _used(receipt, ids)
     return {"memories": memories, "block": recalled.block([entry for _, entry in shown]), "receipt": receipt}
 
@@ -55,9 +55,9 @@ def _used(receipt: RecallReceipt, ids: list[str]) -> RecallReceipt:
 def _again(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) -> list[RecalledMemory]:
     try:
         return find_memories(state, runtime, deps)
-    except Unanswered:
+    except CallFailed:
         return []
 
 
 def _count(runtime: Runtime[MemoryContext], deps: MemoryDeps, owner: Owner, ids: list[str]) -> None:
-    deps.records(runtime).touch(owner.user, ids)
+    deps.records(runtime).count_use(owner.user, ids)

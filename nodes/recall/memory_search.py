@@ -26,12 +26,13 @@ from agentic_memory_bank.nodes.messages import checked_messages, turns_of
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
 from agentic_memory_bank.state.conversations import MemoryContext, RecalledMemory, RecallRequest, RecallState
 from agentic_memory_bank.state.records import Record, RecordType
-from agentic_memory_bank.tools.concurrency.circuit_breaker import Guard, guard_of, say
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CircuitBreaker, circuit_breaker_of
+from agentic_memory_bank.tools.concurrency.outage_log import log_fault
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.weights import MODEL
-from agentic_memory_bank.tools.memories.index import Found, Threshold
+from agentic_memory_bank.tools.memories.queries import MemoryHit, Threshold
 from agentic_memory_bank.tools.memories.record_store import RecordStore
-from agentic_memory_bank.tools.text import is_cjk
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 CANDIDATES: Final = 20
 """How many memories are chosen from, at least; or as many times the limit as `FOLD` says."""
@@ -65,17 +66,19 @@ def find_memories(state: RecallState, runtime: Runtime[MemoryContext], deps: Mem
     has no memories.
 
     Raises:
-        Unanswered: The store is down, slow, or cannot embed.
+        CallFailed: The store is down, slow, or cannot embed.
         NoUserError: Nobody is named whose memories are meant.
     """
     context, owner, asked = context_of(runtime), owner_of(runtime), state["asked"]
     records, encoder = partial(deps.records, runtime), deps.stores.encoder
     as_of = date.fromisoformat(asked["as_of"]) if asked["as_of"] else past_asked(state["query"], deps.clock().date())
-    search = _TimedSearch(records, encoder, owner, asked, guard_of(deps.stores), context.recall_timeout, as_of)
+    search = _TimedSearch(
+        records, encoder, owner, asked, circuit_breaker_of(deps.stores), context.recall_timeout, as_of
+    )
     own = _own_turns(state)
     found = [one for one in search.of(_queries(state)) if not is_said_by(one, own)] if state["query"].strip() else []
     if records().lacks_vectors(owner.user):  # whoever kept them was killed before they had any
-        guard_of(deps.stores).later(lambda: records().make_up(owner.user))
+        circuit_breaker_of(deps.stores).run_later(lambda: records().backfill_vectors(owner.user))
     if context.recall_elbow:
         found = above_elbow(found, -1.0)
     if asked["by_kind"] and MODEL in encoder.model:
@@ -84,7 +87,7 @@ def find_memories(state: RecallState, runtime: Runtime[MemoryContext], deps: Mem
         found = by_meaning(found)
     if context.recall_routing:
         found = _preferring(preferred(state["query"]), found)
-    say("found", len(found)) if found else say("nothing")
+    log_fault("found", len(found)) if found else log_fault("nothing")
     return [_memory(one) for one in found]
 
 
@@ -93,7 +96,7 @@ def _own_turns(state: RecallState) -> set[str]:
     return {turn.id for turn in turns_of(one for one in checked_messages(state["messages"])[-1:] if one.id)}
 
 
-def is_said_by(found: Found, turns: set[str]) -> bool:
+def is_said_by(found: MemoryHit, turns: set[str]) -> bool:
     """Whether a memory was said in these turns and nowhere else."""
     said = {turn for source in found.record["sources"] for turn in source["turns"]}
     return bool(said) and said <= turns
@@ -111,20 +114,20 @@ class _TimedSearch:
     encoder: Encoder
     owner: Owner
     asked: RecallRequest
-    guard: Guard
+    guard: CircuitBreaker
     limit: float
     """Seconds that the store may take."""
     as_of: date | None = None
     """The day on which what is found was true; None for now."""
 
-    def of(self, queries: Sequence[str]) -> list[Found]:
+    def of(self, queries: Sequence[str]) -> list[MemoryHit]:
         """What is found for any of the queries."""
         until = time.monotonic() + self.limit
         if not self.encoder.is_loaded:
             if not self._call(self._is_anything_there, until):
                 return []
             begun = time.monotonic()
-            self.guard.load(self.encoder.load)
+            self.guard.load_model(self.encoder.load)
             until += time.monotonic() - begun
         return self._call(partial(self._found, queries), until)
 
@@ -138,7 +141,7 @@ class _TimedSearch:
         user, project = self.owner
         return bool(self.records().list(user, project=project, types=self.asked["types"], limit=1).records)
 
-    def _found(self, queries: Sequence[str]) -> list[Found]:
+    def _found(self, queries: Sequence[str]) -> list[MemoryHit]:
         records, asked = self.records(), self.asked
         found = as_one([self._search(records, query, asked) for query in queries])
         if self.as_of is None:
@@ -151,7 +154,7 @@ class _TimedSearch:
             return self.asked["threshold"]
         return None if MODEL in self.encoder.model else by_kind(query, self.encoder.model)
 
-    def _search(self, records: RecordStore, query: str, asked: RecallRequest) -> Sequence[Found]:
+    def _search(self, records: RecordStore, query: str, asked: RecallRequest) -> Sequence[MemoryHit]:
         return records.search(
             self.owner.user,
             query,
@@ -174,9 +177,9 @@ def _said_on(record: Record) -> date:
     return said or datetime.fromisoformat(record["created_at"]).date()
 
 
-def as_one(searches: Sequence[Sequence[Found]]) -> list[Found]:
+def as_one(searches: Sequence[Sequence[MemoryHit]]) -> list[MemoryHit]:
     """What several searches found, each memory once, by its best; a cosine stays what it is."""
-    best: dict[str, Found] = {}
+    best: dict[str, MemoryHit] = {}
     for one in (found for search in searches for found in search):
         known = best.get(one.record["id"], one)
         best[one.record["id"]] = one._replace(
@@ -190,7 +193,7 @@ def as_one(searches: Sequence[Sequence[Found]]) -> list[Found]:
     return _ordered(best.values())
 
 
-def relevant(query: str, found: Sequence[Found]) -> list[Found]:
+def relevant(query: str, found: Sequence[MemoryHit]) -> list[MemoryHit]:
     """Those that help with a message, the likeliest first; none where it needs no memory."""
     likenesses = [likeness(query, one) for one in found]
     if not helps(query, likenesses):
@@ -200,7 +203,7 @@ def relevant(query: str, found: Sequence[Found]) -> list[Found]:
     return _ordered(one._replace(score=chance) for one, chance in zip(found, chances, strict=True) if chance >= least)
 
 
-def likeness(query: str, found: Found) -> Likeness:
+def likeness(query: str, found: MemoryHit) -> Likeness:
     """What a memory that was found has in common with a message."""
     speaker, _, words = unattributed(found.record["text"])
     return Likeness(
@@ -214,7 +217,7 @@ def likeness(query: str, found: Found) -> Likeness:
     )
 
 
-def by_meaning(found: Iterable[Found]) -> list[Found]:
+def by_meaning(found: Iterable[MemoryHit]) -> list[MemoryHit]:
     """What was found, ordered anew: less by words in common, more by meaning and by what was said beside it.
 
     What shares a rare name or number with the message loses nothing: there the word is what counts.
@@ -222,7 +225,7 @@ def by_meaning(found: Iterable[Found]) -> list[Found]:
     return _ordered(one if one.marks else one._replace(score=one.score - COMMON_WORDS * one.keyword) for one in found)
 
 
-def _ordered(found: Iterable[Found]) -> list[Found]:
+def _ordered(found: Iterable[MemoryHit]) -> list[MemoryHit]:
     return sorted(found, key=lambda one: (-one.score, one.record["id"]))
 
 
@@ -234,7 +237,7 @@ def elbow(cosines: Sequence[float], floor: float) -> float:
     return max(floor, upper - gap / 2) if gap >= GAP - 1e-9 else floor
 
 
-def above_elbow(found: Sequence[Found], floor: float) -> list[Found]:
+def above_elbow(found: Sequence[MemoryHit], floor: float) -> list[MemoryHit]:
     """What lies above the elbow, or shares a rare name or number with the query."""
     least = elbow([one.cosine for one in found], floor)
     return [one for one in found if one.cosine >= least or one.marks]
@@ -247,12 +250,12 @@ def preferred(query: str) -> Sequence[RecordType]:
     return ("episodic", "verbatim") if _WHEN.search(query) else ("semantic",)
 
 
-def _preferring(types: Sequence[RecordType], found: Sequence[Found]) -> list[Found]:
+def _preferring(types: Sequence[RecordType], found: Sequence[MemoryHit]) -> list[MemoryHit]:
     """A preference among hits that are nearly alike; a much better hit stays before them."""
     return _ordered(one._replace(score=one.score + PREFERENCE * (one.record["type"] in types)) for one in found)
 
 
-def _memory(found: Found) -> RecalledMemory:
+def _memory(found: MemoryHit) -> RecalledMemory:
     record = found.record
     return {
         "id": record["id"],

@@ -13,7 +13,9 @@ from agentic_memory_bank.nodes.recall.excerpts import excerpt, substance
 from agentic_memory_bank.prompts import recalled
 from agentic_memory_bank.prompts.fence import escape
 from agentic_memory_bank.state.conversations import RecalledMemory
-from agentic_memory_bank.tools.text import estimate_tokens, names_and_numbers, tokenize
+from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 RECENCY: Final = 0.16
 """The most that age takes from a score, as a share of it: 0.8 of yesterday is before 0.9 of two months ago."""

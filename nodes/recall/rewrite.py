@@ -12,7 +12,8 @@ from agentic_memory_bank.nodes.messages import checked_messages
 from agentic_memory_bank.nodes.recall.message import Message, asked_in, shortened
 from agentic_memory_bank.state.conversations import MemoryContext, RecallReceipt, RecallState, RecallUpdate
 from agentic_memory_bank.state.errors import MemoryBankError
-from agentic_memory_bank.tools.concurrency.circuit_breaker import guard_of, say
+from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
+from agentic_memory_bank.tools.concurrency.outage_log import log_fault
 
 
 def rewrite(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) -> RecallUpdate:
@@ -23,7 +24,7 @@ def rewrite(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDep
     if turn is None:
         return {"query": "", "passages": []}
     if not message.history:
-        say("alone")
+        log_fault("alone")
         if not context.recall_hyde:
             return _wanted(RewrittenQuery(shortened(turn.text)))
     try:
@@ -40,7 +41,7 @@ def _judged(message: Message, turn: Turn, runtime: Runtime[MemoryContext], deps:
     ask = partial(metered.engine.rewrite, shortened(turn.text), message.history)
     if metered.meter is None:
         return ask()
-    return guard_of(deps.stores).within(ask, context_of(runtime).role("rewrite").timeout)
+    return circuit_breaker_of(deps.stores).run_within(ask, context_of(runtime).role("rewrite").timeout)
 
 
 def _by_rules(message: Message, turn: Turn, deps: MemoryDeps) -> RewrittenQuery:

@@ -5,7 +5,7 @@ from langgraph.runtime import Runtime
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
 from agentic_memory_bank.nodes.recall.memory_search import find_memories
 from agentic_memory_bank.state.conversations import MemoryContext, RecallState, RecallUpdate
-from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed
 
 
 def search(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) -> RecallUpdate:
@@ -17,10 +17,10 @@ def search(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps
     receipt = state["receipt"]
     try:
         found = find_memories(state, runtime, deps)
-    except Unanswered as failure:
+    except CallFailed as failure:
         degraded = [*receipt["degraded"], f"search: {failure.kind}"]
         return {
             "found": [],
-            "receipt": {**receipt, "outcome": "unavailable", "reason": failure.row, "degraded": degraded},
+            "receipt": {**receipt, "outcome": "unavailable", "reason": failure.fault, "degraded": degraded},
         }
     return {"found": found, "receipt": {**receipt, "searched": len(found)}}

@@ -14,8 +14,8 @@ from agentic_memory_bank.engines.conversation import unattributed
 from agentic_memory_bank.engines.extractive.remembering.queries import attribute_asked_for
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.embeddings.weights import MODEL
-from agentic_memory_bank.tools.memories.index import ByKind
-from agentic_memory_bank.tools.text import is_cjk
+from agentic_memory_bank.tools.memories.queries import RecordThreshold
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 SAID: Final = 0.3
 """For what was said word for word: turns, facts that quote, and what somebody stored as it stands."""
@@ -30,13 +30,13 @@ ANY: Final = -1.0
 """For what is meant whatever its cosine."""
 
 
-def by_kind(query: str, model: str) -> ByKind:
+def by_kind(query: str, model: str) -> RecordThreshold:
     """The default threshold. What states the very attribute that somebody asks for passes in any case."""
     asked = attribute_asked_for(query)
     of = partial(_least, is_chinese=is_cjk(query)) if MODEL in model else _unknown
     if asked is not None:
-        return ByKind(ANY, partial(_unless_asked_for, attribute=asked, otherwise=of))
-    return ByKind(min(SAID, WRITTEN, CHINESE) if MODEL in model else UNKNOWN, of)
+        return RecordThreshold(ANY, partial(_unless_asked_for, attribute=asked, otherwise=of))
+    return RecordThreshold(min(SAID, WRITTEN, CHINESE) if MODEL in model else UNKNOWN, of)
 
 
 def _unless_asked_for(record: Record, *, attribute: str, otherwise: Callable[[Record], float]) -> float:

@@ -27,8 +27,9 @@ from agentic_memory_bank.nodes.remember.extraction import (
 from agentic_memory_bank.state.conversations import MemoryContext, RememberState, RememberUpdate
 from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.state.records import RecordType
-from agentic_memory_bank.tools.memories.fields import Draft
-from agentic_memory_bank.tools.memories.record_store import RecordStore, Search
+from agentic_memory_bank.tools.memories.queries import MemoryQuery
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.validation import NewMemory
 
 EXTRACTED: Final[tuple[RecordType, ...]] = ("semantic", "procedural", "episodic")
 """The types of memories that are extracted from what is said."""
@@ -72,7 +73,7 @@ def resolve_facts(
     drawn = found if isinstance(found, Extraction) else extract_facts(state, runtime, deps, outage, metered)
     owner, records = owner_of(runtime), deps.records(runtime)
     facts = tuple((batch.conversation, fact) for batch in drawn.batches for fact in batch.facts)
-    known = records.all_said_by(owner.user, [draft_from_fact(fact, said_in, owner.project) for said_in, fact in facts])
+    known = records.find_same(owner.user, [draft_from_fact(fact, said_in, owner.project) for said_in, fact in facts])
     open_ = [place for place, there in enumerate(known) if there is None]
     chosen = [facts[place][1] for place in open_]
     similar = _similar(chosen, open_, owner, records, deps)
@@ -85,7 +86,7 @@ def resolve_facts(
     return ResolvedFacts(drawn, facts, tuple(resolutions), degraded)
 
 
-def draft_from_fact(fact: Fact, conversation: str, project: str) -> Draft:
+def draft_from_fact(fact: Fact, conversation: str, project: str) -> NewMemory:
     """A new memory as it is stored."""
     return {**fact.draft(conversation), "project": project}
 
@@ -124,7 +125,7 @@ def _similar(
 
 
 def _there(facts: Sequence[Fact], owner: Owner, records: RecordStore) -> list[list[ExistingMemory]]:
-    searches = [Search(fact.text, owner.project, _types(fact), SIMILAR) for fact in facts]
+    searches = [MemoryQuery(fact.text, owner.project, _types(fact), SIMILAR) for fact in facts]
     try:
         found = records.search_many(owner.user, searches)
     except EmbeddingError:  # they are kept all the same, beside what they may repeat

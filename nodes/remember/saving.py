@@ -29,12 +29,12 @@ from agentic_memory_bank.nodes.remember.views import (
 )
 from agentic_memory_bank.state.conversations import MemoryContext, StoredConversation, StoredTurn, Trigger
 from agentic_memory_bank.state.errors import InputError
-from agentic_memory_bank.tools.concurrency.circuit_breaker import Unanswered, guard_of
-from agentic_memory_bank.tools.memories.conversation_states import conversation_of, new_state
-from agentic_memory_bank.tools.memories.fields import Draft, stamp
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, circuit_breaker_of
+from agentic_memory_bank.tools.memories.conversation_states import new_state
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.stores import RecordStores
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.memories.validation import NewMemory, conversation_of, stamp
+from agentic_memory_bank.tools.text.cleaning import clean
 
 LONGEST_ID: Final = 1_000
 
@@ -77,17 +77,17 @@ def save_turns(stores: RecordStores, store: BaseStore | None, handed: IncomingTu
     Returns:
         What went wrong; empty where it is on disk.
     """
-    guard, until = guard_of(stores), time.monotonic() + seconds
+    guard, until = circuit_breaker_of(stores), time.monotonic() + seconds
 
     def records() -> RecordStore:
         return stores.of(store, handed.context)
 
     try:
         noted = guard.call(lambda: save_state(records(), handed), seconds)
-    except Unanswered as failure:
+    except CallFailed as failure:
         return failure.kind
     if noted is not None and noted.state["raw"]:
-        with suppress(Unanswered):  # an index that is being read takes its time: then this is made up for
+        with suppress(CallFailed):  # an index that is being read takes its time: then this is made up for
             guard.call(
                 lambda: store_verbatim(records(), handed, noted.state),
                 until - time.monotonic(),
@@ -109,7 +109,7 @@ def save_state(records: RecordStore, handed: IncomingTurns) -> SavedTurns | None
     (user, project), states = handed.owner, records.conversations
     turns = turns_of(handed.messages)
     with states.editing(user):
-        before, forgotten_at = states.look(user, project, handed.conversation)
+        before, forgotten_at = states.get_with_deletion(user, project, handed.conversation)
         if (handed.at or stamp(handed.now)) < forgotten_at:
             return None
         after, new = _grown(before or new_state(project, handed.conversation), turns, handed)
@@ -129,13 +129,13 @@ def store_verbatim(records: RecordStore, handed: IncomingTurns, state: StoredCon
     wanted = set(state["raw"])
     sayings = [said for said in state["pending"] if said["id"] in wanted]
     drafts = [draft for said in sayings if (draft := verbatim_draft(said, conversation_of(state), project))]
-    known = records.all_said_by(user, drafts)
+    known = records.find_same(user, drafts)
     end = expiry_of(handed.now, handed.context)
-    fresh: list[Draft] = [
+    fresh: list[NewMemory] = [
         {**draft, "expires_at": end} for draft, there in zip(drafts, known, strict=True) if there is None
     ]
     if fresh:
-        records.store_many(user, fresh, bare=True)
+        records.store_many(user, fresh, embed=False)
 
 
 def checked_conversation(given: object) -> str | None:

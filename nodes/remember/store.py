@@ -44,8 +44,8 @@ from agentic_memory_bank.state.conversations import (
 from agentic_memory_bank.state.errors import UnknownMemoryError
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.memories.conversation_states import ConversationStates
-from agentic_memory_bank.tools.memories.fields import Draft
 from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.validation import NewMemory
 
 _LOG = logging.getLogger(__name__)
 
@@ -92,9 +92,9 @@ def store(
     owner, records = owner_of(runtime), deps.records(runtime)
     states = records.conversations
     digests, degraded = _digests(metered.engine, resolved.drawn.batches, states, owner)
-    records.prepare([fact.text for _, fact in resolved.facts])
+    records.embed_ahead([fact.text for _, fact in resolved.facts])
     with states.editing(owner.user):
-        if states.forgotten_at(owner.user, owner.project) > state["now"]:
+        if states.deleted_at(owner.user, owner.project) > state["now"]:
             return {"receipt": receipt("dropped", _trigger(state)), **spent(metered)}
         waiting = _waiting(resolved.drawn.batches, states, owner)
         done = _settled(
@@ -105,8 +105,8 @@ def store(
         _absorb(resolved, done, records, owner)
         for batch in resolved.drawn.batches:
             _move_on(batch, digests.get(batch.conversation), states, owner)
-        if states.forgotten_at(owner.user, owner.project) > state["now"]:  # by another process, just now
-            records.forget(owner.user, list(done.stored))
+        if states.deleted_at(owner.user, owner.project) > state["now"]:  # by another process, just now
+            records.delete(owner.user, list(done.stored))
             return {"receipt": receipt("dropped", _trigger(state)), **spent(metered)}
     is_failed = any(batch.is_failed for batch in resolved.drawn.batches)
     told = receipt(
@@ -155,21 +155,21 @@ def _settled(resolved: ResolvedFacts, waiting: set[tuple[str, str]], place: _Pla
     _store_new(wanted, place, done)
     for number, (draft, resolution) in wanted.items():
         if resolution is None:
-            known = place.records.said_by(place.owner.user, draft)
+            known = place.records.find_same(place.owner.user, [draft])[0]
             done.ids[number] = known["id"] if known else ""
         elif resolution.verdict != "create":
             _concern(number, draft, with_stored_ids(resolution, done.ids), place, done)
     return done
 
 
-def _store_new(wanted: Mapping[int, tuple[Draft, Resolution | None]], place: _Place, done: _Done) -> None:
+def _store_new(wanted: Mapping[int, tuple[NewMemory, Resolution | None]], place: _Place, done: _Done) -> None:
     new = {number: draft for number, (draft, one) in wanted.items() if one and one.verdict == "create"}
     stored = place.records.store_many(place.owner.user, [_ending(draft, place) for draft in new.values()])
     for number, one in zip(new, stored, strict=True):
         _note(number, one.record, is_new=one.is_new, done=done)
 
 
-def _ending(draft: Draft, place: _Place) -> Draft:
+def _ending(draft: NewMemory, place: _Place) -> NewMemory:
     return {**draft, "expires_at": place.expires_at}
 
 
@@ -179,41 +179,41 @@ def _note(number: int, record: Record, *, is_new: bool, done: _Done) -> None:
         (done.stored if is_new else done.updated)[record["id"]] = None
 
 
-def _concern(number: int, draft: Draft, resolution: Resolution, place: _Place, done: _Done) -> None:
+def _concern(number: int, draft: NewMemory, resolution: Resolution, place: _Place, done: _Done) -> None:
     """Store a fact that concerns memories that are there; where these were forgotten by now, it is simply new."""
     try:
         _apply(number, draft, resolution, place, done)
     except UnknownMemoryError:
-        one = place.records.settle(place.owner.user, _ending(draft, place))
+        one = place.records.store(place.owner.user, **_ending(draft, place))
         _note(number, one.record, is_new=one.is_new, done=done)
 
 
-def _apply(number: int, draft: Draft, resolution: Resolution, place: _Place, done: _Done) -> None:
+def _apply(number: int, draft: NewMemory, resolution: Resolution, place: _Place, done: _Done) -> None:
     user, records, known = place.owner.user, place.records, resolution.known
     source = draft.get("source")
     match resolution.verdict:
         case "same" if source:
-            _note(number, records.confirm(user, known[0], source, draft.get("trust", 0.5)), is_new=False, done=done)
+            _note(number, records.add_source(user, known[0], source, draft.get("trust", 0.5)), is_new=False, done=done)
         case "revise":
             trust, end = draft.get("trust", 0.5), place.expires_at
-            record = records.revise(user, known[0], draft["text"], source=source, trust=trust, expires_at=end)
+            record = records.update(user, known[0], draft["text"], source=source, trust=trust, expires_at=end)
             _note(number, record, is_new=False, done=done)
         case "supersede" if resolution.is_newer:
             for id, words in resolution.left.items():
                 _store_left(id, words, place, done)
-            one = records.settle(user, _ending(draft, place), over=known)
+            one = records.store(user, **_ending(draft, place), supersedes=known)
             _note(number, one.record, is_new=one.is_new, done=done)
             done.superseded.update(dict.fromkeys(id for id in known if id != one.record["id"]))
         case "supersede":
-            one = records.settle(user, _ending(draft, place), under=known[0])
+            one = records.store(user, **_ending(draft, place), superseded_by=known[0])
             _note(number, one.record, is_new=one.is_new, done=done)
             done.superseded[one.record["id"]] = None
         case "contradicts":
-            one = records.settle(user, _ending(draft, place), beside=known)
+            one = records.store(user, **_ending(draft, place), contradicts=known)
             _note(number, one.record, is_new=one.is_new, done=done)
             done.contradictions += [(one.record["id"], id) for id in known]
         case _:
-            one = records.settle(user, _ending(draft, place))
+            one = records.store(user, **_ending(draft, place))
             _note(number, one.record, is_new=one.is_new, done=done)
 
 
@@ -223,7 +223,7 @@ def _store_left(id: str, words: str, place: _Place, done: _Done) -> None:
     if record is None:
         return
     speaker, date, _ = unattributed(record["text"])
-    draft: Draft = {
+    draft: NewMemory = {
         "text": attributed(speaker, date, words) if date else words,
         "type": record["type"],
         "project": record["project"],
@@ -232,7 +232,7 @@ def _store_left(id: str, words: str, place: _Place, done: _Done) -> None:
         "trust": record["trust"],
         "importance": record["importance"],
     }
-    one = place.records.settle(place.owner.user, _ending(draft, place))
+    one = place.records.store(place.owner.user, **_ending(draft, place))
     if one.is_new:
         done.stored[one.record["id"]] = None
 
@@ -243,13 +243,13 @@ def _store_left(id: str, words: str, place: _Place, done: _Done) -> None:
 def _absorb(resolved: ResolvedFacts, done: _Done, records: RecordStore, owner: Owner) -> None:
     """Let facts stand for the turns that say little else."""
     pairs = [pair for batch in resolved.drawn.batches for pair in _covered(batch, resolved, done, owner.project)]
-    turns = records.all_said_by(owner.user, [draft for draft, _ in pairs])
+    turns = records.find_same(owner.user, [draft for draft, _ in pairs])
     for turn, (_, by) in zip(turns, pairs, strict=True):
         if turn:
-            records.absorb(owner.user, [turn["id"]], by)
+            records.mark_consolidated(owner.user, [turn["id"]], by)
 
 
-def _covered(batch: Batch, resolved: ResolvedFacts, done: _Done, project: str) -> Iterator[tuple[Draft, str]]:
+def _covered(batch: Batch, resolved: ResolvedFacts, done: _Done, project: str) -> Iterator[tuple[NewMemory, str]]:
     """The turns that their facts cover, as they were kept word for word, each with the fact that holds most of it."""
     facts = [
         (fact, id)

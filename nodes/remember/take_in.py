@@ -30,9 +30,9 @@ from agentic_memory_bank.state.conversations import (
 )
 from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
-from agentic_memory_bank.tools.memories.conversation_states import ConversationStates, conversation_of, project_of
-from agentic_memory_bank.tools.memories.fields import stamp
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.memories.conversation_states import ConversationStates
+from agentic_memory_bank.tools.memories.validation import conversation_of, project_of, stamp
+from agentic_memory_bank.tools.text.cleaning import clean
 
 MOST_OTHERS: Final = 3
 """How many other conversations of the user, silent by now, memories are drawn from in one call."""
@@ -69,7 +69,7 @@ def take_in(state: RememberState, runtime: Runtime[MemoryContext], deps: MemoryD
     if noted is None:
         return {**begun, "receipt": receipt("dropped")}
     store_verbatim(records, handed, noted.state)
-    records.make_up(owner.user)
+    records.backfill_vectors(owner.user)
     trigger = noted.state["due"] or _drift(noted.state, turns_of(messages), context, deps.stores.encoder)
     draws = [_draw(noted.state, trigger)] if trigger else []
     if trigger or noted.is_first:
@@ -140,7 +140,7 @@ def _others(
     """
     others = [
         state
-        for state in states.of(owner.user)
+        for state in states.list_all(owner.user)
         if state["pending"] and project_of(state) == owner.project and conversation_of(state) != conversation
     ]
     return [_draw(state, why) for state in others if (why := _why(state, context, now)) is not None][:MOST_OTHERS]

@@ -10,8 +10,8 @@ from agentic_memory_bank.engines.extractive.reading.dates import day_of, written
 from agentic_memory_bank.engines.extractive.remembering.extraction import is_idle_talk, safe_words
 from agentic_memory_bank.state.conversations import MemoryContext, RememberReceipt, StoredTurn, Trigger
 from agentic_memory_bank.state.settings import Sensitive
-from agentic_memory_bank.tools.memories.fields import Draft
-from agentic_memory_bank.tools.text import clean, is_cjk
+from agentic_memory_bank.tools.memories.validation import NewMemory
+from agentic_memory_bank.tools.text.cleaning import clean, is_cjk
 from agentic_memory_bank.tools.text.personal_numbers import HIDDEN
 from agentic_memory_bank.tools.text.sensitive import without
 
@@ -45,7 +45,7 @@ def turn_of(said: StoredTurn) -> Turn:
     return Turn(said["id"], said["role"], said["text"], said["speaker"], said["date"])
 
 
-def verbatim_draft(said: StoredTurn, conversation: str, project: str) -> Draft | None:
+def verbatim_draft(said: StoredTurn, conversation: str, project: str) -> NewMemory | None:
     """A turn as a memory of its own, word for word; None where it says nothing worth finding."""
     if is_idle_talk(said["text"], refuses=said["role"] != "user"):
         return None

@@ -12,7 +12,7 @@ from agentic_memory_bank.nodes.researcher.views import MOST_WORDS, few, inquiry,
 from agentic_memory_bank.state.pages import PageSearch
 from agentic_memory_bank.state.research import PlannedSearch, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.text import names_and_numbers
+from agentic_memory_bank.tools.text.names import names_and_numbers
 
 
 def plan(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps) -> ResearcherUpdate:

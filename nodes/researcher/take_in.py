@@ -12,7 +12,7 @@ from agentic_memory_bank.nodes.messages import request_in
 from agentic_memory_bank.nodes.page_deps import UNNAMED, PageDeps
 from agentic_memory_bank.state.research import ResearcherOutput, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.text.questions import checked_text
+from agentic_memory_bank.tools.text.cleaning import checked_text
 
 
 def take_in(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps) -> ResearcherUpdate:

@@ -11,7 +11,7 @@ from agentic_memory_bank.nodes.page_deps import PageDeps
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.state.research import Finding, PageStretch, ResearcherState, Round
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 OUTLINED = 20
 """How many abstracts a planner sees, whatever the size of the memory."""

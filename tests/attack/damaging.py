@@ -62,7 +62,7 @@ def pages(folder: Path) -> list[Path]:
     with closing(PageStore(folder / "p.sqlite", "m")) as store:
         for start in range(0, 40, 8):
             store.put([page(n) for n in range(start, start + 8)])
-        store.remove([page(3)["id"]])
+        store.delete([page(3)["id"]])
     return [folder / "p.sqlite"]
 
 
@@ -76,7 +76,7 @@ def read_pages(folder: Path) -> Any:
             "all": [p for _, p in store.pages()],
             "bare": store.changes(texts=False).put,
             "changes": [changes.sequence, changes.put, sorted(changes.removed)],
-            "known": sorted(store.known(ids)),
+            "known": sorted(store.existing(ids)),
             "stats": store.stats(),
             "identity": store.identity,
         }
@@ -189,7 +189,7 @@ def read_answers(folder: Path) -> Any:
 def attachments(folder: Path) -> list[Path]:
     store = AttachmentStore(folder / "files")
     for n in range(3):
-        store.keep(store.hold(f"file {n} ".encode() * 2_000))
+        store.keep(store.stage(f"file {n} ".encode() * 2_000))
     return sorted(f for f in folder.rglob("*") if f.is_file())
 
 

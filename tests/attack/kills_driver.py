@@ -24,7 +24,8 @@ from agentic_memory_bank import Memories, cli, runs
 from agentic_memory_bank.state.errors import MemoryBankError, UnknownThreadError
 from agentic_memory_bank.testing import ScriptedEngine
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.pages.store import PageStores, page_id
+from agentic_memory_bank.tools.pages.store import page_id
+from agentic_memory_bank.tools.pages.stores import PageStores
 
 CANARY = "quixotic-zymurgy"
 NAMES = ("Rex", "Minka", "Halcyon", "Tesla", "Bluefin")

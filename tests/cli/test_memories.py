@@ -10,7 +10,7 @@ import pytest
 
 from agentic_memory_bank.engines.base import Relation
 from agentic_memory_bank.nodes.memory_bank.pausing import DECISIONS
-from agentic_memory_bank.tools.storage.database import sealed
+from agentic_memory_bank.tools.storage.database_form import sealed
 
 from .conftest import Command, Parts
 

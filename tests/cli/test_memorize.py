@@ -10,7 +10,7 @@ from typer.testing import Result
 
 from agentic_memory_bank.testing import http_error
 from agentic_memory_bank.testing.replies import ChatRequest
-from agentic_memory_bank.tools.pages.store import PageStores
+from agentic_memory_bank.tools.pages.stores import PageStores
 
 if TYPE_CHECKING:
     from agentic_memory_bank.testing import ModelServer

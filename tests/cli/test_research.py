@@ -10,7 +10,7 @@ import pytest
 from agentic_memory_bank.cli import outcome
 from agentic_memory_bank.cli.progress import described
 from agentic_memory_bank.testing import ChatRequest, ScriptedJudge, hang, http_error
-from agentic_memory_bank.tools.pages.store import PageStores
+from agentic_memory_bank.tools.pages.stores import PageStores
 
 from .conftest import Command, Serve, json_lines, start
 from .test_interruption import interrupted, wait_for

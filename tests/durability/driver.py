@@ -28,11 +28,11 @@ from typing import Any
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 import agentic_memory_bank.graph.memory_bank as graph_module
+import agentic_memory_bank.runs.cleanup as upkeep_module
 import agentic_memory_bank.runs.export as export_module
 import agentic_memory_bank.runs.home as home_module
 import agentic_memory_bank.runs.ledger as ledger_module
-import agentic_memory_bank.runs.running as running_module
-import agentic_memory_bank.runs.upkeep as upkeep_module
+import agentic_memory_bank.runs.run_steps as running_module
 from agentic_memory_bank import runs
 from agentic_memory_bank.engines.base import ClaimSpan, DisputeVerdict, EvidenceSpan, Link, Pairing, Refresh, Relation
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
@@ -191,7 +191,7 @@ def watch_disk() -> None:
         around(ledger_module.Ledger, name, f"ledger {name}")
     around(ledger_module, "cut_log", "log cut")
     around(running_module, "write_export")
-    around(export_module, "_settle", "export named")
+    around(export_module, "sync_folder", "export named")
     whole = open
     export_module.open = lambda *given: HalfFile(whole(*given))  # type: ignore[attr-defined]
     around(upkeep_module, "erase_folder", "stray erased")

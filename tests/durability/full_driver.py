@@ -25,7 +25,7 @@ from agentic_memory_bank import runs
 from agentic_memory_bank.engines.llm import meter
 from agentic_memory_bank.engines.llm.answers import AnswerStore
 from agentic_memory_bank.engines.openai_client import openai_client
-from agentic_memory_bank.runs import running
+from agentic_memory_bank.runs import run_steps
 from agentic_memory_bank.runs.export import memory_digest
 from agentic_memory_bank.testing import ModelServer
 from agentic_memory_bank.tools.documents.attachments import AttachmentStore
@@ -49,9 +49,9 @@ def watch() -> None:
         watch_stage(name)
     around(AnswerStore, "note", "answer kept")
     around(AnswerStore, "keep_result", "result kept")
-    for name in ("hold", "keep", "release"):
+    for name in ("stage", "keep", "release"):
         around(AttachmentStore, name, f"file {name}")
-    around(running, "write_export")
+    around(run_steps, "write_export")
     asking = meter.Meter.calling
 
     def asked(self: meter.Meter, *given: Any) -> Any:

@@ -25,12 +25,13 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from agentic_memory_bank.graph.memorizer import build_memorizer
 from agentic_memory_bank.runs.checkpoints import open_saver
-from agentic_memory_bank.runs.memorizing import Given, memorize
+from agentic_memory_bank.runs.page_runs import PageRunOptions, memorize
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ScriptedJudge
 from agentic_memory_bank.testing.replies import ChatRequest
 from agentic_memory_bank.tools.pages import store as page_store
-from agentic_memory_bank.tools.pages.store import PageStore, PageStores
+from agentic_memory_bank.tools.pages.store import PageStore
+from agentic_memory_bank.tools.pages.stores import PageStores
 
 TEXTS = [f"Log entry {number}. " + f"Sensor{number % 9} read {number * 3} units. " * 12 for number in range(200)]
 SETTINGS = {"page_batch": 24, "abstract_window": 4_000, "max_concurrency": 4}
@@ -86,7 +87,9 @@ def carry_out(order: dict[str, Any]) -> dict[str, Any]:
     home = Path(order["home"])
     home.mkdir(parents=True, exist_ok=True)
     ticks = count(order["begun"] * 1_000)
-    given = Given(models=Paid(ledger=str(home / "ledger")), clock=lambda: datetime.fromtimestamp(next(ticks), UTC))
+    given = PageRunOptions(
+        models=Paid(ledger=str(home / "ledger")), clock=lambda: datetime.fromtimestamp(next(ticks), UTC)
+    )
     if order["how"] == "again":
         return dict(memorize(TEXTS, NAME, Settings(**SETTINGS), home, given))
     with open_saver(home / "checkpoints.sqlite") as saver:
@@ -150,7 +153,7 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    around(page_store, "_insert", "insert")
+    around(page_store, "insert", "insert")
     around(PageStore, "put", "put")
     around(SqliteSaver, "put", "checkpoint")
     around(SqliteSaver, "put_writes", "writes")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentic_memory_bank.state.errors import UnknownMemoryError
-from agentic_memory_bank.state.records import Wanted
+from agentic_memory_bank.state.records import RecordFilter
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
@@ -52,12 +52,12 @@ class Writer:
 
     def touch(self) -> None:
         ids = self.chance.sample(self.shared, 2)
-        self.memories.touch("ann", ids)
+        self.memories.count_use("ann", ids)
         self.say(touched=ids)
 
     def revise(self) -> None:
         id, text = self.chance.choice(self.shared[:8]), f"Wording {self.step} of process {self.number}."
-        self.memories.revise("ann", id, text)
+        self.memories.update("ann", id, text)
         self.say(revised=id, text=text)
 
     def supersede(self) -> None:
@@ -69,10 +69,10 @@ class Writer:
         text = f"Secret {self.chance.randrange(8)}."
         id = self.memories.store("ann", text).record["id"]
         try:
-            self.memories.revise("ann", id, f"{text} Revised in {self.number}.")
+            self.memories.update("ann", id, f"{text} Revised in {self.number}.")
         except UnknownMemoryError:  # the other process has just forgotten it
             self.say(too_late=id)
-        self.memories.forget("ann", [id])
+        self.memories.delete("ann", [id])
         self.say(forgotten=id)
 
 
@@ -86,7 +86,7 @@ def main() -> None:
     writer.work(int(count))
     writer.say(ended=True)
     sys.stdin.readline()
-    with memories._shelf(next(iter(memories._shelves))) as shelf:
+    with memories._users.opened(next(iter(memories.users()))) as shelf:
         writer.say(sees=shelf.index.records, found=[hit.record["id"] for hit in searched(memories, shelf)])
     store.close()
 
@@ -95,7 +95,7 @@ def searched(memories: RecordStore, shelf: Any) -> Any:
     """What the index that was followed all the time finds."""
     vector = memories._encoder.vector("fact of process")
     wanted = {"limit": 50, "threshold": None, "alpha": 0.5}
-    return shelf.index.search("fact of process", vector, Wanted(), "2026", **wanted)
+    return shelf.index.search("fact of process", vector, RecordFilter(), "2026", **wanted)
 
 
 if __name__ == "__main__":

@@ -20,14 +20,14 @@ import pytest
 from typer.testing import CliRunner
 
 from agentic_memory_bank import runs
-from agentic_memory_bank.runs import export, running
+from agentic_memory_bank.runs import export, run_steps
 from agentic_memory_bank.runs.home import Home
 from agentic_memory_bank.runs.ledger import Ledger
 from agentic_memory_bank.state.errors import ExportError, InputError, InputTooLarge, LoadError, StorageFullError
 from agentic_memory_bank.testing import ScriptedEngine
 from agentic_memory_bank.tools.documents.attachments import AttachmentStore
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.storage.database import sealed
+from agentic_memory_bank.tools.storage.database_form import sealed
 
 CANARY = b"quixotic-zymurgy"
 PNG = b"\x89PNG\r\n\x1a\n" + CANARY
@@ -154,7 +154,7 @@ def test_a_run_that_died_before_its_first_checkpoint_begins_again_from_the_ledge
         raise Died
 
     with monkeypatch.context() as dying:
-        dying.setattr(running, "_advance", die)
+        dying.setattr(run_steps, "_advance", die)
         with pytest.raises(Died):
             go()
     for file in files:
@@ -243,8 +243,8 @@ def test_an_export_without_files_is_one_that_older_versions_read(go: Go, home: P
 
 def test_what_is_only_held_is_not_exported(go: Go, home: Path, tmp_path: Path) -> None:
     go()
-    store_of(home).hold(PNG + b"held")
-    store_of(home).keep(store_of(home).hold(PNG + b"of nobody"))
+    store_of(home).stage(PNG + b"held")
+    store_of(home).keep(store_of(home).stage(PNG + b"of nobody"))
 
     runs.export_thread(THREAD, tmp_path / "again.json", home=home)
 
@@ -304,8 +304,8 @@ def test_an_import_whose_files_cannot_be_written_leaves_nothing(
 def test_garbage_is_what_is_held_by_a_finished_run_and_what_no_entry_names(go: Go, home: Path) -> None:
     go()
     store = store_of(home)
-    store.hold(PNG + b"held")
-    store.keep(store.hold(PNG + b"of nobody"))
+    store.stage(PNG + b"held")
+    store.keep(store.stage(PNG + b"of nobody"))
 
     runs.collect_garbage(home=home)
 

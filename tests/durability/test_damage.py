@@ -21,7 +21,7 @@ from agentic_memory_bank.state.errors import MemoryBankError, StorageDamagedErro
 from agentic_memory_bank.testing import ScriptedEngine
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.pages.store import PageStore
-from agentic_memory_bank.tools.storage.database import sealed
+from agentic_memory_bank.tools.storage.database_form import sealed
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "attack"))
@@ -57,7 +57,7 @@ def test_checkpoints_that_are_cut_in_the_middle_of_a_page_are_damaged(tmp_path: 
 
 
 def test_a_run_whose_stream_has_no_end_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs.running, "_advance", lambda *_: None)
+    monkeypatch.setattr(runs.run_steps, "_advance", lambda *_: None)
 
     with pytest.raises(StorageDamagedError, match="has no end"):
         ask(tmp_path, "t")
@@ -264,10 +264,10 @@ def test_stores_are_erased_from_on_a_full_disk(small_disk: Callable[[str], Path]
 
     items.delete(("a",), "k3")
     assert items.get(("a",), "k3") is None
-    assert leaves.remove([page(5)["id"]]) == [page(5)["id"]]
+    assert leaves.delete([page(5)["id"]]) == [page(5)["id"]]
     assert b"LEAF 5 " not in everything_in(disk)
     items.batch([PutOp(("a",), f"k{n}", None) for n in range(count + 1)])
-    assert len(leaves.clear()) >= count - 1
+    assert len(leaves.delete_all()) >= count - 1
 
     assert items.search(("a",)) == leaves.pages() == []
     items.close()

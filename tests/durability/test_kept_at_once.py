@@ -67,8 +67,8 @@ def texts(memories: Memories, *types: Any) -> list[str]:
 def bare(memories: Memories) -> set[str]:
     """The ids of memories without a vector."""
     records = memories._records
-    with records._shelf(next(iter(records.users()))) as shelf:
-        return set(shelf.index.bare)
+    with records._users.opened(next(iter(records.users()))) as shelf:
+        return set(shelf.index.unembedded)
 
 
 def test_a_turn_is_known_after_a_kill_right_behind_its_answer(killed: Killed, next_one: Next) -> None:

@@ -20,11 +20,20 @@ from langgraph.store.memory import InMemoryStore
 from agentic_memory_bank.state.errors import StorageError
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.memories.record_store import RecordStore, owner_of
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.user_memories import UserMemories
+from agentic_memory_bank.tools.memories.validation import user_hash
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
 DRIVER = Path(__file__).with_name("records_driver.py")
 Lines = list[dict[str, Any]]
+
+
+def known(memories: RecordStore) -> UserMemories:
+    """What this process has read of Ann's memories."""
+    found = memories._users.peek(user_hash("ann"))
+    assert found is not None
+    return found
 
 
 class Writers:
@@ -87,7 +96,7 @@ def every_record(place: Path) -> dict[str, Any]:
     memories = RecordStore(store, Encoder(HashEmbeddings(16)))
     memories.list("ann")
     store.close()
-    return memories._shelves[owner_of("ann")].index.records
+    return known(memories).index.records
 
 
 def assert_nothing_is_lost(records: dict[str, Any], said: Lines) -> None:
@@ -178,7 +187,7 @@ def test_a_store_that_goes_up_and_down_loses_nothing_it_has_confirmed() -> None:
         text = f"Fact {step % 400}."
         try:
             if step % 5 == 0:
-                processes[step % 2].touch("ann", [shared])
+                processes[step % 2].count_use("ann", [shared])
                 touches += 1
             else:
                 processes[step % 2].store("ann", text)
@@ -189,7 +198,7 @@ def test_a_store_that_goes_up_and_down_loses_nothing_it_has_confirmed() -> None:
     store.chance = None
     for memories in (*processes, RecordStore(store, encoder)):
         memories.list("ann")
-        records = memories._shelves[owner_of("ann")].index.records
+        records = known(memories).index.records
         texts = [record["text"] for record in records.values()]
         assert kept <= set(texts)
         assert len(texts) == len(set(texts))

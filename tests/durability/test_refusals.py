@@ -18,7 +18,7 @@ from agentic_memory_bank.runs.ledger import Ledger
 from agentic_memory_bank.state.errors import ExportError, InputError, SettingsError, StorageDamagedError
 from agentic_memory_bank.testing import ScriptedEngine
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.storage.database import sealed
+from agentic_memory_bank.tools.storage.database_form import sealed
 
 QUESTION, DOCUMENT = "How deep is the lake?", "The lake is 30 m deep."
 

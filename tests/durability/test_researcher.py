@@ -26,7 +26,7 @@ from agentic_memory_bank.runs.checkpoints import open_saver
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.testing import ChatRequest, ScriptedJudge, TickingClock
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.pages.store import PageStores
+from agentic_memory_bank.tools.pages.stores import PageStores
 
 pytestmark = pytest.mark.kill
 

@@ -40,7 +40,7 @@ from agentic_memory_bank.state.errors import (
 )
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.storage.database import DatabaseForm, sealed
+from agentic_memory_bank.tools.storage.database_form import DatabaseForm, sealed
 
 CANARY = "quixotic-zymurgy"
 TEXTS = [
@@ -788,7 +788,7 @@ def test_strange_values_are_the_same_when_a_run_begins_from_the_ledger(
 ) -> None:
     go(thread="whole", keep=True, documents=[document])
     with monkeypatch.context() as killed:
-        killed.setattr(runs.running, "_drive", lambda *given: None)  # accepted, and no step taken
+        killed.setattr(runs.bank_runs, "_drive", lambda *given: None)  # accepted, and no step taken
         go(thread="t", keep=True, documents=[document])
     resume("t")
 

@@ -18,8 +18,9 @@ from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.testing import ScriptedEngine
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.pages.library import LibraryPool
-from agentic_memory_bank.tools.pages.store import PageStores, page_id
+from agentic_memory_bank.tools.pages.library import PageLibraries
+from agentic_memory_bank.tools.pages.store import page_id
+from agentic_memory_bank.tools.pages.stores import PageStores
 
 CANARY = "quixotic-zymurgy"
 
@@ -58,7 +59,7 @@ def expired(home: Path, name: str = "letters", user: str = "") -> None:
         store.put([page("The lighthouse of Aldport is lit.")])
         store.set_ttl(timedelta(days=1))
         store.put([page(f"{CANARY} keeps the light.")])
-        library = LibraryPool(lambda file: Encoder(HashEmbeddings(), cache=file)).of(store)
+        library = PageLibraries(lambda file: Encoder(HashEmbeddings(), cache=file)).of(store)
         assert len(library) == 2
         assert store.vectors is not None
         assert vectors_of(home) >= 2
@@ -107,12 +108,12 @@ def test_memories_of_pages_are_listed_and_erased_by_name_and_user(tmp_path: Path
     assert [(one["memory"], one["user"], one["pages"]) for one in listed] == [("letters", "", 1), ("letters", "ana", 1)]
     assert listed[0]["ttl_seconds"] == 86_400
 
-    assert runs.forget_pages("letters", home=tmp_path) == 1
+    assert runs.erase_pages("letters", home=tmp_path) == 1
 
     assert [(one["memory"], one["user"]) for one in runs.list_pages(tmp_path)] == [("letters", "ana")]
     with pytest.raises(UnknownMemoryError):
-        runs.forget_pages("letters", home=tmp_path)
-    runs.forget_pages("letters", user="ana", home=tmp_path)
+        runs.erase_pages("letters", home=tmp_path)
+    runs.erase_pages("letters", user="ana", home=tmp_path)
     left = everything(tmp_path)
     assert CANARY.encode() not in left
     assert b"letters" not in left

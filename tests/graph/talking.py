@@ -17,7 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from agentic_memory_bank.graph.middleware import MemoryBankMiddleware
 from agentic_memory_bank.testing import TickingClock
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 SYSTEM = "You help in an archive."

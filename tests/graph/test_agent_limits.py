@@ -25,7 +25,7 @@ from agentic_memory_bank.prompts import react
 from agentic_memory_bank.state.errors import ModelUnavailable, SettingsError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ChatRequest, Reply, ToolCall, failing, http_error
-from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.stores import RecordStores
@@ -101,7 +101,7 @@ class Shop:
     """An agent with memory and a scripted model."""
 
     def __init__(self, script: Any, clock: Any = None, **options: Any) -> None:
-        self.log, self.queue, self.clock = talking.Log(), Background(100), clock or Clock()
+        self.log, self.queue, self.clock = talking.Log(), WorkerPool(100), clock or Clock()
         self.stores = RecordStores(InMemoryStore(), Encoder(HashEmbeddings()), self.clock)
         model = talking.Scripted(script=script, log=self.log) if script else None
         given = {"tools": [fetch, approve], **options}

@@ -23,7 +23,7 @@ from agentic_memory_bank.runs.export import write_export
 from agentic_memory_bank.state.errors import EngineError, InputError, InputTooLarge, ModelUnavailable, StorageFullError
 from agentic_memory_bank.testing import ChatRequest, ScriptedEngine, ScriptedJudge, TickingClock
 from agentic_memory_bank.tools.documents import attachments
-from agentic_memory_bank.tools.documents.attachments import AttachmentPool, content
+from agentic_memory_bank.tools.documents.attachments import AttachmentStores, content
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieve
 
@@ -75,7 +75,7 @@ class Bank:
             attachments=folder,
             **options,
         )
-        self.store = AttachmentPool(folder).of("t")
+        self.store = AttachmentStores(folder).of("t")
 
     def ask(self, *given: Mapping[str, str], question: str | None = QUESTION, **options: Any) -> dict[str, Any]:
         documents = options.pop("documents", [])
@@ -317,15 +317,15 @@ def test_attachments_without_a_question_are_refused(bank: Callable[..., Bank]) -
 def test_a_disk_that_is_full_is_the_callers_to_hear_and_nothing_is_held(
     bank: Callable[..., Bank], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hold, full = attachments.AttachmentStore.hold, bank()
+    stage, full = attachments.AttachmentStore.stage, bank()
 
     def fail_on_notes(store: attachments.AttachmentStore, data: bytes) -> str:
         if data != PNG:
             raise StorageFullError("The disk is full.")
-        return hold(store, data)
+        return stage(store, data)
 
     with monkeypatch.context() as disk:
-        disk.setattr(attachments.AttachmentStore, "hold", fail_on_notes)
+        disk.setattr(attachments.AttachmentStore, "stage", fail_on_notes)
         with pytest.raises(StorageFullError):
             full.ask(CHART, NOTES)
         assert full.store.held() == []
@@ -360,7 +360,7 @@ def test_threads_of_one_graph_keep_their_files_apart(tmp_path: Path) -> None:
     graph.invoke({"question": QUESTION, "attachments": [CHART]}, CONFIG, interrupt_before=["execute"])  # type: ignore[arg-type]
     graph.invoke({"question": QUESTION, "attachments": [NOTES]}, other)  # type: ignore[arg-type]
 
-    pool = AttachmentPool(tmp_path)
+    pool = AttachmentStores(tmp_path)
     assert (len(pool.of("t").held()), len(pool.of("t").kept())) == (1, 0)
     assert (len(pool.of("other").held()), len(pool.of("other").kept())) == (0, 1)
 

@@ -25,12 +25,12 @@ from agentic_memory_bank.nodes.messages import RECALLED
 from agentic_memory_bank.state.errors import InputError, ModelRefused, ModelUnavailable, NoUserError
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.testing import Reply, TickingClock, http_error
-from agentic_memory_bank.tools.concurrency import circuit_breaker as guard
-from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.concurrency import outage_log
+from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.memories.fields import owner_of
 from agentic_memory_bank.tools.memories.stores import RecordStores
+from agentic_memory_bank.tools.memories.validation import user_hash
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
 REACT = {"react_model": "local:test", "retries": 1}
@@ -78,7 +78,7 @@ class Talker:
 
     def __init__(self, store: BaseStore | None, **options: Any) -> None:
         self.stores = RecordStores(store, Encoder(HashEmbeddings()), options.get("clock", TickingClock()))
-        self.background = options.pop("background", None) or Background(100)
+        self.background = options.pop("background", None) or WorkerPool(100)
         self.graph = build_conversation(stores=self.stores, background=self.background, **options)
 
     def say(self, said: Any, conversation: str = "a", *, config: Any = None, **context: Any) -> dict[str, Any]:
@@ -362,9 +362,9 @@ class UpAndDown(InMemoryStore):
 def test_every_message_is_answered_while_the_store_goes_up_and_down(
     count: int, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard, "QUIET", 3_600.0)  # however long this takes, an outage is said once
+    monkeypatch.setattr(outage_log, "OUTAGE_SECONDS", 3_600.0)  # however long this takes, an outage is said once
     store, waits, timeout = UpAndDown(), list[float](), 1.0  # what hangs does so for a minute, or until an answer
-    talk = Talker(store, background=Background(2_000), clock=utc_now)
+    talk = Talker(store, background=WorkerPool(2_000), clock=utc_now)
     said = [f"On day {n} I paid {n + 7_000} to worker {n % 50}." for n in range(count)]
     talk.ask("I drive a Tesla.", recall_timeout=timeout)
     talk.settled()
@@ -387,7 +387,7 @@ def test_every_message_is_answered_while_the_store_goes_up_and_down(
     worded = [record["text"].partition(": ")[2] for record in records]
     assert set(worded) <= set(said)
     assert len(worded) == len(set(worded)) > count // 10
-    assert all(record["version"] and record["sources"] and record["user"] == owner_of("ann") for record in records)
+    assert all(record["version"] and record["sources"] and record["user"] == user_hash("ann") for record in records)
 
 
 def every_record(stores: RecordStores) -> list[Record]:
@@ -619,7 +619,7 @@ def test_what_was_forgotten_is_shown_by_no_kept_state(talks: Callable[..., Talke
     talk = talks(responder=listener)
     talk.say("My dog is called Rex.")
     talk.end()
-    talk.stores.of().forget_scope("ann")
+    talk.stores.of().delete_all("ann")
 
     talk.say("What is my dog called?")
 

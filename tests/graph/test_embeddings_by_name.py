@@ -20,7 +20,7 @@ from agentic_memory_bank import (
     build_remember,
     build_researcher,
 )
-from agentic_memory_bank.runs.running import run
+from agentic_memory_bank.runs.bank_runs import run
 from agentic_memory_bank.state.errors import EmbeddingError, MemoryBankError, SettingsError
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings

@@ -7,7 +7,7 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank import Memories
-from agentic_memory_bank.runs.memories import Concerned
+from agentic_memory_bank.runs.deletion_preview import DeletionPreview
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
@@ -44,10 +44,10 @@ def texts(memories: Memories, **how: Any) -> list[str]:
     return [record["text"].rpartition("): ")[2] for record in found]
 
 
-def shown(memories: Memories, about: str) -> Concerned:
+def shown(memories: Memories, about: str) -> DeletionPreview:
     """What a description shows; just that is reached by its ids."""
-    found = memories.concerning(about, user="ana")
-    again = memories.reach(found.ids, user="ana")
+    found = memories.preview_delete_about(about, user="ana")
+    again = memories.preview_delete(found.ids, user="ana")
     assert sorted(again.ids) == sorted(found.ids)
     return found
 
@@ -56,8 +56,11 @@ def forgotten(memories: Memories, about: str) -> list[str]:
     """What is left once all that a description shows is erased."""
     found = shown(memories, about)
     kept = {record["id"] for record in memories.list(user="ana", project=None, limit=100, replaced=True).records}
-    gone = memories.forget(found.ids, user="ana")
-    assert set(gone) == {record["id"] for record in (*found.found, *found.drawn, *(c.record for c in found.cut))} & kept
+    gone = memories.delete(found.ids, user="ana")
+    assert (
+        set(gone)
+        == {record["id"] for record in (*found.matched, *found.derived, *(c.record for c in found.redacted))} & kept
+    )
     return texts(memories)
 
 
@@ -132,10 +135,10 @@ def test_the_clause_that_is_meant_goes_in_whatever_form_its_words_come(
 def test_a_preview_says_what_goes_and_what_stays_of_a_memory(memories: Memories, say: Say) -> None:
     say("I work as a nurse at St Mary's and I'm allergic to peanuts.")
 
-    (cut,) = shown(memories, "peanuts").cut
+    (cut,) = shown(memories, "peanuts").redacted
 
-    assert "".join(cut.gone).strip(" .").removeprefix("and ") == "I'm allergic to peanuts"
-    assert cut.left.endswith("): I work as a nurse at St Mary's.")
+    assert "".join(cut.removed).strip(" .").removeprefix("and ") == "I'm allergic to peanuts"
+    assert cut.remaining.endswith("): I work as a nurse at St Mary's.")
 
 
 def test_an_insight_that_rests_on_what_goes_goes_and_what_else_it_rests_on_stays(memories: Memories) -> None:
@@ -144,7 +147,7 @@ def test_an_insight_that_rests_on_what_goes_goes_and_what_else_it_rests_on_stays
     (insight,) = memories.reflect(user="ana")
 
     found = shown(memories, "harbour")
-    assert [record["id"] for record in found.drawn] == [insight["id"]]
+    assert [record["id"] for record in found.derived] == [insight["id"]]
     left = forgotten(memories, "harbour")
 
     assert sorted(left) == ["There is a hill in Lisbon.", "There is the sea and I like cats in Lisbon."]
@@ -168,14 +171,14 @@ def test_a_part_of_a_memory_that_says_something_else_by_now_is_refused(memories:
     memories.update(kept["id"], "I have a cat, and my brother Max lives in Rome.", user="ana")
 
     with pytest.raises(InputError, match="says something else by now"):
-        memories.forget(ids, user="ana")
+        memories.delete(ids, user="ana")
     assert texts(memories) == ["I have a cat, and my brother Max lives in Rome."]
 
 
 def test_what_waits_to_be_drawn_loses_the_part_and_is_drawn_from_what_stays(memories: Memories) -> None:
     memories.remember("I work as a nurse in Oslo and I'm allergic to peanuts.", user="ana", conversation_id="c")
 
-    memories.forget(shown(memories, "peanuts").ids, user="ana")
+    memories.delete(shown(memories, "peanuts").ids, user="ana")
     memories.remember([], user="ana", conversation_id="c", end=True)
 
     assert any("nurse in Oslo" in text for text in texts(memories, types=["semantic"]))
@@ -187,7 +190,7 @@ def test_what_is_left_of_a_turn_is_as_old_and_is_not_remembered_again(memories: 
     memories.remember(said, user="ana", conversation_id="c", end=True)
     (turn,) = memories.list(user="ana", types=["verbatim"], replaced=True).records
 
-    memories.forget(shown(memories, "peanuts").ids, user="ana")
+    memories.delete(shown(memories, "peanuts").ids, user="ana")
     again = memories.remember(said, user="ana", conversation_id="c", end=True)
 
     (left,) = memories.list(user="ana", types=["verbatim"], replaced=True).records
@@ -201,7 +204,7 @@ def test_with_a_turn_that_is_erased_by_its_id_go_the_facts_that_quote_it(memorie
     say("My dog is called Rex.")
     (turn,) = [r for r in memories.list(user="ana", types=["verbatim"], replaced=True).records if "nurse" in r["text"]]
 
-    memories.forget([turn["id"]], user="ana")
+    memories.delete([turn["id"]], user="ana")
 
     assert {text.rstrip(".") for text in texts(memories)} == {"My dog is called Rex"}
 
@@ -210,9 +213,9 @@ def test_an_agent_is_shown_parts_with_their_ids_and_erases_just_these(memories: 
     say("I work as a nurse at St Mary's and I'm allergic to peanuts.")
     tools = {tool.name: tool for tool in memories.as_tools("ana")}
 
-    told = tools["find_memories_to_forget"].invoke({"about": "peanuts"})
+    told = tools["find_memories_to_delete"].invoke({"about": "peanuts"})
     ids = [part.split('"')[0] for part in told.split(' id="')[1:]]
-    erased = tools["forget_memories"].invoke({"ids": ids})
+    erased = tools["delete_memories"].invoke({"ids": ids})
 
     assert erased.startswith("Erased 2")
     assert any("nurse" in text for text in texts(memories))

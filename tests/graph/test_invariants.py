@@ -19,7 +19,7 @@ from agentic_memory_bank.testing import ScriptedEngine, TickingClock
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.search.bank_index import MemoryIndex
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 SENTENCES = [
     "The tower is 324 m tall.",

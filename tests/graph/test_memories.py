@@ -97,7 +97,7 @@ def test_a_memory_is_stored_shown_listed_corrected_and_forgotten(memories: Memor
     corrected = memories.update(kept["id"], "Rex is my cat.", user="ana")
     assert corrected["id"] == kept["id"]
     assert [before["text"] for before in corrected["history"]] == ["Rex is my dog."]
-    assert memories.forget([kept["id"]], user="ana") == [kept["id"]]
+    assert memories.delete([kept["id"]], user="ana") == [kept["id"]]
     assert texts(memories) == []
     with pytest.raises(UnknownMemoryError, match="List the memories"):
         memories.get(kept["id"], user="ana")
@@ -108,11 +108,11 @@ def test_what_is_updated_is_found_by_its_new_words_and_no_longer_by_the_old_ones
     memories.store("The bridge is closed.", user="ana")
     memories.update(kept["id"], "Basil grows on the balcony.", user="ana")
 
-    (found,) = memories.retrieve("basil balcony", user="ana", limit=1)
+    (found,) = memories.search("basil balcony", user="ana", limit=1)
 
     assert found.record["id"] == kept["id"]
     assert found.cosine > 0.4
-    assert all(one.cosine < 0.2 for one in memories.retrieve("Rex dog", user="ana", threshold=None))
+    assert all(one.cosine < 0.2 for one in memories.search("Rex dog", user="ana", threshold=None))
 
 
 def test_a_superseded_memory_stays_with_its_date_and_is_no_longer_found(memories: Memories) -> None:
@@ -143,7 +143,7 @@ def test_what_is_retrieved_counts_as_used_each_time(memories: Memories) -> None:
     kept = memories.store("Rex is my dog.", user="ana")
 
     for _ in range(3):
-        memories.retrieve("Who is Rex?", user="ana")
+        memories.search("Who is Rex?", user="ana")
 
     assert memories.get(kept["id"], user="ana")["access_count"] == 3
 
@@ -166,9 +166,9 @@ def test_nobody_has_no_memories_and_that_is_no_error(memories: Memories) -> None
     listing = memories.list(user="ana")
 
     assert (listing.records, listing.cursor) == ([], None)
-    assert memories.retrieve("Rex", user="ana") == []
-    assert memories.forget(["m1"], user="ana") == []
-    assert memories.forget_scope(user="ana") == []
+    assert memories.search("Rex", user="ana") == []
+    assert memories.delete(["m1"], user="ana") == []
+    assert memories.delete_all(user="ana") == []
     assert memories.consolidate(user="ana") == []
     assert memories.reflect(user="ana") == []
 
@@ -181,7 +181,7 @@ def test_each_user_and_project_sees_its_own(memories: Memories) -> None:
     memories.store("Milo is my dog.", user="ana", project="work")
 
     assert texts(memories, "Ana") == texts(memories, "an") == texts(memories, "ana ") == []
-    assert memories.retrieve("dog", user="ben", threshold=None) == []
+    assert memories.search("dog", user="ben", threshold=None) == []
     assert texts(memories, "ana", project="work") == ["Milo is my dog."]
     assert texts(memories, "ana", project=None) == ["Milo is my dog.", "Rex is my dog."]
     for reach in (
@@ -191,7 +191,7 @@ def test_each_user_and_project_sees_its_own(memories: Memories) -> None:
     ):
         with pytest.raises(UnknownMemoryError, match="This user has no memory"):
             reach()
-    assert memories.forget([kept["id"]], user="ben") == []
+    assert memories.delete([kept["id"]], user="ben") == []
     assert texts(memories) == ["Rex is my dog."]
 
 
@@ -204,14 +204,14 @@ def test_an_operation_without_a_user_is_an_error_and_never_means_everybody(memor
         lambda: memories.remember("Rex is my dog.", user=user),
         lambda: memories.remember_later("Rex is my dog.", user=user),
         lambda: memories.store("x", user=user),
-        lambda: memories.retrieve("x", user=user),
+        lambda: memories.search("x", user=user),
         lambda: memories.get("m1", user=user),
         lambda: memories.list(user=user),
         lambda: memories.update("m1", "x", user=user),
         lambda: memories.supersede("m1", "x", user=user),
-        lambda: memories.forget(["m1"], user=user),
-        lambda: memories.forget_scope(user=user),
-        lambda: memories.concerning("Rex", user=user),
+        lambda: memories.delete(["m1"], user=user),
+        lambda: memories.delete_all(user=user),
+        lambda: memories.preview_delete_about("Rex", user=user),
         lambda: memories.consolidate(user=user),
         lambda: memories.reflect(user=user),
         lambda: memories.as_tools(user),
@@ -227,7 +227,7 @@ def test_any_text_names_a_user_and_a_project(memories: Memories, name: str) -> N
     memories.store("Milo is my dog.", user="ana")
 
     assert texts(memories, name, project=name) == ["Rex is my dog."]
-    assert memories.forget_scope(user=name, project=name) == [kept["id"]]
+    assert memories.delete_all(user=name, project=name) == [kept["id"]]
     assert texts(memories) == ["Milo is my dog."]
 
 
@@ -252,18 +252,18 @@ def test_the_hash_of_a_user_names_nobody_from_outside(memories: Memories) -> Non
         (lambda m: m.list(user="ana", types="semantic"), "no type of memory"),
         (lambda m: m.list(user="ana", limit=0), "whole number from 1"),
         (lambda m: m.list(user="ana", cursor="nonsense"), "cursor"),
-        (lambda m: m.retrieve("x", user="ana", threshold=2), "cosine from -1 to 1"),
+        (lambda m: m.search("x", user="ana", threshold=2), "cosine from -1 to 1"),
         (lambda m: m.recall("x", user="ana", threshold=2), "from -1 to 1"),
         (lambda m: m.recall([], user="ana"), "no messages"),
-        (lambda m: m.forget_scope(user="ana", type="dream"), "no type of memory 'dream'"),
-        (lambda m: m.concerning("everything", user="ana"), "in a few words"),
-        (lambda m: m.concerning(" ", user="ana"), "in a few words"),
-        (lambda m: m.concerning(5, user="ana"), "by a text"),
-        (lambda m: m.forget("m1", user="ana"), "come in a list"),
-        (lambda m: m.reach(None, user="ana"), "come in a list"),
-        (lambda m: m.retrieve(5, user="ana"), "is a text"),
-        (lambda m: m.retrieve("x", user="ana", threshold="high"), "cosine from -1 to 1"),
-        (lambda m: m.retrieve("x", user="ana", types=5), "no type of memory 5"),
+        (lambda m: m.delete_all(user="ana", type="dream"), "no type of memory 'dream'"),
+        (lambda m: m.preview_delete_about("everything", user="ana"), "in a few words"),
+        (lambda m: m.preview_delete_about(" ", user="ana"), "in a few words"),
+        (lambda m: m.preview_delete_about(5, user="ana"), "by a text"),
+        (lambda m: m.delete("m1", user="ana"), "come in a list"),
+        (lambda m: m.preview_delete(None, user="ana"), "come in a list"),
+        (lambda m: m.search(5, user="ana"), "is a text"),
+        (lambda m: m.search("x", user="ana", threshold="high"), "cosine from -1 to 1"),
+        (lambda m: m.search("x", user="ana", types=5), "no type of memory 5"),
         (lambda m: m.recall("x", user="ana", project=None), "A project is named by a text"),
         (lambda m: m.remember("x", user="ana", project=5), "A project is named by a text"),
         (lambda m: m.store("x", user="ana", expires_at=datetime.max.replace(tzinfo=WEST)), "time zone"),
@@ -372,7 +372,7 @@ def test_more_than_may_wait_is_kept_and_drawn_from_later_and_that_is_said(
 
 def test_a_scope_is_a_project_a_type_or_both(memories: Memories) -> None:
     def fill() -> None:
-        memories.forget_scope(user="ana")
+        memories.delete_all(user="ana")
         for project in ("", "work"):
             memories.store(f"A fact of {project}.", user="ana", project=project)
             memories.store(f"An event of {project}.", user="ana", project=project, type="episodic")
@@ -385,8 +385,8 @@ def test_a_scope_is_a_project_a_type_or_both(memories: Memories) -> None:
         ({}, 0),
     ):
         fill()
-        shown = {record["id"] for record in memories.reach_of_scope(user="ana", **scope).found}  # pyright: ignore[reportArgumentType]
-        gone = memories.forget_scope(user="ana", **scope)  # pyright: ignore[reportArgumentType]
+        shown = {record["id"] for record in memories.preview_delete_all(user="ana", **scope).matched}  # pyright: ignore[reportArgumentType]
+        gone = memories.delete_all(user="ana", **scope)  # pyright: ignore[reportArgumentType]
         assert set(gone) == shown
         assert len(texts(memories, project=None)) == left
 
@@ -404,7 +404,7 @@ def test_a_scope_is_erased_in_few_calls_of_the_store_however_many_memories_it_ho
         memories.store(f"Fact number {number}.", user="ana")
     Counting.calls = 0
 
-    assert len(memories.forget_scope(user="ana")) == 150
+    assert len(memories.delete_all(user="ana")) == 150
     assert Counting.calls < 20
 
 
@@ -415,13 +415,13 @@ def test_what_a_description_means_is_shown_and_only_then_forgotten(memories: Mem
     old = memories.store("My sister works at a bank.", user="ana")
     memories.supersede(old["id"], "My sister works at a school.", user="ana")
 
-    shown = memories.concerning("Forget everything about my sister.", user="ana")
+    shown = memories.preview_delete_about("Forget everything about my sister.", user="ana")
 
     assert len(texts(memories)) == 4
-    assert all("sister" in record["text"] for record in shown.found)
-    assert len(shown.found) == 4
-    assert shown.cut == []
-    memories.forget(shown.ids, user="ana")
+    assert all("sister" in record["text"] for record in shown.matched)
+    assert len(shown.matched) == 4
+    assert shown.redacted == []
+    memories.delete(shown.ids, user="ana")
     assert texts(memories) == ["My brother lives in Lisbon."]
 
 
@@ -436,7 +436,7 @@ def test_what_concerns_something_is_found_wherever_it_is_kept(make: Make, home: 
     if where == "an earlier wording":
         memories.update(kept["id"], "She likes the opera.", user="ana")
 
-    memories.forget(memories.concerning(CANARY, user="ana").ids, user="ana")
+    memories.delete(memories.preview_delete_about(CANARY, user="ana").ids, user="ana")
 
     assert CANARY.encode() not in bytes_of(home)
 
@@ -446,7 +446,7 @@ def test_no_name_of_a_forgotten_project_or_conversation_is_left(make: Make, home
     said: Any = {"user": "ana", "project": f"divorce {CANARY}", "conversation_id": f"with {CANARY}"}
     memories.remember("My lawyer is called Rex.", **said)
 
-    memories.forget_scope(user="ana")
+    memories.delete_all(user="ana")
 
     assert CANARY.encode() not in bytes_of(home)
     assert memories.remember("My lawyer is called Rex.", **said)["receipt"]["turns"] == 0, "what was seen stays known"
@@ -460,7 +460,7 @@ def test_a_chinese_word_of_one_character_describes_what_is_forgotten(make: Make,
     kept = memories.store("我家的狗叫豆豆。", user="ana")
     memories.store("我喜欢喝绿茶。", user="ana")
 
-    assert list(memories.concerning(description, user="ana").ids) == [kept["id"]]
+    assert list(memories.preview_delete_about(description, user="ana").ids) == [kept["id"]]
 
 
 def test_an_insight_goes_with_a_memory_that_is_forgotten_by_description(memories: Memories) -> None:
@@ -468,10 +468,10 @@ def test_an_insight_goes_with_a_memory_that_is_forgotten_by_description(memories
         memories.store(f"There is {place} in Lisbon.", user="ana")
     (insight,) = memories.reflect(user="ana")
 
-    shown = memories.concerning("harbour", user="ana")
+    shown = memories.preview_delete_about("harbour", user="ana")
 
-    assert [record["text"] for record in shown.found] == ["There is the harbour in Lisbon."]
-    assert [record["id"] for record in shown.drawn] == [insight["id"]]
+    assert [record["text"] for record in shown.matched] == ["There is the harbour in Lisbon."]
+    assert [record["id"] for record in shown.derived] == [insight["id"]]
 
 
 def test_what_concerns_something_is_found_by_words_where_there_are_no_vectors(
@@ -485,7 +485,7 @@ def test_what_concerns_something_is_found_by_words_where_there_are_no_vectors(
     monkeypatch.setattr(HashEmbeddings, "embed_query", fail)
     monkeypatch.setattr(HashEmbeddings, "embed_documents", fail)
 
-    assert len(memories.concerning("everything you know about my sister", user="ana").found) == 1
+    assert len(memories.preview_delete_about("everything you know about my sister", user="ana").matched) == 1
 
 
 @pytest.mark.parametrize(
@@ -513,7 +513,7 @@ def test_after_a_user_is_forgotten_no_byte_is_left_and_the_process_goes_on(
     assert CANARY.encode() in bytes_of(home)
 
     memories.remember_later(f"{CANARY} waits.", user="ana", conversation_id="late", end=True)
-    memories.forget_scope(user="ana")
+    memories.delete_all(user="ana")
     memories.close()
 
     left = bytes_of(home)
@@ -546,7 +546,7 @@ def test_forgetting_a_project_leaves_no_byte_of_it_and_keeps_the_others(make: Ma
     memories.remember(f"My friend is {CANARY}.", user="ana", project="work", conversation_id="a")
     memories.remember("My dog is called Rex.", user="ana", conversation_id="a")
 
-    memories.forget_scope(user="ana", project="work")
+    memories.delete_all(user="ana", project="work")
     memories.close()
 
     assert CANARY.encode() not in bytes_of(home)
@@ -557,7 +557,7 @@ def test_forgetting_one_memory_leaves_no_byte_of_what_it_was_drawn_from(make: Ma
     memories = make()
     remembered = memories.remember(f"My friend {CANARY} lives in Rome.", user="ana", conversation_id="a", end=True)
 
-    memories.forget(remembered["stored"], user="ana")
+    memories.delete(remembered["stored"], user="ana")
     memories.close()
 
     assert CANARY.encode() not in bytes_of(home)
@@ -572,17 +572,17 @@ def test_a_turn_loses_the_words_of_a_memory_that_was_drawn_from_a_part_of_it_and
     remembered = memories.remember(
         f"My friend {CANARY} lives in Rome. {asked}", user="ana", conversation_id="a", end=True
     )
-    shown = memories.reach(remembered["stored"], user="ana")
-    assert [record["type"] for record in shown.found] == ["semantic"]
-    assert [cut.left.rpartition("): ")[2] for cut in shown.cut] == [asked]
+    shown = memories.preview_delete(remembered["stored"], user="ana")
+    assert [record["type"] for record in shown.matched] == ["semantic"]
+    assert [cut.remaining.rpartition("): ")[2] for cut in shown.redacted] == [asked]
 
     if by == "id":
-        gone = memories.forget(remembered["stored"], user="ana")
+        gone = memories.delete(remembered["stored"], user="ana")
     else:
-        gone = memories.forget_scope(user="ana", type="semantic")
+        gone = memories.delete_all(user="ana", type="semantic")
 
-    assert set(gone) == {shown.found[0]["id"], shown.cut[0].record["id"]}
-    assert texts(memories, replaced=True) == [cut.left for cut in shown.cut]
+    assert set(gone) == {shown.matched[0]["id"], shown.redacted[0].record["id"]}
+    assert texts(memories, replaced=True) == [cut.remaining for cut in shown.redacted]
     memories.close()
     assert CANARY.encode() not in bytes_of(home)
 
@@ -600,7 +600,7 @@ def test_what_waits_when_its_user_is_forgotten_is_never_remembered(make: Make, m
     for number in range(3):
         memories.remember_later(f"{CANARY} number {number}{number} is mine.", user="ana", conversation_id=f"c{number}")
     assert begun.wait(30)
-    memories.forget_scope(user="ana")
+    memories.delete_all(user="ana")
     go.set()
 
     assert memories.flush(60)
@@ -615,9 +615,9 @@ def test_the_threads_of_forgotten_conversations_are_erased_and_those_of_others_a
         saver.put(config, {"id": "1", "channel_values": {}, "channel_versions": {}, "ts": "", "v": 4}, {}, {})  # pyright: ignore[reportArgumentType]
         memories.remember("My dog is called Rex.", user=user, conversation_id=thread)
 
-    memories.forget_scope(user="ana", type="episodic")
+    memories.delete_all(user="ana", type="episodic")
     assert set(saver.storage) == {"a1", "a2", "b1"}
-    memories.forget_scope(user="ana")
+    memories.delete_all(user="ana")
 
     assert set(saver.storage) == {"b1"}
 
@@ -719,7 +719,7 @@ def test_an_insight_is_forgotten_with_a_memory_that_it_rests_on(memories: Memori
     ]
     memories.reflect(user="ana")
 
-    memories.forget(ids[:1], user="ana")
+    memories.delete(ids[:1], user="ana")
 
     assert texts(memories, types=["reflective"], replaced=True) == []
 
@@ -766,7 +766,7 @@ def test_maintenance_erases_what_is_over_what_was_never_used_and_what_is_too_muc
     used = memories.store("Rex is my dog.", user="ana")
     memories.store("Never asked for.", user="ana", type="verbatim")
     time.now += 60 * DAY
-    memories.retrieve("Rex", user="ana")
+    memories.search("Rex", user="ana")
     time.now += 20 * DAY
 
     done = memories.maintain()
@@ -833,9 +833,9 @@ def test_memories_of_another_embedder_are_refused_until_they_are_embedded_anew(m
     memories = make(store=store, embeddings=Other())
 
     with pytest.raises(EmbeddingError, match="memory-bank maintain --reembed"):
-        memories.retrieve("Rex", user="ana")
+        memories.search("Rex", user="ana")
     assert memories.maintain(reembed=True)["reembedded"] == 1
-    assert len(memories.retrieve("Rex", user="ana")) == 1
+    assert len(memories.search("Rex", user="ana")) == 1
 
 
 # --- models ----------------------------------------------------------------------------------------------------------
@@ -955,7 +955,7 @@ def test_what_a_model_is_being_asked_when_its_user_is_forgotten_keeps_nothing(ma
     memories = make(models=Model(seen=[], judge=ScriptedJudge(extract_facts=slow)))
     memories.remember_later(f"{CANARY} is my friend.", user="ana", conversation_id="c", end=True)
     assert begun.wait(30)
-    memories.forget_scope(user="ana")
+    memories.delete_all(user="ana")
     go.set()
     memories.close()
 
@@ -982,7 +982,7 @@ def test_no_log_line_names_a_user_or_says_what_was_said(memories: Memories, capl
     memories.recall("What is my dog called?", user=user)
     memories.reflect(user=user)
     memories.maintain(consolidate=True)
-    memories.forget_scope(user=user)
+    memories.delete_all(user=user)
 
     ours = "\n".join(record.getMessage() for record in caplog.records if record.name.startswith("agentic_memory_bank"))
     assert user not in caplog.text
@@ -993,9 +993,9 @@ def test_threads_work_on_the_memories_of_one_user_at_the_same_time(memories: Mem
     def work(number: int) -> None:
         for step in range(10):
             kept = memories.store(f"Fact {number} of step {step}.", user="ana")
-            memories.retrieve("fact", user="ana")
+            memories.search("fact", user="ana")
             if step % 2:
-                memories.forget([kept["id"]], user="ana")
+                memories.delete([kept["id"]], user="ana")
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
     for thread in threads:
@@ -1033,12 +1033,12 @@ def test_an_agent_stores_finds_corrects_lists_and_forgets(memories: Memories) ->
     said = tool_of(memories, "store_memory").invoke({"text": "Rex is my dog."})
     id = said.removeprefix("Kept as ").rstrip(".")
 
-    assert id in tool_of(memories, "retrieve_memories").invoke({"query": "Who is Rex?"})
+    assert id in tool_of(memories, "search_memories").invoke({"query": "Who is Rex?"})
     newer = tool_of(memories, "update_memory").invoke({"id": id, "text": "Rex is my cat."})
     listed = tool_of(memories, "list_memories").invoke({})
     assert "Rex is my cat." in listed
     assert "Rex is my dog." not in listed
-    erased = tool_of(memories, "forget_memories").invoke({"ids": [newer.removeprefix("Kept as ").rstrip(".")]})
+    erased = tool_of(memories, "delete_memories").invoke({"ids": [newer.removeprefix("Kept as ").rstrip(".")]})
     assert erased.startswith("Erased 1")
     assert tool_of(memories, "list_memories").invoke({}) == "There is no such memory."
 
@@ -1047,11 +1047,11 @@ def test_the_names_of_the_tools_stay_and_no_argument_names_a_user(memories: Memo
     tools = memories.as_tools("ana")
 
     assert [tool.name for tool in tools] == [
-        "retrieve_memories",
+        "search_memories",
         "store_memory",
         "update_memory",
-        "forget_memories",
-        "find_memories_to_forget",
+        "delete_memories",
+        "find_memories_to_delete",
         "list_memories",
     ]
     for tool in tools:
@@ -1064,7 +1064,7 @@ def test_the_names_of_the_tools_stay_and_no_argument_names_a_user(memories: Memo
 def test_a_model_that_names_a_user_still_reaches_its_own_alone(memories: Memories) -> None:
     memories.store("My PIN is for ben alone.", user="ben")
 
-    found = tool_of(memories, "retrieve_memories").invoke({"query": "PIN", "user": "ben", "project": "x"})
+    found = tool_of(memories, "search_memories").invoke({"query": "PIN", "user": "ben", "project": "x"})
 
     assert "ben alone" not in found
 
@@ -1072,7 +1072,7 @@ def test_a_model_that_names_a_user_still_reaches_its_own_alone(memories: Memorie
 def test_an_agent_of_one_project_reaches_nothing_of_another(memories: Memories) -> None:
     kept = memories.store("Rex is my dog.", user="ana", project="home")
 
-    for name, given in (("forget_memories", {"ids": [kept["id"]]}), ("update_memory", {"id": kept["id"], "text": "x"})):
+    for name, given in (("delete_memories", {"ids": [kept["id"]]}), ("update_memory", {"id": kept["id"], "text": "x"})):
         assert "no memory" in tool_of(memories, name, project="work").invoke(given)
     assert texts(memories, project="home") == ["Rex is my dog."]
 
@@ -1109,7 +1109,7 @@ class _Tool:
 
 
 class _Retrieve(_Tool):
-    name, given = "retrieve_memories", {"query": "Who is Rex?"}
+    name, given = "search_memories", {"query": "Who is Rex?"}
 
 
 class _Store(_Tool):
@@ -1121,7 +1121,7 @@ class _Update(_Tool):
 
 
 class _Forget(_Tool):
-    name, given = "forget_memories", {"ids": ["m1"]}
+    name, given = "delete_memories", {"ids": ["m1"]}
 
 
 class _List(_Tool):

@@ -1,4 +1,4 @@
-"""Texts become pages: whole, once, in order, each with an abstract that says what stands there (seed 003)."""
+"""Texts become pages: whole, once, in order, each with an abstract that says what stands there."""
 
 import asyncio
 import re
@@ -38,8 +38,9 @@ from agentic_memory_bank.state.memorizer import apply_work_edits, keep, open_wor
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.testing import ScriptedJudge, TickingClock
 from agentic_memory_bank.testing.replies import ChatRequest
-from agentic_memory_bank.tools.pages.store import PageStore, PageStores, page_id
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.pages.store import PageStore, page_id
+from agentic_memory_bank.tools.pages.stores import PageStores
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 

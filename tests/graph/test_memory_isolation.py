@@ -93,22 +93,22 @@ class Isolation(RuleBasedStateMachine):
     def asks_to_forget_what_is_of_others(self, where: int, other: int) -> None:
         (place, mark), (theirs, foreign) = self.at(where), self.at(other)
         if foreign != mark:
-            assert self.memories.concerning(foreign, **place).ids == []
+            assert self.memories.preview_delete_about(foreign, **place).ids == []
         if theirs["user"] != place["user"]:
             ids = [record["id"] for record in self.memories.list(**theirs).records]
-            assert self.memories.forget(ids, user=place["user"]) == []
+            assert self.memories.delete(ids, user=place["user"]) == []
 
     @rule(where=st.integers(0, 3))
     def forgets(self, where: int) -> None:
         place, mark = self.at(where)
         others = self.listed_besides(mark)
-        self.memories.forget_scope(**place)
+        self.memories.delete_all(**place)
         assert self.listed_besides(mark) == others
         assert self.memories.list(**place).records == []
 
     @rule(nobody=st.sampled_from(["", " ", None]), what=subjects)
     def names_nobody(self, nobody: Any, what: str) -> None:
-        for call in (self.memories.recall, self.memories.remember, self.memories.retrieve, self.memories.talk):
+        for call in (self.memories.recall, self.memories.remember, self.memories.search, self.memories.talk):
             with pytest.raises(NoUserError):
                 call(f"What is my {what} called?", user=nobody)
 

@@ -25,11 +25,11 @@ from agentic_memory_bank.prompts import recalled
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.testing import Reply, TickingClock, ToolCall
-from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.stores import RecordStores
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 FAMILIES = {
     "a trigger pulls it in": (
@@ -97,7 +97,7 @@ class World:
     def __init__(self, **options: Any) -> None:
         clock = TickingClock()
         self.stores = RecordStores(InMemoryStore(), Encoder(HashEmbeddings()), clock)
-        self.background, self.model = Background(1_000), Obedient()
+        self.background, self.model = WorkerPool(1_000), Obedient()
         parts: dict[str, Any] = {"stores": self.stores, "clock": clock}
         self.talk = build_conversation(**parts, background=self.background, responder=self.model)
         self.recall, self.remember = build_recall(**parts), build_remember(**parts)

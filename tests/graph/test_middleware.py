@@ -21,7 +21,7 @@ from agentic_memory_bank.engines.base import Pairing, Relation
 from agentic_memory_bank.state.errors import BudgetReachedError, EngineError, SettingsError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ScriptedEngine
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 
 def _neighbour(name: str) -> Any:

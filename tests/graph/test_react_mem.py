@@ -29,10 +29,10 @@ from agentic_memory_bank.nodes.messages import RECALLED
 from agentic_memory_bank.nodes.react_mem import episodes
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import InputError, NoUserError
-from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.memories.record_store import Search
+from agentic_memory_bank.tools.memories.queries import MemoryQuery
 from agentic_memory_bank.tools.memories.stores import RecordStores
 
 
@@ -105,7 +105,7 @@ class Workshop:
     """An agent with memory, every prompt of its model, and its memories."""
 
     def __init__(self, script: Any = worker, store: BaseStore | None = None, **options: Any) -> None:
-        self.log, self.clock, self.queue = talking.Log(), Clock(), Background(100)
+        self.log, self.clock, self.queue = talking.Log(), Clock(), WorkerPool(100)
         self.stores = RecordStores(store or InMemoryStore(), Encoder(HashEmbeddings()), self.clock)
         given = {"tools": [fetch, convert, upload], "system_prompt": SYSTEM, **options}
         self.graph: Any = build_react_mem(
@@ -200,7 +200,7 @@ def test_the_middleware_alone_remembers_within_any_agent_whose_context_names_the
     class Session:
         user = "ann"
 
-    log, queue = talking.Log(), Background(10)
+    log, queue = talking.Log(), WorkerPool(10)
     memory = FourTierMemory(store=InMemoryStore(), embeddings=HashEmbeddings(), background=queue)
     agent = create_agent(talking.Scripted(script=worker, log=log), [fetch], middleware=[memory], context_schema=Session)
 
@@ -212,7 +212,7 @@ def test_the_middleware_alone_remembers_within_any_agent_whose_context_names_the
 
 
 def test_with_the_middleware_alone_a_conversation_ends_when_its_input_says_so_or_after_its_silence() -> None:
-    clock, queue = Clock(), Background(10)
+    clock, queue = Clock(), WorkerPool(10)
     stores = RecordStores(InMemoryStore(), Encoder(HashEmbeddings()), clock)
     memory = FourTierMemory(stores=stores, background=queue, clock=clock, context=MemoryContext(user="ann"))
     model = talking.Scripted(script=worker, log=talking.Log())
@@ -220,7 +220,7 @@ def test_with_the_middleware_alone_a_conversation_ends_when_its_input_says_so_or
     agent.invoke({"messages": [HumanMessage("Hello")], "conversation_id": "a", "end": True})
     agent.invoke({"messages": [HumanMessage("Hello")], "conversation_id": "b"})
     assert queue.flush(60)
-    ended = [bool(talk["ended"]) for talk in stores.of().agents.talks("ann")]
+    ended = [bool(talk["ended"]) for talk in stores.of().agents.list_all("ann")]
 
     assert memory.end_idle("ann") == 0
     clock.moment += timedelta(hours=1)
@@ -404,7 +404,7 @@ def test_messages_of_a_thread_stay_whole_and_what_was_not_kept_stays_in_the_prom
 
     assert len(found["messages"]) == 6
     assert shop.queue.flush(60)
-    assert {talk["conversation"] for talk in shop.records.agents.talks("ann")} == {'"t"'}
+    assert {talk["conversation"] for talk in shop.records.agents.list_all("ann")} == {'"t"'}
 
 
 def test_nothing_recalled_enters_a_checkpoint_and_a_run_that_goes_on_recalls_anew() -> None:
@@ -570,12 +570,12 @@ def test_end_can_come_with_the_last_message_and_does_not_stay_for_the_next_one()
     given = {"messages": [HumanMessage("I see you")], "end": True}
     shop.graph.invoke(given, config, context={"user": "ann"})
     assert shop.queue.flush(60)
-    ended = shop.records.agents.talks("ann")[0]["ended"]
+    ended = shop.records.agents.list_all("ann")[0]["ended"]
     shop.graph.invoke({"messages": [HumanMessage("Back again")]}, config, context={"user": "ann"})
     assert shop.queue.flush(60)
 
     assert ended
-    assert shop.records.agents.talks("ann")[0]["ended"] == ""
+    assert shop.records.agents.list_all("ann")[0]["ended"] == ""
 
 
 def test_after_half_an_hour_of_silence_the_next_call_ends_the_conversation() -> None:
@@ -586,7 +586,7 @@ def test_after_half_an_hour_of_silence_the_next_call_ends_the_conversation() -> 
 
     shop.say("Hello", "b")
 
-    ended = {talk["conversation"]: bool(talk["ended"]) for talk in shop.records.agents.talks("ann")}
+    ended = {talk["conversation"]: bool(talk["ended"]) for talk in shop.records.agents.list_all("ann")}
     assert ended == {'"a"': True, '"b"': False}
     assert [one for one in shop.kept("episodic") if "; " in one["text"]]
 
@@ -765,7 +765,7 @@ def test_purging_a_user_leaves_nothing() -> None:
 
     _memory(shop).purge("ann")
 
-    items = shop.stores.of()._port.store.search((), limit=1_000)
+    items = shop.stores.of()._adapter.store.search((), limit=1_000)
     left = json.dumps([[str(item.namespace), item.value] for item in items])
     assert "Lisbon" not in left
     assert "417 rows" not in left
@@ -793,19 +793,19 @@ def test_purging_a_project_leaves_the_others() -> None:
     _memory(shop).purge("ann", "p")
 
     assert [one["project"] for one in shop.kept()] == ["q"]
-    assert [talk["project"] for talk in shop.records.agents.talks("ann")] == ['"q"']
+    assert [talk["project"] for talk in shop.records.agents.list_all("ann")] == ['"q"']
 
 
 def test_a_job_that_waited_while_all_was_forgotten_keeps_nothing() -> None:
     shop = Workshop(background=(late := _Late()))
     given = {"messages": [HumanMessage("I live in Lisbon.")], "conversation_id": "a"}
     shop.graph.invoke(given, context={"user": "ann"})
-    shop.records.forget_scope("ann")
+    shop.records.delete_all("ann")
 
     late.work()
 
     assert shop.kept() == []
-    assert shop.records.agents.talks("ann") == []
+    assert shop.records.agents.list_all("ann") == []
 
 
 class _Late:
@@ -828,10 +828,10 @@ def test_forgetting_a_fact_takes_the_invocation_it_was_said_in() -> None:
     shop.say("I live in Lisbon.")
     (fact,) = shop.kept("semantic")
 
-    shop.records.forget("ann", [fact["id"]])
+    shop.records.delete("ann", [fact["id"]])
 
     assert "Lisbon" not in json.dumps(shop.records.agents.load("ann", "", "a").invocations)
-    left = [i for i in shop.records._port.store.search((), limit=100) if i.namespace[2] in ("steps", "invocations")]
+    left = [i for i in shop.records._adapter.store.search((), limit=100) if i.namespace[2] in ("steps", "invocations")]
     assert left == []
 
 
@@ -842,7 +842,9 @@ def test_after_thirty_days_a_conversation_is_gone() -> None:
 
     assert shop.records.agents.load("ann", "", "a").invocations == []
     shop.records.maintain(least=0)
-    assert not [i for i in shop.records._port.store.search(()) if i.namespace[2] in ("steps", "invocations", "talks")]
+    assert not [
+        i for i in shop.records._adapter.store.search(()) if i.namespace[2] in ("steps", "invocations", "talks")
+    ]
 
 
 # --- the store ---------------------------------------------------------------------------------------------------
@@ -874,18 +876,18 @@ def test_several_searches_take_one_look_and_find_what_each_finds_alone() -> None
     alone = [list(records.search("ann", query)) for query in ("Lisbon", "green tea", " ")]
     before = Counting.looks
 
-    together = records.search_many("ann", [Search("Lisbon"), Search("green tea"), Search(" ")])
+    together = records.search_many("ann", [MemoryQuery("Lisbon"), MemoryQuery("green tea"), MemoryQuery(" ")])
 
     assert [list(found) for found in together] == alone
     assert Counting.looks == before + 1
     with pytest.raises(InputError, match="threshold"):
-        records.search_many("ann", [Search("Lisbon", threshold=7)])
+        records.search_many("ann", [MemoryQuery("Lisbon", threshold=7)])
 
 
 def test_what_cannot_be_read_of_a_conversation_counts_as_new() -> None:
     shop = Workshop()
     shop.say("My first wish is a lamp")
-    store = shop.records._port.store
+    store = shop.records._adapter.store
     for item in store.search((), limit=100):
         if item.namespace[2] in ("talks", "invocations"):
             store.put(item.namespace, item.key, {"v": 99, "project": 5})
@@ -927,7 +929,7 @@ import sys
 from langchain_core.messages import AIMessage
 from langchain_core.language_models import GenericFakeChatModel
 from agentic_memory_bank.graph.react_mem import build_react_mem
-from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 class Heard(GenericFakeChatModel):
@@ -937,7 +939,7 @@ class Heard(GenericFakeChatModel):
     def bind_tools(self, tools, **options):
         return self
 
-queue = Background(10)
+queue = WorkerPool(10)
 model = Heard(messages=iter([AIMessage("I see.")] * 9))
 graph = build_react_mem(model, embeddings=HashEmbeddings(), background=queue)
 for given in sys.argv[1:]:
@@ -975,7 +977,7 @@ def test_context_may_be_a_mapping_or_settings_with_a_user() -> None:
     shop.graph.invoke(given, context=MemoryContext(user="ann"))
     assert shop.queue.flush(60)
 
-    assert len(shop.records.agents.talks("ann")) == 1
+    assert len(shop.records.agents.list_all("ann")) == 1
 
 
 # --- beside other middleware -------------------------------------------------------------------------------------
@@ -985,7 +987,7 @@ class Beside:
     """A plain `create_agent` with memory and other middleware."""
 
     def __init__(self, script: Any, tools: Any = (), before: Any = (), after: Any = (), **options: Any) -> None:
-        self.log, self.queue = talking.Log(), Background(100)
+        self.log, self.queue = talking.Log(), WorkerPool(100)
         self.stores = RecordStores(InMemoryStore(), Encoder(HashEmbeddings()))
         self.memory = FourTierMemory(stores=self.stores, background=self.queue, context=MemoryContext(user="ann"))
         model = talking.Scripted(script=script, log=self.log)
@@ -1011,12 +1013,12 @@ def test_the_end_of_a_conversation_is_heard_behind_another_middleware_and_not_ke
     beside = Beside(worker, before=[First()], checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "t"}}
     beside.say("Hello", config, end=True)
-    (ended,) = beside.stores.of().agents.talks("ann")
+    (ended,) = beside.stores.of().agents.list_all("ann")
 
     beside.say("Hello again", config)
 
     assert ended["ended"]
-    assert [talk["ended"] for talk in beside.stores.of().agents.talks("ann")] == [""]
+    assert [talk["ended"] for talk in beside.stores.of().agents.list_all("ann")] == [""]
 
 
 @pytest.mark.parametrize("place", ["before", "after"])
@@ -1197,7 +1199,7 @@ def test_episodes_and_what_is_kept_of_a_conversation_end_when_memories_do() -> N
     shop.clock.moment += timedelta(days=4)
 
     assert not shop.records.list("ann").records
-    assert shop.records.agents.load("ann", "", "a").talk is None
+    assert shop.records.agents.load("ann", "", "a").state is None
     shop.records.maintain()
-    items = shop.stores.of()._port.store.search((), limit=1_000)
+    items = shop.stores.of()._adapter.store.search((), limit=1_000)
     assert "417 rows" not in json.dumps([item.value for item in items])

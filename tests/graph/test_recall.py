@@ -46,8 +46,8 @@ from agentic_memory_bank.state.errors import (
     ModelUnavailable,
     NoUserError,
 )
-from agentic_memory_bank.tools.concurrency import circuit_breaker as guards
-from agentic_memory_bank.tools.concurrency.circuit_breaker import guard_of
+from agentic_memory_bank.tools.concurrency import outage_log
+from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.embeddings.local import local_embeddings
@@ -145,7 +145,7 @@ def bench() -> Bench:
 
 
 def lines(caplog: pytest.LogCaptureFixture, least: int = logging.DEBUG) -> list[tuple[int, str]]:
-    return [(r.levelno, r.getMessage()) for r in caplog.records if r.name == guards.__name__ and r.levelno >= least]
+    return [(r.levelno, r.getMessage()) for r in caplog.records if r.name == outage_log.__name__ and r.levelno >= least]
 
 
 # --- finding -------------------------------------------------------------------------------------------------------
@@ -309,7 +309,7 @@ def test_each_option_counts_every_time(bench: Bench) -> None:
 def test_what_was_stored_and_forgotten_meanwhile_is_seen(bench: Bench) -> None:
     id = bench.keep("user: My dog likes cheese.")
     assert len(bench.texts()) == 2
-    bench.records.forget("ann", [id])
+    bench.records.delete("ann", [id])
     assert bench.texts() == [DOG]
 
 
@@ -317,7 +317,7 @@ def test_what_is_shown_is_counted_as_used_every_time(bench: Bench) -> None:
     """V-18."""
     id = bench.ask()["memories"][0]["id"]
     bench.ask()
-    assert guard_of(bench.stores).settle(60)
+    assert circuit_breaker_of(bench.stores).flush(5)
     record = bench.records.get("ann", id)
     assert record
     assert record["access_count"] == 2
@@ -325,7 +325,7 @@ def test_what_is_shown_is_counted_as_used_every_time(bench: Bench) -> None:
 
 def test_counting_uses_delays_nobody(monkeypatch: pytest.MonkeyPatch, bench: Bench) -> None:
     release = threading.Event()
-    monkeypatch.setattr(RecordStore, "touch", lambda *_: release.wait(60))
+    monkeypatch.setattr(RecordStore, "count_use", lambda *_: release.wait(5))
     begun = time.monotonic()
     bench.ask()
     assert time.monotonic() - begun < 30
@@ -471,7 +471,7 @@ def test_a_store_that_hangs_costs_the_timeout_and_one_line(caplog: pytest.LogCap
     bench = Bench(store)
     bench.keep(DOG)
     bench.ask()
-    guard_of(bench.stores).settle(60)
+    circuit_breaker_of(bench.stores).flush(5)
     store.hangs = threading.Event()
     costs: list[float] = []
     with caplog.at_level(logging.INFO):
@@ -509,7 +509,7 @@ def test_vectors_of_another_model_are_told_with_what_to_do(caplog: pytest.LogCap
 
 
 def test_the_quiet_rows_of_the_table(caplog: pytest.LogCaptureFixture, bench: Bench) -> None:
-    with caplog.at_level(logging.DEBUG, guards.__name__):
+    with caplog.at_level(logging.DEBUG, outage_log.__name__):
         bench.ask()
         bench.ask([("user", "Hello you two."), ("ai", "Yes?"), ("user", "Which flowers grow in our garden?")])
     assert lines(caplog) == [

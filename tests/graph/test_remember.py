@@ -253,7 +253,7 @@ def test_a_conversation_without_a_name_has_that_of_what_was_said(bench: Bench) -
     bench.say(BERLIN, conversation=None)
     bench.say(BERLIN, conversation=None)
 
-    assert len(bench.records.conversations.of("ann")) == 1
+    assert len(bench.records.conversations.list_all("ann")) == 1
     assert len(bench.kept()) == 1
 
 
@@ -488,7 +488,7 @@ def test_an_exchange_that_one_fact_covers_is_found_once(bench: Bench) -> None:
         "user (8 May 2026): I live in Berlin.",
     ]
     (fact,) = bench.records.list("ann", types=["semantic"]).records
-    assert bench.records.forget("ann", [fact["id"]])
+    assert bench.records.delete("ann", [fact["id"]])
     assert not any("Berlin" in text for text in bench.kept(replaced=True))
 
 
@@ -498,7 +498,7 @@ def test_a_turn_that_says_much_more_than_its_fact_stays(bench: Bench) -> None:
     assert len(bench.kept()) == 2
 
     (fact,) = bench.records.list("ann", types=["semantic"]).records
-    bench.records.forget("ann", [fact["id"]])
+    bench.records.delete("ann", [fact["id"]])
     assert not any("Berlin" in text for text in bench.kept(replaced=True))
 
 
@@ -730,7 +730,7 @@ def test_a_store_that_fails_fails_no_request(caplog: pytest.LogCaptureFixture) -
 
 def test_a_job_that_waited_while_its_user_was_forgotten_stores_nothing(bench: Bench) -> None:
     handed = bench.clock().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    bench.records.forget_scope("ann")
+    bench.records.delete_all("ann")
     done = bench.say(BERLIN, end=True, handed_at=handed)
 
     assert done["receipt"]["outcome"] == "dropped"
@@ -740,7 +740,7 @@ def test_a_job_that_waited_while_its_user_was_forgotten_stores_nothing(bench: Be
 
 def test_a_forgotten_project_leaves_the_others(bench: Bench) -> None:
     handed = bench.clock().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    bench.records.forget_scope("ann", project="p")
+    bench.records.delete_all("ann", project="p")
 
     assert bench.say(BERLIN, end=True, handed_at=handed, project="p")["receipt"]["outcome"] == "dropped"
     assert bench.say(BERLIN, end=True, handed_at=handed)["receipt"]["outcome"] == "remembered"
@@ -748,7 +748,7 @@ def test_a_forgotten_project_leaves_the_others(bench: Bench) -> None:
 
 def test_a_history_that_was_forgotten_is_not_remembered_when_it_is_handed_over_again(bench: Bench) -> None:
     bench.say(BERLIN, "Nice.")
-    bench.records.forget_scope("ann")
+    bench.records.delete_all("ann")
     bench.say(BERLIN, "Nice.", "My budget is $10,000.", end=True)
 
     assert [text.split(": ")[1] for text in bench.kept(replaced=True, types=["semantic"])] == ["My budget is $10,000."]
@@ -758,7 +758,7 @@ def test_a_history_that_was_forgotten_is_not_remembered_when_it_is_handed_over_a
 def test_a_memory_that_is_forgotten_is_not_drawn_from_what_waits(bench: Bench) -> None:
     bench.say(BERLIN, "It is cold there.")
     (turn, _) = bench.records.list("ann").records[::-1]
-    bench.records.forget("ann", [turn["id"]])
+    bench.records.delete("ann", [turn["id"]])
     bench.say(turns(1)[0], end=True)
 
     assert "Berlin" not in " ".join(bench.kept(replaced=True)) + str(bench.state())
@@ -768,9 +768,9 @@ def test_a_memory_that_is_forgotten_is_not_drawn_from_what_waits(bench: Bench) -
 def test_what_is_forgotten_while_memories_are_drawn_stays_forgotten(how: str) -> None:
     def forgetful(turns: Sequence[Turn]) -> list[Fact]:
         if how == "scope":
-            bench.records.forget_scope("ann")
+            bench.records.delete_all("ann")
         else:
-            bench.records.forget("ann", [record["id"] for record in bench.records.list("ann").records])
+            bench.records.delete("ann", [record["id"] for record in bench.records.list("ann").records])
         return ExtractiveConversationEngine().extract(turns)
 
     bench = Bench(engine=Engine(facts=forgetful))

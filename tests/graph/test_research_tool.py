@@ -16,7 +16,7 @@ from agentic_memory_bank.state.errors import StorageError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import TickingClock
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.pages.store import PageStores
+from agentic_memory_bank.tools.pages.stores import PageStores
 
 CONDOR = "Condor has 1,121 qubits."
 QUESTION = "How many qubits does Condor have?"

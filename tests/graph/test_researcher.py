@@ -67,8 +67,9 @@ from agentic_memory_bank.testing import ScriptedJudge, TickingClock
 from agentic_memory_bank.testing.replies import ChatRequest, Reply
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.embeddings.local import local_embeddings
-from agentic_memory_bank.tools.pages.store import PageStores, page_id
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.pages.store import page_id
+from agentic_memory_bank.tools.pages.stores import PageStores
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 QUESTION = "Who keeps the key of the lighthouse?"
@@ -845,7 +846,7 @@ def test_a_page_that_took_the_place_of_another_is_found_and_the_other_is_not(
     researcher = build(stores, Scripted())
     given = {"request": "Who is the harbour master of Aldport?", "memory": "m"}
     before = researcher.invoke(given)
-    stores.of("m").remove([clues[1]])
+    stores.of("m").delete([clues[1]])
     stores.of("m").put([page("The harbour master of Aldport is Olga Berg.", "Clue 1")])
     after = researcher.invoke(given)
 
@@ -858,7 +859,7 @@ def test_a_page_that_went_and_came_again_is_found(stores: PageStores, clues: lis
     researcher = build(stores, Scripted())
     given = {"request": QUESTION, "memory": "m"}
     found: list[bool] = []
-    for change in (lambda m: None, lambda m: m.remove([clues[0]]), lambda m: m.put([page(CLUES[0], "Clue 0")])):
+    for change in (lambda m: None, lambda m: m.delete([clues[0]]), lambda m: m.put([page(CLUES[0], "Clue 0")])):
         change(stores.of("m"))
         found.append(CLUES[0] in researcher.invoke(given)["answer"])
 
@@ -869,7 +870,7 @@ def test_a_page_that_went_takes_no_place_of_another(stores: PageStores, clues: l
     researcher = build(stores, Scripted())
     given, settings = {"request": QUESTION, "memory": "m"}, {"research_pages": 1}
     before = researcher.invoke(given, context=settings)
-    stores.of("m").remove([clues[0]])
+    stores.of("m").delete([clues[0]])
     after = researcher.invoke(given, context=settings)
 
     assert before["rounds"][0]["pages"] == [clues[0]]
@@ -878,7 +879,7 @@ def test_a_page_that_went_takes_no_place_of_another(stores: PageStores, clues: l
 
 
 def test_a_page_that_went_shifts_no_other(stores: PageStores, clues: list[str]) -> None:
-    stores.of("m").remove([clues[0], clues[2]])
+    stores.of("m").delete([clues[0], clues[2]])
     wanted = clues[3]
     engine = Scripted(
         plan_searches=lambda i: [PageSearch("?", pages=(wanted, clues[2]))],
@@ -933,7 +934,7 @@ def test_pages_that_go_while_they_are_read_take_no_other_with_them(stores: PageS
     class Vanishing(Scripted):
         def gather(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Any:
             said = super().gather(inquiry, excerpts)
-            stores.of("m").remove(gone)
+            stores.of("m").delete(gone)
             return said
 
     first = Vanishing(plan_searches=plan)
@@ -952,7 +953,7 @@ def test_a_page_that_goes_before_it_is_read_hides_no_other(
 
     def searched(self: PageLibrary, *given: Any) -> Any:
         found = search(self, *given)
-        stores.of("m").remove([clues[0]])
+        stores.of("m").delete([clues[0]])
         return found
 
     monkeypatch.setattr(PageLibrary, "search", searched)

@@ -15,7 +15,8 @@ from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.nodes.executors import Assignment
 from agentic_memory_bank.state.errors import EngineError, ModelUnavailable
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
-from agentic_memory_bank.tools.documents.attachments import AttachmentPool, id_of
+from agentic_memory_bank.tools.documents.attached_files import id_of
+from agentic_memory_bank.tools.documents.attachments import AttachmentStores
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels of a chart"
@@ -86,7 +87,7 @@ class Bank:
             execute=returning(*artifacts, words=words),
             **options,
         )
-        self.store = AttachmentPool(folder).of("t")
+        self.store = AttachmentStores(folder).of("t")
 
     def ask(self, *attached: tuple[str, bytes], question: str = QUESTION, **options: Any) -> dict[str, Any]:
         files = [{"name": name, "data": base64.b64encode(data).decode()} for name, data in attached]

@@ -11,7 +11,7 @@ from agentic_memory_bank.state.errors import InputTooLarge
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ChatRequest, ScriptedJudge
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 

@@ -22,11 +22,11 @@ from agentic_memory_bank.nodes.react_mem import steps, working_memory
 from agentic_memory_bank.nodes.react_mem.assemble import assemble_prompt
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.stores import RecordStores
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 
 def _neighbour(name: str) -> Any:
@@ -83,7 +83,7 @@ class Inventory:
             made = len(self.log.heard) - 1
             return talking.calls(("count", {"item": made + 1})) if made < items else AIMessage("All is counted.")
 
-        self.log, self.queue = talking.Log(), Background(10)
+        self.log, self.queue = talking.Log(), WorkerPool(10)
         self.stores = RecordStores(InMemoryStore(), Encoder(HashEmbeddings()))
         model = talking.Scripted(script=script or counting, log=self.log)
         self.graph: Any = build_react_mem(model, [count], stores=self.stores, background=self.queue, **options)

@@ -9,7 +9,7 @@ import pytest
 
 from agentic_memory_bank import Memories
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.storage.database import sealed
+from agentic_memory_bank.tools.storage.database_form import sealed
 from agentic_memory_bank.tools.storage.sqlite_store import FILE
 from agentic_memory_bank.tools.text.secrets import secrets_in
 

@@ -18,7 +18,7 @@ from agentic_memory_bank.engines.llm import models, retry
 from agentic_memory_bank.graph.memorizer import build_memorizer
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.testing import ChatRequest, Fault, ModelServer, Reply, ScriptedJudge, closed_port, refusing
-from agentic_memory_bank.tools.pages.store import PageStores
+from agentic_memory_bank.tools.pages.stores import PageStores
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 

@@ -16,7 +16,7 @@ import httpx
 import pytest
 from langgraph_sdk import get_sync_client
 
-from agentic_memory_bank.tools.pages.store import PageStores
+from agentic_memory_bank.tools.pages.stores import PageStores
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 

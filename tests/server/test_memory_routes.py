@@ -12,8 +12,9 @@ from langgraph.store.memory import InMemoryStore
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
-from agentic_memory_bank.runs import serving
-from agentic_memory_bank.runs.http_app import LONGEST, build_app
+from agentic_memory_bank.runs import server
+from agentic_memory_bank.runs.http_app import build_app
+from agentic_memory_bank.runs.http_requests import LONGEST
 from agentic_memory_bank.runs.memories import Memories
 from agentic_memory_bank.state.errors import EngineError, SettingsError
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
@@ -471,24 +472,24 @@ def test_the_store_of_the_server_is_asked_for_on_every_request(monkeypatch: pyte
 
 
 def test_the_store_for_a_server_is_the_file_of_the_command_line(home: Any) -> None:
-    serving.store.cache_clear()
-    store = serving.store()
+    server.store.cache_clear()
+    store = server.store()
 
     assert isinstance(store, SqliteRecordStore)
     assert store.path.parent == home
-    assert serving.store() is store
-    serving.store.cache_clear()
+    assert server.store() is store
+    server.store.cache_clear()
 
 
 def test_memories_are_not_left_in_a_container_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
-    serving.store.cache_clear()
+    server.store.cache_clear()
     monkeypatch.setenv("LANGSMITH_LANGGRAPH_API_VARIANT", "licensed")
-    assert serving.store()  # the tests' own home is named
-    serving.store.cache_clear()
+    assert server.store()  # the tests' own home is named
+    server.store.cache_clear()
     monkeypatch.delenv("MEMORY_BANK_HOME")
 
     with pytest.raises(SettingsError, match="MEMORY_BANK_HOME"):
-        serving.store()
+        server.store()
 
 
 def test_the_routes_are_in_the_description_of_the_server(http: TestClient) -> None:

@@ -17,7 +17,7 @@ from agentic_memory_bank.graph.react_mem import build_react_mem
 from agentic_memory_bank.nodes.react_mem import episodes
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.testing import ChatRequest, ModelServer, Reply, ToolCall, http_error
-from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.stores import RecordStores
@@ -152,7 +152,7 @@ def test_with_memory_on_and_empty_the_first_body_is_the_same_and_the_answer_too(
     task: str, playing: Playing, model: ChatOpenAI
 ) -> None:
     plain: Any = create_agent(model, TOOLS, system_prompt=SYSTEM)
-    queue = Background(10)
+    queue = WorkerPool(10)
     ready: Any = build_react_mem(
         model, TOOLS, system_prompt=SYSTEM, store=InMemoryStore(), embeddings=HashEmbeddings(), background=queue
     )
@@ -188,7 +188,7 @@ def test_the_model_that_the_settings_name_is_asked_again_where_it_fails_once(
 def test_a_model_says_what_a_task_teaches_by_setting_and_where_it_cannot_the_rules_do(
     said: Reply, lesson: str, playing: Playing, model: ChatOpenAI
 ) -> None:
-    queue, stores = Background(10), RecordStores(InMemoryStore(), Encoder(HashEmbeddings()))
+    queue, stores = WorkerPool(10), RecordStores(InMemoryStore(), Encoder(HashEmbeddings()))
     with ModelServer(said) as judge:
         url: Any = judge.url
         summarise = ChatOpenAI(model="s", base_url=url, api_key="k", max_retries=0)  # pyright: ignore[reportArgumentType]

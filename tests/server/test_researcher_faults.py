@@ -20,7 +20,8 @@ from agentic_memory_bank.graph.researcher import build_researcher
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.testing import ChatRequest, Fault, ModelServer, Reply, ScriptedJudge, closed_port, refusing
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.pages.store import PageStores, page_id
+from agentic_memory_bank.tools.pages.store import page_id
+from agentic_memory_bank.tools.pages.stores import PageStores
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 

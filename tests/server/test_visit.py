@@ -19,9 +19,10 @@ import pytest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 from agentic_memory_bank.tools.web import client
-from agentic_memory_bank.tools.web.client import DOCX, PublicWeb, WebError
+from agentic_memory_bank.tools.web.client import DOCX, PublicWeb
+from agentic_memory_bank.tools.web.public_addresses import WebError
 from agentic_memory_bank.tools.web.visit import JINA, visit
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]

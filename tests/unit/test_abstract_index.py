@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from agentic_memory_bank.state.pages import Page
-from agentic_memory_bank.tools.pages.abstract_index import AbstractIndex, AbstractPool
+from agentic_memory_bank.tools.pages.library import AbstractIndex, AbstractIndexes
 from agentic_memory_bank.tools.pages.store import PageStore, page_id
-from agentic_memory_bank.tools.text import tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
 
 
 def page(abstract: str, title: str = "") -> Page:
@@ -24,7 +24,7 @@ def test_those_that_share_most_come_first_and_those_that_share_nothing_not_at_al
     store.put(
         [page("The red bridge closed."), page("A bridge opened."), page("Rain fell."), page("Ann left.", "Bridge")]
     )
-    index = AbstractPool().of(store)
+    index = AbstractIndexes().of(store)
 
     assert found(index, "the red bridge")[0] == "The red bridge closed."
     assert set(found(index, "bridge", 9)) == {"The red bridge closed.", "A bridge opened.", "Ann left."}
@@ -33,7 +33,7 @@ def test_those_that_share_most_come_first_and_those_that_share_nothing_not_at_al
 
 def test_it_follows_what_comes_and_goes_and_is_over() -> None:
     now = [datetime(2026, 1, 1, tzinfo=UTC)]
-    store, pool = PageStore(clock=lambda: now[0]), AbstractPool()
+    store, pool = PageStore(clock=lambda: now[0]), AbstractIndexes()
     assert found(pool.of(store), "bridge") == []
     store.put([page("An old bridge.")])
     store.set_ttl(timedelta(days=1))
@@ -42,12 +42,12 @@ def test_it_follows_what_comes_and_goes_and_is_over() -> None:
 
     now[0] += timedelta(days=1)
     assert found(pool.of(store), "bridge") == ["An old bridge."]
-    store.remove([page_id("An old bridge.")])
+    store.delete([page_id("An old bridge.")])
     assert found(pool.of(store), "bridge") == []
 
 
 def test_another_store_in_the_place_of_one_that_was_deleted_is_read_anew(tmp_path: Path) -> None:
-    store, pool = PageStore(tmp_path / "m.sqlite"), AbstractPool()
+    store, pool = PageStore(tmp_path / "m.sqlite"), AbstractIndexes()
     store.put([page("The first bridge."), page("The second bridge.")])
     assert len(found(pool.of(store), "bridge")) == 2
     for file in tmp_path.glob("m.sqlite*"):
@@ -59,7 +59,7 @@ def test_another_store_in_the_place_of_one_that_was_deleted_is_read_anew(tmp_pat
 
 
 def test_few_indexes_are_kept() -> None:
-    pool = AbstractPool(size=1)
+    pool = AbstractIndexes(size=1)
     first, second = PageStore(), PageStore()
 
     assert pool.of(first) is pool.of(first)

@@ -23,18 +23,16 @@ from agentic_memory_bank.state.errors import (
     StorageFullError,
 )
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.documents import attachments
-from agentic_memory_bank.tools.documents.attachments import (
-    AttachmentPool,
-    AttachmentStore,
+from agentic_memory_bank.tools.documents import attached_files
+from agentic_memory_bank.tools.documents.attached_files import (
     checked_attachments,
-    content,
     file_of,
     files_in,
     label,
     portable,
     read_file,
 )
+from agentic_memory_bank.tools.documents.attachments import SHOWN_BYTES, AttachmentStore, AttachmentStores, content
 from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieval, deep_retrieve
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(60))
@@ -63,7 +61,7 @@ def word(text: str) -> bytes:
         ("a.gif", b"GIF89a" + b"g" * 20, "image", "image/gif"),
         ("a.webp", b"RIFF\x10\0\0\0WEBPVP8 ", "image", "image/webp"),
         ("a.pdf", b"%PDF-1.7\n...", "document", "application/pdf"),
-        ("a", word("Hello."), "document", attachments._WORD),  # pyright: ignore[reportPrivateUsage]
+        ("a", word("Hello."), "document", attached_files._WORD),  # pyright: ignore[reportPrivateUsage]
         ("a.html", b"<p>Hello.</p>", "document", "text/html"),
         ("a", b"  <!DOCTYPE html><p>Hello.</p>", "document", "text/html"),
         ("a.md", b"# Hello", "document", "text/plain"),
@@ -110,7 +108,7 @@ def test_attachments_that_are_too_large_or_too_many_are_refused_before_they_are_
     assert checked_attachments([given(PNG + b"x" * (100 - len(PNG)))], settings)
     with pytest.raises(InputTooLarge, match="MAX_ATTACHMENT_BYTES"):
         checked_attachments([given(PNG + b"x" * (101 - len(PNG)))], settings)
-    monkeypatch.setattr(attachments.base64, "b64decode", None)
+    monkeypatch.setattr(attached_files.base64, "b64decode", None)
     with pytest.raises(InputTooLarge):
         checked_attachments([given(b"x" * 10_000)], settings)
     with pytest.raises(InputError, match="more than the 32"):
@@ -177,13 +175,13 @@ def test_two_hundred_path_forms_in_names_open_nothing_outside_the_store(tmp_path
     assert len(FORMS) >= 200
     folder = tmp_path / "store"
     store = AttachmentStore(folder)
-    store.hold(b"warm")
+    store.stage(b"warm")
     OPENED.is_on = True
     for number, form in enumerate(FORMS):
         name = form.replace("{store}", str(folder))
         if label(name):
             (file,) = checked_attachments([given(f"Text {number}.".encode(), name)], Settings())
-            store.keep(store.hold(file.data))
+            store.keep(store.stage(file.data))
             content(store, file.attachment())
         for path in (name, f"held/{name}", name[:64].ljust(64, "a")):
             content(store, {"id": name, "name": name, "kind": "image", "path": path})
@@ -211,7 +209,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> AttachmentStore:
 
 
 def test_what_is_held_is_kept_or_released(store: AttachmentStore) -> None:
-    kept, released = store.hold(PNG), store.hold(b"other")
+    kept, released = store.stage(PNG), store.stage(b"other")
     assert sorted(store.held()) == sorted([kept, released])
     assert store.kept() == []
 
@@ -230,8 +228,8 @@ def test_what_is_held_is_kept_or_released(store: AttachmentStore) -> None:
 
 def test_what_is_kept_and_handed_over_again_is_kept_once(store: AttachmentStore) -> None:
     for _ in range(2):
-        store.keep(store.hold(PNG))
-    store.hold(PNG)
+        store.keep(store.stage(PNG))
+    store.stage(PNG)
     store.release()
 
     assert len(store.kept()) == 1
@@ -239,26 +237,26 @@ def test_what_is_kept_and_handed_over_again_is_kept_once(store: AttachmentStore)
 
 
 def test_what_no_entry_names_is_dropped(store: AttachmentStore) -> None:
-    first, second = store.hold(b"first"), store.hold(b"second")
+    first, second = store.stage(b"first"), store.stage(b"second")
     store.keep(first)
     store.keep(second)
 
-    store.drop_all_but({second})
+    store.delete_unnamed({second})
 
     assert store.kept() == [second]
 
 
 def test_text_is_read_from_documents_and_code(store: AttachmentStore) -> None:
-    found = [store.text(name, store.hold(data)) for name, data in (("a.docx", word("Hello.")), ("a.py", b"x = 1\n"))]
+    found = [store.text(name, store.stage(data)) for name, data in (("a.docx", word("Hello.")), ("a.py", b"x = 1\n"))]
 
     assert found == ["Hello.", "x = 1\n"]
     with pytest.raises(LoadError, match=r"broken\.pdf"):
-        store.text("broken.pdf", store.hold(b"%PDF-1.7\nbroken"))
+        store.text("broken.pdf", store.stage(b"%PDF-1.7\nbroken"))
 
 
 def test_files_on_disk_are_for_their_owner_alone_and_named_by_their_content(tmp_path: Path) -> None:
-    store = AttachmentPool(tmp_path / "attachments").of("../thread")
-    kept, held = store.hold(PNG), store.hold(b"other")
+    store = AttachmentStores(tmp_path / "attachments").of("../thread")
+    kept, held = store.stage(PNG), store.stage(b"other")
     store.keep(kept)
 
     files = {path.name: path for path in (tmp_path / "attachments").rglob("*")}
@@ -272,7 +270,7 @@ def test_files_on_disk_are_for_their_owner_alone_and_named_by_their_content(tmp_
 def test_a_path_that_is_no_sha256_leads_nowhere(tmp_path: Path, name: str) -> None:
     (tmp_path / "secret").write_bytes(b"secret")
     store = AttachmentStore(tmp_path / "store")
-    store.hold(PNG)
+    store.stage(PNG)
 
     with pytest.raises(StorageError, match="not there"):
         store.read(name)
@@ -282,7 +280,7 @@ def test_a_path_that_is_no_sha256_leads_nowhere(tmp_path: Path, name: str) -> No
 
 def test_a_link_or_pipe_in_the_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
     store = AttachmentStore(tmp_path)
-    sha256 = store.hold(PNG)
+    sha256 = store.stage(PNG)
     file = tmp_path / "held" / sha256
     file.rename(tmp_path / "elsewhere")
 
@@ -297,7 +295,7 @@ def test_a_link_or_pipe_in_the_place_of_a_file_is_not_followed(tmp_path: Path) -
 
 def test_a_changed_byte_is_found(tmp_path: Path) -> None:
     store = AttachmentStore(tmp_path)
-    sha256 = store.hold(PNG)
+    sha256 = store.stage(PNG)
     (tmp_path / "held" / sha256).write_bytes(PNG[:-1] + b"!")
 
     with pytest.raises(StorageDamagedError, match="damaged"):
@@ -310,20 +308,20 @@ def test_a_full_disk_is_a_typed_error_and_leaves_no_file(tmp_path: Path, monkeyp
 
     store = AttachmentStore(tmp_path)
     with monkeypatch.context() as disk:
-        disk.setattr(attachments.os, "fsync", full)
+        disk.setattr(os, "fsync", full)
         with pytest.raises(StorageFullError, match="Free some space"):
-            store.hold(PNG)
+            store.stage(PNG)
 
     assert store.held() == []
     store.release()
     assert list((tmp_path / "held").iterdir()) == []
-    assert store.read(store.hold(PNG)) == PNG
+    assert store.read(store.stage(PNG)) == PNG
 
 
 def test_what_is_released_is_overwritten(tmp_path: Path) -> None:
     store = AttachmentStore(tmp_path)
     other = tmp_path / "same file"
-    os.link(tmp_path / "held" / store.hold(PNG), other)
+    os.link(tmp_path / "held" / store.stage(PNG), other)
 
     store.release()
 
@@ -331,8 +329,8 @@ def test_what_is_released_is_overwritten(tmp_path: Path) -> None:
 
 
 def test_threads_do_not_see_each_others_files(tmp_path: Path) -> None:
-    for pool in (AttachmentPool(tmp_path), AttachmentPool()):
-        sha256 = pool.of("one").hold(PNG)
+    for pool in (AttachmentStores(tmp_path), AttachmentStores()):
+        sha256 = pool.of("one").stage(PNG)
         pool.of("two").release()
 
         assert pool.of("one").held() == [sha256]
@@ -341,9 +339,9 @@ def test_threads_do_not_see_each_others_files(tmp_path: Path) -> None:
 
 
 def test_in_memory_idle_threads_make_room_and_those_that_hold_something_do_not() -> None:
-    pool = AttachmentPool(size=2)
-    held = pool.of("holds").hold(PNG)
-    kept = pool.of("idle").hold(PNG)
+    pool = AttachmentStores(size=2)
+    held = pool.of("holds").stage(PNG)
+    kept = pool.of("idle").stage(PNG)
     pool.of("idle").keep(kept)
 
     for name in "abc":
@@ -400,7 +398,7 @@ def remembered(store: AttachmentStore, *files: tuple[str, bytes], recognized: bo
     entries: dict[str, Any] = {}
     for number, (name, data) in enumerate(files, 1):
         file = file_of(name, data, MOST)
-        store.keep(store.hold(data))
+        store.keep(store.stage(data))
         entries[f"e{number}"] = {
             "id": f"e{number}",
             "kind": "document",
@@ -443,9 +441,9 @@ def test_deep_retrieval_narrows_to_one_attachment_and_says_which_there_are(store
 
 
 def test_a_picture_that_is_too_large_or_a_file_that_is_gone_is_said_in_words(store: AttachmentStore) -> None:
-    large = PNG + b"x" * attachments.SHOWN_BYTES
+    large = PNG + b"x" * SHOWN_BYTES
     graph, tree = remembered(store, ("a.png", large), ("b.png", PNG))
-    store.drop_all_but({file_of("a.png", large, MOST).sha256})
+    store.delete_unnamed({file_of("a.png", large, MOST).sha256})
 
     found = deep_retrieve(graph, tree, "n1", read=lambda attachment: content(store, attachment))
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from agentic_memory_bank.tools.concurrency import worker_pool
-from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 
 
 @pytest.fixture
-def queue() -> Iterator[Background]:
-    made = Background(10)
+def queue() -> Iterator[WorkerPool]:
+    made = WorkerPool(10)
     yield made
     made.close(1)
 
@@ -45,7 +45,7 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_what_is_handed_over_is_done(queue: Background) -> None:
+def test_what_is_handed_over_is_done(queue: WorkerPool) -> None:
     done: list[int] = []
     assert all(queue.submit("ann", lambda n=n: done.append(n)) for n in range(10))
     assert queue.flush(60)
@@ -53,7 +53,7 @@ def test_what_is_handed_over_is_done(queue: Background) -> None:
 
 
 def test_a_full_queue_drops_what_comes_without_waiting_and_says_so_once(
-    queue: Background, caplog: pytest.LogCaptureFixture
+    queue: WorkerPool, caplog: pytest.LogCaptureFixture
 ) -> None:
     gate = Gate()
     queue.submit("ann", gate)
@@ -71,7 +71,7 @@ def test_a_full_queue_drops_what_comes_without_waiting_and_says_so_once(
 
 
 def test_the_jobs_of_one_user_are_done_in_order_and_never_at_the_same_time() -> None:
-    queue, done, at_once, most = Background(1_000, workers=4), [], set(), []
+    queue, done, at_once, most = WorkerPool(1_000, workers=4), [], set(), []
 
     def job(key: str, number: int) -> None:
         most.append(key in at_once)
@@ -92,7 +92,7 @@ def test_the_jobs_of_one_user_are_done_in_order_and_never_at_the_same_time() -> 
 
 
 def test_a_user_who_takes_long_holds_nobody_else_up() -> None:
-    queue, gate, done = Background(10, workers=2), Gate(), threading.Event()
+    queue, gate, done = WorkerPool(10, workers=2), Gate(), threading.Event()
     queue.submit("ann", gate)
     queue.submit("ann", lambda: None)
     queue.submit("bob", done.set)
@@ -102,7 +102,7 @@ def test_a_user_who_takes_long_holds_nobody_else_up() -> None:
     queue.close()
 
 
-def test_what_a_user_has_waiting_can_be_dropped(queue: Background) -> None:
+def test_what_a_user_has_waiting_can_be_dropped(queue: WorkerPool) -> None:
     gate, done = Gate(), []
     queue.submit("eve", gate)
     gate.reached()
@@ -117,7 +117,7 @@ def test_what_a_user_has_waiting_can_be_dropped(queue: Background) -> None:
 
 
 def test_what_a_job_raises_reaches_nobody_and_is_logged_without_its_words(
-    queue: Background, caplog: pytest.LogCaptureFixture
+    queue: WorkerPool, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail() -> None:
         raise ValueError("Ann lives in Berlin")
@@ -137,7 +137,7 @@ def test_what_a_job_raises_reaches_nobody_and_is_logged_without_its_words(
     assert "Berlin" not in caplog.text
 
 
-def test_waiting_for_the_queue_ends_when_time_is_up(queue: Background) -> None:
+def test_waiting_for_the_queue_ends_when_time_is_up(queue: WorkerPool) -> None:
     gate, told = Gate(), []
     queue.submit("ann", gate)
     assert not queue.flush(0.05)
@@ -148,7 +148,7 @@ def test_waiting_for_the_queue_ends_when_time_is_up(queue: Background) -> None:
 
 
 def test_what_is_closed_ends_what_it_has_and_takes_nothing_more() -> None:
-    queue, done = Background(10), []
+    queue, done = WorkerPool(10), []
     for n in range(5):
         queue.submit("ann", lambda n=n: done.append(n))
     queue.close(5)
@@ -159,7 +159,7 @@ def test_what_is_closed_ends_what_it_has_and_takes_nothing_more() -> None:
 
 
 def test_what_cannot_be_done_in_time_is_dropped_and_counted(caplog: pytest.LogCaptureFixture) -> None:
-    queue, gate = Background(10), Gate()
+    queue, gate = WorkerPool(10), Gate()
     queue.submit("ann", gate)
     gate.reached()
     queue.submit("ann", lambda: None)
@@ -172,7 +172,7 @@ def test_what_cannot_be_done_in_time_is_dropped_and_counted(caplog: pytest.LogCa
 
 def test_threads_without_work_end_and_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_pool, "IDLE_SECONDS", 0.01)
-    queue, done = Background(10), []
+    queue, done = WorkerPool(10), []
     for n in range(3):
         queue.submit("ann", lambda n=n: done.append(n))
         assert queue.flush(60)
@@ -181,7 +181,7 @@ def test_threads_without_work_end_and_come_back(monkeypatch: pytest.MonkeyPatch)
     assert done == [0, 1, 2]
 
 
-def test_nothing_grows_with_the_users_there_were(queue: Background) -> None:
+def test_nothing_grows_with_the_users_there_were(queue: WorkerPool) -> None:
     for n in range(500):
         queue.submit(f"user {n}", lambda: None)
         queue.flush(60)
@@ -194,14 +194,14 @@ def test_nothing_grows_with_the_users_there_were(queue: Background) -> None:
 AT_THE_END = """
 import time
 from concurrent.futures import ThreadPoolExecutor
-from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 
 def job(number):
     time.sleep(0.2)
     with ThreadPoolExecutor(2) as pool:
         print(number, list(pool.map(str, range(3))), flush=True)
 
-queue = Background(10)
+queue = WorkerPool(10)
 for number in range(3):
     queue.submit("ann", lambda number=number: job(number))
 """
@@ -211,7 +211,7 @@ import threading
 import time
 from agentic_memory_bank.tools.concurrency import worker_pool
 worker_pool.EXIT_SECONDS = 0.3
-queue = worker_pool.Background(10)
+queue = worker_pool.WorkerPool(10)
 begun = threading.Event()
 queue.submit("ann", lambda: (begun.set(), time.sleep(600)))
 begun.wait()
@@ -236,10 +236,10 @@ def test_a_process_ends_even_if_a_job_does_not() -> None:
 FORKED = """
 import os, sys, threading, warnings
 warnings.simplefilter("ignore", DeprecationWarning)
-from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 
 gate, begun, done = threading.Event(), threading.Event(), []
-queue = Background(10)
+queue = WorkerPool(10)
 queue.submit("ann", lambda: (begun.set(), gate.wait(60)))
 begun.wait(60)
 queue.submit("ann", lambda: done.append("parent"))

@@ -17,9 +17,9 @@ from agentic_memory_bank.state.errors import NoUserError
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.conversation_states import ConversationStates, _space, new_state
-from agentic_memory_bank.tools.memories.event_log import Port
-from agentic_memory_bank.tools.memories.fields import owner_of, stamp
 from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
+from agentic_memory_bank.tools.memories.validation import stamp, user_hash
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -30,7 +30,7 @@ class Place:
 
     def __init__(self) -> None:
         self.store, self.now = InMemoryStore(), START
-        self.port = Port(self.store)
+        self.port = StoreAdapter(self.store)
         self.states = ConversationStates(self.port, lambda: self.now)
         self.records = RecordStore(self.store, Encoder(HashEmbeddings()), lambda: self.now)
 
@@ -50,11 +50,11 @@ class Place:
         return state
 
     def values(self, user: str = "ann") -> dict[str, Any]:
-        return self.port.everything(_space(owner_of(user)))  # type: ignore[return-value]
+        return self.port.everything(_space(user_hash(user)))  # type: ignore[return-value]
 
     def write(self, value: Any, key: str | None = None) -> None:
         key = key or next(iter(self.values()))
-        self.port.batch([PutOp(_space(owner_of("ann")), key, value)])
+        self.port.batch([PutOp(_space(user_hash("ann")), key, value)])
 
 
 def said(turn: str) -> StoredTurn:
@@ -69,7 +69,7 @@ def place() -> Place:
 def test_what_was_put_is_there(place: Place) -> None:
     state = place.put()
     assert place.states.get("ann", "", "c") == state
-    assert place.states.of("ann") == [state]
+    assert place.states.list_all("ann") == [state]
 
 
 @pytest.mark.parametrize("name", ["", "c ", "\x00", "\ud800", "a/b", "对话" * 200])
@@ -91,12 +91,12 @@ def test_a_conversation_whose_time_is_over_is_not_there_and_is_swept(place: Plac
     place.put("old")
     place.now += 29 * DAY
     place.put("new")
-    assert len(place.states.of("ann")) == 2
+    assert len(place.states.list_all("ann")) == 2
     place.now += 2 * DAY
 
     assert place.states.get("ann", "", "old") is None
-    assert [state["conversation"] for state in place.states.of("ann")] == ['"new"']
-    assert place.states.sweep(owner_of("ann")) == 1
+    assert [state["conversation"] for state in place.states.list_all("ann")] == ['"new"']
+    assert place.states.delete_expired(user_hash("ann")) == 1
     assert len(place.values()) == 1
 
 
@@ -105,7 +105,7 @@ def test_forgetting_empties_what_was_said_and_keeps_that_it_was_seen(place: Plac
     place.put("b", project="p")
     place.put("a", user="bob")
     place.now += DAY
-    place.states.forget("ann", "")
+    place.states.delete("ann", "")
 
     state = place.states.get("ann", "", "a")
     assert state
@@ -115,25 +115,25 @@ def test_forgetting_empties_what_was_said_and_keeps_that_it_was_seen(place: Plac
         other = place.states.get(user, project, conversation)
         assert other
         assert other["pending"]
-    assert place.states.forgotten_at("ann", "") == stamp(place.now)
-    assert place.states.forgotten_at("ann", "p") == place.states.forgotten_at("bob", "") == ""
+    assert place.states.deleted_at("ann", "") == stamp(place.now)
+    assert place.states.deleted_at("ann", "p") == place.states.deleted_at("bob", "") == ""
 
-    place.states.forget("ann")
+    place.states.delete("ann")
     assert "Berlin" not in str(place.values())
-    assert place.states.forgotten_at("ann", "p") == stamp(place.now)
+    assert place.states.deleted_at("ann", "p") == stamp(place.now)
 
 
 def test_marks_of_what_was_forgotten_long_ago_go(place: Place) -> None:
-    place.states.forget("ann")
+    place.states.delete("ann")
     place.now += 31 * DAY
-    place.states.sweep(owner_of("ann"))
+    place.states.delete_expired(user_hash("ann"))
     assert place.values() == {}
 
 
 def test_forgetting_turns_leaves_the_others_and_no_digest(place: Place) -> None:
     place.put("a", turns=["t1", "t2"])
     untouched = place.put("b", turns=["t1"])
-    place.states.cut_turns("ann", {("a", "t1"): []})
+    place.states.redact_turns("ann", {("a", "t1"): []})
 
     state = place.states.get("ann", "", "a")
     assert state
@@ -146,11 +146,11 @@ def test_forgetting_memories_reaches_the_conversations_they_came_from(place: Pla
     place.put("a")
     source: Any = {"conversation": "a", "turns": ["t1"], "quotes": ["I live in Berlin."]}
     kept = place.records.store("ann", "user: I live in Berlin.", source=source)
-    place.records.forget("ann", [kept.record["id"]])
+    place.records.delete("ann", [kept.record["id"]])
     assert "Berlin" not in str(place.values())
 
     place.put("a")
-    place.records.forget_scope("ann")
+    place.records.delete_all("ann")
     assert "Berlin" not in str(place.values())
 
 
@@ -190,9 +190,9 @@ def test_what_is_no_state_counts_as_none_and_is_told(
 
     assert "cannot be read" in caplog.text
     assert "Berlin" not in caplog.text
-    assert place.states.of("ann") == []
-    place.states.forget("ann")
-    place.states.sweep(owner_of("ann"))
+    assert place.states.list_all("ann") == []
+    place.states.delete("ann")
+    place.states.delete_expired(user_hash("ann"))
 
 
 values = st.recursive(
@@ -209,10 +209,10 @@ def test_reading_is_total(value: dict[str, Any]) -> None:
     state = place.put()
     place.write({**state, **value})
 
-    assert place.states.get("ann", "", "c") is None or place.states.of("ann")
-    place.states.cut_turns("ann", {("c", "t1"): []})
-    place.states.forget("ann", "")
-    place.states.sweep(owner_of("ann"))
+    assert place.states.get("ann", "", "c") is None or place.states.list_all("ann")
+    place.states.redact_turns("ann", {("c", "t1"): []})
+    place.states.delete("ann", "")
+    place.states.delete_expired(user_hash("ann"))
 
 
 def test_two_threads_that_edit_a_state_lose_nothing(place: Place) -> None:

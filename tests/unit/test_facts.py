@@ -28,9 +28,9 @@ from agentic_memory_bank.prompts.summarise_dialogue import State
 from agentic_memory_bank.state import records
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.model_table import RoleSettings
-from agentic_memory_bank.tools.memories.fields import checked
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.memories.validation import checked_fields
 from agentic_memory_bank.tools.text.secrets import secrets_in
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 ENGINE = ExtractiveConversationEngine()
 DAY = "1:56 pm on 8 May, 2026"
@@ -621,14 +621,14 @@ def test_a_short_answer_changes_a_value_too() -> None:
 def test_a_fact_is_a_draft_that_the_store_takes() -> None:
     draft = only("I live in Lisbon.").draft("c1")
 
-    kept = checked(draft)
+    kept = checked_fields(draft)
     assert kept["source"] == {"conversation": "c1", "turns": ["u"], "quotes": ["I live in Lisbon."]}
     assert (kept["subject"], kept["attribute"], kept["type"]) == ("Ana", "home", "semantic")
 
 
 def test_a_record_is_resolved_by_the_words_it_was_drawn_from() -> None:
     fact = only("I moved to Lisbon yesterday.")
-    kept = checked(fact.draft("c1"))
+    kept = checked_fields(fact.draft("c1"))
     kept.pop("project_name")
     event = records.create("m1", "2026-05-08T10:00:00.000000Z", kept)
     record = records.fold_record("m1", {records.event_key(event): event})

@@ -15,12 +15,12 @@ from langgraph.store.sqlite import SqliteStore
 
 from agentic_memory_bank import Memories
 from agentic_memory_bank.graph.conversation import build_conversation
-from agentic_memory_bank.tools.concurrency.circuit_breaker import guard_of
-from agentic_memory_bank.tools.concurrency.worker_pool import Background
+from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
+from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.memories.fields import owner_of
 from agentic_memory_bank.tools.memories.stores import RecordStores
+from agentic_memory_bank.tools.memories.validation import user_hash
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
 CANARY = "Zanzibarquux"
@@ -99,7 +99,7 @@ def fill(memories: Memories, store: BaseStore, saver: InMemorySaver) -> None:
     memories.recall(f"What do I know of {CANARY}?", user="ana")
     picture = {"type": "image", "base64": "UklG", "mime_type": "image/webp", "filename": f"{CANARY}.webp"}
     parts = [{"type": "text", "text": f"This is {CANARY} in Bergen."}, picture]
-    stores, queue = RecordStores(store, Encoder(HashEmbeddings())), Background(10)
+    stores, queue = RecordStores(store, Encoder(HashEmbeddings())), WorkerPool(10)
     chat = build_conversation(stores=stores, embeddings=HashEmbeddings(), background=queue, checkpointer=saver)
     for turn in range(8):
         content: Any = parts if turn == 0 else f"On day {turn} we went to see {CANARY} again."
@@ -109,7 +109,7 @@ def fill(memories: Memories, store: BaseStore, saver: InMemorySaver) -> None:
             context={"user": "ana", "remember_every": 4},  # type: ignore[arg-type]
         )
     queue.close(30)
-    guard_of(stores).settle(60)
+    circuit_breaker_of(stores).flush(30)
 
 
 KEPT = ("create", "revise", "replace", "consolidate", "supersede", "reflective", "pending", "digest")
@@ -133,7 +133,7 @@ def test_no_byte_of_a_forgotten_user_is_left_anywhere(
             memories.remember_later(f"{CANARY} {number} is late.", user="ana", conversation_id=f"l{number}", end=True)
         assert begun.wait(30)
 
-        memories.forget_scope(user="ana")
+        memories.delete_all(user="ana")
         go.set()
         assert memories.flush(60)
 
@@ -142,12 +142,13 @@ def test_no_byte_of_a_forgotten_user_is_left_anywhere(
             assert CANARY.lower().encode() not in left
         assert CANARY not in repr(saver.storage) + repr(saver.blobs) + repr(saver.writes)
         assert held_by_the_index(memories) == []
-        assert memories.retrieve(CANARY, user="ana", project=None, threshold=None) == []
+        assert memories.search(CANARY, user="ana", project=None, threshold=None) == []
         assert memories.recall(f"Who is {CANARY}?", user="ana", project=PROJECT)["memories"] == []
     assert b"Rex" in place.everything()
     assert CANARY.encode() not in place.everything() + of_files(home)
 
 
 def held_by_the_index(memories: Memories) -> list[str]:
-    shelves = memories._records._shelves  # pyright: ignore[reportPrivateUsage]
-    return list(shelves[owner_of("ana")].index.records)
+    known = memories._records._users.peek(user_hash("ana"))  # pyright: ignore[reportPrivateUsage]
+    assert known is not None
+    return list(known.index.records)

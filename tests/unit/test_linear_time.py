@@ -40,12 +40,14 @@ from agentic_memory_bank.nodes.recall import excerpts
 from agentic_memory_bank.nodes.recall import message as recall_message
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import MemoryBankError
-from agentic_memory_bank.tools import text as text_tools
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.memories.fields import MAX_TEXT
+from agentic_memory_bank.tools.memories.validation import MAX_TEXT
 from agentic_memory_bank.tools.text import forms, sensitive
+from agentic_memory_bank.tools.text.cleaning import MOST_ASKED, checked_text
 from agentic_memory_bank.tools.text.places import Place, Placed
-from agentic_memory_bank.tools.text.questions import MOST_ASKED, checked_text
+from agentic_memory_bank.tools.text.sentences import sentences as sentences_in
+from agentic_memory_bank.tools.text.spans import cut
+from agentic_memory_bank.tools.text.tokens import passages
 
 _SPEC = util.spec_from_file_location("hostile_text", Path(__file__).parents[1] / "hostile_text.py")
 assert _SPEC
@@ -160,19 +162,15 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.extraction.select": lambda text: extraction.select(
         [turn(text, "assistant"), turn(text)]
     ),
-    "engines.extractive.summarising.summary.context": lambda text: summary.context(
-        text, text_tools.sentences(text), ["tea"]
-    ),
-    "engines.extractive.summarising.summary.summarize": lambda text: summary.summarize(
-        text, text_tools.sentences(text)
-    ),
+    "engines.extractive.summarising.summary.context": lambda text: summary.context(text, sentences_in(text), ["tea"]),
+    "engines.extractive.summarising.summary.summarize": lambda text: summary.summarize(text, sentences_in(text)),
     "engines.extractive.remembering.resolution.resolve": lambda text: resolution.resolve(
         fact(text), [known(f"{text} not")]
     ),
     "nodes.recall.excerpts.excerpt": lambda text: excerpts.excerpt(text, {"tea"}, 40),
     "nodes.react_mem.steps.gist": lambda text: steps.gist(text, 100),
     "nodes.messages.turns_of": lambda text: nodes_messages.turns_of([HumanMessage(text)]),
-    "tools.text.questions.checked_text": lambda text: checked_text(text[:MOST_ASKED], "question"),
+    "tools.text.cleaning.checked_text": lambda text: checked_text(text[:MOST_ASKED], "question"),
     "tools.text.forms.cells": lambda text: forms.cells(text, (0, len(text)), forms.CELL),
     "tools.text.forms.aligned": lambda text: forms.aligned(text, [(0, len(text))]),
     "engines.extractive.reading.dates.past_asked": lambda text: dates.past_asked(text, date(2024, 5, 1)),
@@ -182,7 +180,8 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.relevance.helps": lambda text: relevance.helps(text, [NEAR]),
     "engines.extractive.remembering.relevance.fit": lambda text: relevance.fit(text, [NEAR]),
     "engines.extractive.remembering.relevance.message_features": lambda text: relevance.message_features(text, [NEAR]),
-    "tools.text.passages": lambda text: text_tools.passages(text, 100),
+    "tools.text.spans.cut": lambda text: list(cut(text, (0, len(text)), 1_000)),
+    "tools.text.tokens.passages": lambda text: passages(text, 100),
 }
 """What takes a text beside other things, with other things; turns and memories are as long as they can be."""
 

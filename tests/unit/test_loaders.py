@@ -19,7 +19,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from agentic_memory_bank.state.errors import InputError, InputTooLarge, LoadError
 from agentic_memory_bank.tools.documents.decoding import decode
-from agentic_memory_bank.tools.documents.loaders import Skipped, as_documents, load, load_all
+from agentic_memory_bank.tools.documents.loaders import SkippedFile, as_documents, load, load_all
 from agentic_memory_bank.tools.documents.parsing import Parser
 
 CHINESE = "量子计算机在一九八〇年的构想，是由费曼提出来的。我们在这里说明。"
@@ -216,7 +216,7 @@ def test_a_folder_is_read_in_order_and_what_is_left_out_is_recorded(tmp_path: Pa
     (tmp_path / "sub" / "up").symlink_to(tmp_path)
     (tmp_path / "broken").symlink_to(tmp_path / "nowhere")
     os.mkfifo(tmp_path / "pipe")
-    skipped: list[Skipped] = []
+    skipped: list[SkippedFile] = []
 
     documents = load_all([tmp_path], skipped=skipped)
 

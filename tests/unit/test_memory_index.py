@@ -13,7 +13,7 @@ from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.search.bank_index import MemoryIndex
 from agentic_memory_bank.tools.search.passage_index import ASKED, PassageIndex
-from agentic_memory_bank.tools.text import tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
 
 
 def memories(texts: dict[str, str]) -> tuple[QueryGraph, InteractionTree]:

@@ -30,9 +30,10 @@ from agentic_memory_bank.state.errors import (
 )
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.memories.record_store import RecordStore, owner_of
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.validation import user_hash
+from agentic_memory_bank.tools.storage.milvus_lite import LiteFolder
 from agentic_memory_bank.tools.storage.milvus_store import MilvusRecordStore
-from agentic_memory_bank.tools.storage.milvus_tables import LiteFolder
 from agentic_memory_bank.tools.storage.sqlite_store import ROOT
 
 milvus_lite = pytest.importorskip("milvus_lite", reason='pip install "agentic-memory-bank[milvus]"')
@@ -349,13 +350,13 @@ def test_nothing_is_left_of_what_was_forgotten(lite: MilvusRecordStore, folder: 
     other = memories.store("bob", "The door is green.").record["id"]
     kept = memories.store("ann", "The river is long.").record["id"]
     said = memories.store("ann", f"The PIN is {CANARY}.", project="p").record["id"]
-    memories.revise("ann", said, f"The PIN was {CANARY}, says {CANARY}.")
+    memories.update("ann", said, f"The PIN was {CANARY}, says {CANARY}.")
     memories.supersede("ann", said, f"The PIN is {CANARY} again.")
     if in_segments:
         lite.close()
     assert traces(folder)
 
-    memories.forget_scope("ann", "p")
+    memories.delete_all("ann", "p")
 
     assert traces(folder) == []
     lite.close()
@@ -399,7 +400,7 @@ def test_what_many_batches_delete_is_erased_once(
     erase = LiteFolder.erase
     monkeypatch.setattr(LiteFolder, "erase", lambda *given: (calls.append(given), erase(*given)))
 
-    assert len(memories.forget_scope("ann")) == 1_100
+    assert len(memories.delete_all("ann")) == 1_100
 
     assert traces(folder) == []
     assert len(calls) <= 2
@@ -455,7 +456,7 @@ def test_memories_are_kept_and_forgotten_on_a_server(server: str) -> None:
     other.supersede("ann", id, "I live in Oslo.")
 
     assert [r["text"] for r in one.list("ann").records] == ["I live in Oslo."]
-    assert len(other.forget_scope("ann")) == 2
+    assert len(other.delete_all("ann")) == 2
     assert one.list("ann").records == one.list("bob").records == []
 
 
@@ -517,7 +518,7 @@ def event(id: str, vector: Any, model: str = "m") -> dict[str, Any]:
 def test_the_nearest_memories_of_a_user_are_candidates(store: MilvusRecordStore) -> None:
     chance = np.random.default_rng(0)
     vectors = chance.normal(size=(60, 8)).astype("<f4")
-    mine, theirs = (ROOT, owner_of("ann"), "events"), (ROOT, owner_of("bob"), "events")
+    mine, theirs = (ROOT, user_hash("ann"), "events"), (ROOT, user_hash("bob"), "events")
     store.batch([PutOp(mine, f"k{n}", event(f"m{n}", v)) for n, v in enumerate(vectors)])
     store.batch([PutOp(theirs, f"k{n}", event(f"t{n}", v)) for n, v in enumerate(vectors)])
     store.put(mine, "other dimension", event("longer", [1.0] * 9))
@@ -526,15 +527,15 @@ def test_the_nearest_memories_of_a_user_are_candidates(store: MilvusRecordStore)
     store.put(mine, "other model", event("other", query, "another"))
     near = np.argsort(-(vectors @ query) / np.linalg.norm(vectors, axis=1))
 
-    assert store.candidates(owner_of("ann"), query, 10, model="m") == [f"m{n}" for n in near[:10]]
-    assert store.candidates(owner_of("carl"), query, 10, model="m") == []
-    assert store.candidates(owner_of("ann"), [1.0] * 9, 10, model="m") == ["longer"]
+    assert store.candidates(user_hash("ann"), query, 10, model="m") == [f"m{n}" for n in near[:10]]
+    assert store.candidates(user_hash("carl"), query, 10, model="m") == []
+    assert store.candidates(user_hash("ann"), [1.0] * 9, 10, model="m") == ["longer"]
     store.delete(mine, f"k{near[0]}")
     store.put(mine, "revised", event(f"m{near[2]}", vectors[near[1]]))
     expected = [f"m{n}" for n in near[1:11]]
-    assert sorted(store.candidates(owner_of("ann"), query, 10, model="m")) == sorted(expected)
+    assert sorted(store.candidates(user_hash("ann"), query, 10, model="m")) == sorted(expected)
     with pytest.raises(InputError):
-        store.candidates(owner_of("ann"), query, 0, model="m")
+        store.candidates(user_hash("ann"), query, 0, model="m")
 
 
 def test_candidates_of_memories_are_found_by_their_vectors_and_not_when_forgotten(lite: MilvusRecordStore) -> None:
@@ -543,10 +544,10 @@ def test_candidates_of_memories_are_found_by_their_vectors_and_not_when_forgotte
     ids = {text: memories.store("ann", text).record["id"] for text in ("a red door", "a blue river", "one more thing")}
 
     def asked() -> list[str]:
-        return lite.candidates(owner_of("ann"), encoder.vector("a red door"), 2, model=encoder.model)
+        return lite.candidates(user_hash("ann"), encoder.vector("a red door"), 2, model=encoder.model)
 
     assert asked()[0] == ids["a red door"]
 
-    memories.forget("ann", [ids["a red door"]])
+    memories.delete("ann", [ids["a red door"]])
 
     assert ids["a red door"] not in asked()

@@ -28,7 +28,8 @@ from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.pages import store as page_store
-from agentic_memory_bank.tools.pages.store import PageStore, PageStores, checked_name, page_id, time_to_live
+from agentic_memory_bank.tools.pages.store import PageStore, page_id, time_to_live
+from agentic_memory_bank.tools.pages.stores import PageStores, checked_name
 
 DAY = timedelta(days=1)
 
@@ -135,9 +136,9 @@ def test_nothing_is_put_and_nothing_is_made_of_nothing(make: Make, tmp_path: Pat
     store = make()
 
     assert store.put([]) == ([], [])
-    assert (store.pages(), store.get(["p1"]), store.last(), store.known(["p1"])) == ([], [], None, set())
+    assert (store.pages(), store.get(["p1"]), store.last(), store.existing(["p1"])) == ([], [], None, set())
     assert store.changes() == (0, [], [])
-    assert (store.cleanup(), store.clear(), store.remove(["p1"]), store.identity) == (0, [], [], "")
+    assert (store.delete_expired(), store.delete_all(), store.delete(["p1"]), store.identity) == (0, [], [], "")
     assert store.stats() == {"total": 0, "valid": 0, "expired": 0, "ttl_seconds": None}
     assert not (tmp_path / "home").exists()
 
@@ -148,7 +149,7 @@ def test_pages_are_got_by_id_in_the_order_asked_for_and_unknown_ids_are_left_out
     found = store.get([page_id("three"), "p-1", page_id("one"), "", "0", page_id("three"), "x' OR 1 --"])
 
     assert [p["text"] for p in found] == ["three", "one"]
-    assert store.known([page_id("two"), "nobody"]) == {page_id("two")}
+    assert store.existing([page_id("two"), "nobody"]) == {page_id("two")}
 
 
 def test_any_number_of_ids_can_be_asked_for(store: PageStore) -> None:
@@ -223,7 +224,7 @@ def test_without_a_time_to_live_nothing_expires(store: PageStore, clock: Hand) -
     clock.pass_by(10_000 * DAY)
 
     assert store.stats() == {"total": 2, "valid": 2, "expired": 0, "ttl_seconds": None}
-    assert store.cleanup() == 0
+    assert store.delete_expired() == 0
 
 
 def test_what_is_over_is_counted_then_cleaned_up(store: PageStore, clock: Hand) -> None:
@@ -233,7 +234,7 @@ def test_what_is_over_is_counted_then_cleaned_up(store: PageStore, clock: Hand) 
     clock.pass_by(DAY)
     over = store.stats()
 
-    assert store.cleanup() == 2
+    assert store.delete_expired() == 2
     after = store.stats()
     assert [(s["total"], s["valid"], s["expired"]) for s in (before, over, after)] == [(2, 2, 0), (2, 0, 2), (0, 0, 0)]
 
@@ -244,7 +245,7 @@ def test_what_is_over_is_never_given_out_also_before_it_is_cleaned_up(store: Pag
     clock.pass_by(DAY)
 
     assert (store.pages(), store.get([page_id("one")]), store.last()) == ([], [], None)
-    assert store.known([page_id("one")]) == set()
+    assert store.existing([page_id("one")]) == set()
     assert store.changes() == (1, [], [page_id("one")])
 
 
@@ -265,7 +266,7 @@ def test_of_old_and_new_pages_exactly_the_new_ones_stay(store: PageStore, clock:
     store.put(pages("new", "newer"))
     clock.pass_by(DAY / 2)
 
-    assert store.cleanup() == 2
+    assert store.delete_expired() == 2
     assert texts(store) == ["new", "newer"]
 
 
@@ -342,12 +343,12 @@ def test_an_index_that_follows_holds_what_the_store_holds(store: PageStore, cloc
     for step, act in enumerate(
         (
             lambda: store.put(pages("one", "two", "three")),
-            lambda: store.remove([page_id("two"), "nobody"]),
+            lambda: store.delete([page_id("two"), "nobody"]),
             lambda: store.put(pages("two", "four")),
             lambda: clock.pass_by(DAY),
             lambda: store.put(pages("one")),
-            lambda: (store.remove([page_id("one")]), store.put(pages("one", "five"))),
-            store.clear,
+            lambda: (store.delete([page_id("one")]), store.put(pages("one", "five"))),
+            store.delete_all,
             lambda: store.put(pages("six")),
         )
     ):
@@ -360,7 +361,7 @@ def test_an_index_that_follows_holds_what_the_store_holds(store: PageStore, cloc
 def test_an_exchange_of_one_page_for_another_is_seen_though_their_number_stays(store: PageStore) -> None:
     store.put(pages("one", "two"))
     sequence = store.changes().sequence
-    store.remove([page_id("one")])
+    store.delete([page_id("one")])
     store.put(pages("three"))
 
     changes = store.changes(sequence)
@@ -389,7 +390,7 @@ def test_followed_at_any_moments_an_index_comes_to_the_same(steps: list[tuple[st
         if what == "put":
             store.put(pages(str(number)))
         elif what == "remove":
-            store.remove([page_id(str(number))])
+            store.delete([page_id(str(number))])
         elif what == "wait":
             clock.pass_by(DAY)
         else:
@@ -492,7 +493,7 @@ def test_what_is_cleared_is_gone_from_disk(make: Make, tmp_path: Path) -> None:
     store = make()
     store.put(pages("a secret of ours"))
 
-    assert store.clear() == [page_id("a secret of ours")]
+    assert store.delete_all() == [page_id("a secret of ours")]
     assert all(b"a secret of ours" not in f.read_bytes() for f in tmp_path.rglob("*") if f.is_file())
 
 
@@ -503,7 +504,7 @@ def test_the_vectors_of_what_is_cleared_are_erased_with_it(make: Make) -> None:
     assert vectors
     Encoder(HashEmbeddings(), cache=vectors).vectors(["a secret of ours"])
 
-    store.clear()
+    store.delete_all()
 
     assert [f.name for f in vectors.parent.iterdir() if ".vectors." in f.name] == []
 
@@ -585,8 +586,8 @@ def test_a_damaged_store_is_refused_and_left_as_it_is(make: Make, name: str) -> 
         lambda: make().get(["p1"]),
         lambda: make().changes(),
         lambda: make().stats(),
-        lambda: make().cleanup(),
-        lambda: make().clear(),
+        lambda: make().delete_expired(),
+        lambda: make().delete_all(),
         lambda: make().set_ttl(DAY),
     ):
         with pytest.raises(StorageDamagedError, match=str(file.name)):
@@ -651,7 +652,7 @@ def test_what_is_over_is_not_shown_though_it_cannot_be_erased(
     def full(*_: object) -> int:
         raise StorageFullError("The disk is full.")
 
-    monkeypatch.setattr(PageStore, "cleanup", full)
+    monkeypatch.setattr(PageStore, "delete_expired", full)
 
     assert texts(make()) == []
     assert "could not be erased" in caplog.text
@@ -663,7 +664,8 @@ def test_what_is_over_is_not_shown_though_it_cannot_be_erased(
 WRITER = """
 import sys
 from pathlib import Path
-from agentic_memory_bank.tools.pages.store import PageStores, page_id
+from agentic_memory_bank.tools.pages.stores import PageStores
+from agentic_memory_bank.tools.pages.store import page_id
 
 def page(text):
     fields = {"title": "", "abstract": "", "source": "", "metadata": {}, "created_at": "", "expires_at": None}
@@ -741,14 +743,14 @@ def _written() -> int:
 
 
 def test_a_failure_inside_a_batch_leaves_nothing_of_it(store: PageStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = page_store._insert  # pyright: ignore[reportPrivateUsage]
+    real = page_store.insert  # pyright: ignore[reportPrivateUsage]
 
     def failing(database: Any, page: Page, *more: Any) -> bool:
         if page["text"] == "three":
             raise KeyboardInterrupt
         return real(database, page, *more)
 
-    monkeypatch.setattr(page_store, "_insert", failing)
+    monkeypatch.setattr(page_store, "insert", failing)
     with pytest.raises(KeyboardInterrupt):
         store.put(pages("one", "two", "three"))
     monkeypatch.undo()

@@ -14,7 +14,8 @@ import httpcore2
 import pytest
 
 from agentic_memory_bank.state.errors import ToolError
-from agentic_memory_bank.tools.web.client import PublicWeb, WebError, is_public, persistently
+from agentic_memory_bank.tools.web.client import PublicWeb, retrying
+from agentic_memory_bank.tools.web.public_addresses import WebError, is_public
 
 PUBLIC, PUBLIC6 = "93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c"
 
@@ -596,15 +597,15 @@ def test_what_may_pass_is_tried_again_and_what_may_not_is_not(monkeypatch: pytes
             raise faults.pop(0)
         return "answer"
 
-    assert persistently(ask, tries=3, seconds=60) == "answer"
+    assert retrying(ask, tries=3, seconds=60) == "answer"
     assert pauses == [0.5, 1.0]
 
     faults = [WebError("final"), WebError("never asked")]
     with pytest.raises(WebError, match="final"):
-        persistently(ask, tries=3, seconds=60)
+        retrying(ask, tries=3, seconds=60)
     faults = [WebError(str(number), may_pass=True) for number in range(4)]
     with pytest.raises(WebError, match="2"):
-        persistently(ask, tries=3, seconds=60)
+        retrying(ask, tries=3, seconds=60)
     faults = [WebError("no time left", may_pass=True), WebError("never asked")]
     with pytest.raises(WebError, match="no time left"):
-        persistently(ask, tries=3, seconds=0.4)
+        retrying(ask, tries=3, seconds=0.4)

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from agentic_memory_bank.engines.llm.locating import locate
 from agentic_memory_bank.engines.llm.parsing import complete, read
 from agentic_memory_bank.state.errors import AnswerRejected
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.text.cleaning import clean
 
 
 class Note(BaseModel):

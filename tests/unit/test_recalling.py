@@ -22,19 +22,19 @@ from agentic_memory_bank.state.conversations import RecalledMemory
 from agentic_memory_bank.state.errors import EmbeddingError, InputError, StorageError
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.concurrency import circuit_breaker as guards
+from agentic_memory_bank.tools.concurrency import outage_log
 from agentic_memory_bank.tools.concurrency.circuit_breaker import (
-    FAILURES,
-    LINES,
-    PAUSE,
-    QUIET,
-    Guard,
-    Outages,
-    Unanswered,
-    guard_of,
+    FAILURE_LIMIT,
+    OPEN_SECONDS,
+    CallFailed,
+    CircuitBreaker,
+    circuit_breaker_of,
 )
+from agentic_memory_bank.tools.concurrency.outage_log import LOG_LINES, OUTAGE_SECONDS, OutageLog
 from agentic_memory_bank.tools.embeddings.weights import MODEL
-from agentic_memory_bank.tools.memories.index import Found
-from agentic_memory_bank.tools.text import estimate_tokens, tokenize
+from agentic_memory_bank.tools.memories.queries import MemoryHit
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 LOCAL = f"LocalEmbeddings:{MODEL}"
@@ -51,7 +51,7 @@ class Hand:
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[tuple[int, str]]:
-    return [(r.levelno, r.getMessage()) for r in caplog.records if r.name == guards.__name__]
+    return [(r.levelno, r.getMessage()) for r in caplog.records if r.name == outage_log.__name__]
 
 
 def failing(error: Exception) -> Any:
@@ -106,25 +106,25 @@ def shown(
 
 
 def test_a_call_that_answers_in_time_gives_its_result() -> None:
-    assert Guard().call(lambda: 42, 60.0) == 42
+    assert CircuitBreaker().call(lambda: 42, 60.0) == 42
 
 
 def test_a_store_that_hangs_costs_no_more_than_the_time_limit(caplog: pytest.LogCaptureFixture) -> None:
-    guard, release = Guard(), threading.Event()
+    guard, release = CircuitBreaker(), threading.Event()
     begun = time.monotonic()
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(CallFailed) as caught:
         guard.call(release.wait, 0.1)
     assert time.monotonic() - begun < 30, "it hangs for ever"
-    assert caught.value.row == "timeout"
+    assert caught.value.fault == "timeout"
     release.set()
     text = "The search of memories took longer than 0.1 seconds: the message is answered without them."
     assert lines(caplog) == [(logging.WARNING, text)]
 
 
 def test_a_store_that_is_down_is_an_error_line(caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(Unanswered) as caught:
-        Guard().call(failing(StorageError("The disk is gone. Put it back.")), 60.0)
-    assert (caught.value.row, caught.value.kind) == ("unavailable", "StorageError")
+    with pytest.raises(CallFailed) as caught:
+        CircuitBreaker().call(failing(StorageError("The disk is gone. Put it back.")), 60.0)
+    assert (caught.value.fault, caught.value.kind) == ("unavailable", "StorageError")
     text = (
         "The store of memories is unavailable (StorageError: The disk is gone. Put it back.): conversations go on "
         "without it until it answers."
@@ -133,11 +133,11 @@ def test_a_store_that_is_down_is_an_error_line(caplog: pytest.LogCaptureFixture)
 
 
 def test_a_message_that_cannot_be_embedded_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    guard = Guard()
-    for _ in range(2 * FAILURES):  # it is no fault of the store
-        with pytest.raises(Unanswered) as caught:
+    guard = CircuitBreaker()
+    for _ in range(2 * FAILURE_LIMIT):  # it is no fault of the store
+        with pytest.raises(CallFailed) as caught:
             guard.call(failing(EmbeddingError("No model.")), 60.0)
-        assert caught.value.row == "embedding"
+        assert caught.value.fault == "embedding"
     text = "The message could not be embedded (EmbeddingError: No model.): it is answered without memories."
     assert lines(caplog) == [(logging.WARNING, text)]
 
@@ -160,124 +160,124 @@ def test_a_message_that_cannot_be_embedded_is_a_warning(caplog: pytest.LogCaptur
 def test_what_cannot_be_drawn_is_a_warning_once(
     row: Any, level: int, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    outages = Outages()
+    outages = OutageLog()
     outages.begin(row, "ModelUnavailable")
     outages.begin(row, "ModelUnavailable")
     assert lines(caplog) == [(level, text)]
 
 
 def test_the_table_has_eight_rows() -> None:
-    levels = [line.level for line in LINES.values()]
+    levels = [line.level for line in LOG_LINES.values()]
     assert levels == [logging.ERROR, *[logging.WARNING] * 4, *[logging.DEBUG] * 3]
-    assert [*LINES] == ["unavailable", "timeout", "embedding", "extraction", "parse", "alone", "nothing", "found"]
+    assert [*LOG_LINES] == ["unavailable", "timeout", "embedding", "extraction", "parse", "alone", "nothing", "found"]
 
 
 def test_a_failing_store_is_left_alone_and_looked_at_again() -> None:
     clock, calls = Hand(), [0]
-    guard = Guard(clock)
+    guard = CircuitBreaker(clock)
 
     def down() -> None:
         calls[0] += 1
         raise StorageError("down")
 
     for _ in range(1_000):
-        with pytest.raises(Unanswered):
+        with pytest.raises(CallFailed):
             guard.call(down, 60.0)
-    assert calls == [FAILURES]
-    clock.now += PAUSE
-    with pytest.raises(Unanswered):
+    assert calls == [FAILURE_LIMIT]
+    clock.now += OPEN_SECONDS
+    with pytest.raises(CallFailed):
         guard.call(down, 60.0)
-    with pytest.raises(Unanswered):
+    with pytest.raises(CallFailed):
         guard.call(down, 60.0)
-    assert calls == [FAILURES + 1], "one call a pause finds out whether it answers again"
-    clock.now += PAUSE
+    assert calls == [FAILURE_LIMIT + 1], "one call a pause finds out whether it answers again"
+    clock.now += OPEN_SECONDS
     assert guard.call(lambda: "up", 60.0) == "up"
     assert guard.call(lambda: "up", 60.0) == "up"
 
 
 def test_an_outage_is_one_line_and_one_that_flickers_too(caplog: pytest.LogCaptureFixture) -> None:
     clock = Hand()
-    guard = Guard(clock)
+    guard = CircuitBreaker(clock)
     for step in range(1_000):
         clock.now += 0.01
         if step % 3:
-            with pytest.raises(Unanswered):
+            with pytest.raises(CallFailed):
                 guard.call(failing(StorageError("down")), 60.0)
         else:
             guard.call(lambda: None, 60.0)
     assert len(lines(caplog)) == 1
-    clock.now += QUIET
+    clock.now += OUTAGE_SECONDS
     guard.call(lambda: None, 60.0)
-    with pytest.raises(Unanswered):
+    with pytest.raises(CallFailed):
         guard.call(failing(StorageError("down")), 60.0)
     assert len(lines(caplog)) == 2, "after a minute without a failure, it is another outage"
 
 
 def test_what_the_caller_did_wrong_is_the_callers_to_hear_of() -> None:
-    guard = Guard()
-    for _ in range(2 * FAILURES):
+    guard = CircuitBreaker()
+    for _ in range(2 * FAILURE_LIMIT):
         with pytest.raises(InputError):
             guard.call(failing(InputError("Nobody is named.")), 60.0)
     assert guard.call(lambda: 1, 60.0) == 1
 
 
 def test_no_foreign_words_are_logged(caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(Unanswered):
-        Guard().call(failing(ValueError("password=hunter2 of user ann")), 60.0)
+    with pytest.raises(CallFailed):
+        CircuitBreaker().call(failing(ValueError("password=hunter2 of user ann")), 60.0)
     assert "hunter2" not in caplog.text
     assert "ann" not in caplog.text
 
 
 def test_calls_that_hang_take_a_few_threads_and_no_more() -> None:
     release = threading.Event()
-    guard = Guard(Hand(), threads=2)
+    guard = CircuitBreaker(Hand(), threads=2)
     before = threading.active_count()
-    for _ in range(FAILURES):
-        with pytest.raises(Unanswered):
+    for _ in range(FAILURE_LIMIT):
+        with pytest.raises(CallFailed):
             guard.call(release.wait, 0.02)
     assert threading.active_count() <= before + 2
     release.set()
 
 
 def test_what_nobody_waits_for_is_done_in_the_background() -> None:
-    guard, done = Guard(), list[int]()
-    assert guard.later(lambda: done.append(1))
-    assert guard.settle(60)
+    guard, done = CircuitBreaker(), list[int]()
+    assert guard.run_later(lambda: done.append(1))
+    assert guard.flush(60)
     assert done == [1]
 
 
 def test_a_failure_in_the_background_is_nobodys(caplog: pytest.LogCaptureFixture) -> None:
-    guard = Guard()
-    guard.later(failing(StorageError("down")))
-    guard.later(failing(InputError("no such memory")))
-    assert guard.settle(60)
+    guard = CircuitBreaker()
+    guard.run_later(failing(StorageError("down")))
+    guard.run_later(failing(InputError("no such memory")))
+    assert guard.flush(60)
     assert len([level for level, _ in lines(caplog) if level >= logging.WARNING]) == 1
 
 
 def test_the_background_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guards, "WAITING", 3)
-    guard, release = Guard(), threading.Event()
-    taken = [guard.later(lambda: release.wait(60)) for _ in range(10)]
+    monkeypatch.setattr(guards, "QUEUE_SIZE", 3)
+    guard, release = CircuitBreaker(), threading.Event()
+    taken = [guard.run_later(lambda: release.wait(60)) for _ in range(10)]
     assert 3 <= sum(taken) <= 4
     release.set()
-    assert guard.settle(60)
+    assert guard.flush(60)
 
 
 def test_a_model_that_cannot_be_loaded_is_not_loaded_at_every_request() -> None:
     clock, tried = Hand(), [0]
-    guard = Guard(clock)
+    guard = CircuitBreaker(clock)
 
     def load() -> None:
         tried[0] += 1
         raise EmbeddingError("no files")
 
     for _ in range(10):
-        with pytest.raises(Unanswered):
-            guard.load(load)
+        with pytest.raises(CallFailed):
+            guard.load_model(load)
     assert tried == [1]
-    clock.now += QUIET
-    with pytest.raises(Unanswered):
-        guard.load(load)
+    clock.now += OUTAGE_SECONDS
+    with pytest.raises(CallFailed):
+        guard.load_model(load)
     assert tried == [2]
 
 
@@ -286,14 +286,14 @@ def test_all_who_use_the_same_stores_share_a_guard() -> None:
         pass
 
     one, other = Stores(), Stores()
-    assert guard_of(one) is guard_of(one)
-    assert guard_of(one) is not guard_of(other)
+    assert circuit_breaker_of(one) is circuit_breaker_of(one)
+    assert circuit_breaker_of(one) is not circuit_breaker_of(other)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_guard_serves_a_fork_too() -> None:
-    guard = Guard()
+    guard = CircuitBreaker()
     guard.call(lambda: None, 60.0)
     child = os.fork()
     if not child:
@@ -383,8 +383,8 @@ def test_the_elbow_is_in_the_middle_of_the_largest_gap(
     assert elbow(cosines, floor) == pytest.approx(expected)
 
 
-def found(id: str, cosine: float, score: float = 0.5, marks: tuple[str, ...] = ()) -> Found:
-    return Found({"id": id, "type": "semantic"}, score, cosine, 0.0, marks)  # type: ignore[typeddict-item]
+def found(id: str, cosine: float, score: float = 0.5, marks: tuple[str, ...] = ()) -> MemoryHit:
+    return MemoryHit({"id": id, "type": "semantic"}, score, cosine, 0.0, marks)  # type: ignore[typeddict-item]
 
 
 def test_what_shares_a_rare_name_stays_below_the_elbow() -> None:
@@ -637,8 +637,8 @@ def test_who_is_asked_about_tells_best_of_themselves() -> None:
 
 
 def test_common_words_weigh_less_than_meaning() -> None:
-    words = Found({"id": "words", "type": "verbatim"}, 0.6, 0.2, 1.0, ())  # type: ignore[typeddict-item]
-    meaning = Found({"id": "meaning", "type": "verbatim"}, 0.45, 0.6, 0.2, ())  # type: ignore[typeddict-item]
+    words = MemoryHit({"id": "words", "type": "verbatim"}, 0.6, 0.2, 1.0, ())  # type: ignore[typeddict-item]
+    meaning = MemoryHit({"id": "meaning", "type": "verbatim"}, 0.45, 0.6, 0.2, ())  # type: ignore[typeddict-item]
     assert [one.record["id"] for one in by_meaning([words, meaning])] == ["meaning", "words"]
     assert [one.score for one in by_meaning([words, meaning])] == pytest.approx([0.4, 0.35])
 

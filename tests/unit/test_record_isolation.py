@@ -21,7 +21,8 @@ from agentic_memory_bank.state.errors import InputError, NoUserError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.memories.record_store import RecordStore, owner_of
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.validation import user_hash
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
 FAST = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -79,7 +80,7 @@ class Isolation(RuleBasedStateMachine):
     def begin(self, drawn: list[str]) -> None:
         relatives = [name for d in drawn[:2] for name in (d + "x", d.swapcase(), d + " ")]
         self.users = list(dict.fromkeys([*drawn, *relatives]))[:6]
-        assert len({owner_of(user) for user in self.users}) == len(self.users)
+        assert len({user_hash(user) for user in self.users}) == len(self.users)
         self.clock, self.encoder = Hand(), Encoder(HashEmbeddings(16))
         self.make_store()
         self.processes = [self.open(), self.open()]
@@ -114,7 +115,7 @@ class Isolation(RuleBasedStateMachine):
     @rule(who=whose, pick=picks, text=texts)
     def revises(self, who: int, pick: int, text: str) -> None:
         if id := self.one_of(who, pick):
-            user, done = self.both(who, pick, lambda m, u: m.revise(u, id, text))
+            user, done = self.both(who, pick, lambda m, u: m.update(u, id, text))
             self.oracle[user][id] = (text, done["project"])
 
     @rule(who=whose, pick=picks, text=texts)
@@ -135,14 +136,14 @@ class Isolation(RuleBasedStateMachine):
     @rule(who=whose, pick=picks)
     def forgets(self, who: int, pick: int) -> None:
         if id := self.one_of(who, pick):
-            user, gone = self.both(who, pick, lambda m, u: sorted(m.forget(u, [id])))
+            user, gone = self.both(who, pick, lambda m, u: sorted(m.delete(u, [id])))
             assert id in gone
             for other in gone:
                 del self.oracle[user][other]
 
     @rule(who=whose, pick=picks, project=st.none() | projects)
     def forgets_a_scope(self, who: int, pick: int, project: str | None) -> None:
-        user, gone = self.both(who, pick, lambda m, u: sorted(m.forget_scope(u, project)))
+        user, gone = self.both(who, pick, lambda m, u: sorted(m.delete_all(u, project)))
         own = self.oracle[user]
         assert {id for id, (_, p) in own.items() if project in (None, p)} <= set(gone) <= own.keys()
         for id in gone:
@@ -151,14 +152,14 @@ class Isolation(RuleBasedStateMachine):
     @rule(who=whose, pick=picks)
     def touches_what_may_be_somebody_elses(self, who: int, pick: int) -> None:
         ids = [id for user in self.users for id in list(self.oracle[user])[:2]]
-        self.both(who, pick, lambda m, u: m.touch(u, ids))
+        self.both(who, pick, lambda m, u: m.count_use(u, ids))
 
     @rule(who=whose, pick=picks)
     def asks_for_what_is_somebody_elses(self, who: int, pick: int) -> None:
         user, other = self.users[who % len(self.users)], self.users[(who + 1) % len(self.users)]
         for id in list(self.oracle[other])[:3]:
             assert self.processes[pick % 2].get(user, id) is None
-            assert self.processes[pick % 2].forget(user, [id]) == []
+            assert self.processes[pick % 2].delete(user, [id]) == []
 
     @rule(who=whose, pick=picks, query=texts, project=st.none() | projects)
     def searches(self, who: int, pick: int, query: str, project: str | None) -> None:
@@ -173,7 +174,7 @@ class Isolation(RuleBasedStateMachine):
     def names_nobody(self, pick: int, nobody: Any) -> None:
         memories = self.processes[pick % 2]
         error = NoUserError if not nobody or nobody == " " else InputError
-        for call in (memories.list, memories.forget_scope, lambda user: memories.search(user, "river")):
+        for call in (memories.list, memories.delete_all, lambda user: memories.search(user, "river")):
             with pytest.raises(error):
                 call(nobody)
 
@@ -186,7 +187,7 @@ class Isolation(RuleBasedStateMachine):
         for number, user in enumerate(getattr(self, "users", ())):
             records = self.processes[number % 2].list(user, limit=100, replaced=True).records
             assert {r["id"]: (r["text"], r["project"]) for r in records} == self.oracle[user]
-            assert all(r["user"] == owner_of(user) for r in records)
+            assert all(r["user"] == user_hash(user) for r in records)
 
 
 class OnDisk(Isolation):
@@ -287,5 +288,5 @@ def test_a_second_user_after_a_first_gets_nothing_of_the_firsts(memories: Record
 def test_users_that_look_alike_are_not_the_same() -> None:
     users = [*NAMES, "1 ", " 1", "01", "１", "ann", "Ann", "ann\u200b", "ann.bob", "ann\0"]
 
-    assert len({owner_of(user) for user in users}) == len(users)
-    assert all(owner_of(user).isalnum() for user in users)
+    assert len({user_hash(user) for user in users}) == len(users)
+    assert all(user_hash(user).isalnum() for user in users)

@@ -82,7 +82,7 @@ async def test_an_asynchronous_store_keeps_memories_that_threads_work_on(kind: A
     found = await asyncio.to_thread(records.search, "ann", "note")
 
     assert [one.record["id"] for one in found] == [stored.record["id"]]
-    await asyncio.to_thread(records.forget_scope, "ann")
+    await asyncio.to_thread(records.delete_all, "ann")
     assert (await asyncio.to_thread(records.list, "ann")).records == []
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from agentic_memory_bank.state.records import Source, create, fold_record
+from agentic_memory_bank.state.record_events import create, fold_record
+from agentic_memory_bank.state.records import MemorySource
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
@@ -20,7 +21,7 @@ def store() -> RecordStore:
     return RecordStore(InMemoryStore(), Encoder(HashEmbeddings()), lambda: next(times))
 
 
-def _said(turn: str, conversation: str = "c") -> Source:
+def _said(turn: str, conversation: str = "c") -> MemorySource:
     return {"conversation": conversation, "turns": [turn], "quotes": []}
 
 
@@ -49,7 +50,7 @@ def test_what_was_absorbed_is_found_as_the_memory_that_stands_for_it(store: Reco
     drawn = store.store("ana", "A meal was had.", source=_said("t1")).record
     for number in range(9):
         store.store("ana", f"Something else entirely {number}.")
-    store.absorb("ana", [raw["id"]], drawn["id"])
+    store.mark_consolidated("ana", [raw["id"]], drawn["id"])
     assert _texts(store, "late zeppelin, dumplings", limit=1) == ["A meal was had."]
     assert raw["text"] not in _texts(store, "late zeppelin, dumplings", limit=50)
     assert _texts(store, "late zeppelin, dumplings", limit=1, replaced=True) == [raw["text"]]
@@ -58,14 +59,14 @@ def test_what_was_absorbed_is_found_as_the_memory_that_stands_for_it(store: Reco
 def test_what_was_absorbed_brings_no_memory_that_is_not_meant(store: RecordStore) -> None:
     raw = store.store("ana", "The zeppelin was late.", type="episodic").record
     drawn = store.store("ana", "A delay.", type="semantic").record
-    store.absorb("ana", [raw["id"]], drawn["id"])
+    store.mark_consolidated("ana", [raw["id"]], drawn["id"])
     assert _texts(store, "zeppelin", types=["episodic"]) == []
 
 
 def test_what_was_absorbed_by_a_superseded_memory_brings_nothing_back(store: RecordStore) -> None:
     raw = store.store("ana", "I live in Lisbon, near the zeppelin.").record
     drawn = store.store("ana", "Ana lives in Lisbon.").record
-    store.absorb("ana", [raw["id"]], drawn["id"])
+    store.mark_consolidated("ana", [raw["id"]], drawn["id"])
     store.supersede("ana", drawn["id"], "Ana lives in Porto.")
     assert _texts(store, "zeppelin Lisbon", limit=50) == ["Ana lives in Porto."]
 

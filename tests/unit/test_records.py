@@ -18,7 +18,7 @@ from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, MatchCondit
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
-from agentic_memory_bank.state import records as events
+from agentic_memory_bank.state import record_events as events
 from agentic_memory_bank.state.errors import (
     EmbeddingError,
     InputError,
@@ -28,17 +28,33 @@ from agentic_memory_bank.state.errors import (
     StorageError,
     UnknownMemoryError,
 )
-from agentic_memory_bank.state.records import event_key, fold_record, retention
+from agentic_memory_bank.state.record_events import event_key, fold_record
+from agentic_memory_bank.state.records import PRUNE_BELOW, retention
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.memories import event_log
-from agentic_memory_bank.tools.memories.record_store import RecordStore, owner_of
-from agentic_memory_bank.tools.memories.user_memories import REEMBED
+from agentic_memory_bank.tools.memories import event_log, maintenance
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.user_memories import UserMemories
+from agentic_memory_bank.tools.memories.validation import user_hash
+from agentic_memory_bank.tools.memories.vectors import REEMBED
 from agentic_memory_bank.tools.storage.sqlite_store import ROOT, SqliteRecordStore, default_store
 
 DAY = timedelta(days=1)
 SAID = {"conversation": "c1", "turns": ["t1"], "quotes": ["I moved to Rome in May."]}
 Open = Callable[[], BaseStore]
+
+
+def known(memories: RecordStore) -> UserMemories:
+    """What this process has read of Ann's memories."""
+    found = memories._users.peek(user_hash("ann"))
+    assert found is not None
+    return found
+
+
+def pruned(memories: RecordStore) -> list[str]:
+    """What a pruning of Ann's memories of all types deletes."""
+    with memories._users.opened(user_hash("ann")) as ann:
+        return list(maintenance.prune(ann, PRUNE_BELOW))
 
 
 class Hand:
@@ -252,7 +268,7 @@ def test_a_revised_memory_says_the_new_and_keeps_the_old_in_its_history(
     id = put(memories, "The budget is 10,000 dollars.")
     clock.pass_by(DAY)
 
-    revised = make().revise("ann", id, "The budget is 15,000 dollars.", source=SAID)
+    revised = make().update("ann", id, "The budget is 15,000 dollars.", source=SAID)
 
     assert revised["history"] == [{"text": "The budget is 10,000 dollars.", "at": "2026-01-01T00:00:00.000000Z"}]
     assert (revised["updated_at"], revised["sources"]) == ("2026-01-02T00:00:00.000000Z", [SAID])
@@ -265,7 +281,7 @@ def test_the_vector_of_a_revised_memory_follows_its_text(make: Make) -> None:
     memories = make(model)
     id = put(memories, "old")
 
-    memories.revise("ann", id, "new")
+    memories.update("ann", id, "new")
 
     for looking in (memories, make(model)):
         (hit,) = looking.search("ann", "new")
@@ -278,7 +294,7 @@ def test_revisions_at_one_moment_stay_in_their_order(make: Make) -> None:
     id = put(one, "v0")
 
     for number in range(1, 6):
-        (one if number % 2 else other).revise("ann", id, f"v{number}")
+        (one if number % 2 else other).update("ann", id, f"v{number}")
 
     record = make().get("ann", id)
     assert record is not None
@@ -290,10 +306,10 @@ def test_a_revision_of_nothing_changes_nothing(embedded: Make) -> None:
     memories = embedded()
     id = put(memories, "as it is")
 
-    assert memories.revise("ann", id, "as it  is") == memories.get("ann", id)
-    assert memories.revise("ann", id, "as it is", importance=0.9)["history"] == []
+    assert memories.update("ann", id, "as it  is") == memories.get("ann", id)
+    assert memories.update("ann", id, "as it is", importance=0.9)["history"] == []
     with pytest.raises(InputError, match="type"):
-        memories.revise("ann", id, "other", type="episodic")
+        memories.update("ann", id, "other", type="episodic")
 
 
 def test_a_superseded_value_stays_dated_and_marked_and_is_found_only_when_asked_for(
@@ -351,23 +367,23 @@ def test_one_memory_can_be_marked_as_replaced_by_another(make: Make) -> None:
     memories = make()
     old, new = put(memories, "Paris"), put(memories, "Rome")
 
-    assert memories.replace("ann", old, new)["replaced_by"] == new
+    assert memories.mark_superseded("ann", old, new)["replaced_by"] == new
     assert texts(make()) == ["Rome"]
     with pytest.raises(InputError):
-        memories.replace("ann", old, old)
+        memories.mark_superseded("ann", old, old)
 
 
 def test_contradicting_memories_name_each_other_and_both_stay(make: Make) -> None:
     memories = make()
     a, b = put(memories, "It opened in 1889."), put(memories, "It opened in 1891.")
 
-    memories.contradict("ann", b, a)
+    memories.mark_contradiction("ann", b, a)
 
     one, other = make().get("ann", a), make().get("ann", b)
     assert one is not None
     assert other is not None
     assert (one["contradicts"], other["contradicts"]) == ([b], [a])
-    memories.forget("ann", [a])
+    memories.delete("ann", [a])
     assert make().get("ann", b) == {**other, "contradicts": []}
 
 
@@ -406,7 +422,7 @@ def test_what_two_processes_store_at_one_moment_is_one_memory(opening: Open, clo
     other.list("ann")
     one.store("ann", "The same fact.", source=SAID)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agentic_memory_bank.tools.memories.user_memories.Shelf.follow", lambda self: None)
+        patch.setattr("agentic_memory_bank.tools.memories.user_memories.UserMemories._refresh", lambda self: None)
         other.store("ann", "The same fact.", source={**SAID, "conversation": "c2"})
 
     (record,) = RecordStore(opening(), encoder, clock).list("ann").records
@@ -417,10 +433,10 @@ def test_two_memories_revised_to_say_the_same_are_shown_once(make: Make) -> None
     memories = make()
     one, two = put(memories, "a1"), put(memories, "a2")
 
-    memories.revise("ann", two, "a1")
+    memories.update("ann", two, "a1")
 
     assert texts(make()) == found(memories, "a1") == ["a1"]
-    memories.forget("ann", [one])
+    memories.delete("ann", [one])
     assert texts(make()) == ["a1"]
 
 
@@ -428,7 +444,7 @@ def test_what_fails_in_the_middle_of_a_call_was_never_there(embedded: Make, monk
     memories = embedded()
     put(memories, "before")
     with monkeypatch.context() as patch:
-        patch.setattr(RecordStore, "_make_room", lambda *_: 1 / 0)
+        patch.setattr(maintenance, "delete_over_quota", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             put(memories, "while it failed")
 
@@ -440,7 +456,7 @@ def test_a_follower_has_the_vector_of_a_value_whose_forerunner_changed_just_befo
     old = put(one, "Paris is home.")
     texts(other)
 
-    one.revise("ann", old, "Paris was home.")
+    one.update("ann", old, "Paris was home.")
     one.supersede("ann", old, "Rome is home.")
 
     assert other.search("ann", "Rome is home.")[0].cosine == pytest.approx(1)
@@ -457,13 +473,11 @@ def test_naming_nobody_is_an_error_and_never_means_everybody(memories: RecordSto
         lambda: memories.search(user, "secret"),
         lambda: memories.list(user),
         lambda: memories.get(user, id),
-        lambda: memories.revise(user, id, "b"),
+        lambda: memories.update(user, id, "b"),
         lambda: memories.supersede(user, id, "b"),
-        lambda: memories.forget(user, [id]),
-        lambda: memories.forget_scope(user),
-        lambda: memories.touch(user, [id]),
-        lambda: memories.sweep(user),
-        lambda: memories.prune(user),
+        lambda: memories.delete(user, [id]),
+        lambda: memories.delete_all(user),
+        lambda: memories.count_use(user, [id]),
     ]
 
     for call in calls:
@@ -490,7 +504,7 @@ def test_neither_names_nor_projects_nor_texts_stand_in_a_namespace_or_key(openin
 
 def test_a_child_namespace_and_events_of_another_user_are_passed_over(opening: Open, memories: RecordStore) -> None:
     put(memories, "mine")
-    store, mine, theirs = opening(), owner_of("ann"), owner_of("bob")
+    store, mine, theirs = opening(), user_hash("ann"), user_hash("bob")
     foreign: Any = {**events.create("m1", "2026-01-01T00:00:00.000000Z", {"text": "foreign", "type": "semantic"})}
     foreign["project"] = '""'
     store.put((ROOT, mine, "events", "below"), "m1.1", foreign)
@@ -504,9 +518,9 @@ def test_a_memory_of_another_user_does_not_exist(memories: RecordStore) -> None:
     id = put(memories, "mine")
 
     assert memories.get("bob", id) is None
-    assert memories.forget("bob", [id]) == []
-    memories.touch("bob", [id])
-    for call in (memories.revise, memories.supersede):
+    assert memories.delete("bob", [id]) == []
+    memories.count_use("bob", [id])
+    for call in (memories.update, memories.supersede):
         with pytest.raises(UnknownMemoryError):
             call("bob", id, "yours")
     assert texts(memories) == ["mine"]
@@ -659,7 +673,7 @@ def test_a_query_that_cannot_be_embedded_is_an_error(embedded: Make) -> None:
 
 
 def test_what_another_process_writes_is_found_at_once_and_only_that_is_read(opening: Open, clock: Hand) -> None:
-    class Counting(event_log.Port):
+    class Counting(event_log.StoreAdapter):
         read = 0
 
         def batch(self, ops: Any) -> Any:
@@ -670,7 +684,7 @@ def test_what_another_process_writes_is_found_at_once_and_only_that_is_read(open
     encoder = Encoder(HashEmbeddings())
     reader, writer = (RecordStore(opening(), encoder, clock) for _ in range(2))
     writer.store_many("ann", [{"text": f"Old number {n}."} for n in range(50)])
-    reader._port = port = Counting(reader._port.store)
+    reader._adapter = port = Counting(reader._adapter.store)
     assert len(found(reader, "number", limit=60)) == 50
 
     writer.store("ann", "A new word: kumquat.")
@@ -702,23 +716,23 @@ def test_who_was_away_for_longer_than_the_ring_reads_everything_again(
 def test_what_is_forgotten_is_gone_for_everybody_at_once(make: Make) -> None:
     one, other = make(), make()
     id, kept = put(one, "The PIN is 4821."), put(one, "The cat is grey.")
-    other.touch("ann", [id])
+    other.count_use("ann", [id])
     assert found(other, "PIN", limit=1) == ["The PIN is 4821."]
 
-    assert one.forget("ann", [id, id, "m0"]) == [id]
+    assert one.delete("ann", [id, id, "m0"]) == [id]
 
     for memories in (one, other, make()):
         assert memories.get("ann", id) is None
         assert texts(memories) == ["The cat is grey."]
         assert found(memories, "PIN 4821", threshold=0.99) == []
-    assert one.forget("ann", [id]) == []
+    assert one.delete("ann", [id]) == []
     assert kept
 
 
 def test_what_is_forgotten_can_be_said_again(make: Make) -> None:
     memories = make()
     id = put(memories, "fact")
-    memories.forget("ann", [id])
+    memories.delete("ann", [id])
 
     again = memories.store("ann", "fact")
 
@@ -737,11 +751,11 @@ def test_a_scope_is_forgotten_with_what_was_superseded_and_expired_and_nothing_e
     put(memories, "bob's", user="bob", project="p")
     clock.pass_by(2 * DAY)
 
-    assert len(memories.forget_scope("ann", "p", "semantic")) == 3
+    assert len(memories.delete_all("ann", "p", "semantic")) == 3
     assert sorted(texts(make(), replaced=True)) == ["no project", "p-story"]
-    assert len(memories.forget_scope("ann", type="episodic")) == 1
-    assert len(memories.forget_scope("ann", project="")) == 1
-    assert memories.forget_scope("ann") == []
+    assert len(memories.delete_all("ann", type="episodic")) == 1
+    assert len(memories.delete_all("ann", project="")) == 1
+    assert memories.delete_all("ann") == []
     assert texts(make(), "bob") == ["bob's"]
 
 
@@ -752,7 +766,7 @@ def test_what_was_drawn_from_a_memory_is_forgotten_with_it(make: Make) -> None:
     insight = put(memories, "ann likes parts", type="reflective", evidence=[whole])
     upon = put(memories, "ann is a mechanic", type="reflective", evidence=[insight])
 
-    assert set(memories.forget("ann", [a])) == {a, whole, insight, upon}
+    assert set(memories.delete("ann", [a])) == {a, whole, insight, upon}
     assert texts(make()) == ["part b"], "what is left of a consolidation is current again"
 
 
@@ -762,7 +776,7 @@ def test_a_consolidation_is_forgotten_with_its_parts(make: Make) -> None:
     inner = memories.consolidate("ann", ids[:2], "0 and 1")["id"]
     outer = memories.consolidate("ann", [inner, ids[2]], "all three")["id"]
 
-    assert set(memories.forget("ann", [outer])) == {*ids, inner, outer}
+    assert set(memories.delete("ann", [outer])) == {*ids, inner, outer}
     assert texts(make(), replaced=True) == []
 
 
@@ -771,7 +785,7 @@ def test_the_old_value_does_not_come_back_when_the_new_one_is_forgotten(make: Ma
     old = put(memories, "Paris")
     new = memories.supersede("ann", old, "Rome")["id"]
 
-    assert memories.forget("ann", [new]) == [new]
+    assert memories.delete("ann", [new]) == [new]
 
     assert texts(make()) == texts(memories) == []
     assert texts(make(), replaced=True) == ["Paris"]
@@ -782,13 +796,13 @@ def test_an_event_of_somebody_who_had_not_heard_of_it_is_erased(opening: Open, c
     one, late = (RecordStore(opening(), encoder, clock) for _ in range(2))
     id = one.store("ann", "secret").record["id"]
     late.list("ann")
-    one.forget("ann", [id])
+    one.delete("ann", [id])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agentic_memory_bank.tools.memories.user_memories.Shelf.follow", lambda self: None)
-        late.revise("ann", id, "late canary")
+        patch.setattr("agentic_memory_bank.tools.memories.user_memories.UserMemories._refresh", lambda self: None)
+        late.update("ann", id, "late canary")
 
     assert texts(one) == texts(late) == texts(RecordStore(opening(), encoder, clock)) == []
-    left = opening().search((ROOT, owner_of("ann"), "events"), limit=100)
+    left = opening().search((ROOT, user_hash("ann"), "events"), limit=100)
     assert [item.key for item in left] == [f"{id}.gone"]
     assert set(left[0].value) == {"v", "op", "id", "at", "user"}
 
@@ -801,20 +815,20 @@ def test_no_byte_of_what_is_forgotten_stays_in_the_files(embedded: Make, tmp_pat
     drafts += [{"text": f"canary {n} " + "text " * (n % 70), "project": "canary-p", "source": quote} for n in range(60)]
     ids = [stored.record["id"] for stored in memories.store_many("ann", drafts)][100:]
     for id in ids[::3]:
-        memories.revise("ann", id, f"canary revised {id}", source=quote)
+        memories.update("ann", id, f"canary revised {id}", source=quote)
     for id in ids[1::3]:
         other.supersede("ann", id, f"canary superseding {id}", attribute="canary-attribute")
     whole = other.consolidate("ann", ids[:2], "canary consolidation")
     put(memories, "canary insight", type="reflective", evidence=[whole["id"]])
-    memories.touch("ann", ids)
+    memories.count_use("ann", ids)
 
     if scope == "all":
-        memories.forget_scope("ann")
+        memories.delete_all("ann")
     elif scope == "project":
-        memories.forget_scope("ann", "canary-p")
+        memories.delete_all("ann", "canary-p")
     else:
-        for record in [r for r in memories._shelves[owner_of("ann")].index.records.values() if "canary" in r["text"]]:
-            other.forget("ann", [record["id"]])
+        for record in [r for r in known(memories).index.records.values() if "canary" in r["text"]]:
+            other.delete("ann", [record["id"]])
 
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"canary" not in written
@@ -835,19 +849,19 @@ def test_a_memory_whose_time_is_over_is_not_shown_and_then_swept(make: Make, clo
     assert memories.get("ann", id) is None
     assert found(memories, "meeting") == texts(memories) == ["stays"]
     with pytest.raises(UnknownMemoryError):
-        memories.revise("ann", id, "at eleven")
+        memories.update("ann", id, "at eleven")
     assert memories.store("ann", "The meeting is at ten.").is_new, "what is over does not stand for what is said again"
-    assert list(memories.sweep("ann")) == [id]
+    assert memories.maintain()["expired"] == 1
     assert sorted(texts(make())) == ["The meeting is at ten.", "stays"]
 
 
 def test_uses_of_all_processes_are_counted_together(make: Make, clock: Hand) -> None:
     one, other = make(), make()
     id = put(one, "used")
-    one.touch("ann", [id])
+    one.count_use("ann", [id])
     clock.pass_by(DAY)
-    other.touch("ann", [id, id, "m0"])
-    one.touch("ann", [id])
+    other.count_use("ann", [id, id, "m0"])
+    one.count_use("ann", [id])
 
     record = make().get("ann", id)
     assert record is not None
@@ -871,13 +885,13 @@ def test_what_is_retained_too_little_is_pruned(make: Make, clock: Hand) -> None:
     memories = make()
     used, unused = put(memories, "used"), put(memories, "unused")
     for _ in range(10):
-        memories.touch("ann", [used])
+        memories.count_use("ann", [used])
     clock.pass_by(69 * DAY)
-    assert memories.prune("ann") == []
+    assert pruned(memories) == []
 
     clock.pass_by(DAY)
 
-    assert list(memories.prune("ann")) == [unused]
+    assert pruned(memories) == [unused]
     assert texts(make()) == ["used"]
 
 
@@ -888,7 +902,7 @@ def test_pruning_leaves_what_was_drawn_from_the_pruned(make: Make, clock: Hand) 
     memories.consolidate("ann", [a, b], "a1 and b1")
     clock.pass_by(20 * DAY)
 
-    assert set(memories.prune("ann")) == {a, b}
+    assert set(pruned(memories)) == {a, b}
     assert texts(make()) == ["a1 and b1"]
 
 
@@ -898,7 +912,7 @@ def test_a_quota_lets_the_least_retained_go_first(make: Make, clock: Hand) -> No
     for number in range(3):
         ids.append(put(memories, f"n{number}"))
         clock.pass_by(DAY)
-    memories.touch("ann", [ids[0]])
+    memories.count_use("ann", [ids[0]])
 
     put(memories, "n3")
     put(memories, "bob's", user="bob")
@@ -927,7 +941,7 @@ def test_maintenance_does_all_users_and_drops_marks_and_writers_that_are_of_no_u
     done = make().maintain()
     assert done["tombstones"] == 4
     assert texts(memories) == texts(make()) == ["young"]
-    left = [item.value["op"] for item in opening().search((ROOT, owner_of("ann"), "events"), limit=100)]
+    left = [item.value["op"] for item in opening().search((ROOT, user_hash("ann"), "events"), limit=100)]
     assert left == ["create"]
 
 
@@ -1001,7 +1015,7 @@ def test_a_user_is_served_from_many_threads(make: Make) -> None:
         try:
             for step in range(10):
                 id = put(memories, f"fact {step} of {number}", user=f"u{number % 3}")
-                memories.touch(f"u{number % 3}", [id])
+                memories.count_use(f"u{number % 3}", [id])
                 memories.search(f"u{number % 3}", "fact")
         except BaseException as error:
             failed.append(error)
@@ -1083,7 +1097,7 @@ def test_an_index_that_follows_event_by_event_holds_what_one_made_anew_holds(his
     anew.apply({key: event for key, event in keyed.items() if key not in gone})
 
     assert following.records == anew.records
-    assert following.forgotten == anew.forgotten
+    assert following.deleted == anew.deleted
     assert following._idle == anew._idle
     assert dict(following._alike) == dict(anew._alike)
     assert {i for i in ["m1", "m2"] if following.is_current(i, "2026")} == {

@@ -11,7 +11,8 @@ from langchain_core.tools import BaseTool, tool
 
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.tools.web import client
-from agentic_memory_bank.tools.web.client import PublicWeb, WebError
+from agentic_memory_bank.tools.web.client import PublicWeb
+from agentic_memory_bank.tools.web.public_addresses import WebError
 from agentic_memory_bank.tools.web.search import Disabled, search
 
 SERPER = {

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from agentic_memory_bank.engines.extractive.summarising.segmentation import MAX_TOPIC_TOKENS, segment, topics
 from agentic_memory_bank.state.errors import InputError
-from agentic_memory_bank.tools.text import estimate_tokens
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 Array = np.ndarray
 TEXT_ABOUT_AI = (

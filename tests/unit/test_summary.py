@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from agentic_memory_bank.engines.extractive.summarising.keywords import MAX_KEYWORD, keywords
 from agentic_memory_bank.engines.extractive.summarising.summary import MAX_CONTEXT, context, summarize
-from agentic_memory_bank.tools.text import estimate_tokens, sentences, tokenize
+from agentic_memory_bank.tools.text import sentences
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 ARTICLE = (
     "The Kestrel probe was launched on 14 March 2021 from Kourou. It carries four instruments and a small lander. "

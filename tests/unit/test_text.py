@@ -6,21 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentic_memory_bank.tools.text import (
+from agentic_memory_bank.tools.text.cleaning import clean, is_cjk, language
+from agentic_memory_bank.tools.text.names import names_and_numbers, numbers_with_offsets
+from agentic_memory_bank.tools.text.sentences import (
     MAX_CODE,
     MAX_SENTENCE,
-    clean,
-    estimate_tokens,
-    is_cjk,
-    language,
-    names_and_numbers,
-    numbers_with_offsets,
     opening,
     paragraphs,
-    passages,
     sentences,
-    tokenize,
 )
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
 
 PIECES = [
     "Dr. J. Smith",

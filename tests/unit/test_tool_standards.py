@@ -12,10 +12,10 @@ from agentic_memory_bank.graph.as_tool import as_research_tool
 from agentic_memory_bank.graph.researcher import build_researcher
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.embeddings.local import LocalEmbeddings
-from agentic_memory_bank.tools.pages.store import PageStores
+from agentic_memory_bank.tools.pages.stores import PageStores
 from agentic_memory_bank.tools.search.deep_research import deep_research
 from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieval
-from agentic_memory_bank.tools.web.client import Answer, PublicWeb
+from agentic_memory_bank.tools.web.client import PublicWeb, WebResponse
 from agentic_memory_bank.tools.web.search import search
 from agentic_memory_bank.tools.web.visit import visit
 
@@ -23,8 +23,8 @@ from agentic_memory_bank.tools.web.visit import visit
 class Web(PublicWeb):
     """Answers without asking anybody."""
 
-    def get(self, url: str, **_: Any) -> Answer:
-        return Answer(url, "text/plain", "utf-8", b"Condor has 1,121 qubits.")
+    def get(self, url: str, **_: Any) -> WebResponse:
+        return WebResponse(url, "text/plain", "utf-8", b"Condor has 1,121 qubits.")
 
     def post_json(self, url: str, body: object, headers: object, **_: Any) -> Any:
         return {"organic": [{"title": "Condor", "link": "https://news.example/", "snippet": "1,121 qubits"}]}

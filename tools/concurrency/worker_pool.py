@@ -1,77 +1,115 @@
-"""Does what nobody waits for on threads of its own: bounded, in order for each user, and never in anybody's way."""
+"""Does work on a few background threads: bounded, in order for each key, and no job keeps the process from ending."""
 
 import atexit
+import contextvars
 import logging
 import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
 from importlib import import_module
-from typing import Final
+from typing import Any, Final, TypeVar
 from weakref import WeakSet
 
 EXIT_SECONDS: Final = 5.0
-"""How long the end of the process waits for what is still to be done."""
-IDLE_SECONDS: Final = 10.0
+"""How long the end of the process waits for the jobs of a pool."""
+IDLE_SECONDS: Final = 5.0
 """How long a thread without work stays."""
 
 _LOG = logging.getLogger(__name__)
-_all: WeakSet["Background"] = WeakSet()
+_Result = TypeVar("_Result")
+_all: WeakSet["WorkerPool"] = WeakSet()
 
-Job = Callable[[], object]
+
+class Job(Future[_Result]):
+    """A call that waits for a thread, and its result. Jobs of one key are done one after the other."""
+
+    def __init__(self, work: Callable[[], _Result], key: str | None, context: contextvars.Context) -> None:
+        super().__init__()
+        self.key = key
+        self._work, self._context = work, context
+
+    def run(self) -> None:
+        """Do it, unless it was cancelled; what it raises is for whoever waits for the result."""
+        if not self.set_running_or_notify_cancel():
+            return
+        try:
+            self.set_result(self._context.run(self._work))
+        except BaseException as error:
+            self.set_exception(error)
 
 
-class Background:
-    """A queue of jobs, those of one key in their order and one at a time.
+class WorkerPool:
+    """A queue of jobs and the threads that do them, begun when they are needed. Safe across threads and a fork.
 
-    What a job raises is logged, without its words, and never reaches anybody. A job that is handed over while the
-    queue is full is dropped and counted. After a fork the child begins with an empty queue: the jobs are the parent's.
+    After a fork the child begins with an empty queue: the jobs are the parent's.
 
     Args:
-        size: How many jobs wait at most, of all keys together.
-        workers: How many are done at the same time.
+        size: How many jobs wait at most, of all keys together; a further one is dropped. None: any number.
+        workers: How many jobs are done at the same time.
+        name: Name of the threads.
+        exit_seconds: How long the end of the process waits for the jobs. Default: `EXIT_SECONDS`.
     """
 
-    def __init__(self, size: int, workers: int = 1) -> None:
-        self._size, self._workers = max(1, size), max(1, workers)
+    def __init__(
+        self,
+        size: int | None,
+        workers: int = 1,
+        name: str = "memory-background",
+        exit_seconds: float | None = None,
+    ) -> None:
+        self._size = None if size is None else max(1, size)
+        self._workers, self._name, self.exit_seconds = max(1, workers), name, exit_seconds
         self._begin()
         _all.add(self)
 
     def _begin(self) -> None:
         self._changed = threading.Condition()
-        self._waiting: deque[tuple[str, Job]] = deque()
-        self._running: dict[threading.Thread, str] = {}
+        self._waiting: deque[Job[Any]] = deque()
+        self._running: dict[threading.Thread, Job[Any]] = {}
         self._threads: set[threading.Thread] = set()
         self._is_closed = self._is_full = False
-        self._dropped = 0
+        self.dropped = 0
+        """How many jobs were dropped, since the queue was full or the pool was closed first."""
 
-    @property
-    def dropped(self) -> int:
-        """How many jobs were dropped, since the queue was full or the end came first."""
-        return self._dropped
-
-    def submit(self, key: str, job: Job) -> bool:
-        """Have something done later; returns at once, and whether it will be.
+    def start(self, work: Callable[[], _Result], key: str | None = None) -> Job[_Result]:
+        """Queue a call; the returned future is cancelled where the queue is full or closed.
 
         Args:
-            key: Whose it is: jobs of one key are done in the order in which they came.
-            job: What is done.
+            work: What is called.
+            key: Jobs of one key are done in the order in which they came, one at a time. None: whenever a thread is
+                free.
         """
+        return self._queue(Job(work, key, contextvars.copy_context()))
+
+    def submit(self, key: str, job: Callable[[], object]) -> bool:
+        """Queue a job nobody waits for, in the order of its key; whether it will be done. What it raises is logged.
+
+        It has a context of its own: a graph it runs is none of the caller's, and streams nothing into its events.
+        """
+        return not self._queue(Job(partial(_logged, job), key, contextvars.Context())).cancelled()
+
+    def _queue(self, job: Job[_Result]) -> Job[_Result]:
         with self._changed:
-            if self._is_closed or len(self._waiting) >= self._size:
+            while self._waiting and self._waiting[0].cancelled():
+                self._waiting.popleft()
+            if self._is_closed or (self._size is not None and len(self._waiting) >= self._size):
                 self._drop(1)
-                return False
-            self._waiting.append((key, job))
+                job.cancel()
+                return job
+            self._waiting.append(job)
             if len(self._threads) < min(self._workers, len(self._waiting) + len(self._running)):
-                self._start()
+                self._start_thread()
             self._changed.notify_all()
-            return True
+        return job
 
     def drop(self, key: str) -> int:
         """Take the jobs of a key that were not begun out of the queue; how many they were."""
         with self._changed:
-            kept = [(whose, job) for whose, job in self._waiting if whose != key]
+            kept = [job for job in self._waiting if job.key != key]
             count = len(self._waiting) - len(kept)
             self._waiting = deque(kept)
             self._changed.notify_all()
@@ -89,7 +127,7 @@ class Background:
             return self._changed.wait_for(lambda: not self._waiting and not self._running, timeout)
 
     def close(self, timeout: float = EXIT_SECONDS) -> None:
-        """Take nothing more, and wait so many seconds for what is still to be done; the rest is dropped."""
+        """Take no more jobs, and wait so many seconds for those that are there; the rest is dropped."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
@@ -100,17 +138,15 @@ class Background:
                 self._waiting.clear()
             self._changed.notify_all()
 
-    # --- inside ----------------------------------------------------------------------------------------------------
-
     def _drop(self, count: int) -> None:
-        self._dropped += count
+        self.dropped += count
         if not self._is_full:
             self._is_full = True
             why = "the end came first" if self._is_closed else f"{self._size:,} wait already"
             _LOG.warning("Jobs of memory are dropped, since %s: what was said is kept, and made up for later.", why)
 
-    def _start(self) -> None:
-        thread = threading.Thread(target=self._work, name="memory-background", daemon=True)
+    def _start_thread(self) -> None:
+        thread = threading.Thread(target=self._work, name=self._name, daemon=True)
         self._threads.add(thread)
         try:
             thread.start()
@@ -121,27 +157,26 @@ class Background:
         own = threading.current_thread()
         while True:
             with self._changed:
-                taken = self._taken(own)
-            if taken is None:
+                job = self._next(own)
+            if job is None:
                 return
-            _do(taken[1])
-            del taken  # what a job holds is not kept until the next one comes
+            job.run()
+            del job  # what it holds is not kept until the next one comes
             with self._changed:
                 self._running.pop(own, None)
                 self._changed.notify_all()
 
-    def _taken(self, own: threading.Thread) -> tuple[str, Job] | None:
+    def _next(self, own: threading.Thread) -> Job[Any] | None:
         """The next job of a key of which none is being done; None when this thread is of no use any more."""
         until = time.monotonic() + IDLE_SECONDS
         while True:
-            busy = set(self._running.values())
-            place = next((n for n, (key, _) in enumerate(self._waiting) if key not in busy), None)
+            busy = {job.key for job in self._running.values() if job.key is not None}
+            place = next((n for n, job in enumerate(self._waiting) if job.key not in busy), None)
             if place is not None:
-                taken = self._waiting[place]
+                job = self._running[own] = self._waiting[place]
                 del self._waiting[place]
-                self._running[own] = taken[0]
                 self._is_full = False
-                return taken
+                return job
             left = until - time.monotonic()
             if (self._is_closed and not self._waiting) or left <= 0:
                 self._threads.discard(own)
@@ -149,7 +184,7 @@ class Background:
             self._changed.wait(left)
 
 
-def _do(job: Job) -> None:
+def _logged(job: Callable[[], object]) -> None:
     try:
         job()
     except BaseException as error:
@@ -158,14 +193,15 @@ def _do(job: Job) -> None:
 
 
 def _at_exit() -> None:
-    end = time.monotonic() + EXIT_SECONDS
-    for background in list(_all):
-        background.close(max(0.0, end - time.monotonic()))
+    begun = time.monotonic()
+    for pool in list(_all):
+        seconds = EXIT_SECONDS if pool.exit_seconds is None else pool.exit_seconds
+        pool.close(max(0.0, begun + seconds - time.monotonic()))
 
 
 def _after_fork() -> None:
-    for background in list(_all):
-        background._begin()  # pyright: ignore[reportPrivateUsage]
+    for pool in list(_all):
+        pool._begin()  # pyright: ignore[reportPrivateUsage]
 
 
 # Jobs use pools of threads, which take nothing more once `atexit` has its turn. What is registered last comes first.

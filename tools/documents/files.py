@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from agentic_memory_bank.state.errors import InputTooLarge, LoadError
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.text.cleaning import clean
 
 MAX_BYTES: Final = 200 * 1024 * 1024
 """Largest file that is read."""

@@ -15,7 +15,7 @@ from agentic_memory_bank.state.errors import InputError, LoadError
 from agentic_memory_bank.tools.documents.decoding import BinaryError, decode
 from agentic_memory_bank.tools.documents.files import MAX_BYTES, UnusableError, cannot_open, is_folder, read, shown
 from agentic_memory_bank.tools.documents.parsing import Kind, Parser
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.tools.text.cleaning import clean
 
 _LOG = logging.getLogger(__name__)
 _PARSED: dict[str, Kind] = {
@@ -37,7 +37,7 @@ _MESSAGE_TYPES = ("human", "ai", "system", "tool", "function", "developer")
 _DEEPEST = 8  # levels of lists in the input, and of values in metadata
 
 
-class Skipped(NamedTuple):
+class SkippedFile(NamedTuple):
     """A file or folder inside a folder that was not read, and why."""
 
     path: str
@@ -53,7 +53,7 @@ def load(path: str | Path, *, max_bytes: int = MAX_BYTES) -> list[Document]:
 
 
 def load_all(
-    paths: Iterable[str | Path], *, max_bytes: int = MAX_BYTES, skipped: list[Skipped] | None = None
+    paths: Iterable[str | Path], *, max_bytes: int = MAX_BYTES, skipped: list[SkippedFile] | None = None
 ) -> list[Document]:
     """Read files and folders: text, Markdown, HTML, PDF, DOCX, and JSON lines of texts or dialogue turns.
 
@@ -87,14 +87,14 @@ def load_all(
     return documents
 
 
-def _load_folder(folder: Path, parser: Parser, max_bytes: int, skipped: list[Skipped]) -> list[Document]:
+def _load_folder(folder: Path, parser: Parser, max_bytes: int, skipped: list[SkippedFile]) -> list[Document]:
     documents: list[Document] = []
     before = len(skipped)
     for path in _files_of(folder, skipped):
         try:
             documents += _load_file(path, parser, max_bytes)
         except (UnusableError, BinaryError) as reason:
-            skipped.append(Skipped(str(path), str(reason)))
+            skipped.append(SkippedFile(str(path), str(reason)))
     for path, reason in skipped[before:]:
         _LOG.info("Left out: %s (%s)", path, reason)
     if not documents:
@@ -103,7 +103,7 @@ def _load_folder(folder: Path, parser: Parser, max_bytes: int, skipped: list[Ski
     return documents
 
 
-def _files_of(folder: Path, skipped: list[Skipped]) -> Iterator[Path]:
+def _files_of(folder: Path, skipped: list[SkippedFile]) -> Iterator[Path]:
     def stop(fault: OSError) -> None:
         raise cannot_open(Path(fault.filename or folder), fault) from fault
 
@@ -111,13 +111,13 @@ def _files_of(folder: Path, skipped: list[Skipped]) -> Iterator[Path]:
         here = Path(place)
         for name in sorted(folders):
             if name.startswith("."):
-                skipped.append(Skipped(str(here / name), "hidden"))
+                skipped.append(SkippedFile(str(here / name), "hidden"))
             elif (here / name).is_symlink():
-                skipped.append(Skipped(str(here / name), "a link to a folder"))
+                skipped.append(SkippedFile(str(here / name), "a link to a folder"))
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             if name.startswith("."):
-                skipped.append(Skipped(str(here / name), "hidden"))
+                skipped.append(SkippedFile(str(here / name), "hidden"))
             else:
                 yield here / name
 
@@ -149,7 +149,7 @@ def _sniffed(head: bytes, suffix: str) -> Kind | None:
 # --- lines of JSON -----------------------------------------------------------------------------------------------
 
 
-class _Record(NamedTuple):
+class _JsonLine(NamedTuple):
     line: int
     speaker: str  # empty for a plain text
     text: str
@@ -170,7 +170,7 @@ def _from_json_lines(text: str, name: str) -> list[Document]:
     return [_from_records(list(run), name) for _, run in runs]
 
 
-def _from_records(run: list[_Record], name: str) -> Document:
+def _from_records(run: list[_JsonLine], name: str) -> Document:
     first = run[0]
     metadata: dict[str, Any] = {"source": name, "line": first.line}
     metadata |= {key: value for key, value in (("session", first.session), ("date", first.date)) if value}
@@ -186,7 +186,7 @@ def _from_records(run: list[_Record], name: str) -> Document:
     return Document("\n".join(turns), metadata=metadata)
 
 
-def _record(line: str, number: int, name: str) -> _Record:
+def _record(line: str, number: int, name: str) -> _JsonLine:
     try:
         found: Any = json.loads(line)
     except (ValueError, RecursionError) as fault:
@@ -203,7 +203,7 @@ def _record(line: str, number: int, name: str) -> _Record:
     if "source" in scalars:
         rest["origin"] = scalars["source"]
     date = " ".join(_line(fields[key]) for key in _DATES if fields.get(key) not in (None, ""))
-    return _Record(number, _speaker(fields), clean(text), _first(fields, _SESSIONS), date, _cleaned(rest))
+    return _JsonLine(number, _speaker(fields), clean(text), _first(fields, _SESSIONS), date, _cleaned(rest))
 
 
 _EXAMPLE = '{"speaker": "Ann", "text": "Hello"}'

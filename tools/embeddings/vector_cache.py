@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from agentic_memory_bank.tools.storage.database import sealed
+from agentic_memory_bank.tools.storage.database_form import sealed
 
 Result = TypeVar("Result")
 

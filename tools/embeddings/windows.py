@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from agentic_memory_bank.tools.text import sentences
+from agentic_memory_bank.tools.text.sentences import sentences
 
 if TYPE_CHECKING:
     from tokenizers import Encoding

@@ -14,9 +14,9 @@ from typing import Any, Final, NamedTuple, cast
 from langgraph.store.base import GetOp, PutOp, SearchItem, SearchOp
 
 from agentic_memory_bank.state.react_mem import AgentConversation, Invocation, KeptStep
-from agentic_memory_bank.state.records import Source
-from agentic_memory_bank.tools.memories.event_log import Port
-from agentic_memory_bank.tools.memories.fields import owner_of, stamp
+from agentic_memory_bank.state.records import MemorySource
+from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
+from agentic_memory_bank.tools.memories.validation import conversation_of, project_of, stamp, user_hash
 from agentic_memory_bank.tools.storage.sqlite_store import ROOT
 
 FORM: Final = 1
@@ -32,19 +32,19 @@ _PAGE: Final = 1_000
 _INVOCATION: Final = frozenset(Invocation.__annotations__)
 
 
-class Talked(NamedTuple):
-    """What is known of a conversation."""
+class AgentHistory(NamedTuple):
+    """What an agent did in a conversation so far."""
 
     invocations: list[Invocation]
     """Oldest first."""
-    talk: AgentConversation | None
-    """Where it stands; None where nothing was done in it."""
+    state: AgentConversation | None
+    """Its state; None where nothing was done in it."""
 
     @property
     def earlier(self) -> list[str]:
         """Lines for the invocations before these, oldest first."""
         known = {one["id"] for one in self.invocations}
-        return [line for id, line in (self.talk or _NONE)["earlier"].items() if id not in known]
+        return [line for id, line in (self.state or _NONE)["earlier"].items() if id not in known]
 
 
 _NONE: Final[AgentConversation] = {
@@ -59,34 +59,34 @@ _NONE: Final[AgentConversation] = {
 }
 
 
-class ConversationMemory:
+class AgentConversations:
     """The conversations of all users with agents.
 
     Args:
-        port: The store of their memories.
+        adapter: The store of their memories.
         clock: Tells what is over.
     """
 
-    def __init__(self, port: Port, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self._port = port
+    def __init__(self, adapter: StoreAdapter, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._adapter = adapter
         self._clock = clock
 
-    def load(self, user: str, project: str, conversation: str) -> Talked:
-        """What was done in a conversation so far: one look at the store.
+    def load(self, user: str, project: str, conversation: str) -> AgentHistory:
+        """Load what was done in a conversation, in one read of the store.
 
         Raises:
-            NoUserError: Nobody is named.
+            NoUserError: No user is named.
             StorageError: The store failed.
         """
-        owner, key = owner_of(user), _key(project, conversation)
+        owner, key = user_hash(user), _key(project, conversation)
         space = _space(owner, "invocations", key)
         ops = [SearchOp(space, limit=_PAGE, refresh_ttl=False), GetOp(_talks(owner), key, refresh_ttl=False)]
-        items, talk = cast("tuple[list[SearchItem], Any]", self._port.batch(ops))
+        items, talk = cast("tuple[list[SearchItem], Any]", self._adapter.batch(ops))
         known = _talk(talk.value) if talk is not None else None
         if known is None or known["expires_at"] <= self._now():
-            return Talked([], None)
+            return AgentHistory([], None)
         values = (item.value for item in items if item.namespace == space)
-        return Talked(sorted(filter(_is_invocation, values), key=lambda i: (i["at"], i["id"])), known)  # pyright: ignore[reportArgumentType]
+        return AgentHistory(sorted(filter(_is_invocation, values), key=lambda i: (i["at"], i["id"])), known)  # pyright: ignore[reportArgumentType]
 
     def add(
         self,
@@ -103,41 +103,41 @@ class ConversationMemory:
             Where the conversation stood before; None where nothing was done in it.
 
         Args:
-            user: Whose.
-            project: Which project.
-            conversation: Which conversation.
-            done: What was done.
+            user: The user's id.
+            project: The project; empty for none.
+            conversation: The conversation's id.
+            done: The invocation.
             steps: The texts that can be read under their ids.
             days: How long the conversation is kept from now on.
 
         Raises:
             NoUserError, StorageError: As `load`.
         """
-        owner, key = owner_of(user), _key(project, conversation)
+        owner, key = user_hash(user), _key(project, conversation)
         before = self.load(user, project, conversation)
         puts = [PutOp(_space(owner, "steps", key), step["id"], cast(Any, step), index=False) for step in steps]
         puts.append(PutOp(_space(owner, "invocations", key), done["id"], cast(Any, done), index=False))
         over = [one for one in before.invocations if one["id"] != done["id"]][: -KEPT + 1]
-        lines = {**(before.talk or _NONE)["earlier"], **{one["id"]: _line(one) for one in over}}
+        lines = {**(before.state or _NONE)["earlier"], **{one["id"]: _line(one) for one in over}}
         end = stamp(self._clock() + timedelta(days=days))
         talk: AgentConversation = {
-            **(before.talk or _NONE),
+            **(before.state or _NONE),
             "project": json.dumps(project),
             "conversation": json.dumps(conversation),
-            "at": max(done["at"], (before.talk or _NONE)["at"]),
+            "at": max(done["at"], (before.state or _NONE)["at"]),
             "ended": "",
             "earlier": dict(list(lines.items())[-LINES:]),
             "expires_at": end,
         }
         puts.append(PutOp(_talks(owner), key, cast(Any, talk), index=False))
         puts += [PutOp(_space(owner, "invocations", key), one["id"], None) for one in over]
-        self._port.batch(puts)
-        return before.talk
+        self._adapter.batch(puts)
+        return before.state
 
     def step(self, user: str, project: str, conversation: str, id: str) -> KeptStep | None:
         """A text of this conversation by its id; None where there is none. Raises as `load`."""
-        owner, key = owner_of(user), _key(project, conversation)
-        found, talk = self._port.batch(
+        owner, key = user_hash(user), _key(project, conversation)
+        found, talk = self._adapter.batch(
             [
                 GetOp(_space(owner, "steps", key), id, refresh_ttl=False),
                 GetOp(_talks(owner), key, refresh_ttl=False),
@@ -148,73 +148,73 @@ class ConversationMemory:
             return None
         return cast(KeptStep, cast(Any, found).value)
 
-    def talks(self, user: str) -> list[AgentConversation]:
-        """Where all conversations of a user stand, the latest last. Raises as `load`."""
+    def list_all(self, user: str) -> list[AgentConversation]:
+        """The states of all conversations of a user, the latest last. Raises as `load`."""
         now = self._now()
-        found = (_talk(value) for value in self._port.everything(_talks(owner_of(user))).values())
+        found = (_talk(value) for value in self._adapter.everything(_talks(user_hash(user))).values())
         return sorted((t for t in found if t and t["expires_at"] > now), key=lambda t: (t["at"], t["conversation"]))
 
     def end(self, user: str, project: str, conversation: str, episode: str = "", *, goes_on: bool = False) -> None:
         """Note that a conversation has ended, and which memory was made of it. Raises as `load`.
 
         Args:
-            user: Whose.
-            project: Which project.
-            conversation: Which conversation.
-            episode: The memory.
+            user: The user's id.
+            project: The project; empty for none.
+            conversation: The conversation's id.
+            episode: Id of the memory that was made of it.
             goes_on: Whether something was done in it since.
         """
-        talk = self.load(user, project, conversation).talk
+        talk = self.load(user, project, conversation).state
         if talk is None:
             return
         at = talk["ended"] if goes_on else talk["ended"] or self._now()
         ended: AgentConversation = {**talk, "ended": at, "episode": episode or talk["episode"]}
-        owner = owner_of(user)
-        self._port.batch([PutOp(_talks(owner), _key(project, conversation), cast(Any, ended), index=False)])
+        owner = user_hash(user)
+        self._adapter.batch([PutOp(_talks(owner), _key(project, conversation), cast(Any, ended), index=False)])
 
-    def forget(self, user: str, project: str | None = None, conversation: str | None = None) -> int:
+    def delete(self, user: str, project: str | None = None, conversation: str | None = None) -> int:
         """Erase conversations of a user: all, those of a project, or one; how many they were.
 
         Args:
-            user: Whose.
-            project: Of which project; an empty text means those without one, None all.
-            conversation: Which; None for all.
+            user: The user's id.
+            project: An empty text means the memories without a project; None all.
+            conversation: The conversation's id; None for all.
 
         Raises:
             NoUserError, StorageError: As `load`.
         """
-        owner = owner_of(user)
+        owner = user_hash(user)
         gone = [
             key
-            for key, value in self._port.everything(_talks(owner)).items()
+            for key, value in self._adapter.everything(_talks(owner)).items()
             if (talk := _talk(value)) is None or _is_meant(talk, project, conversation)
         ]
         for key in gone:
             self._erase(owner, key)
         return len(gone)
 
-    def drop_turns(self, user: str, sources: Sequence[Source]) -> None:
+    def delete_turns(self, user: str, sources: Sequence[MemorySource]) -> None:
         """Erase the invocations that turns belong to, with all their texts. Raises as `load`."""
         named: dict[str, set[str]] = {}
         for source in sources:
             named.setdefault(source["conversation"], set()).update(source["turns"])
-        owner = owner_of(user)
-        for key, value in self._port.everything(_talks(owner)).items() if named else ():
+        owner = user_hash(user)
+        for key, value in self._adapter.everything(_talks(owner)).items() if named else ():
             talk = _talk(value)
             turns = named.get(conversation_of(talk), set()) if talk else set[str]()
             if talk and turns:
                 self._drop(owner, key, turns, talk)
 
-    def sweep(self, owner: str) -> int:
+    def delete_expired(self, owner: str) -> int:
         """Erase what is over; how many conversations they were.
 
         Args:
-            owner: The hash that stands for the user.
+            owner: The hash of the user.
 
         Raises:
             StorageError: The store failed.
         """
-        now, values = self._now(), self._port.everything(_talks(owner))
+        now, values = self._now(), self._adapter.everything(_talks(owner))
         over = [key for key, value in values.items() if (talk := _talk(value)) is None or talk["expires_at"] <= now]
         for key in over:
             self._erase(owner, key)
@@ -222,37 +222,27 @@ class ConversationMemory:
 
     def _drop(self, owner: str, key: str, turns: set[str], talk: AgentConversation) -> None:
         space = _space(owner, "invocations", key)
-        done = [one for one in self._port.everything(space).values() if _is_invocation(one)]
+        done = [one for one in self._adapter.everything(space).values() if _is_invocation(one)]
         gone = [one["id"] for one in done if turns & set(one["turns"])]
         if not gone:
             return
-        steps = self._port.everything(_space(owner, "steps", key))
+        steps = self._adapter.everything(_space(owner, "steps", key))
         texts = [id for id, step in steps.items() if step.get("of") in gone]
         ops = [PutOp(_space(owner, "steps", key), id, None) for id in texts]
         ops += [PutOp(space, id, None) for id in gone]
         kept = {id: line for id, line in talk["earlier"].items() if id not in gone}
         ops.append(PutOp(_talks(owner), key, cast(Any, {**talk, "earlier": kept}), index=False))
-        self._port.batch(ops)
+        self._adapter.batch(ops)
 
     def _erase(self, owner: str, key: str) -> None:
         """The texts first: what is half erased is not shown any more, and its heading is still there to erase it by."""
         for space in (_space(owner, "steps", key), _space(owner, "invocations", key)):
-            ops = [PutOp(space, id, None) for id in self._port.everything(space)]
-            self._port.batch(ops) if ops else None
-        self._port.batch([PutOp(_talks(owner), key, None)])
+            ops = [PutOp(space, id, None) for id in self._adapter.everything(space)]
+            self._adapter.batch(ops) if ops else None
+        self._adapter.batch([PutOp(_talks(owner), key, None)])
 
     def _now(self) -> str:
         return stamp(self._clock())
-
-
-def project_of(talk: AgentConversation) -> str:
-    """The project a conversation belongs to; empty for none."""
-    return json.loads(talk["project"])
-
-
-def conversation_of(talk: AgentConversation) -> str:
-    """The id of a conversation."""
-    return json.loads(talk["conversation"])
 
 
 def _talks(owner: str) -> tuple[str, ...]:

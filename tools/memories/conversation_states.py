@@ -1,4 +1,4 @@
-"""Keeps where conversations stand between calls, beside their user's memories: what was seen, and what waits.
+"""Keeps the state of conversations between calls, beside their user's memories: turns seen, and turns that wait.
 
 One item for each conversation. A `BaseStore` has no compare-and-swap: within a process `editing` keeps two calls apart;
 of two processes that serve one conversation at the same time, the last to write says where it stands.
@@ -16,11 +16,11 @@ from typing import Any, Final, cast, get_args
 from langgraph.store.base import PutOp
 
 from agentic_memory_bank.state.conversations import StoredConversation, StoredTurn, Trigger
-from agentic_memory_bank.tools.memories.cascade import places_of, without
-from agentic_memory_bank.tools.memories.event_log import Port
-from agentic_memory_bank.tools.memories.fields import owner_of, stamp
+from agentic_memory_bank.tools.memories.deletion import cut_out, find_words
+from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
+from agentic_memory_bank.tools.memories.validation import conversation_of, project_of, stamp, user_hash
 from agentic_memory_bank.tools.storage.sqlite_store import ROOT
-from agentic_memory_bank.tools.text import tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
 
 FORM: Final = 1
 MARKS: Final = timedelta(days=30)
@@ -36,37 +36,37 @@ _KEPT: Final = ("seen", "count", "at", "expires_at")
 
 
 class ConversationStates:
-    """Where the conversations of all users stand.
+    """The states of the conversations of all users.
 
     Args:
-        port: The store of their memories.
+        adapter: The store of their memories.
         clock: Tells what is over.
     """
 
-    def __init__(self, port: Port, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self._port = port
+    def __init__(self, adapter: StoreAdapter, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._adapter = adapter
         self._clock = clock
         self._locks = [threading.RLock() for _ in range(_LOCKS)]
 
     @contextmanager
     def editing(self, user: str) -> Iterator[None]:
         """Keep other threads from the states of this user: between reading one and writing it nothing comes."""
-        with self._locks[int(owner_of(user)[:8], 16) % _LOCKS]:
+        with self._locks[int(user_hash(user)[:8], 16) % _LOCKS]:
             yield
 
     def get(self, user: str, project: str, conversation: str) -> StoredConversation | None:
-        """Where a conversation stands; None where nothing is known of it, or its time is over.
+        """The state of a conversation; None where there is none, or it has expired.
 
         Raises:
-            NoUserError: Nobody is named.
+            NoUserError: No user is named.
             StorageError: The store failed.
         """
-        return self.look(user, project, conversation)[0]
+        return self.get_with_deletion(user, project, conversation)[0]
 
-    def look(self, user: str, project: str, conversation: str) -> tuple[StoredConversation | None, str]:
+    def get_with_deletion(self, user: str, project: str, conversation: str) -> tuple[StoredConversation | None, str]:
         """What `get` and `forgotten_at` give, in one look at the store. Raises as `get`."""
         keys = [_key(project, conversation), _mark(None), _mark(project)]
-        value, *marks = self._port.get(_space(owner_of(user)), keys)
+        value, *marks = self._adapter.get(_space(user_hash(user)), keys)
         forgotten = max((str(mark.get("at", "")) for mark in marks if mark), default="")
         state = None if value is None else _read(value)
         if state is None or state["expires_at"] <= self._now():
@@ -75,28 +75,28 @@ class ConversationStates:
         return {**state, "project": names["project"], "conversation": names["conversation"]}, forgotten
 
     def put(self, user: str, state: StoredConversation) -> None:
-        """Keep where a conversation stands. Raises as `get`."""
-        self._write(owner_of(user), {_key(project_of(state), conversation_of(state)): state})
+        """Store the state of a conversation. Raises as `get`."""
+        self._write(user_hash(user), {_key(project_of(state), conversation_of(state)): state})
 
-    def of(self, user: str) -> list[StoredConversation]:
-        """Where all conversations of a user stand, the latest last. Raises as `get`."""
+    def list_all(self, user: str) -> list[StoredConversation]:
+        """The states of all conversations of a user, the latest last. Raises as `get`."""
         now = self._now()
-        found = (state for state in self._states(owner_of(user)).values() if state["expires_at"] > now)
+        found = (state for state in self._states(user_hash(user)).values() if state["expires_at"] > now)
         return sorted(found, key=lambda state: (state["at"], state["conversation"]))
 
-    def forget(self, user: str, project: str | None = None) -> None:
+    def delete(self, user: str, project: str | None = None) -> None:
         """Empty the conversations of a user, or those of a project, and mark when that was; what was seen stays known.
 
         So nothing that was said before comes back, not from a job that waited, nor when it is handed over again.
 
         Args:
-            user: Whose.
-            project: Which; an empty text means those without a project, None all.
+            user: The user's id.
+            project: An empty text means the memories without a project; None all.
 
         Raises:
             NoUserError, StorageError: As `get`.
         """
-        owner = owner_of(user)
+        owner = user_hash(user)
         with self.editing(user):
             values: dict[str, Any] = {_mark(project): {"v": FORM, "at": self._now()}}
             nameless = new_state("", "")
@@ -105,16 +105,16 @@ class ConversationStates:
                     values[key] = {**nameless, **{name: cast(Any, state)[name] for name in _KEPT}}
             self._write(owner, values)
 
-    def forgotten_at(self, user: str, project: str) -> str:
-        """When memories of this project were last forgotten all at once; empty for never. Raises as `get`."""
-        marks = self._port.get(_space(owner_of(user)), [_mark(None), _mark(project)])
+    def deleted_at(self, user: str, project: str) -> str:
+        """When all memories of this project were last deleted; empty for never. Raises as `get`."""
+        marks = self._adapter.get(_space(user_hash(user)), [_mark(None), _mark(project)])
         return max((str(mark.get("at", "")) for mark in marks if mark), default="")
 
-    def cut_turns(self, user: str, words: Mapping[tuple[str, str], Sequence[str]]) -> None:
-        """Take words out of the turns of conversations, whose digests go as well. Raises as `get`.
+    def redact_turns(self, user: str, words: Mapping[tuple[str, str], Sequence[str]]) -> None:
+        """Remove words from the turns of conversations, and their digests. Raises as `get`.
 
         Args:
-            user: Whose.
+            user: The user's id.
             words: What goes, by conversation and turn; nothing means all of a turn.
         """
         named: dict[str, dict[str, Sequence[str]]] = {}
@@ -122,36 +122,36 @@ class ConversationStates:
             named.setdefault(json.dumps(conversation), {})[turn] = some
         if not named:
             return
-        owner = owner_of(user)
+        owner = user_hash(user)
         with self.editing(user):
             states = self._states(owner)
             touched = {key: state for key, state in states.items() if state["conversation"] in named}
             self._write(owner, {key: _without(state, named[state["conversation"]]) for key, state in touched.items()})
 
-    def sweep(self, owner: str) -> int:
+    def delete_expired(self, owner: str) -> int:
         """Erase what is over, and marks that nobody needs any more; how many conversations they were.
 
         Args:
-            owner: The hash that stands for the user.
+            owner: The hash of the user.
 
         Raises:
             StorageError: The store failed.
         """
         now, old = self._now(), stamp(self._clock() - MARKS)
-        values = self._port.everything(_space(owner))
+        values = self._adapter.everything(_space(owner))
         over = [key for key, value in values.items() if _is_over(key, value, now)]
         marks = [key for key, value in values.items() if key.startswith(_MARK) and str(value.get("at", "")) < old]
         self._write(owner, dict.fromkeys([*over, *marks]))
         return len(over)
 
     def _states(self, owner: str) -> dict[str, StoredConversation]:
-        values = self._port.everything(_space(owner))
+        values = self._adapter.everything(_space(owner))
         read = {key: _read(value) for key, value in values.items() if key.startswith(_STATE)}
         return {key: state for key, state in read.items() if state is not None}
 
     def _write(self, owner: str, values: Mapping[str, Any]) -> None:
         if values:
-            self._port.batch([PutOp(_space(owner), key, value, index=False) for key, value in values.items()])
+            self._adapter.batch([PutOp(_space(owner), key, value, index=False) for key, value in values.items()])
 
     def _now(self) -> str:
         return stamp(self._clock())
@@ -176,16 +176,6 @@ def new_state(project: str, conversation: str) -> StoredConversation:
         "failures": 0,
         "to_forget": [],
     }
-
-
-def project_of(state: StoredConversation) -> str:
-    """The project a conversation belongs to; empty for none."""
-    return json.loads(state["project"])
-
-
-def conversation_of(state: StoredConversation) -> str:
-    """The id of a conversation."""
-    return json.loads(state["conversation"])
 
 
 def _space(owner: str) -> tuple[str, ...]:
@@ -216,7 +206,7 @@ def _left(said: StoredTurn, words: Mapping[str, Sequence[str]]) -> StoredTurn | 
     gone = words.get(said["id"])
     if gone is None:
         return said
-    text = without(said["text"], places_of(said["text"], gone)) if gone else ""
+    text = cut_out(said["text"], find_words(said["text"], gone)) if gone else ""
     return {**said, "text": text} if tokenize(text) else None
 
 

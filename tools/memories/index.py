@@ -1,31 +1,24 @@
 """All memories of one user as their events fold, and the search over them: a function of the events alone."""
 
-import base64
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agentic_memory_bank.state.records import (
-    Record,
-    RecordEvent,
-    Wanted,
-    fold_record,
-    is_event,
-    is_over,
-    is_part_of,
-    mentions,
-    said,
-)
+from agentic_memory_bank.state.record_events import RecordEvent, fold_record, is_deleted_with, is_event, mentions
+from agentic_memory_bank.state.records import Record, RecordFilter, is_expired, normalized
+from agentic_memory_bank.tools.memories.queries import MemoryHit, RecordThreshold, Threshold
 from agentic_memory_bank.tools.memories.turns import RecordTurns
+from agentic_memory_bank.tools.memories.vectors import decode_vector
 from agentic_memory_bank.tools.search.hybrid_index import Hit, HybridIndex, Query, Scoring
 from agentic_memory_bank.tools.search.passage_index import DEPTH, NEIGHBOUR
-from agentic_memory_bank.tools.text import names_and_numbers, tokenize
+from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.terms import tokenize
 
 RARE: Final = 3
 """A name or number is rare if no more memories of the user than this hold it, or no more than a share of them."""
@@ -36,38 +29,6 @@ HELD: Final = 0.5
 """Share of the words of a query from which a memory fits that has no vector yet."""
 
 _NEVER: Final = "9999"
-
-
-class Found(NamedTuple):
-    """A memory that a search found."""
-
-    record: Record
-    score: float
-    """What orders the hits: keywords and meaning together, of the memory or of what was consolidated into it, and a
-    share of what was said right before or after. Comparable within one search only."""
-    cosine: float
-    """Between query and memory, from -1 to 1, of nothing else; 0 where the memory has no vector yet."""
-    keyword: float
-    """How well the words fit, from 0 to 1, 1 for the best of this search."""
-    marks: tuple[str, ...]
-    """The rare names and numbers that query and memory share."""
-    coverage: float = 0.0
-    """Share of the words of the query that the memory holds, each by its rarity among all memories."""
-    rarest: float = 0.0
-    """The rarity of the rarest word they share: 1 for one that no other memory holds."""
-
-
-class ByKind(NamedTuple):
-    """A threshold that is not the same for all memories."""
-
-    least: float
-    """The lowest there is."""
-    of: Callable[[Record], float]
-    """That of a memory."""
-
-
-Threshold = float | ByKind | None
-"""Least raw cosine of a hit that shares no rare name or number with the query. None: no threshold."""
 
 
 class RecordIndex:
@@ -99,11 +60,11 @@ class RecordIndex:
         self._turns = RecordTurns()
         self.records: dict[str, Record] = {}
         """All that are not forgotten, by id."""
-        self.forgotten: dict[str, str] = {}
+        self.deleted: dict[str, str] = {}
         """When each was forgotten, by id."""
-        self.foreign: dict[str, str] = {}
+        self.other_model: dict[str, str] = {}
         """Which memories have a vector of another model or dimension, and whose."""
-        self.bare: set[str] = set()
+        self.unembedded: set[str] = set()
         """Which have none, since it could not be made."""
 
     # --- following -------------------------------------------------------------------------------------------------
@@ -122,7 +83,7 @@ class RecordIndex:
                 touched.update(dict.fromkeys(self._take(key, event)))
         groups = [group for id in touched for group in self._refold(id)]
         self._rank_alike(groups)
-        return [key for id in touched if id in self.forgotten for key in self.keys_of(id)]
+        return [key for id in touched if id in self.deleted for key in self.keys_of(id)]
 
     def event(self, key: str) -> RecordEvent | None:
         """An event, without its vector."""
@@ -130,7 +91,7 @@ class RecordIndex:
 
     def keys_of(self, id: str) -> list[str]:
         """The keys of all events that have to go when a memory is forgotten."""
-        return [key for key in sorted(self._keys.get(id, ())) if is_part_of(self._events[key], id)]
+        return [key for key in sorted(self._keys.get(id, ())) if is_deleted_with(self._events[key], id)]
 
     def all_keys(self) -> list[str]:
         """The keys of all events that say anything of what was not forgotten."""
@@ -181,10 +142,10 @@ class RecordIndex:
             self._events[k]["at"] for k in keys if self._events[k]["op"] == "forget" and self._events[k]["id"] == id
         ]
         if gone:
-            self.forgotten[id] = min(gone)
+            self.deleted[id] = min(gone)
             self._drop_vectors(id, keys)
         else:
-            self.forgotten.pop(id, None)
+            self.deleted.pop(id, None)
 
     def _place(self, record: Record) -> None:
         id = record["id"]
@@ -238,18 +199,18 @@ class RecordIndex:
         self._indexed.pop(id, None)
         self._mark(id, frozenset())
         self._marks.pop(id, None)
-        self.foreign.pop(id, None)
-        self.bare.discard(id)
+        self.other_model.pop(id, None)
+        self.unembedded.discard(id)
 
     def _usable(self, id: str, vector: str | None, model: str) -> NDArray[np.float32] | None:
-        self.foreign.pop(id, None)
-        self.bare.discard(id)
-        values = _decoded(vector or "")
+        self.other_model.pop(id, None)
+        self.unembedded.discard(id)
+        values = decode_vector(vector or "")
         if values is None:
-            self.bare.add(id)
+            self.unembedded.add(id)
             return None
         if model != self._model or len(values) != (self.dimension or len(values)):
-            self.foreign[id] = f"{model}, {len(values)} numbers"
+            self.other_model[id] = f"{model}, {len(values)} numbers"
             return None
         self.dimension = len(values)
         return values
@@ -267,57 +228,57 @@ class RecordIndex:
 
     def is_current(self, id: str, now: str) -> bool:
         """Whether a memory is there, is not replaced, and its time is not over."""
-        return id in self.records and id not in self._idle and not is_over(self.records[id], now)
+        return id in self.records and id not in self._idle and not is_expired(self.records[id], now)
 
-    def same(self, project: str, type: str, text: str, now: str) -> str | None:
+    def same_text(self, project: str, type: str, text: str, now: str) -> str | None:
         """The id of the current memory that says just this."""
-        group = self._alike.get((project, type, said(text)), set[str]())
+        group = self._alike.get((project, type, normalized(text)), set[str]())
         return next((id for id in sorted(group) if self.is_current(id, now)), None)
 
-    def said_by(self, fields: Mapping[str, Any]) -> str | None:
+    def same_source(self, fields: Mapping[str, Any]) -> str | None:
         """The id of the memory, current or replaced, that has just this text from just this source."""
-        group = self._alike.get((fields["project_name"], fields["type"], said(fields["text"])), set[str]())
+        group = self._alike.get((fields["project_name"], fields["type"], normalized(fields["text"])), set[str]())
         return next((id for id in sorted(group) if fields["source"] in self.records[id]["sources"]), None)
 
-    def ids(self, wanted: Wanted, now: str, *, all_of_them: bool = False) -> list[str]:
+    def ids(self, wanted: RecordFilter, now: str, *, include_replaced: bool = False) -> list[str]:
         """The ids of the memories that are meant; with `all_of_them`, also those that are replaced or over."""
-        inside = [id for id, record in self.records.items() if wanted.holds(record)]
-        return inside if all_of_them else [id for id in inside if self.is_current(id, now)]
+        inside = [id for id, record in self.records.items() if wanted.matches(record)]
+        return inside if include_replaced else [id for id in inside if self.is_current(id, now)]
 
     def search(
         self,
         query: str,
         vector: NDArray[np.float32] | None,
-        wanted: Wanted,
+        wanted: RecordFilter,
         now: str,
         *,
         limit: int,
         threshold: Threshold,
         alpha: float,
         replaced: bool = False,
-    ) -> list[Found]:
+    ) -> list[MemoryHit]:
         """The memories that fit a query best, best first, chosen among those that are meant and no others.
 
         Args:
-            query: What is looked for.
-            vector: Of the query.
+            query: What to look for.
+            vector: The vector of the query.
             wanted: Which memories are meant.
-            now: What time it is.
+            now: The time, as a stamp.
             limit: How many at most.
             threshold: Least raw cosine, of a hit or of what it stands for, where it shares no rare name or number with
                 the query; None: no threshold.
             alpha: Weight of keywords, from 0 to 1.
             replaced: Whether to find also what is replaced by now.
         """
-        over = {id for id in self._ending if is_over(self.records[id], now)}
+        over = {id for id in self._ending if is_expired(self.records[id], now)}
         hidden = over if replaced else over | self._idle
         parts = set[str]() if replaced else self._parts - over
         words = tokenize(query)
         asked = Query(words, vector, alpha, exclude=hidden - parts, within=self._within(wanted))
         scoring, holders = self._index.scoring(asked), self._rare(names_and_numbers(query))
         rarity = {word: self._index.rarity(word) for word in words}
-        spared = set[str]().union(*holders.values(), self.bare)
-        least = threshold.least if isinstance(threshold, ByKind) else threshold
+        spared = set[str]().union(*holders.values(), self.unembedded)
+        least = threshold.least if isinstance(threshold, RecordThreshold) else threshold
         looked_at = max(limit, DEPTH)
         while True:
             hits = scoring.best(looked_at, least, spared)
@@ -329,7 +290,7 @@ class RecordIndex:
             looked_at *= 4
 
     def _ranked(
-        self, hits: Sequence[Hit], scoring: Scoring, hidden: Collection[str], wanted: Wanted
+        self, hits: Sequence[Hit], scoring: Scoring, hidden: Collection[str], wanted: RecordFilter
     ) -> Iterator[tuple[Hit, float]]:
         """What was found, best first: a memory also for what it stands for, and by what was said beside it.
 
@@ -347,7 +308,7 @@ class RecordIndex:
                 score += NEIGHBOUR * max([0.0, *(own[other].score for other in near[id] if other in own)])
             if id in hidden:
                 id = self._heir_of(id)
-                if id in hidden or not wanted.holds(self.records[id]):
+                if id in hidden or not wanted.matches(self.records[id]):
                     continue
             scores[id] = max(score, scores.get(id, score))
             if self.records[hit.id]["type"] == self.records[id]["type"]:  # a turn may say other things besides
@@ -365,8 +326,8 @@ class RecordIndex:
             met.add(id)
         return id
 
-    def _within(self, wanted: Wanted) -> set[str] | None:
-        if wanted == Wanted():
+    def _within(self, wanted: RecordFilter) -> set[str] | None:
+        if wanted == RecordFilter():
             return None
         places = [ids for (p, t), ids in self._places.items() if _is_in(p, t, wanted)]
         return set[str]().union(*places)
@@ -376,21 +337,21 @@ class RecordIndex:
         most = max(RARE, int(RARE_SHARE * len(self.records)))
         return {mark: ids for mark in marks if 0 < len(ids := self._holders.get(mark, set[str]())) <= most}
 
-    def _passes(self, found: Found, cosine: float, threshold: Threshold, words: Sequence[str]) -> bool:
+    def _passes(self, found: MemoryHit, cosine: float, threshold: Threshold, words: Sequence[str]) -> bool:
         if threshold is None or found.marks:
             return True
-        if found.record["id"] in self.bare and _holds(found.record["text"], words):
+        if found.record["id"] in self.unembedded and _holds(found.record["text"], words):
             return True
-        return cosine >= (threshold.of(found.record) if isinstance(threshold, ByKind) else threshold)
+        return cosine >= (threshold.of(found.record) if isinstance(threshold, RecordThreshold) else threshold)
 
-    def _found(self, hit: Hit, holders: Mapping[str, Collection[str]], rarity: Mapping[str, float]) -> Found:
+    def _found(self, hit: Hit, holders: Mapping[str, Collection[str]], rarity: Mapping[str, float]) -> MemoryHit:
         marks = tuple(sorted(mark for mark, ids in holders.items() if hit.id in ids))
         record = self.records[hit.id]
         shared = [rarity[word] for word in rarity.keys() & set(tokenize(record["text"]))]
         most = math.log1p(max(1.0, len(self.records) - 0.5) / 1.5)  # of a word that one memory holds, or none
         total = math.fsum(value or most for value in rarity.values()) or 1.0
         rarest = min(1.0, max(shared, default=0.0) / most)
-        return Found(record, hit.score, hit.cosine, hit.keyword, marks, math.fsum(shared) / total, rarest)
+        return MemoryHit(record, hit.score, hit.cosine, hit.keyword, marks, math.fsum(shared) / total, rarest)
 
 
 def _marks(event: RecordEvent, text: str) -> frozenset[str]:
@@ -405,22 +366,9 @@ def _holds(text: str, words: Sequence[str]) -> bool:
     return bool(wanted) and len(wanted.intersection(tokenize(text))) >= HELD * len(wanted)
 
 
-def encoded(vector: NDArray[np.float32]) -> str:
-    """A vector as it stands in an event."""
-    return base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode() if vector.any() else ""
-
-
-def _decoded(vector: str) -> NDArray[np.float32] | None:
-    try:
-        values = np.frombuffer(base64.b64decode(vector, validate=True), "<f4").astype(np.float32)
-    except ValueError:
-        return None
-    return values if len(values) and np.isfinite(values).all() and values.any() else None
-
-
 def _content(record: Record) -> tuple[str, str, str]:
-    return record["project"], record["type"], said(record["text"])
+    return record["project"], record["type"], normalized(record["text"])
 
 
-def _is_in(project: str, type: str, wanted: Wanted) -> bool:
+def _is_in(project: str, type: str, wanted: RecordFilter) -> bool:
     return wanted.project in (None, project) and (wanted.types is None or type in wanted.types)

@@ -1,7 +1,6 @@
 """Finds the memories a graph works on: those of the store it was built with, of the server's store, or of the file."""
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
@@ -12,9 +11,10 @@ from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
-from agentic_memory_bank.tools.memories.event_log import underneath
 from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.store_adapter import underneath
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore, default_store
 
 MOST: Final = 16
@@ -41,7 +41,7 @@ class RecordStores:
     ) -> None:
         self._given, self._home = store, home
         self.encoder, self._clock = encoder, clock
-        self._records: OrderedDict[int, RecordStore] = OrderedDict()
+        self._records: LruCache[int, RecordStore] = LruCache(MOST)
         self._file: SqliteRecordStore | None = None
         self._lock = threading.Lock()
 
@@ -57,14 +57,12 @@ class RecordStores:
         """
         with self._lock:
             store = underneath(self._given or server or self._own())
-            found = self._records.pop(id(store), None)  # it holds its store, so that no other has the same id
-            if found is None:
-                settings = settings or Settings.of(None)
-                found = RecordStore(store, self.encoder, self._clock, settings=settings, quota=settings.memory_quota)
-            self._records[id(store)] = found
-            while len(self._records) > MOST:
-                self._records.popitem(last=False)
-            return found
+
+        def make() -> RecordStore:
+            own = settings or Settings.of(None)
+            return RecordStore(store, self.encoder, self._clock, settings=own, quota=own.memory_quota)
+
+        return self._records.get(id(store), make)  # it holds its store, so that no other has the same id
 
     def close(self) -> None:
         """Close the file, if it was opened here; the next call opens it again."""

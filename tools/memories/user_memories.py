@@ -1,155 +1,250 @@
-"""One user's memories in one process: what was written of them, their index, and how they are erased."""
+"""One user's memories in one process: the events written of them, their index, and every change to them."""
 
 import json
+import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import Any, Final, cast
+from typing import Any, NamedTuple, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
-from agentic_memory_bank.state import records as events
-from agentic_memory_bank.state.errors import EmbeddingError, UnknownMemoryError
-from agentic_memory_bank.state.records import Record, RecordEvent, Wanted, event_key, record_id, retention
+from agentic_memory_bank.state import record_events as events
+from agentic_memory_bank.state.errors import EmbeddingError, InputError, UnknownMemoryError
+from agentic_memory_bank.state.record_events import RecordEvent, event_key
+from agentic_memory_bank.state.records import MemorySource, Record, Replacement, is_expired, record_id
+from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
-from agentic_memory_bank.tools.memories.cascade import Cut, with_all_drawn
-from agentic_memory_bank.tools.memories.event_log import Port, RecordLog
-from agentic_memory_bank.tools.memories.fields import stamp
-from agentic_memory_bank.tools.memories.index import RecordIndex, encoded
-from agentic_memory_bank.tools.text import names_and_numbers
-
-REEMBED: Final = "memory-bank maintain --reembed"
-"""The command that makes all vectors anew."""
-TOMBSTONES: Final = timedelta(days=30)
-"""How long it is kept that a memory was forgotten: longer than any process goes on that has not heard of it."""
-IDLE: Final = timedelta(days=1)
-"""After which time a writer that has not written is taken for gone."""
-
-MADE_UP: Final = 32
-"""How many memories without a vector get one at a time."""
+from agentic_memory_bank.tools.memories.deletion import Redaction
+from agentic_memory_bank.tools.memories.event_log import EventLog
+from agentic_memory_bank.tools.memories.index import RecordIndex
+from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
+from agentic_memory_bank.tools.memories.validation import stamp
+from agentic_memory_bank.tools.memories.vectors import REEMBED, Vector, model_of
+from agentic_memory_bank.tools.text.names import names_and_numbers
 
 
-class Shelf:
-    """One user's memories in this process: what was written of them, and their index."""
+class StoreResult(NamedTuple):
+    """What became of a memory that was to be stored."""
 
-    def __init__(self, port: Port, owner: str, encoder: Encoder, clock: Callable[[], datetime]) -> None:
+    record: Record
+    is_new: bool
+    """False where it was known; its source was added."""
+
+
+class UserMemories:
+    """One user's memories in this process; the lock of `opened` serves one call at a time.
+
+    Args:
+        adapter: The store of all users' memories.
+        owner: The hash of the user.
+        encoder: Makes the vectors.
+        clock: Stamps the events.
+    """
+
+    def __init__(self, adapter: StoreAdapter, owner: str, encoder: Encoder, clock: Callable[[], datetime]) -> None:
         self.lock = threading.Lock()
-        self._owner, self._encoder, self._clock = owner, encoder, clock
-        self._log = RecordLog(port, owner)
-        self._pending: dict[str, RecordEvent | None] = {}
+        self.owner, self.encoder, self.clock = owner, encoder, clock
+        self.log = EventLog(adapter, owner)
         self.index = RecordIndex(owner, "", None)
         self.is_indexing = False
-        """Whether what the store has given is being read into the index: it answers, and this takes its time."""
+        """Whether events of the store are being read into the index, so that the index and not the store is slow."""
+        self._pending: dict[str, RecordEvent | None] = {}
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """One call: what others have written is taken in, and what it writes is written at once, at its end.
+        """One call: what others have written is read first, and what the call writes is written at its end.
 
         Raises:
             StorageError: The store failed.
         """
         with self.lock:
-            is_followed = False
+            is_current = False
             try:
-                self.follow()
-                is_followed = True
+                self._refresh()
+                is_current = True
                 yield
                 if self._pending:
-                    self._log.write(self._pending, stamp(self._clock()))
+                    self.log.write(self._pending, stamp(self.clock()))
             except BaseException:
-                if self._pending or not is_followed:
-                    self._log.lose_track()  # the index has seen what was not written, or not what was
+                if self._pending or not is_current:
+                    self.log.reset()  # the index holds events that were not written, or lacks some that were
                 raise
             finally:
                 self._pending = {}
 
-    def follow(self) -> None:
-        """Take in what others have written."""
-        news = self._log.news()
-        if news.anew:
-            self.index = RecordIndex(self._owner, model_of(self._encoder), self._encoder.dimension)
+    def _refresh(self) -> None:
+        """Read what others have written."""
+        changes = self.log.changes()
+        if changes.is_complete:
+            self.index = RecordIndex(self.owner, model_of(self.encoder), self.encoder.dimension)
         self.is_indexing = True
         try:
-            strays = self.index.apply(news.events)
+            leftovers = self.index.apply(changes.events)
         finally:
             self.is_indexing = False
-        if strays:
-            self.erase_keys(strays)
+        if leftovers:
+            self.delete_events(leftovers)
+
+    # --- reading ---------------------------------------------------------------------------------------------------
 
     def now(self, *records: Record) -> str:
         """The time, later than anything that happened to these memories."""
         last = max((max(r["updated_at"], r["created_at"], r["replaced_at"] or "") for r in records), default="")
-        moment = stamp(self._clock())
+        moment = stamp(self.clock())
         return moment if moment > last else stamp(datetime.fromisoformat(last) + timedelta(microseconds=1))
 
-    def known(self, id: str) -> Record:
-        """A memory that is there, current or replaced.
+    def get(self, id: str) -> Record:
+        """A memory, current or replaced.
+
+        Raises:
+            UnknownMemoryError: There is none of this id, or it has expired.
+        """
+        record = self.index.records.get(id)
+        if record is None or is_expired(record, self.now()):
+            raise UnknownMemoryError(f"This user has no memory {id!r}. List the memories to see which there are.")
+        return record
+
+    def successor_of(self, id: str) -> Record:
+        """The memory that supersedes another one, over any number of steps; itself where it is current.
 
         Raises:
             UnknownMemoryError: There is none of this id.
         """
-        record = self.index.records.get(id)
-        if record is None or events.is_over(record, self.now()):
-            raise UnknownMemoryError(f"This user has no memory {id!r}. List the memories to see which there are.")
-        return record
-
-    def write(self, written: Sequence[RecordEvent]) -> None:
-        """Write events at the end of the call, and see them at once."""
-        self._commit({event_key(event): self._owned(event) for event in written})
-
-    def _owned(self, event: RecordEvent) -> RecordEvent:
-        marks = {"marks": sorted(names_and_numbers(event["text"]))} if "text" in event else {}
-        return cast(RecordEvent, {**event, **marks, "user": self._owner})
-
-    def heir_of(self, id: str) -> Record:
-        """The memory that a value was superseded by, or that one was; itself where it is current. Raises as `known`."""
-        record, met = self.known(id), {id}
+        record, seen = self.get(id), {id}
         while record["replaced_how"] == "supersede" and (by := record["replaced_by"] or "") in self.index.records:
-            if by in met:
+            if by in seen:
                 break
-            met.add(by)
+            seen.add(by)
             record = self.index.records[by]
         return record
 
-    def erase_keys(self, keys: Sequence[str]) -> None:
-        """Delete events by their keys."""
-        self._commit(dict.fromkeys(keys))
+    def check_model(self, vectors: Sequence[Vector | None]) -> None:
+        """Refuse to mix vectors of two embedding models: what is found would depend on chance.
 
-    def _commit(self, keyed: Mapping[str, RecordEvent | None]) -> None:
+        Args:
+            vectors: Those that were made just now.
+
+        Raises:
+            EmbeddingError: The stored vectors are of another model, or of another length.
+        """
+        lengths = {len(vector) for vector in vectors if vector is not None} - {self.index.dimension or 0}
+        if self.index.dimension and lengths:
+            raise EmbeddingError(
+                f"The embedding model {model_of(self.encoder)} makes vectors of {lengths.pop()} numbers; those of the "
+                f"memories have {self.index.dimension}. Run `{REEMBED}`, or go back to the model they are of."
+            )
+        if self.index.other_model:
+            example = next(iter(self.index.other_model.values()))
+            raise EmbeddingError(
+                f"{len(self.index.other_model):,} memories have vectors of another embedding model ({example}) than "
+                f"that in use ({model_of(self.encoder)}). Run `{REEMBED}`, or go back to that model."
+            )
+
+    # --- writing ---------------------------------------------------------------------------------------------------
+
+    def write(self, written: Sequence[RecordEvent]) -> None:
+        """Write events at the end of the call; the index holds them at once."""
+        self.commit({event_key(event): self._owned(event) for event in written})
+
+    def commit(self, keyed: Mapping[str, RecordEvent | None]) -> None:
+        """Write events under their keys, and delete those that are None."""
         self._pending.update(keyed)
         self.index.apply(keyed)
 
-    def begin(self, fields: Mapping[str, Any], after: Sequence[Record] = ()) -> Record:
-        """Write the beginning of a memory under the first id of its text that was never taken."""
+    def commit_unindexed(self, keyed: Mapping[str, RecordEvent | None]) -> None:
+        """Write events that the index cannot hold, such as vectors of another length."""
+        self._pending.update(keyed)
+
+    def delete_events(self, keys: Sequence[str]) -> None:
+        """Delete events by their keys."""
+        self.commit(dict.fromkeys(keys))
+
+    def _owned(self, event: RecordEvent) -> RecordEvent:
+        marks = {"marks": sorted(names_and_numbers(event["text"]))} if "text" in event else {}
+        return cast(RecordEvent, {**event, **marks, "user": self.owner})
+
+    def add(self, fields: Mapping[str, Any], vector: Mapping[str, Any]) -> StoreResult:
+        """Store a memory; where the user has one of the same text, add the source to that.
+
+        A memory of the same text from the same source is the same even where it was replaced since: a job that runs
+        twice stores once.
+        """
+        same_text = fields["project_name"], fields["type"], fields["text"]
+        known = self.index.same_source(fields) or self.index.same_text(*same_text, self.now())
+        if known is None:
+            return StoreResult(self.create({**fields, **vector}), True)
+        return StoreResult(self.add_source(known, fields["source"], fields["trust"]), False)
+
+    def add_source(self, id: str, source: MemorySource | None, trust: float) -> Record:
+        """Add a source to a memory, and trust it as its best source is trusted."""
+        record = self.index.records[id]
+        if (source is not None and source not in record["sources"]) or trust > record["trust"]:
+            self.write([events.see(id, self.now(record), source, trust)])
+        return self.index.records[id]
+
+    def create(self, fields: Mapping[str, Any], after: Sequence[Record] = ()) -> Record:
+        """Write a new memory under the first id of its text that was never used, later than some others."""
         id = self._free_id(fields["project_name"], fields["type"], fields["text"])
         kept = {name: value for name, value in fields.items() if name != "project_name"}
         self.write([events.create(id, self.now(*after), kept)])
         return self.index.records[id]
 
-    def _free_id(self, project: str, type: str, text: str) -> str:
-        generation, id = 0, ""
-        while not id or id in self.index.records or id in self.index.forgotten:
-            id = record_id(self._owner, project, type, text, generation)
-            generation += 1
-        return id
+    def replace(
+        self, olds: Sequence[Record], how: Replacement, fields: Mapping[str, Any], vector: Mapping[str, Any]
+    ) -> Record:
+        """Write a memory in place of others, which stay, marked: both at once.
 
-    def keep_left(self, cut: Cut, vector: Mapping[str, Any], gone: Collection[str]) -> None:
-        """Write what is left of a memory as one of its own, as old and as often used, in the same place.
+        Raises:
+            InputError: They are not of one type and project.
+        """
+        check_replaceable(olds, fields)
+        same = self.index.same_text(fields["project_name"], fields["type"], fields["text"], self.now())
+        if same is not None and how == "supersede":
+            return self._supersede_by(same, olds[0], fields)
+        sources = [source for old in olds for source in old["sources"]] if how == "consolidate" else []
+        replaced = {"replaces": [old["id"] for old in olds], "how": how, "sources": sources, **vector}
+        return self.create({**fields, **replaced}, after=olds)
 
-        Nothing is written of one that is gone by now; one that says the same already gets the sources.
+    def _supersede_by(self, id: str, old: Record, fields: Mapping[str, Any]) -> Record:
+        """Let a memory that is known already supersede another one; it gets the source."""
+        record = self.index.records[id]
+        written = [events.see(id, self.now(record), fields["source"], fields["trust"])]
+        if old["id"] != id:
+            written.append(events.replace(old["id"], self.now(old), id, "supersede"))
+        self.write(written)
+        return self.index.records[id]
+
+    def relate(
+        self, own: Record, supersedes: Sequence[Record], superseded_by: Record | None, contradicts: Sequence[Record]
+    ) -> Record:
+        """Mark how a memory stands to others; marks that are there are not written twice."""
+        id = own["id"]
+        olds = list({old["id"]: old for old in supersedes if old["id"] != id}.values())
+        written = [events.replace(old["id"], self.now(old), id, "supersede") for old in olds]
+        if superseded_by is not None and superseded_by["id"] != id:
+            written.append(events.replace(id, self.now(own), superseded_by["id"], "supersede"))
+        written += [events.contradict(id, o["id"], self.now(*contradicts)) for o in contradicts if o["id"] != id]
+        if olds:
+            seen = events.see(id, self.now(own), None, 0.0)
+            written.append({**seen, "replaces": [old["id"] for old in olds]})
+        self.write(written)
+        return self.index.records[id]
+
+    def create_remainder(self, cut: Redaction, vector: Mapping[str, Any], gone: Collection[str]) -> None:
+        """Write what is left of a redacted memory as a memory of its own, of the same age, use and place.
+
+        Nothing is written of one that is gone by now; a memory of the same text gets the sources instead.
 
         Args:
-            cut: The memory, and what goes of it.
-            vector: Of what is left, as an event holds it.
-            gone: The ids of all that go.
+            cut: The memory, and what is removed from it.
+            vector: That of the remaining text, as the fields of an event.
+            gone: The ids of all memories that are deleted with it.
         """
-        record, left = cut.record, cut.left
+        record, left = cut.record, cut.remaining
         if record["id"] not in self.index.records:
             return
         sources = cut.sources
-        known = self.index.same(record["project"], record["type"], left, self.now())
+        known = self.index.same_text(record["project"], record["type"], left, self.now())
         if known is not None and known not in gone:
             now = self.now(self.index.records[known])
             self.write([events.see(known, now, source, record["trust"]) for source in sources])
@@ -157,36 +252,36 @@ class Shelf:
         same = ("type", "subject", "trust", "importance", "expires_at", "evidence")
         fields: dict[str, Any] = {name: cast(Any, record)[name] for name in same}
         fields |= {"text": left, "project": json.dumps(record["project"]), "source": None, "sources": sources, **vector}
-        fields["attribute"] = None if cut.spans else record["attribute"]  # what it states may be what goes
+        fields["attribute"] = None if cut.spans else record["attribute"]  # its value may be what is removed
         id = self._free_id(record["project"], record["type"], left)
-        self.write([events.create(id, record["created_at"], fields), *self._as_it_stood(id, record, gone)])
+        self.write([events.create(id, record["created_at"], fields), *self._history_of(record, id, gone)])
 
-    def _as_it_stood(self, id: str, record: Record, gone: Collection[str]) -> Iterator[RecordEvent]:
-        """What else is known of a memory, said of the one that has what is left of it."""
+    def _history_of(self, record: Record, id: str, gone: Collection[str]) -> Iterator[RecordEvent]:
+        """The use and the replacement of a memory, as events of another one."""
         if record["access_count"] and record["used_at"]:
-            yield events.use(id, record["used_at"], self._log.writer, record["access_count"])
+            yield events.use(id, record["used_at"], self.log.writer, record["access_count"])
         by, how, at = record["replaced_by"], record["replaced_how"], record["replaced_at"]
         if by and how and at and by not in gone:
             yield events.replace(id, at, by, how)
             if how == "consolidate" and by in self.index.records:
                 yield {**events.see(by, self.now(self.index.records[by]), None, 0.0), "replaces": [id]}
 
-    def used(self, record: Record) -> RecordEvent:
-        """One more use by this writer."""
-        event = self.index.event(f"{record['id']}.use.{self._log.writer}")
-        return events.use(record["id"], self.now(), self._log.writer, 1 + (event.get("count", 0) if event else 0))
+    def use_event(self, record: Record) -> RecordEvent:
+        """The event of one more use by this writer."""
+        event = self.index.event(f"{record['id']}.use.{self.log.writer}")
+        return events.use(record["id"], self.now(), self.log.writer, 1 + (event.get("count", 0) if event else 0))
 
-    def erase(self, ids: Collection[str]) -> Sequence[str]:
-        """Erase memories and nothing else; what they superseded stays superseded."""
+    def delete(self, ids: Collection[str]) -> Sequence[str]:
+        """Delete memories and nothing else; what they superseded stays superseded."""
         there = [id for id in dict.fromkeys(ids) if id in self.index.records]
         keyed: dict[str, RecordEvent | None] = {}
         marks = self._marks_left_by(there)
         for id in there:
-            mark = events.forget(id, self.now(self.index.records[id]))
-            keyed[event_key(mark)] = {**mark, "user": self._owner}  # first: what is half erased is not there any more
+            tombstone = events.forget(id, self.now(self.index.records[id]))
+            keyed[event_key(tombstone)] = {**tombstone, "user": self.owner}  # first: half deleted is not shown
             keyed.update(dict.fromkeys(self.index.keys_of(id)))
         self.write(marks)
-        self._commit(keyed)
+        self.commit(keyed)
         return there
 
     def _marks_left_by(self, ids: Collection[str]) -> list[RecordEvent]:
@@ -199,108 +294,79 @@ class Shelf:
             if record["replaced_by"] == id and record["replaced_how"] == "supersede"
         ]
 
-    def sweep(self) -> Sequence[str]:
-        """Erase what is over, with what was drawn from it."""
-        now = self.now()
-        over = [id for id, record in self.index.records.items() if events.is_over(record, now)]
-        return self.erase(with_all_drawn(self.index.records, over))
+    def _free_id(self, project: str, type: str, text: str) -> str:
+        generation, id = 0, ""
+        while not id or id in self.index.records or id in self.index.deleted:
+            id = record_id(self.owner, project, type, text, generation)
+            generation += 1
+        return id
 
-    def prune(self, least: float, types: Collection[str] | None = None) -> Sequence[str]:
-        """Erase what is retained too little, and nothing else.
 
-        Args:
-            least: Retention below which it is.
-            types: Of which types; None for all.
-        """
-        now, wanted = self._clock(), Wanted(types=None if types is None else frozenset(types))
-        inside = [record for record in self.index.records.values() if wanted.holds(record)]
-        return self.erase([record["id"] for record in inside if retention(record, now) < least])
+def check_replaceable(olds: Sequence[Record], fields: Mapping[str, Any], alike: Collection[str] = ()) -> None:
+    """Refuse that a memory replaces those of another project, or of another type.
 
-    def drop_tombstones(self) -> int:
-        """Erase the marks of what was forgotten long ago; how many they were."""
-        before = stamp(self._clock() - TOMBSTONES)
-        old = [id for id, at in self.index.forgotten.items() if at < before]
-        self.erase_keys([f"{id}.gone" for id in old])
-        return len(old)
+    Args:
+        olds: The memories to be replaced.
+        fields: Those of the new memory.
+        alike: Types that may replace each other.
 
-    def drop_writers(self) -> int:
-        """Erase what was kept for the followers of writers that are gone; how many they were."""
-        before = stamp(self._clock() - IDLE)
-        gone = [writer for writer, at in self._log.writers().items() if at < before]
-        self._log.drop_writers(gone)
-        return len(gone)
+    Raises:
+        InputError: It would.
+    """
+    for old in olds:
+        is_alike = old["type"] == fields["type"] or {old["type"], fields["type"]} <= {*alike}
+        if old["project"] != fields["project_name"] or not is_alike:
+            raise InputError(
+                "Only memories of one type and one project take each other's place. Store another one instead."
+            )
 
-    def refuse_foreign(self, vectors: Sequence[NDArray[np.float32] | None]) -> None:
-        """Refuse to work with vectors of two models: what is found would depend on chance.
 
-        Args:
-            vectors: Those that were made just now.
+def inherited_fields(olds: Sequence[Record], how: Replacement) -> Mapping[str, Any]:
+    """The fields that a memory has from those it replaces, unless others are given."""
+    first = olds[0]
+    own: dict[str, Any] = {name: first[name] for name in ("type", "project", "subject", "attribute", "importance")}
+    if how == "consolidate":
+        ends = [datetime.fromisoformat(old["expires_at"]) for old in olds if old["expires_at"]]
+        own |= {"trust": max(old["trust"] for old in olds), "expires_at": min(ends, default=None)}
+        own |= {"importance": max(old["importance"] for old in olds)}
+    return own
+
+
+class UserMemoriesPool:
+    """The memories of the users who were active last, each read into one index.
+
+    Args:
+        adapter: The store of all users' memories.
+        encoder: Makes the vectors.
+        clock: Stamps the events.
+        size: Of how many users.
+    """
+
+    def __init__(self, adapter: StoreAdapter, encoder: Encoder, clock: Callable[[], datetime], size: int) -> None:
+        self._adapter, self._encoder, self._clock, self._size = adapter, encoder, clock, size
+        self._begin()
+
+    def _begin(self) -> None:
+        self._users: LruCache[str, UserMemories] = LruCache(self._size)
+        self._process = os.getpid()
+
+    def peek(self, owner: str) -> UserMemories | None:
+        """The memories of a user as this process has read them; None where it has not."""
+        return self._users.peek(owner) if self._process == os.getpid() else None
+
+    def drop(self, owner: str) -> None:
+        """Read the memories of a user anew with the next call."""
+        self._users.pop(owner)
+
+    @contextmanager
+    def opened(self, owner: str) -> Iterator[UserMemories]:
+        """The memories of one user as they are now, for one call at a time.
 
         Raises:
-            EmbeddingError: What is stored is of another model, or of another length.
+            StorageError: The store failed.
         """
-        lengths = {len(vector) for vector in vectors if vector is not None} - {self.index.dimension or 0}
-        if self.index.dimension and lengths:
-            raise EmbeddingError(
-                f"The embedding model {model_of(self._encoder)} makes vectors of {lengths.pop()} numbers; those of the "
-                f"memories have {self.index.dimension}. Run `{REEMBED}`, or go back to the model they are of."
-            )
-        if self.index.foreign:
-            example = next(iter(self.index.foreign.values()))
-            raise EmbeddingError(
-                f"{len(self.index.foreign):,} memories have vectors of another embedding model ({example}) than "
-                f"that in use ({model_of(self._encoder)}). Run `{REEMBED}`, or go back to that model."
-            )
-
-    def reembed(self, encoder: Encoder) -> int:
-        """Put vectors of this model in the place of others: the events stay what they are, so their keys do.
-
-        The index is of no use afterwards; it holds vectors of one length.
-        """
-        keyed = self._embedded([*self.index.foreign, *sorted(self.index.bare)], encoder)
-        self._pending.update(keyed)
-        return len(keyed)
-
-    def make_up(self, vectors: Sequence[tuple[str, NDArray[np.float32]]], model: str) -> int:
-        """Give memories their vectors that have none yet; how many got one.
-
-        Args:
-            vectors: Each with the id of its memory, at least one. What is gone, or has one by now, is no error; beside
-                vectors of another model none is given.
-            model: That made them.
-        """
-        if self.index.foreign or {len(vector) for _, vector in vectors} - {self.index.dimension or len(vectors[0][1])}:
-            return 0
-        there = [(self.index.records[id], vector) for id, vector in vectors if id in self.index.bare]
-        keyed = self._with_vectors(there, model)
-        self._commit(keyed)
-        return len(keyed)
-
-    def _embedded(self, ids: Sequence[str], encoder: Encoder) -> dict[str, RecordEvent | None]:
-        """The events of memories, with vectors of this model."""
-        wanted = [self.index.records[id] for id in ids]
-        vectors = encoder.vectors([record["text"] for record in wanted])
-        return self._with_vectors(list(zip(wanted, vectors, strict=True)), encoder.model)
-
-    def _with_vectors(
-        self, records: Sequence[tuple[Record, NDArray[np.float32]]], model: str
-    ) -> dict[str, RecordEvent | None]:
-        keyed: dict[str, RecordEvent | None] = {}
-        for record, vector in records:
-            event = self.index.event(record["version"])
-            if event is not None:
-                keyed[record["version"]] = cast(RecordEvent, {**event, **vector_fields(vector, model)})
-        return keyed
-
-
-def vector_fields(vector: NDArray[np.float32], model: str) -> Mapping[str, Any]:
-    """A vector as an event holds it."""
-    return {"vector": encoded(vector), "model": model}
-
-
-def model_of(encoder: Encoder) -> str:
-    """The name of the model; empty where its files are not there."""
-    try:
-        return encoder.model
-    except EmbeddingError:  # listing and forgetting go on without the model's files
-        return ""
+        if self._process != os.getpid():  # a fork has to write under a name of its own
+            self._begin()
+        memories = self._users.get(owner, lambda: UserMemories(self._adapter, owner, self._encoder, self._clock))
+        with memories.opened():
+            yield memories

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,9 +12,10 @@ from uuid import uuid4
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph
+from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.pages.library import PageLibrary
-from agentic_memory_bank.tools.pages.store import Changes
+from agentic_memory_bank.tools.pages.store import PageChanges
 
 TITLE_CHARACTERS: Final = 120
 """Longest context that serves as a title; a longer one names its source instead."""
@@ -74,15 +74,16 @@ class BankPages:
                 self._gone.pop(page_id, None)
                 self._pages[page_id] = self._sequence, now[page_id]
 
-    def changes(self, since: int = 0) -> Changes:
+    def changes(self, since: int = 0, *, texts: bool = True) -> PageChanges:
         """What came and went after an event.
 
         Args:
-            since: `Changes.sequence` of the last time; 0 for everything.
+            since: `PageChanges.sequence` of the last time; 0 for everything.
+            texts: They come in any case.
         """
         with self._lock:
             put = [page for event, page in self._pages.values() if event > since]
-            return Changes(self._sequence, put, [i for i, event in self._gone.items() if event > since])
+            return PageChanges(self._sequence, put, [i for i, event in self._gone.items() if event > since])
 
     def get(self, ids: Iterable[str]) -> list[Page]:
         """The pages of these ids, in this order; ids that are not there are left out."""
@@ -124,17 +125,14 @@ class BankLibraries:
 
     def __init__(self, encoder: Encoder, size: int = 16) -> None:
         self._encoder = encoder
-        self._size = size
-        self._idle: OrderedDict[str, tuple[BankPages, PageLibrary]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._idle: LruCache[str, tuple[BankPages, PageLibrary]] = LruCache(size)
 
     @contextmanager
     def lent(
         self, thread: str, graph: QueryGraph, tree: InteractionTree, refuted: Sequence[Anchor] = ()
     ) -> Iterator[tuple[BankPages, PageLibrary]]:
         """The pages of a thread's bank as it is now, ready to be searched, until the block ends."""
-        with self._lock:
-            kept = self._idle.pop(thread, None)
+        kept = self._idle.pop(thread)
         if kept:
             kept[0].follow(graph, tree, refuted)
         pages, library = kept or self._made(BankPages(graph, tree, refuted))
@@ -142,10 +140,7 @@ class BankLibraries:
         try:
             yield pages, library
         finally:
-            with self._lock:
-                self._idle[thread] = pages, library
-                while len(self._idle) > self._size:
-                    self._idle.popitem(last=False)
+            self._idle.put(thread, (pages, library))
 
     def _made(self, pages: BankPages) -> tuple[BankPages, PageLibrary]:
         return pages, PageLibrary(pages, self._encoder)

@@ -16,7 +16,10 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.hybrid_index import Hit, HybridIndex, Query, Scoring, Vector, alpha_for
 from agentic_memory_bank.tools.search.passage_index import DEPTH, Look, PassageIndex
-from agentic_memory_bank.tools.text import Span, estimate_tokens, opening, passages, tokenize
+from agentic_memory_bank.tools.text.sentences import opening
+from agentic_memory_bank.tools.text.spans import Span
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
 
 PART_TOKENS: Final = 320
 """Upper size of a part of a page: a paragraph as a rule; longer ones are cut at sentence borders."""

@@ -1,8 +1,8 @@
-"""A memory of pages with the index that follows it: what the researcher searches, whatever the pages come from."""
+"""Indexes that follow a feed of pages: what the researcher searches, and the abstracts that a new page may refer to."""
 
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -10,12 +10,15 @@ from langchain_core.runnables import RunnableLambda
 
 from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.pages.index import PageHit, PageIndex
-from agentic_memory_bank.tools.pages.store import Changes, PageStore
+from agentic_memory_bank.tools.pages.store import PageChanges, PageStore
+from agentic_memory_bank.tools.search.hybrid_index import HybridIndex
+from agentic_memory_bank.tools.text.terms import tokenize
 
 
-class PageSource(Protocol):
+class PageFeed(Protocol):
     """Where pages come from: a page store, or a memory bank."""
 
     @property
@@ -23,7 +26,7 @@ class PageSource(Protocol):
         """Names this very source: another one in its place has another."""
         ...
 
-    def changes(self, since: int = 0) -> Changes:
+    def changes(self, since: int = 0, *, texts: bool = True) -> PageChanges:
         """What came and went after an event; see `PageStore.changes`."""
         ...
 
@@ -32,8 +35,45 @@ class PageSource(Protocol):
         ...
 
 
+class FeedPosition:
+    """How far an index has followed a feed of pages.
+
+    Args:
+        feed: The pages.
+        texts: Whether the raw texts are wanted; without them much less is read.
+    """
+
+    def __init__(self, feed: PageFeed, **texts: bool) -> None:
+        self._feed, self._texts = feed, texts
+        self._lock = threading.Lock()
+        self._identity, self._sequence = "", 0
+
+    @property
+    def is_first(self) -> bool:
+        """Whether nothing was followed yet."""
+        return not self._sequence
+
+    @contextmanager
+    def next_changes(self, begin_anew: Callable[[], object]) -> Iterator[PageChanges]:
+        """What came and went since the last call, for one caller at a time; where this fails, it comes again.
+
+        Args:
+            begin_anew: Empties the index, where another feed has taken the place of this one.
+
+        Raises:
+            StorageError: The feed cannot be read.
+        """
+        with self._lock:
+            if (identity := self._feed.identity) != self._identity:
+                begin_anew()
+                self._identity, self._sequence = identity, 0
+            changes = self._feed.changes(self._sequence, **self._texts)
+            yield changes
+            self._sequence = changes.sequence
+
+
 class PageLibrary:
-    """The pages of one source, searched. The index is derived data: it is brought to the source at each look.
+    """The pages of one source, searched. The index is derived data: it follows the source at each look.
 
     Args:
         source: Where the pages are.
@@ -42,18 +82,14 @@ class PageLibrary:
             gone, and of questions, is erased.
     """
 
-    def __init__(self, source: PageSource, encoder: Encoder, *, alone: bool = False) -> None:
-        self._source = source
-        self._encoder = encoder
-        self._alone = alone
-        self._lock = threading.Lock()
-        self._forget("")
+    def __init__(self, source: PageFeed, encoder: Encoder, *, alone: bool = False) -> None:
+        self._source, self._encoder, self._alone = source, encoder, alone
+        self._position = FeedPosition(source)
+        self._begin()
 
-    def _forget(self, identity: str) -> None:
+    def _begin(self) -> None:
         self._index = PageIndex(self._encoder)
         self._headers: dict[str, tuple[str, str]] = {}
-        self._sequence = 0
-        self._identity = identity
 
     def check(self, settings: Settings) -> None:
         """See that an invocation wants the embeddings of this library. Raises as `Encoder.check`."""
@@ -65,16 +101,12 @@ class PageLibrary:
         Raises:
             StorageError: The source cannot be read.
         """
-        with self._lock:
-            if (identity := self._source.identity) != self._identity:
-                self._forget(identity)
-            changes = self._source.changes(self._sequence)
-            self._index.put(changes.put, only=self._alone and not self._sequence)
+        with self._position.next_changes(self._begin) as changes:
+            self._index.put(changes.put, only=self._alone and self._position.is_first)
             self._headers.update((page["id"], (page["title"], page["abstract"])) for page in changes.put)
             self._index.remove(changes.removed)
             for page_id in changes.removed:
                 self._headers.pop(page_id, None)
-            self._sequence = changes.sequence
 
     def __len__(self) -> int:
         return len(self._headers)
@@ -102,7 +134,57 @@ class PageLibrary:
         return self._source.get(ids)
 
 
-class LibraryPool:
+class AbstractIndex:
+    """The titles and abstracts of one store, found by their words alone, so that no model is loaded."""
+
+    def __init__(self, store: PageStore) -> None:
+        self._position = FeedPosition(store, texts=False)
+        self._lock = threading.Lock()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._index = HybridIndex()
+        self._abstracts: dict[str, str] = {}
+
+    def follow(self) -> None:
+        """Make it hold the pages that the store has now.
+
+        Raises:
+            StorageError: The store cannot be read.
+        """
+        with self._position.next_changes(self._begin) as changes, self._lock:
+            for page in changes.put:
+                self._index.put(page["id"], tokenize(f"{page['title']}\n{page['abstract']}"), None)
+                self._abstracts[page["id"]] = page["abstract"]
+            for page_id in changes.removed:
+                if self._abstracts.pop(page_id, None) is not None:
+                    self._index.remove(page_id)
+
+    def search(self, terms: Sequence[str], k: int) -> list[str]:
+        """The abstracts that share most with these terms, best first; only those that share something."""
+        with self._lock:
+            hits = self._index.search(terms, None, k, alpha=1.0) if k and terms and self._abstracts else []
+            return [self._abstracts[hit.id] for hit in hits if hit.keyword > 0]
+
+
+class AbstractIndexes:
+    """The abstract indexes of the stores that were active last."""
+
+    def __init__(self, size: int = 64) -> None:
+        self._indexes: LruCache[PageStore, AbstractIndex] = LruCache(size)
+
+    def of(self, store: PageStore) -> AbstractIndex:
+        """The index of a store, as the store is now.
+
+        Raises:
+            StorageError: The store cannot be read.
+        """
+        index = self._indexes.get(store, lambda: AbstractIndex(store))
+        index.follow()
+        return index
+
+
+class PageLibraries:
     """The libraries of the sources that were searched last.
 
     Args:
@@ -112,9 +194,7 @@ class LibraryPool:
 
     def __init__(self, encoder: Callable[[Path | None], Encoder], size: int = 16) -> None:
         self._encoder = encoder
-        self._size = size
-        self._libraries: OrderedDict[PageStore, PageLibrary] = OrderedDict()
-        self._lock = threading.Lock()
+        self._libraries: LruCache[PageStore, PageLibrary] = LruCache(size)
 
     def of(self, store: PageStore, settings: Settings | None = None) -> PageLibrary:
         """The library of a store, as the store is now.
@@ -127,11 +207,7 @@ class LibraryPool:
             StorageError: The store cannot be read.
             SettingsError: The settings name embeddings that cannot be used, or others than those of the library.
         """
-        with self._lock:
-            library = self._libraries.pop(store, None) or PageLibrary(store, self._encoder(store.vectors), alone=True)
-            self._libraries[store] = library
-            while len(self._libraries) > self._size:
-                self._libraries.popitem(last=False)
+        library = self._libraries.get(store, lambda: PageLibrary(store, self._encoder(store.vectors), alone=True))
         if settings is not None:
             library.check(settings)
         library.follow()

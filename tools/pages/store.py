@@ -2,72 +2,48 @@
 
 A page is written once and never rewritten; it goes as a whole, when its time is over or its memory is cleared. What
 came and went is a log of numbered events, so that an index follows a store by what changed since it looked last. Reads
-never give a page whose time is over, whether or not it has been cleaned up.
+never give a page that expired, whether or not it has been cleaned up.
 """
 
 import hashlib
 import json
 import logging
 import sqlite3
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.errors import InputError, StorageDamagedError, StorageError
 from agentic_memory_bank.state.pages import Page
-from agentic_memory_bank.tools.storage.database import (
-    DatabaseFile,
-    DatabaseForm,
+from agentic_memory_bank.tools.pages.rows import (
+    BARE,
+    FORM,
+    REMEDY,
+    VALID,
+    WHOLE,
+    databases,
+    insert,
+    remove,
+    rows,
+    stamp,
+)
+from agentic_memory_bank.tools.storage.database import DatabaseFile
+from agentic_memory_bank.tools.storage.database_form import (
     rows_of,
-    seal_over,
     sealed,
     transaction,
 )
-from agentic_memory_bank.tools.storage.disk import default_home, storage_errors
-
-MAX_NAME: Final = 1_000
-"""Longest name of a memory, in characters."""
-REMEDY: Final = (
-    "It is left as it is: nothing was read from it or written to it. Put a copy of the file back in its place, or move "
-    "it away and memorize again."
-)
-"""What is done about a damaged store."""
+from agentic_memory_bank.tools.storage.disk import storage_errors
 
 _LOG = logging.getLogger(__name__)
-_FOLDER: Final = "pages"
-_LOOKUP: Final = 500  # SQLite takes at least 999 parameters in one statement
-_COLUMNS: Final = "id, title, abstract, text, source, metadata, created_at, expires_at"
-_SAID: Final = _COLUMNS.replace(" text,", " text_seal,")
-"""What the seal of a page is over: the seal of its text in place of that, so that a page is checked without it."""
-_FORM: Final = DatabaseForm(
-    name="page store",
-    application=0x414D4250,  # "AMBP"
-    version=2,
-    remedy=REMEDY,
-    schema=(
-        f"CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL, {seal_over('name, value')}) WITHOUT ROWID",
-        "CREATE TABLE pages (position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL, "
-        "abstract TEXT NOT NULL, text TEXT NOT NULL, source TEXT NOT NULL, metadata TEXT NOT NULL, "
-        f"created_at TEXT NOT NULL, expires_at TEXT, {seal_over('text', 'text_seal')}, {seal_over(_SAID)})",
-        "CREATE INDEX expiry ON pages (expires_at) WHERE expires_at IS NOT NULL",
-        "CREATE TABLE events (sequence INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, page TEXT NOT NULL, "
-        f"{seal_over('kind, page')})",
-    ),
-    older=frozenset({(0x414D4250, 1)}),
-)
-_WHOLE: Final = f"{_SAID}, seal, text"
-_BARE: Final = f"{_SAID}, seal, NULL"
-_VALID: Final = "(expires_at IS NULL OR expires_at > ?)"
 
 
-class Changes(NamedTuple):
+class PageChanges(NamedTuple):
     """What happened to a store since an index looked at it last."""
 
     sequence: int
@@ -78,7 +54,7 @@ class Changes(NamedTuple):
     """Ids that are no longer there; some may never have been seen by whoever asks."""
 
 
-class Stored(NamedTuple):
+class PutResult(NamedTuple):
     """What became of pages that were to be put."""
 
     added: list[str]
@@ -86,7 +62,7 @@ class Stored(NamedTuple):
     """Ids of those that were there already, or came twice."""
 
 
-class Stats(TypedDict):
+class PageStats(TypedDict):
     """How many pages a store has."""
 
     total: int
@@ -103,48 +79,9 @@ def page_id(text: str, source: str = "", title: str = "", date: str = "") -> str
     return "p" + hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
 
-def time_to_live(
-    days: float = 0, hours: float = 0, minutes: float = 0, seconds: float | None = None
-) -> timedelta | None:
-    """How long pages stay: `seconds` where they are given, otherwise the sum of the others; None when that is 0.
-
-    Raises:
-        InputError: It is negative, or longer than a calendar.
-    """
-    try:
-        given = timedelta(days=days, hours=hours, minutes=minutes) if seconds is None else timedelta(seconds=seconds)
-        is_usable = timedelta() <= given <= timedelta(days=365_000)
-    except (OverflowError, TypeError, ValueError):
-        is_usable, given = False, timedelta()
-    if not is_usable:
-        raise InputError("Pages stay for a time of 0 (for ever) to 1,000 years. Give days, hours, minutes or seconds.")
-    return given or None
-
-
-def checked_name(name: object) -> str:
-    """The name of a memory as it is kept.
-
-    Raises:
-        InputError: It is empty, too long, or no text that can be kept.
-    """
-    if not isinstance(name, str) or not name.strip():
-        raise InputError(f"A memory is named by a non-empty string, not by {name!r}. Give it as `memory`.")
-    if len(name) > MAX_NAME:
-        raise InputError(
-            f"The name of a memory has {len(name):,} characters, more than {MAX_NAME:,}. Use a shorter one."
-        )
-    if "\0" in name or name.encode("utf-8", "replace").decode() != name:
-        raise InputError(f"The memory name {name!r} holds characters that cannot be kept. Use another.")
-    return name
-
-
-def _now() -> datetime:
+def now() -> datetime:
+    """The time, in UTC."""
     return datetime.now(UTC)
-
-
-def _stamp(moment: datetime) -> str:
-    """ISO 8601 in UTC, of one length, so that times compare as texts."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 class PageStore:
@@ -156,18 +93,18 @@ class PageStore:
         clock: Tells what is over.
     """
 
-    def __init__(self, path: Path | None = None, label: str = "", clock: Callable[[], datetime] = _now) -> None:
+    def __init__(self, path: Path | None = None, label: str = "", clock: Callable[[], datetime] = now) -> None:
         self._path = path
         self._label = label
         self._clock = clock
-        self._file = DatabaseFile(path, _FORM, begin=self._begin, reserve=True)
+        self._file = DatabaseFile(path, FORM, begin=self._begin, reserve=True)
 
     @property
     def path(self) -> Path | None:
         """The file, which need not be there yet; None where the pages are in memory alone."""
         return self._path
 
-    def put(self, pages: Sequence[Page]) -> Stored:
+    def put(self, pages: Sequence[Page]) -> PutResult:
         """Keep pages, all of them or none; those that are there already stay as they are.
 
         A page without a time is stamped with that of now. One without an end gets the end that the store's time to
@@ -179,34 +116,34 @@ class PageStore:
             StorageError: The file cannot be written.
         """
         if not pages:
-            return Stored([], [])
+            return PutResult([], [])
         with self._file.using() as database:
             self._clean_up(database)
         with self._file.writing() as database:
-            ttl, now = self._ttl(database), _stamp(self._clock())
+            ttl, now = self._ttl(database), stamp(self._clock())
             added, repeated = list[str](), list[str]()
             for page in pages:
-                (added if _insert(database, page, now, ttl) else repeated).append(page["id"])
-        return Stored(added, repeated)
+                (added if insert(database, page, now, ttl) else repeated).append(page["id"])
+        return PutResult(added, repeated)
 
-    def remove(self, ids: Iterable[str]) -> list[str]:
+    def delete(self, ids: Iterable[str]) -> list[str]:
         """Erase pages for good; those that were there are returned."""
         wanted = list(dict.fromkeys(ids))
         if not self._file.is_there() or not wanted:
             return []
 
         def removed(database: sqlite3.Connection) -> list[str]:
-            return _remove(database, [i for (i,) in _rows(database, "SELECT id FROM pages WHERE id IN ({})", wanted)])
+            return remove(database, [i for (i,) in rows(database, "SELECT id FROM pages WHERE id IN ({})", wanted)])
 
         return self._erased(removed)
 
-    def clear(self) -> list[str]:
+    def delete_all(self) -> list[str]:
         """Erase all pages, and the vectors beside them; indexes that follow hear of it."""
         if not self._file.is_there():
             return []
 
         def removed(database: sqlite3.Connection) -> list[str]:
-            return _remove(database, [row[0] for row in database.execute("SELECT id FROM pages")])
+            return remove(database, [row[0] for row in database.execute("SELECT id FROM pages")])
 
         gone = self._erased(removed)
         self._erase_vectors()
@@ -214,7 +151,7 @@ class PageStore:
 
     def erase(self) -> int:
         """Erase the store itself, with all that stands beside it and its name; how many pages it had."""
-        count = len(self.clear())
+        count = len(self.delete_all())
         self.close()
         with storage_errors(self._file.place, REMEDY):
             for file in self.files():
@@ -223,7 +160,7 @@ class PageStore:
 
     def files(self) -> list[Path]:
         """All files of the store, those too that need not be there."""
-        return [*_databases(self.vectors), *_databases(self._path)]
+        return [*databases(self.vectors), *databases(self._path)]
 
     def _erased(self, work: Callable[[sqlite3.Connection], list[str]]) -> list[str]:
         """Erase pages, and the vectors beside them."""
@@ -233,11 +170,11 @@ class PageStore:
 
     def _erase_vectors(self) -> None:
         """Whoever has the file open goes on with it unnamed, and makes vectors again when it looks next."""
-        for file in _databases(self.vectors):
+        for file in databases(self.vectors):
             file.unlink(missing_ok=True)
 
-    def cleanup(self) -> int:
-        """Erase the pages whose time is over, and return how many they were."""
+    def delete_expired(self) -> int:
+        """Erase the pages that expired, and return how many they were."""
         if not self._file.is_there():
             return 0
         return len(self._erased(self._clean))
@@ -246,16 +183,16 @@ class PageStore:
         """The pages of these ids, in this order; ids that are not there are left out."""
         wanted = list(dict.fromkeys(ids))
         with self._looking() as database:
-            query = f"SELECT {_WHOLE} FROM pages WHERE id IN ({{}}) AND {_VALID}"
-            found = {row[0]: self._page(row) for row in _rows(database, query, wanted, _stamp(self._clock()))}
+            query = f"SELECT {WHOLE} FROM pages WHERE id IN ({{}}) AND {VALID}"
+            found = {row[0]: self._page(row) for row in rows(database, query, wanted, stamp(self._clock()))}
         return [found[i] for i in wanted if i in found]
 
-    def known(self, ids: Iterable[str]) -> set[str]:
+    def existing(self, ids: Iterable[str]) -> set[str]:
         """Those of these ids that are there."""
         wanted = list(dict.fromkeys(ids))
         with self._looking() as database:
-            query = f"SELECT id FROM pages WHERE id IN ({{}}) AND {_VALID}"
-            return {i for (i,) in _rows(database, query, wanted, _stamp(self._clock()))}
+            query = f"SELECT id FROM pages WHERE id IN ({{}}) AND {VALID}"
+            return {i for (i,) in rows(database, query, wanted, stamp(self._clock()))}
 
     def pages(self, after: int = 0, limit: int = -1) -> list[tuple[int, Page]]:
         """The pages behind a position, in the order in which they came, each with its own position.
@@ -265,34 +202,34 @@ class PageStore:
             limit: How many at most; -1 for all.
         """
         with self._looking() as database:
-            query = f"SELECT position, {_WHOLE} FROM pages WHERE position > ? AND {_VALID} ORDER BY position LIMIT ?"
-            rows = database.execute(query, (after, _stamp(self._clock()), limit)).fetchall()
+            query = f"SELECT position, {WHOLE} FROM pages WHERE position > ? AND {VALID} ORDER BY position LIMIT ?"
+            rows = database.execute(query, (after, stamp(self._clock()), limit)).fetchall()
         return [(row[0], self._page(row[1:])) for row in rows]
 
     def last(self) -> Page | None:
         """The page that came last."""
         with self._looking() as database:
-            query = f"SELECT {_WHOLE} FROM pages WHERE {_VALID} ORDER BY position DESC LIMIT 1"
-            row = database.execute(query, (_stamp(self._clock()),)).fetchone()
+            query = f"SELECT {WHOLE} FROM pages WHERE {VALID} ORDER BY position DESC LIMIT 1"
+            row = database.execute(query, (stamp(self._clock()),)).fetchone()
         return self._page(row) if row else None
 
-    def changes(self, since: int = 0, *, texts: bool = True) -> Changes:
+    def changes(self, since: int = 0, *, texts: bool = True) -> PageChanges:
         """What came and went after an event: what an index has to put and remove, in any order, to hold the same.
 
-        Pages whose time is over are among those that are removed, each time, until they are cleaned up.
+        Pages that expired are among those that are removed, each time, until they are cleaned up.
 
         Args:
-            since: `Changes.sequence` of the last time; 0 for everything.
+            since: `PageChanges.sequence` of the last time; 0 for everything.
             texts: Whether the raw texts are wanted; without them much less is read.
         """
-        now = _stamp(self._clock())
+        now = stamp(self._clock())
         with self._looking() as database, transaction(database, "BEGIN"):
             (last,) = database.execute("SELECT MAX(sequence) FROM events").fetchone()
             events = database.execute("SELECT kind, page, seal FROM events WHERE sequence > ?", (since,))
             for _ in rows_of(events, self._damaged_event):
                 pass
             query = (
-                f"SELECT {_WHOLE if texts else _BARE} FROM pages WHERE {_VALID} AND id IN "
+                f"SELECT {WHOLE if texts else BARE} FROM pages WHERE {VALID} AND id IN "
                 "(SELECT page FROM events WHERE sequence > ?) ORDER BY position"
             )
             put = [self._page(found) for found in database.execute(query, (now, since))]
@@ -301,13 +238,13 @@ class PageStore:
                 "UNION SELECT id FROM pages WHERE expires_at <= ?",
                 (since, now),
             ).fetchall()
-        return Changes(last or 0, put, [i for (i,) in gone])
+        return PageChanges(last or 0, put, [i for (i,) in gone])
 
-    def stats(self) -> Stats:
+    def stats(self) -> PageStats:
         """How many pages there are, and how long new ones stay."""
         with self._looking() as database:
-            query = f"SELECT COUNT(*), COALESCE(SUM({_VALID}), 0) FROM pages"
-            total, valid = database.execute(query, (_stamp(self._clock()),)).fetchone()
+            query = f"SELECT COUNT(*), COALESCE(SUM({VALID}), 0) FROM pages"
+            total, valid = database.execute(query, (stamp(self._clock()),)).fetchone()
             ttl = self._ttl(database)
         seconds = ttl.total_seconds() if ttl else None
         return {"total": total, "valid": valid, "expired": total - valid, "ttl_seconds": seconds}
@@ -368,20 +305,20 @@ class PageStore:
             with self._using() as database:
                 yield database
         else:
-            with closing(_FORM.in_memory(self._begin)) as database:
+            with closing(FORM.in_memory(self._begin)) as database:
                 yield database
 
     def _clean_up(self, database: sqlite3.Connection) -> None:
         """What is over is erased when a store is opened; where that cannot be, it is just not shown."""
-        if database.execute("SELECT 1 FROM pages WHERE expires_at <= ? LIMIT 1", (_stamp(self._clock()),)).fetchone():
+        if database.execute("SELECT 1 FROM pages WHERE expires_at <= ? LIMIT 1", (stamp(self._clock()),)).fetchone():
             try:
-                self.cleanup()
+                self.delete_expired()
             except StorageError as error:
-                _LOG.warning("Pages whose time is over could not be erased: %s", error)
+                _LOG.warning("Pages that expired could not be erased: %s", error)
 
     def _clean(self, database: sqlite3.Connection) -> list[str]:
-        rows = database.execute("SELECT id FROM pages WHERE expires_at <= ?", (_stamp(self._clock()),)).fetchall()
-        return _remove(database, [i for (i,) in rows])
+        rows = database.execute("SELECT id FROM pages WHERE expires_at <= ?", (stamp(self._clock()),)).fetchall()
+        return remove(database, [i for (i,) in rows])
 
     def _ttl(self, database: sqlite3.Connection) -> timedelta | None:
         seconds = self._about(database, "ttl")
@@ -392,7 +329,7 @@ class PageStore:
     def _about(self, database: sqlite3.Connection, name: str) -> str:
         query = "SELECT name, value, seal FROM about WHERE name = ?"
         rows = rows_of(
-            database.execute(query, (name,)), lambda _: _FORM.damaged(self._path, f"what it says of its {name}")
+            database.execute(query, (name,)), lambda _: FORM.damaged(self._path, f"what it says of its {name}")
         )
         return next((value for _, value in rows), "")
 
@@ -404,7 +341,7 @@ class PageStore:
         """
         *said, seal, text = row
         if sealed(*said) != seal or (text is not None and sealed(text) != said[3]):
-            raise _FORM.damaged(self._path, f"the page {row[0]!r}")
+            raise FORM.damaged(self._path, f"the page {row[0]!r}")
         identity, title, abstract, _, source, metadata, created_at, expires_at = said
         return {
             "id": identity,
@@ -418,126 +355,25 @@ class PageStore:
         }
 
     def _damaged_event(self, row: Sequence[Any]) -> StorageDamagedError:
-        return _FORM.damaged(self._path, f"what it says of the page {row[1]!r}")
-
-
-class PageStores:
-    """All memories of one place, by user and name; each store is opened once in a process.
-
-    Args:
-        folder: The home of all that is kept. Default: `MEMORY_BANK_HOME`, or the user's state folder, as it is when a
-            memory is asked for.
-        in_memory: Keep everything in this process, for as long as this object lasts.
-        clock: Tells what is over.
-        size: How many stores stay open.
-    """
-
-    def __init__(
-        self,
-        folder: Path | None = None,
-        *,
-        in_memory: bool = False,
-        clock: Callable[[], datetime] = _now,
-        size: int = 256,
-    ) -> None:
-        self._folder = folder
-        self._in_memory = in_memory
-        self._clock = clock
-        self._size = size
-        self._stores: OrderedDict[tuple[Path | None, str], PageStore] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def of(self, name: str, user: str = "") -> PageStore:
-        """The pages of a memory. Users never share one: the same name is another memory for each of them.
-
-        Args:
-            name: Any text; it is hashed, never used as a path.
-            user: Who is authenticated; empty where nobody has to be.
-
-        Raises:
-            InputError: The name cannot be kept.
-            SettingsError: There is no folder for it.
-        """
-        label = json.dumps([str(user), checked_name(name)])
-        path = None if self._in_memory else self._path(label)
-        with self._lock:
-            store = self._stores.pop((path, label), None) or PageStore(path, label, self._clock)
-            self._stores[path, label] = store
-            while len(self._stores) > self._size and not self._in_memory:
-                self._stores.popitem(last=False)[1].close()
-            return store
-
-    def close(self) -> None:
-        """Close all files."""
-        with self._lock:
-            for store in self._stores.values():
-                store.close()
-
-    def _path(self, label: str) -> Path:
-        named = hashlib.sha256(label.encode()).hexdigest()[:32]
-        return (self._folder or default_home()) / _FOLDER / f"{named}.sqlite"
-
-
-# --- files -------------------------------------------------------------------------------------------------------
-
-
-def page_stores(folder: Path) -> list[PageStore]:
-    """All stores of a home that are on disk, whoever they belong to; to be closed one by one.
-
-    Args:
-        folder: The home of all that is kept.
-    """
-    files = sorted((folder / _FOLDER).glob("*.sqlite"))
-    return [PageStore(file) for file in files if file.suffixes == [".sqlite"]]
-
-
-def clean_pages(home: Path) -> int:
-    """Erase the pages of all memories whose time is over, from disk too; how many they were.
-
-    A memory that cannot be read is left as it is, and the log says so.
-
-    Args:
-        home: Folder of all memories.
-    """
-    count = 0
-    for store in page_stores(home):
-        try:
-            with closing(store):
-                count += store.cleanup()
-        except StorageError as error:
-            _LOG.warning("Pages whose time is over could not be erased: %s", error)
-    return count
-
-
-def _databases(file: Path | None) -> list[Path]:
-    """A database with the files that SQLite and the cache put beside it, itself last."""
-    return [file.with_name(file.name + suffix) for suffix in ("-wal", "-shm", ".damaged", "")] if file else []
+        return FORM.damaged(self._path, f"what it says of the page {row[1]!r}")
 
 
 # --- rows --------------------------------------------------------------------------------------------------------
 
 
-def _rows(database: sqlite3.Connection, query: str, ids: Sequence[str], *more: Any) -> Iterator[tuple[Any, ...]]:
-    """The rows of any number of ids."""
-    for start in range(0, len(ids), _LOOKUP):
-        some = ids[start : start + _LOOKUP]
-        yield from database.execute(query.format(",".join("?" * len(some))), (*some, *more)).fetchall()
+def time_to_live(
+    days: float = 0, hours: float = 0, minutes: float = 0, seconds: float | None = None
+) -> timedelta | None:
+    """How long pages stay: `seconds` where they are given, otherwise the sum of the others; None when that is 0.
 
-
-def _insert(database: sqlite3.Connection, page: Page, now: str, ttl: timedelta | None) -> bool:
-    """Write a page and its event, unless it is there."""
-    created = page.get("created_at") or now
-    expires = page.get("expires_at") or (_stamp(datetime.fromisoformat(created) + ttl) if ttl else None)
-    metadata = json.dumps(page["metadata"], ensure_ascii=False)
-    said = (page["id"], page["title"], page["abstract"], page["text"], page["source"], metadata, created, expires)
-    marks = ",".join("?" * len(said))
-    written = database.execute(f"INSERT OR IGNORE INTO pages ({_COLUMNS}) VALUES ({marks})", said).rowcount
-    if written:
-        database.execute("INSERT INTO events (kind, page) VALUES ('put', ?)", (page["id"],))
-    return bool(written)
-
-
-def _remove(database: sqlite3.Connection, ids: Sequence[str]) -> list[str]:
-    database.executemany("DELETE FROM pages WHERE id = ?", [(i,) for i in ids])
-    database.executemany("INSERT INTO events (kind, page) VALUES ('remove', ?)", [(i,) for i in ids])
-    return list(ids)
+    Raises:
+        InputError: It is negative, or longer than a calendar.
+    """
+    try:
+        given = timedelta(days=days, hours=hours, minutes=minutes) if seconds is None else timedelta(seconds=seconds)
+        is_usable = timedelta() <= given <= timedelta(days=365_000)
+    except (OverflowError, TypeError, ValueError):
+        is_usable, given = False, timedelta()
+    if not is_usable:
+        raise InputError("Pages stay for a time of 0 (for ever) to 1,000 years. Give days, hours, minutes or seconds.")
+    return given or None

@@ -2,7 +2,7 @@
 
 import math
 import threading
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
@@ -13,10 +13,12 @@ from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, 
 from agentic_memory_bank.state.memory_bank import Recalled
 from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, covers, embedded_text
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.hybrid_index import Hit, HybridIndex, Query, alpha_for
 from agentic_memory_bank.tools.search.passage_index import PassageIndex
-from agentic_memory_bank.tools.text import estimate_tokens, passages, tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
 
 PASSAGE_TOKENS = 320
 """Upper size of a passage: a paragraph as a rule; longer ones are cut at sentence borders."""
@@ -205,18 +207,11 @@ class IndexPool:
 
     def __init__(self, make: Callable[[], MemoryIndex], size: int = 16) -> None:
         self._make = make
-        self._size = size
-        self._indexes: OrderedDict[str, MemoryIndex] = OrderedDict()
-        self._lock = threading.Lock()
+        self._indexes: LruCache[str, MemoryIndex] = LruCache(size)
 
     def of(self, thread: str) -> MemoryIndex:
         """The index of a thread."""
-        with self._lock:
-            index = self._indexes.pop(thread, None) or self._make()
-            self._indexes[thread] = index
-            while len(self._indexes) > self._size:
-                self._indexes.popitem(last=False)
-            return index
+        return self._indexes.get(thread, self._make)
 
 
 def _owner(passage_id: str) -> str:

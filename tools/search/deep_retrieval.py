@@ -32,7 +32,7 @@ def deep_retrieve(
     attachment_id: str | None = None,
     read: Reader | None = None,
 ) -> list[dict[str, Any]]:
-    """The entries a memory rests on, oldest first (seed 002, deep retrieval).
+    """The entries a memory rests on, oldest first (deep retrieval).
 
     A memory that was merged away is read through the one that holds its text now.
 

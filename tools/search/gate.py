@@ -3,7 +3,8 @@
 from functools import lru_cache
 from typing import Final
 
-from agentic_memory_bank.tools.text import language, names_and_numbers
+from agentic_memory_bank.tools.text.cleaning import language
+from agentic_memory_bank.tools.text.names import names_and_numbers
 
 ENGLISH_COSINE: Final = 0.4
 """Cosine from which two English memories are judged."""

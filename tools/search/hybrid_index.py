@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentic_memory_bank.state.errors import EmbeddingError, InputError
-from agentic_memory_bank.tools.text import is_cjk
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 K1 = 0.9
 """BM25: how soon more occurrences of a term stop counting."""
@@ -123,7 +123,7 @@ class HybridIndex:
 
         Args:
             id: Names the item.
-            terms: Index terms with repetitions, as `tools.text.tokenize` gives them.
+            terms: Index terms with repetitions, as `tools.text.terms.tokenize` gives them.
             vector: Of any length, or None. A vector of zeros points nowhere and counts as none.
 
         Raises:
@@ -249,7 +249,7 @@ class HybridIndex:
         """Find the `k` best items, best first; fewer when fewer share a term with the query or have a vector.
 
         Args:
-            terms: Of the query, as `tools.text.tokenize` gives them.
+            terms: Of the query, as `tools.text.terms.tokenize` gives them.
             vector: Of the query. Without one, keywords alone decide; without terms, the vector alone.
             k: How many at most.
             alpha: Weight of keywords, from 0 to 1.

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from agentic_memory_bank.tools.text import STOP_WORDS
+from agentic_memory_bank.tools.text.terms import STOP_WORDS
 
 MAX_NAME: Final = 8
 """Longest name, in words (in Chinese: characters)."""

@@ -10,7 +10,8 @@ from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.interaction_tree import Anchor
 from agentic_memory_bank.tools.search.hybrid_index import Hit, HybridIndex, Query, Scoring, Vector
 from agentic_memory_bank.tools.search.names import NameIndex, subject_of
-from agentic_memory_bank.tools.text import opening, tokenize
+from agentic_memory_bank.tools.text.sentences import opening
+from agentic_memory_bank.tools.text.terms import tokenize
 
 DEPTH: Final = 200
 """How many hits are looked at before the best are chosen."""

@@ -123,3 +123,12 @@ class Reserve:
         """Give the space back to the disk."""
         with suppress(OSError):
             os.truncate(self._file, 0)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the file system keep what stands in a folder, such as a new name, before anything else is done."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

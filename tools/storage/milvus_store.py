@@ -15,31 +15,21 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from langgraph.store.base import (
-    BaseStore,
-    GetOp,
-    Item,
-    ListNamespacesOp,
-    Op,
-    PutOp,
-    Result,
-    SearchItem,
-    SearchOp,
-)
+from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
 
 from agentic_memory_bank.state.errors import InputError, InputTooLarge
+from agentic_memory_bank.tools.storage.milvus_lite import LiteFolder
+from agentic_memory_bank.tools.storage.milvus_server import MilvusServer
 from agentic_memory_bank.tools.storage.milvus_tables import (
     LONGEST,
-    LiteFolder,
-    MilvusServer,
+    MilvusTables,
+    Namespace,
     Row,
-    Shelf,
-    Tables,
     digest,
     hexed,
     unhexed,
 )
-from agentic_memory_bank.tools.storage.sqlite_store import ROOT, encoded, fits, listed
+from agentic_memory_bank.tools.storage.sqlite_store import ROOT, encoded, matches_filter, matching_namespaces
 
 _MOST: Final = 16_384
 """Milvus answers with at most so many."""
@@ -72,7 +62,7 @@ class MilvusRecordStore(BaseStore):
         if not collection.isidentifier() or not collection.isascii():
             raise InputError(f"{collection!r} names no collection. Use letters, digits and underscores.")
         self._place, self._dense = str(place), dense
-        self._together: list[tuple[Sequence[Shelf], Sequence[Shelf]]] | None = None
+        self._together: list[tuple[Sequence[Namespace], Sequence[Namespace]]] | None = None
         self._clock = clock
         self._lock = threading.RLock()
         self._server = MilvusServer(self._place, collection, timeout) if _is_uri(self._place) else None
@@ -142,7 +132,7 @@ class MilvusRecordStore(BaseStore):
 
         Args:
             owner: The hash of the user.
-            vector: Of the query.
+            vector: The vector of the query.
             limit: How many at most.
             model: The embedding model of the vector; others are not compared with it.
 
@@ -158,7 +148,7 @@ class MilvusRecordStore(BaseStore):
                 return []
             wide, found = limit, list[str]()
             while True:  # one memory may stand for several of the nearest
-                near = tables.nearest(Shelf((ROOT, owner)).owner, digest(model), list(map(float, vector)), wide)
+                near = tables.nearest(Namespace((ROOT, owner)).owner, digest(model), list(map(float, vector)), wide)
                 found = list(dict.fromkeys(near))[:limit]
                 if len(found) == limit or len(near) < wide or wide == _MOST:
                     return found
@@ -175,7 +165,7 @@ class MilvusRecordStore(BaseStore):
         with self._lock:
             tables = self._tables()
             if tables.exists():
-                tables.erase([Shelf(namespace)])
+                tables.erase([Namespace(namespace)])
 
     def close(self) -> None:
         """Let go of the folder, so that another process can have it, or of the server; the next call opens it again."""
@@ -186,7 +176,7 @@ class MilvusRecordStore(BaseStore):
             if self._server is not None:
                 self._server.close()
 
-    def _tables(self) -> Tables:
+    def _tables(self) -> MilvusTables:
         if self._server is not None:
             return self._server
         self._folder = self._folder or LiteFolder.shared(Path(self._place))
@@ -200,18 +190,18 @@ def _is_uri(place: str) -> bool:
 # --- writing -----------------------------------------------------------------------------------------------------
 
 
-def _written(ops: Iterable[Op], now: str) -> dict[Shelf, dict[str, list[Row] | None]]:
+def _written(ops: Iterable[Op], now: str) -> dict[Namespace, dict[str, list[Row] | None]]:
     """The rows of what is put, by namespace and id; None for what is deleted. The last of several writes counts."""
     last = {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
-    rows: dict[Shelf, dict[str, list[Row] | None]] = {}
+    rows: dict[Namespace, dict[str, list[Row] | None]] = {}
     for (namespace, key), op in last.items():
-        shelf, text = Shelf(namespace), encoded(op.value)
+        shelf, text = Namespace(namespace), encoded(op.value)
         item = _id(shelf, key)
         rows.setdefault(shelf, {})[item] = None if text is None else _rows(shelf, item, key, text, now)
     return rows
 
 
-def _rows(shelf: Shelf, item: str, key: str, text: str, now: str) -> list[Row]:
+def _rows(shelf: Namespace, item: str, key: str, text: str, now: str) -> list[Row]:
     """The first row holds the beginning of a value and says how many others there are; it is written last."""
     path, name = shelf.path, hexed(key)
     if len(path) > LONGEST or len(name) > LONGEST:
@@ -226,8 +216,8 @@ def _rows(shelf: Shelf, item: str, key: str, text: str, now: str) -> list[Row]:
 
 
 def _write(
-    tables: Tables, written: Mapping[Shelf, Mapping[str, list[Row] | None]], *, dense: bool
-) -> tuple[list[Shelf], list[Shelf]]:
+    tables: MilvusTables, written: Mapping[Namespace, Mapping[str, list[Row] | None]], *, dense: bool
+) -> tuple[list[Namespace], list[Namespace]]:
     """Write and delete; where something was deleted, and where something only gave way to something shorter."""
     old = {row["id"]: row for shelf, items in written.items() for row in tables.get(shelf, list(items))}
     for shelf, items in written.items():
@@ -242,7 +232,7 @@ def _write(
     return list(gone), shrunk
 
 
-def _put(tables: Tables, shelf: Shelf, items: Sequence[Sequence[Row]], *, dense: bool) -> None:
+def _put(tables: MilvusTables, shelf: Namespace, items: Sequence[Sequence[Row]], *, dense: bool) -> None:
     vectors = [vector for rows in items if dense and (vector := _vector(shelf, rows))]
     if vectors:
         tables.put_vectors(shelf, vectors)
@@ -266,7 +256,7 @@ def _shrinks(items: Mapping[str, list[Row] | None], old: Mapping[str, Row]) -> b
     return any(rows and item in old and len(rows[0]["value"]) < len(old[item]["value"]) for item, rows in items.items())
 
 
-def _vector(shelf: Shelf, rows: Sequence[Row]) -> Row | None:
+def _vector(shelf: Namespace, rows: Sequence[Row]) -> Row | None:
     """What an event says of its embedding, if it has one."""
     value = json.loads("".join(row["value"] for row in rows))
     vector, record, model = (value.get(name) for name in ("vector", "id", "model"))
@@ -290,15 +280,17 @@ def _vector(shelf: Shelf, rows: Sequence[Row]) -> Row | None:
 # --- reading -----------------------------------------------------------------------------------------------------
 
 
-def _found(tables: Tables, ops: Sequence[Op]) -> list[Result]:
+def _found(tables: MilvusTables, ops: Sequence[Op]) -> list[Result]:
     items = _got(tables, [op for op in ops if isinstance(op, GetOp)])
-    return [items.get(_id(Shelf(op.namespace), op.key)) if isinstance(op, GetOp) else _read(tables, op) for op in ops]
+    return [
+        items.get(_id(Namespace(op.namespace), op.key)) if isinstance(op, GetOp) else _read(tables, op) for op in ops
+    ]
 
 
-def _got(tables: Tables, ops: Iterable[GetOp]) -> dict[str, Item]:
-    wanted: dict[Shelf, list[str]] = {}
+def _got(tables: MilvusTables, ops: Iterable[GetOp]) -> dict[str, Item]:
+    wanted: dict[Namespace, list[str]] = {}
     for op in ops:
-        shelf = Shelf(op.namespace)
+        shelf = Namespace(op.namespace)
         wanted.setdefault(shelf, []).append(_id(shelf, op.key))
     rows: list[Row] = []
     for shelf, ids in wanted.items():
@@ -308,16 +300,16 @@ def _got(tables: Tables, ops: Iterable[GetOp]) -> dict[str, Item]:
     return {head["id"]: Item(**_item(head, value)) for head, value in _joined(rows)}
 
 
-def _read(tables: Tables, op: Op) -> Result:
+def _read(tables: MilvusTables, op: Op) -> Result:
     match op:
         case SearchOp():
-            rows = tables.below(Shelf(op.namespace_prefix))
+            rows = tables.below(Namespace(op.namespace_prefix))
             items = [SearchItem(**_item(head, value)) for head, value in _joined(rows)]
             items.sort(key=lambda item: (item.updated_at, item.key), reverse=True)
-            chosen = [item for item in items if fits(item.value, op.filter or {})]
+            chosen = [item for item in items if matches_filter(item.value, op.filter or {})]
             return chosen[op.offset : op.offset + op.limit]
         case ListNamespacesOp():
-            return listed([_labels(path) for path in tables.paths()], op)
+            return matching_namespaces([_labels(path) for path in tables.paths()], op)
         case PutOp():
             return None
         case _:
@@ -337,7 +329,7 @@ def _ids(head: Row) -> list[str]:
     return [head["id"], *(f"{head['id']}.{head['digest']}.{n}" for n in range(1, head["parts"]))]
 
 
-def _id(shelf: Shelf, key: str) -> str:
+def _id(shelf: Namespace, key: str) -> str:
     return digest([*shelf.labels, key])
 
 

@@ -26,7 +26,8 @@ from langgraph.store.base import (
 )
 
 from agentic_memory_bank.state.errors import InputError, StorageDamagedError, StorageError
-from agentic_memory_bank.tools.storage.database import DatabaseFile, DatabaseForm, rows_of, seal_over, transaction
+from agentic_memory_bank.tools.storage.database import DatabaseFile
+from agentic_memory_bank.tools.storage.database_form import DatabaseForm, rows_of, seal_over, transaction
 from agentic_memory_bank.tools.storage.disk import default_home
 
 ROOT: Final = "agentic_memory_bank"
@@ -196,10 +197,10 @@ def _found(database: sqlite3.Connection, op: SearchOp) -> list[SearchItem]:
         rows = database.execute(f"{query} LIMIT ? OFFSET ?", (*given, op.limit, op.offset))
         return [_search_item(row) for row in rows_of(rows, _damaged)]
     items = (_search_item(row) for row in rows_of(database.execute(query, given), _damaged))
-    return [item for item in items if fits(item.value, op.filter)][op.offset : op.offset + op.limit]
+    return [item for item in items if matches_filter(item.value, op.filter)][op.offset : op.offset + op.limit]
 
 
-def fits(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def matches_filter(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Whether a value has what a filter asks for.
 
     Raises:
@@ -222,10 +223,10 @@ def _compares(value: Any, asked: Any) -> bool:
 
 def _namespaces(database: sqlite3.Connection, op: ListNamespacesOp) -> list[tuple[str, ...]]:
     paths = [tuple(name.split(".")) for (name,) in database.execute("SELECT DISTINCT namespace FROM items")]
-    return listed(paths, op)
+    return matching_namespaces(paths, op)
 
 
-def listed(paths: Iterable[tuple[str, ...]], op: ListNamespacesOp) -> list[tuple[str, ...]]:
+def matching_namespaces(paths: Iterable[tuple[str, ...]], op: ListNamespacesOp) -> list[tuple[str, ...]]:
     """Those of all namespaces that are asked for, in order."""
     fitting = [path for path in paths if all(_matches(path, c) for c in op.match_conditions or ())]
     cut = sorted({path[: op.max_depth] for path in fitting})
@@ -259,7 +260,7 @@ def _search_item(row: tuple[Any, ...]) -> SearchItem:
     return SearchItem(path, key, json.loads(value), datetime.fromisoformat(created), datetime.fromisoformat(updated))
 
 
-def unusable(error: Exception) -> StorageError:
+def store_failed(error: Exception) -> StorageError:
     """What is said when a store of others fails."""
     return StorageError(
         f"The store of memories failed ({type(error).__name__}: {error}). Check that it runs and can be reached, then "

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from agentic_memory_bank.tools.text import Span
+from agentic_memory_bank.tools.text.spans import Span
 
 _CJK: Final = "\u3400-\u9fff"
 _LINE: Final = re.compile(r"[^\n]*+(?:\n|\Z)")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Final
 
-from agentic_memory_bank.tools.text import Span, merged
+from agentic_memory_bank.tools.text.spans import Span, merged
 
 HIDDEN: Final = "***"
 """Stands where a number stood."""

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from agentic_memory_bank.tools.text import Span, forms, sentences
+from agentic_memory_bank.tools.text import forms
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.spans import Span
 
 _MOST_LEAD_IN = 60
 """How much of what opens a list is shown with a quote, in characters."""

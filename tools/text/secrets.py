@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from agentic_memory_bank.tools.text import Span
 from agentic_memory_bank.tools.text.personal_numbers import is_card, numbers_in
+from agentic_memory_bank.tools.text.spans import Span
 
 _LEAST_ENTROPY: Final = 3.5
 """Bits per character from which a long mixture of letters and digits is taken for a token."""

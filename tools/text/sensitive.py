@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from agentic_memory_bank.state.settings import Sensitive
-from agentic_memory_bank.tools.text import sentences
+from agentic_memory_bank.tools.text.sentences import sentences
 
 _HEALTH: Final = (
     r"health(?!y)|illness(?:es)?|ill|sick(?:ness)?|diseases?|diagnos\w{2,6}|symptoms?|allerg\w{1,6}|asthma\w{0,4}|diabet\w{1,4}"

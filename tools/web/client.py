@@ -1,6 +1,5 @@
 """Asks servers of the public web and no others: addresses are checked and pinned, redirects, sizes, times limited."""
 
-import ipaddress
 import json
 import queue
 import re
@@ -17,7 +16,17 @@ from typing import Any, Final, NamedTuple, TypeVar
 import httpcore2
 import httpx2
 
-from agentic_memory_bank.state.errors import ToolError
+from agentic_memory_bank.tools.web.deadline import Deadline, TimedStream
+from agentic_memory_bank.tools.web.public_addresses import (
+    NAT64,
+    WebError,
+    addresses_of,
+    behind,
+    checked_url,
+    may_be_reached,
+    not_public,
+    parsed,
+)
 
 SECONDS: Final = 30.0
 """How long one request may take in all: names, connections, redirects and the last byte."""
@@ -34,7 +43,6 @@ PDF: Final = "application/pdf"
 Resolver = Callable[[str], Sequence[str]]
 """Takes a host's name, returns all its addresses as text; raises `OSError` when there are none."""
 
-_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _T = TypeVar("_T")
 
 _USER_AGENT = "agentic-memory-bank"  # fixed: nothing of the machine or its user
@@ -42,26 +50,9 @@ _RESOLVING_SECONDS = 10.0
 _CONNECTING_SECONDS = 5.0  # for each address, so that one that is down leaves time for the next
 _FIRST_PAUSE = 0.5
 _MOST_ADDRESSES = 8
-_LONGEST_URL = 4_096
-_PORTS = (None, 80, 443)  # 8080 and 8443 are where consoles and proxies listen, hardly ever what a search finds
 
 
-class WebError(ToolError):
-    """A request to the web failed.
-
-    Args:
-        message: What went wrong and what to do, for the agent.
-        status: What the server answered with, if it did.
-        may_pass: Whether the same request may succeed a little later.
-    """
-
-    def __init__(self, message: str, *, status: int | None = None, may_pass: bool = False) -> None:
-        super().__init__(message)
-        self.status = status
-        self.may_pass = may_pass
-
-
-class Answer(NamedTuple):
+class WebResponse(NamedTuple):
     """What a server sent: the address it came from in the end, its media type, character set, and unpacked bytes."""
 
     url: str
@@ -70,169 +61,19 @@ class Answer(NamedTuple):
     data: bytes
 
 
-# --- which addresses ---------------------------------------------------------------------------------------------
-
-_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-
-
-def _networks(*texts: str) -> tuple[_Network, ...]:
-    return tuple(map(ipaddress.ip_network, texts))
-
-
-_OWN = _networks(
-    *("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"),
-    *("::1/128", "fc00::/7"),
-)
-_NEVER = _networks(  # and what Python knows not to be global: link-local, with most metadata servers, and the rest
-    *("100.100.100.200/32", "168.63.129.16/32", "fd00:ec2::/32", "fd20:ce::/32"),  # metadata servers of clouds
-    *("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2002::/16", "3fff::/20"),  # protocols, tunnels, documentation
-)
-_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")  # mapped, translated, site-local and unassigned ones are outside
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
-_ISATAP = (0x0000_5EFE, 0x0200_5EFE)  # the third quarter of an address that has an IPv4 address as its last
-
-
-def is_public(address: str, *, allow_private: bool = False) -> bool:
-    """Say whether an IP address may be connected to.
-
-    Args:
-        address: In its usual spelling; any other is not public.
-        allow_private: Also loopback, RFC 1918, carrier (100.64.0.0/10) and unique local addresses; never link-local,
-            metadata, multicast, reserved, or IPv6 addresses that stand for IPv4 ones.
-    """
-    found = _parsed(address)
-    return found is not None and _may_be_reached(found, allow_private)
-
-
-def _parsed(address: str) -> _Address | None:
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return None
-    return None if getattr(found, "scope_id", None) else found
-
-
-def _may_be_reached(address: _Address, allow_private: bool) -> bool:
-    if any(address in network for network in _NEVER):
-        return False
-    if any(address in network for network in _OWN):
-        return allow_private
-    if address.version == 6 and (address not in _GLOBAL_UNICAST or int(address) >> 32 & 0xFFFF_FFFF in _ISATAP):
-        return False
-    return address.is_global and not address.is_multicast
-
-
-def _behind(address: _Address) -> _Address:
-    """Return the IPv4 address that a NAT64 gateway would connect to, or the address itself."""
-    return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF) if address in _NAT64 else address
-
-
-def addresses_of(host: str) -> list[str]:
-    """Return every address of a host, IPv4 and IPv6, as the system's resolver knows them.
-
-    Raises:
-        OSError: There is none, or no name server answers.
-    """
-    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
-
-
 # --- which URLs --------------------------------------------------------------------------------------------------
-
-_ODD = re.compile(r"[\x00-\x1f\x7f\\]")
-_AUTHORITY = re.compile(r"[a-z]+://([^/?#]*)", re.IGNORECASE)
-_LABEL = r"(?!-)[a-z0-9_-]{1,63}(?<!-)"
-_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
-_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")  # what a resolver may take for an IPv4 address
-_LOCAL_NAME = re.compile(
-    r"[^.]+|(?:.*\.)?(?:localhost|local|localdomain|internal|intranet|private|corp|home|lan|home\.arpa|onion)"
-)
-_METADATA_NAME = re.compile(r"(?:.*\.)?(?:metadata(?:\.google\.internal|\.goog)?|instance-data(?:\..*)?)")
-
-
-def _target(text: str, allow_private: bool) -> httpx2.URL:
-    """Parse a URL and check all that can be checked without asking for the addresses of its host."""
-    text = text.strip()
-    if len(text) > _LONGEST_URL or _ODD.search(text):
-        raise WebError("This URL is too long, or has characters that no URL has. Use one as it was found.")
-    try:
-        url = httpx2.URL(text)
-    except httpx2.InvalidURL as fault:
-        raise WebError(f"This is no URL ({fault}). Give one like https://example.org/page.") from None
-    authority = _AUTHORITY.match(text)
-    if url.scheme not in ("http", "https") or authority is None or not url.host:
-        raise WebError("Only pages of the web can be opened. Give a URL that begins with https:// or http://.")
-    if "@" in authority[1]:
-        raise WebError("This URL holds a user name or password, which are not sent. Give it without them.")
-    if url.port not in _PORTS and not allow_private:
-        raise WebError(f"Port {url.port} is not one of public web pages (80 and 443). Use another page.")
-    _check_host(url.raw_host.decode("ascii"), allow_private)
-    return url
-
-
-def _check_host(host: str, allow_private: bool) -> None:
-    if _parsed(host) is not None:
-        return
-    if not _NAME.fullmatch(host) or len(host) > 253 or _NUMBER.fullmatch(host):
-        raise WebError(f"{host!r} is not the name of a host as it is usually written. Give its usual name.")
-    if _METADATA_NAME.fullmatch(host) or (_LOCAL_NAME.fullmatch(host) and not allow_private):
-        raise _not_public(host)
-
-
-def _not_public(host: str) -> WebError:
-    return WebError(f"{host} is not on the public web, and nothing else is opened. Use a public page.")
 
 
 # --- connections -------------------------------------------------------------------------------------------------
 
 
-class _Clock:
-    """The time that is left of a request."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._end = time.monotonic() + seconds
-
-    def left(self, at_most: float = SECONDS) -> float:
-        """Return the seconds left, or fewer; raises when there are none."""
-        left = self._end - time.monotonic()
-        if left <= 0:
-            raise httpcore2.ReadTimeout(f"it was not done after {self._seconds:g} s")
-        return min(left, at_most)
-
-
-class _Timed(httpcore2.NetworkStream):
-    """A connection on which every read and write ends with the request's time: dripping bytes buy no more of it."""
-
-    def __init__(self, stream: httpcore2.NetworkStream, clock: _Clock) -> None:
-        self._stream = stream
-        self._clock = clock
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, self._clock.left())
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, self._clock.left())
-
-    def close(self) -> None:
-        self._stream.close()
-
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore2.NetworkStream:
-        return _Timed(self._stream.start_tls(ssl_context, server_hostname, self._clock.left()), self._clock)
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
-
-
 class _Pinned(httpcore2.NetworkBackend):
     """Connects to addresses that were checked, whatever the name would mean if it were looked up again."""
 
-    def __init__(self, backend: httpcore2.NetworkBackend, addresses: Sequence[str], clock: _Clock) -> None:
+    def __init__(self, backend: httpcore2.NetworkBackend, addresses: Sequence[str], deadline: Deadline) -> None:
         self._backend = backend
         self._addresses = addresses
-        self._clock = clock
+        self._deadline = deadline
 
     def connect_tcp(
         self,
@@ -245,8 +86,8 @@ class _Pinned(httpcore2.NetworkBackend):
         fault: Exception = httpcore2.ConnectError("it has no address")
         for address in self._addresses:
             try:
-                seconds = self._clock.left(_CONNECTING_SECONDS)
-                return _Timed(self._backend.connect_tcp(address, port, seconds), self._clock)
+                seconds = self._deadline.left(_CONNECTING_SECONDS)
+                return TimedStream(self._backend.connect_tcp(address, port, seconds), self._deadline)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as refused:
                 fault = refused
         raise fault
@@ -320,11 +161,11 @@ class PublicWeb:
         Raises:
             WebError: It does not, or its host is not known.
         """
-        target = _target(url, allow_private=False)
+        target = checked_url(url, allow_private=False)
         with _in_words(target):
-            self._addresses(target, _Clock(_RESOLVING_SECONDS), allow_private=False)
+            self._addresses(target, Deadline.after(_RESOLVING_SECONDS), allow_private=False)
 
-    def get(self, url: str, *, images: bool = False, seconds: float | None = None) -> Answer:
+    def get(self, url: str, *, images: bool = False, seconds: float | None = None) -> WebResponse:
         """Fetch a page: text of any kind, HTML, JSON, XML, PDF, DOCX, and images (PNG, JPEG, GIF, WebP) if asked for.
 
         Args:
@@ -351,21 +192,21 @@ class PublicWeb:
         request = _Request("POST", sent, json.dumps(body).encode("ascii"), (), 0)
         return _as_json(self._ask(url, request, seconds))
 
-    def _ask(self, url: str, request: _Request, seconds: float | None) -> Answer:
-        clock = _Clock(self._seconds if seconds is None else min(seconds, self._seconds))
+    def _ask(self, url: str, request: _Request, seconds: float | None) -> WebResponse:
+        deadline = Deadline.after(self._seconds if seconds is None else min(seconds, self._seconds))
         for _ in range(request.redirects + 1):
-            target = _target(url, self._allow_private)
+            target = checked_url(url, self._allow_private)
             with _in_words(target):
-                answer = self._send(target, request, clock)
-            if isinstance(answer, Answer):
+                answer = self._send(target, request, deadline)
+            if isinstance(answer, WebResponse):
                 return answer
             url = answer
         raise WebError("This URL redirects more often than is followed. Use another page.")
 
-    def _send(self, url: httpx2.URL, request: _Request, clock: _Clock) -> Answer | str:
+    def _send(self, url: httpx2.URL, request: _Request, deadline: Deadline) -> WebResponse | str:
         """Ask one server; returns what it sent, or where it redirects to."""
-        addresses = self._addresses(url, clock, self._allow_private)
-        backend = _Pinned(self._backend, addresses, clock)
+        addresses = self._addresses(url, deadline, self._allow_private)
+        backend = _Pinned(self._backend, addresses, deadline)
         tls = (self._tls or _system_tls()) if url.scheme == "https" else None
         with (
             httpcore2.ConnectionPool(ssl_context=tls, network_backend=backend, max_connections=1) as pool,
@@ -378,23 +219,23 @@ class PublicWeb:
                 return _where_to(url, headers["location"])
             _check_status(url, response.status)
             kind, charset = _type_of(url, headers, request.types)
-            return Answer(str(url), kind, charset, self._read(url, headers, response.iter_stream()))
+            return WebResponse(str(url), kind, charset, self._read(url, headers, response.iter_stream()))
 
-    def _addresses(self, url: httpx2.URL, clock: _Clock, allow_private: bool) -> list[str]:
+    def _addresses(self, url: httpx2.URL, deadline: Deadline, allow_private: bool) -> list[str]:
         """Look the host up, once; every address must be allowed, and those of a NAT64 gateway are not used."""
         host = url.raw_host.decode("ascii")
-        texts = [host] if _parsed(host) is not None else self._resolved(host, clock)
-        found = [_parsed(text) for text in texts]
-        if not all(address and _may_be_reached(_behind(address), allow_private) for address in found):
-            raise _not_public(host)
-        usable = [str(address) for address in found if address not in _NAT64]
+        texts = [host] if parsed(host) is not None else self._resolved(host, deadline)
+        found = [parsed(text) for text in texts]
+        if not all(address and may_be_reached(behind(address), allow_private) for address in found):
+            raise not_public(host)
+        usable = [str(address) for address in found if address not in NAT64]
         if not usable:
-            raise _not_public(host) if found else _unknown(host)
+            raise not_public(host) if found else _unknown(host)
         return usable[:_MOST_ADDRESSES]
 
-    def _resolved(self, host: str, clock: _Clock) -> Sequence[str]:
+    def _resolved(self, host: str, deadline: Deadline) -> Sequence[str]:
         try:
-            return _within(clock, lambda: self._resolve(host))
+            return _within(deadline, lambda: self._resolve(host))
         except (OSError, UnicodeError) as fault:
             raise _unknown(host, may_pass=getattr(fault, "errno", None) == socket.EAI_AGAIN) from fault
 
@@ -420,7 +261,7 @@ class PublicWeb:
         return WebError(f"{url.host} sent more than {limit}, which is not read. Use a page that is shorter.")
 
 
-def _within(clock: _Clock, look_up: Callable[[], Sequence[str]]) -> Sequence[str]:
+def _within(deadline: Deadline, look_up: Callable[[], Sequence[str]]) -> Sequence[str]:
     """Call in a thread that can be left behind: a resolver has no time limit."""
     answers: queue.SimpleQueue[Sequence[str] | Exception] = queue.SimpleQueue()
 
@@ -432,7 +273,7 @@ def _within(clock: _Clock, look_up: Callable[[], Sequence[str]]) -> Sequence[str
 
     threading.Thread(target=answer, daemon=True).start()
     try:
-        found = answers.get(timeout=clock.left(_RESOLVING_SECONDS))
+        found = answers.get(timeout=deadline.left(_RESOLVING_SECONDS))
     except queue.Empty:
         raise httpcore2.ConnectTimeout("no name server answered") from None
     if isinstance(found, Exception):
@@ -479,7 +320,7 @@ def _type_of(url: httpx2.URL, headers: httpx2.Headers, types: tuple[str, ...]) -
     return kind, charsets[0].strip().strip("\"'").lower() if charsets else None
 
 
-def _as_json(answer: Answer) -> Any:
+def _as_json(answer: WebResponse) -> Any:
     try:
         return json.loads(answer.data)
     except (ValueError, RecursionError):
@@ -507,7 +348,7 @@ def _unknown(host: str, *, may_pass: bool = False) -> WebError:
     return WebError(f"There is no address for {host}. Check the spelling of the URL.", may_pass=may_pass)
 
 
-def persistently(ask: Callable[[float], _T], *, tries: int, seconds: float) -> _T:
+def retrying(ask: Callable[[float], _T], *, tries: int, seconds: float) -> _T:
     """Ask until there is an answer, pausing longer each time, as long as the fault may pass.
 
     Args:

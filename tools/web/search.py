@@ -10,8 +10,9 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
 from agentic_memory_bank.state.errors import SettingsError
-from agentic_memory_bank.tools.text import clean, language
-from agentic_memory_bank.tools.web.client import PublicWeb, WebError, persistently
+from agentic_memory_bank.tools.text.cleaning import clean, language
+from agentic_memory_bank.tools.web.client import PublicWeb, retrying
+from agentic_memory_bank.tools.web.public_addresses import WebError
 
 DESCRIPTION = (
     "Search the web, with one query or several at once. Returns for each query the titles, URLs, dates and a few lines "
@@ -54,7 +55,7 @@ class Disabled:
         return f"There is no tool `{self.name}` in this session. Work with what is there, and say what is missing."
 
 
-class _Arguments(BaseModel):
+class _SearchArguments(BaseModel):
     queries: list[str] = Field(
         min_length=1, max_length=_MOST_QUERIES, description="What to search for: one query for each thing to find out."
     )
@@ -167,14 +168,14 @@ def search(
         raise SettingsError(f"There is no search provider {provider!r}. Use one of {', '.join(_PROVIDERS)}, or a tool.")
     if not os.environ.get(service.variable, "").strip():
         return Disabled("search", service.variable, service.name)
-    found = _Search(service, PublicWeb() if web is None else web, address or service.address, tries, seconds)
+    found = _WebSearch(service, PublicWeb() if web is None else web, address or service.address, tries, seconds)
     return StructuredTool.from_function(
-        func=found.all, name="search", description=DESCRIPTION, args_schema=_Arguments, handle_tool_error=True
+        func=found.all, name="search", description=DESCRIPTION, args_schema=_SearchArguments, handle_tool_error=True
     )
 
 
 @dataclass(frozen=True)
-class _Search:
+class _WebSearch:
     service: _Provider
     web: PublicWeb
     address: str
@@ -195,7 +196,7 @@ class _Search:
 
     def _one(self, query: str) -> list[_Result] | WebError:
         try:
-            return persistently(lambda left: self._ask(query, left), tries=self.tries, seconds=self.seconds)
+            return retrying(lambda left: self._ask(query, left), tries=self.tries, seconds=self.seconds)
         except WebError as fault:
             return fault
 

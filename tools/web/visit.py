@@ -16,8 +16,18 @@ from pydantic import BaseModel, Field
 from agentic_memory_bank.state.errors import LoadError, ToolError
 from agentic_memory_bank.tools.documents.decoding import decode
 from agentic_memory_bank.tools.documents.parsing import WALL_SECONDS, Kind, Parser
-from agentic_memory_bank.tools.text import clean, estimate_tokens, passages, tokenize
-from agentic_memory_bank.tools.web.client import DOCX, IMAGES, PDF, Answer, PublicWeb, WebError, persistently
+from agentic_memory_bank.tools.text.cleaning import clean
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
+from agentic_memory_bank.tools.web.client import (
+    DOCX,
+    IMAGES,
+    PDF,
+    PublicWeb,
+    WebResponse,
+    retrying,
+)
+from agentic_memory_bank.tools.web.public_addresses import WebError
 
 DESCRIPTION = (
     "Open one page of the web (HTML, text, PDF or Word) and read it, with its title and date, or look at one image. "
@@ -32,7 +42,7 @@ JINA_KEY: Final = "JINA_API_KEY"
 Reader = Literal["direct", "jina"]
 
 
-class Found(TypedDict):
+class VisitArtifact(TypedDict):
     """The artifact of a visit: where the text is from, or, when `data` is there, an attachment."""
 
     url: NotRequired[str]
@@ -43,7 +53,7 @@ class Found(TypedDict):
     type: NotRequired[str]
 
 
-class _Arguments(BaseModel):
+class _VisitArguments(BaseModel):
     url: str = Field(description="The whole URL of the page, beginning with https:// or http://.")
     goal: str = Field(description="What you want to learn from it. Of a page that is too long, what fits it is shown.")
 
@@ -66,8 +76,8 @@ def visit(
 ) -> BaseTool:
     """Make the tool that reads a page. What cannot be read gives the agent a sentence to act on, never an exception.
 
-    The artifact of its message is a `Found`: of a page `url`, `title` and `date`; of an image its `name`, `data`
-    (bytes) and `type` (the media type).
+    The artifact of its message is a `VisitArtifact`: of a page `url`, `title` and `date`; of an image its `name`,
+    `data` (bytes) and `type` (the media type).
 
     Args:
         reader: `direct` fetches the page from here. `jina` lets the service Jina Reader fetch it, which also runs its
@@ -81,15 +91,13 @@ def visit(
     """
     door = PublicWeb() if web is None else web
 
-    def read(url: str, goal: str) -> tuple[str, Found]:
+    def read(url: str, goal: str) -> tuple[str, VisitArtifact]:
         end = time.monotonic() + seconds
         try:
             if reader == "jina" and _may_be_told(url, door):
-                page = persistently(lambda left: _through_jina(door, jina, url, left), tries=tries, seconds=seconds)
+                page = retrying(lambda left: _through_jina(door, jina, url, left), tries=tries, seconds=seconds)
             else:
-                answer = persistently(
-                    lambda left: door.get(url, images=True, seconds=left), tries=tries, seconds=seconds
-                )
+                answer = retrying(lambda left: door.get(url, images=True, seconds=left), tries=tries, seconds=seconds)
                 if answer.type in IMAGES:
                     return _picture(answer)
                 page = _page(answer, end - time.monotonic())
@@ -101,7 +109,7 @@ def visit(
         func=read,
         name="visit",
         description=DESCRIPTION,
-        args_schema=_Arguments,
+        args_schema=_VisitArguments,
         response_format="content_and_artifact",
         handle_tool_error=True,
     )
@@ -113,7 +121,7 @@ _PARSED: dict[str, Kind] = {"text/html": "html", "application/xhtml+xml": "html"
 _LEAST_SECONDS = 5.0  # for parsing, however late the page came
 
 
-def _page(answer: Answer, seconds: float) -> _Page:
+def _page(answer: WebResponse, seconds: float) -> _Page:
     kind = _PARSED.get(answer.type)
     try:
         if kind is None:
@@ -123,7 +131,7 @@ def _page(answer: Answer, seconds: float) -> _Page:
         raise ToolError(f"This page cannot be read. {error} Or use another page.") from error
 
 
-def _parsed(answer: Answer, kind: Kind, seconds: float) -> _Page:
+def _parsed(answer: WebResponse, kind: Kind, seconds: float) -> _Page:
     """Parse in a child process with limits; it reads files, so the page becomes one for that long."""
     data = _marked(answer) if kind == "html" else answer.data
     with tempfile.TemporaryDirectory() as folder, Parser(wall_seconds=seconds) as parser:
@@ -135,7 +143,7 @@ def _parsed(answer: Answer, kind: Kind, seconds: float) -> _Page:
     return _Page(answer.url, _line(title), date, clean("\n\n".join(part.text for part in parts)))
 
 
-def _text_of(answer: Answer) -> str:
+def _text_of(answer: WebResponse) -> str:
     encoding = _encoding(answer.charset)
     text = clean(answer.data.decode(encoding, "replace") if encoding else decode(answer.data, answer.url))
     if not text.strip():
@@ -143,7 +151,7 @@ def _text_of(answer: Answer) -> str:
     return text
 
 
-def _marked(answer: Answer) -> bytes:
+def _marked(answer: WebResponse) -> bytes:
     """Return HTML whose encoding is plain: what the server says of it goes before what the page says of itself."""
     encoding = _encoding(answer.charset)
     if encoding is None:
@@ -254,7 +262,7 @@ _MAGIC = (
 _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 
 
-def _picture(answer: Answer) -> tuple[str, Found]:
+def _picture(answer: WebResponse) -> tuple[str, VisitArtifact]:
     """Return an image as an attachment; its type is what its first bytes say, whatever the server says."""
     found = next(((kind, ending) for magic, kind, ending in _MAGIC if magic.match(answer.data)), None)
     if found is None:

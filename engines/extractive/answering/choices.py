@@ -8,7 +8,8 @@ from typing import Final, Protocol
 from agentic_memory_bank.engines.extractive.reading.countries import Named, countries
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.values import Value, values_of
-from agentic_memory_bank.tools.text import sentences, tokenize
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.terms import tokenize
 
 Span = tuple[int, int]
 

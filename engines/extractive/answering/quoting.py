@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence, judged
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
-from agentic_memory_bank.tools.text import is_cjk, tokenize
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.places import Place, Placed, sentences_of
+from agentic_memory_bank.tools.text.terms import tokenize
 
 Array = npt.NDArray[np.float32]
 

@@ -27,7 +27,9 @@ from agentic_memory_bank.engines.extractive.reading.marks import (
     SUPPOSES,
 )
 from agentic_memory_bank.engines.extractive.reading.questions import ASKING, counted
-from agentic_memory_bank.tools.text import is_cjk, names_and_numbers, numbers_with_offsets, tokenize
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.names import names_and_numbers, numbers_with_offsets
+from agentic_memory_bank.tools.text.terms import tokenize
 
 Numbers = npt.NDArray[np.float64]
 Vector = npt.NDArray[np.float32]

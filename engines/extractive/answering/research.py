@@ -21,7 +21,10 @@ from agentic_memory_bank.engines.research import (
 )
 from agentic_memory_bank.state.pages import PageSearch
 from agentic_memory_bank.tools.search.names import names_in
-from agentic_memory_bank.tools.text import estimate_tokens, names_and_numbers, opening, paragraphs, sentences, tokenize
+from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.sentences import opening, paragraphs, sentences
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 ABSTRACT_SHARE: Final = 0.3
 """Share of a text that its abstract aims at."""

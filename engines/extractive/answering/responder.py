@@ -16,8 +16,9 @@ from agentic_memory_bank.engines.extractive.reading.phrases import ENDS_ASKING
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting
 from agentic_memory_bank.engines.responder import QUOTES_ONLY, ResponderInput
 from agentic_memory_bank.state.conversations import RecalledMemory
-from agentic_memory_bank.tools.text import is_cjk, sentences
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.places import Place, Placed
+from agentic_memory_bank.tools.text.sentences import sentences
 
 QUOTES: Final = 2
 """How many sentences answer a question at most."""

@@ -29,7 +29,8 @@ from agentic_memory_bank.engines.extractive.reading.countries import is_country
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments, written
 from agentic_memory_bank.engines.extractive.reading.questions import RELATED, Question
 from agentic_memory_bank.engines.extractive.reading.values import values_of
-from agentic_memory_bank.tools.text import STOP_WORDS, sentences, tokenize
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.terms import STOP_WORDS, tokenize
 
 Span = tuple[int, int]
 Numbers = NDArray[np.float64]

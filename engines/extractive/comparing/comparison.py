@@ -23,7 +23,8 @@ from agentic_memory_bank.engines.extractive.comparing.slots import denial_clash,
 from agentic_memory_bank.engines.extractive.reading import lexicon
 from agentic_memory_bank.engines.extractive.reading.sentence import Sentence, Unit, sentences_of, value_key
 from agentic_memory_bank.engines.extractive.reading.values import comparable
-from agentic_memory_bank.tools.text import MAX_TERM, is_cjk
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.terms import MAX_TERM
 
 Relation = Literal["conflict", "merge", "none"]
 

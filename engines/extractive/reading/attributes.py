@@ -8,7 +8,8 @@ from typing import Final
 from agentic_memory_bank.engines.conversation import USER
 from agentic_memory_bank.engines.extractive.reading.lexicon import WORD_CLASSES
 from agentic_memory_bank.engines.extractive.reading.values import Value, agree, comparable, values_of
-from agentic_memory_bank.tools.text import Span, tokenize
+from agentic_memory_bank.tools.text.spans import Span
+from agentic_memory_bank.tools.text.terms import tokenize
 
 MOST_WORDS: Final = 8
 """A longer value is a sentence of its own, and no value."""

@@ -8,7 +8,7 @@ other contexts are left out: a concept counts for less than the word itself, and
 from functools import lru_cache
 from typing import Final
 
-from agentic_memory_bank.tools.text import tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
 
 _GROUPS: Final = """
 price cost fee charge rate tariff fare pay paid expensive cheap spend spent 价格 价钱 票价 售价 单价 费用 收费 付费

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
 from agentic_memory_bank.engines.extractive.reading.values import Value, agree, comparable, values_of
-from agentic_memory_bank.tools.text import MAX_SENTENCE
+from agentic_memory_bank.tools.text.sentences import MAX_SENTENCE
 
 FigureKind = Literal["number", "date", "clock", "weekday"]
 

@@ -8,7 +8,9 @@ import re
 from functools import lru_cache
 from typing import Final, Literal
 
-from agentic_memory_bank.tools.text import is_cjk, names_and_numbers, numbers_with_offsets, tokenize
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.names import names_and_numbers, numbers_with_offsets
+from agentic_memory_bank.tools.text.terms import tokenize
 
 Kind = Literal[
     "money", "duration", "clock", "date", "weekday", "weight", "length", "temperature", "percent", "version",

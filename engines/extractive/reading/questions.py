@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from agentic_memory_bank.tools.text import is_cjk, names_and_numbers, tokenize
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.terms import tokenize
 
 Group = Literal["when", "number", "place", "name", "reason", "what"]
 """What kind of thing a question asks for; `what` is everything else."""

@@ -10,7 +10,8 @@ from typing import Final, Literal
 from agentic_memory_bank.engines.extractive.reading import lexicon
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.values import Value, values_of
-from agentic_memory_bank.tools.text import is_cjk, sentences
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.sentences import sentences
 
 UnitKind = Literal["word", "stop", "value", "denial", "han", "name"]
 

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, figures_of
 from agentic_memory_bank.engines.extractive.reading.sentence import Sentence, sentences_of
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
-from agentic_memory_bank.tools.text import is_cjk
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.places import Place, Placed, placed
 
 Mode = Literal["asserted", "asked", "possible", "planned", "past", "quoted", "template", "none"]

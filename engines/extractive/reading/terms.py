@@ -4,7 +4,7 @@ from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.values import values_of
-from agentic_memory_bank.tools.text import tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
 
 _TOPICS: Final = """
     place: venue location place room hall address | 地点 地址 场地 会场 会议室 教室 报告厅

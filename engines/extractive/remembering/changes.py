@@ -8,7 +8,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from agentic_memory_bank.tools.text import Span, is_cjk, names_and_numbers, tokenize
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.spans import Span
+from agentic_memory_bank.tools.text.terms import tokenize
 
 LEAST_SHARED: Final = 2
 """Words that a change and a clause share, from which the clause is replaced whatever values they give."""

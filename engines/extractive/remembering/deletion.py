@@ -8,7 +8,10 @@ from typing import Final, NamedTuple
 from agentic_memory_bank.engines.conversation import USER, attributed, unattributed
 from agentic_memory_bank.engines.extractive.remembering.subjects import Subject, roots_of
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.tools.text import Span, is_cjk, names_and_numbers, sentences
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.spans import Span
 
 _SHORT: Final = 2
 """Words of a piece that is read with the one before it, such as an item of a list."""

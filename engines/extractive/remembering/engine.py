@@ -23,8 +23,9 @@ from agentic_memory_bank.engines.extractive.remembering.insights import recurrin
 from agentic_memory_bank.engines.extractive.remembering.queries import gate, is_greeting, key_terms, rewrite
 from agentic_memory_bank.engines.extractive.remembering.resolution import resolve
 from agentic_memory_bank.engines.own_words import own_words
-from agentic_memory_bank.tools.text import estimate_tokens, sentences
 from agentic_memory_bank.tools.text.secrets import secrets_in
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 RECENT: Final = 6
 """Turns that tell what a conversation is about now."""

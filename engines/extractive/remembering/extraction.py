@@ -16,9 +16,11 @@ from agentic_memory_bank.engines.extractive.remembering.queries import attribute
 from agentic_memory_bank.engines.extractive.remembering.statements import is_asking, is_statement, says_enough
 from agentic_memory_bank.engines.own_words import ORDERS, is_order, own_words
 from agentic_memory_bank.state.records import RecordType
-from agentic_memory_bank.tools.text import Span, is_cjk, sentences
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.personal_numbers import masked
 from agentic_memory_bank.tools.text.secrets import asks_for_secret, mentions_secret, secrets_in
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.spans import Span
 
 SHORT_ANSWER: Final = 4
 """Words of an answer that says nothing but what was asked for."""

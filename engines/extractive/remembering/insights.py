@@ -10,8 +10,10 @@ from typing import Final
 from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Insight
 from agentic_memory_bank.engines.extractive.reading.dates import day_of
 from agentic_memory_bank.engines.extractive.remembering.queries import key_terms
-from agentic_memory_bank.tools.text import is_cjk, names_and_numbers, tokenize
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.secrets import secrets_in
+from agentic_memory_bank.tools.text.terms import tokenize
 
 LEAST: Final = 3
 """How many memories something has to stand in to recur."""

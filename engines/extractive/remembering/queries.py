@@ -6,7 +6,9 @@ from itertools import islice
 from typing import Final
 
 from agentic_memory_bank.engines.conversation import GateDecision, Hints, RewrittenQuery, Turn
-from agentic_memory_bank.tools.text import STOP_WORDS, is_cjk, names_and_numbers, tokenize
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.terms import STOP_WORDS, tokenize
 
 LONGEST_GREETING: Final = 25
 """Characters, white space around them not counted."""

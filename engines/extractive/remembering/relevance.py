@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.remembering.queries import is_personal
-from agentic_memory_bank.tools.text import is_cjk
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 HELPS: Final = 0.5
 """Probability from which memories are shown for a message."""

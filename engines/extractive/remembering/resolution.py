@@ -18,7 +18,8 @@ from agentic_memory_bank.engines.extractive.remembering.changes import announces
 from agentic_memory_bank.engines.extractive.remembering.insights import said_on
 from agentic_memory_bank.engines.extractive.remembering.queries import is_personal
 from agentic_memory_bank.engines.extractive.remembering.statements import says_enough
-from agentic_memory_bank.tools.text import is_cjk, tokenize
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.terms import tokenize
 
 NEARLY_THE_SAME: Final = 0.9
 """Cosine above which a memory of the same type says the same, where nothing in it differs."""

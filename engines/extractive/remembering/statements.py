@@ -10,7 +10,9 @@ from typing import Final
 from agentic_memory_bank.engines.extractive.reading import phrases
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting, is_personal
 from agentic_memory_bank.engines.own_words import ORDERS
-from agentic_memory_bank.tools.text import is_cjk, names_and_numbers, tokenize
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.terms import tokenize
 
 LEAST_TERMS: Final = 3
 """Index terms of a statement."""

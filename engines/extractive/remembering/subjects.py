@@ -6,7 +6,9 @@ from typing import Final, NamedTuple
 
 from agentic_memory_bank.engines.extractive.remembering.queries import key_terms
 from agentic_memory_bank.engines.extractive.remembering.telling import told_to_forget
-from agentic_memory_bank.tools.text import is_cjk, names_and_numbers, tokenize
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.terms import tokenize
 
 _CLAUSE: Final = re.compile(r"[^.!?;:,。！？；：，\n]+(?:(?<=\w)[.:](?=\w)[^.!?;:,。！？；：，\n]+)*")
 _ABOUT: Final = re.compile(

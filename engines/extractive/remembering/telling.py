@@ -15,7 +15,9 @@ from agentic_memory_bank.engines.extractive.remembering.telling_chinese import (
     asked_in_chinese,
 )
 from agentic_memory_bank.engines.own_words import is_order, own_words
-from agentic_memory_bank.tools.text import is_cjk, sentences, tokenize
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.terms import tokenize
 
 LONGEST: Final = 600
 """Characters of a message that is read as a request; what is longer was pasted, or tells a story."""

@@ -3,7 +3,7 @@
 import re
 from typing import Final, NamedTuple
 
-from agentic_memory_bank.tools.text import is_cjk
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 LONGEST_ZH: Final = 150
 """Characters of a message that is read as a request."""

@@ -10,7 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from agentic_memory_bank.tools.text import STOP_WORDS, names_and_numbers, sentences, tokenize
+from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.terms import STOP_WORDS, tokenize
 
 MAX_KEYWORD: Final = 128
 """Longest keyword, in characters."""

@@ -21,7 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from agentic_memory_bank.state.errors import InputError
-from agentic_memory_bank.tools.text import estimate_tokens, is_cjk, tokenize
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 Array = npt.NDArray[np.float32]
 

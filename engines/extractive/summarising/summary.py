@@ -13,7 +13,8 @@ from heapq import heapify, heappop, heapreplace
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.summarising.keywords import Rarity
-from agentic_memory_bank.tools.text import estimate_tokens, tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 Span = tuple[int, int]
 

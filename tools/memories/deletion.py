@@ -1,7 +1,7 @@
-"""Says what goes when memories are forgotten: whole memories, what was drawn from them, and parts of what was said.
+"""Plans a deletion: the memories that are named, what was derived from them, and the parts of others that go with them.
 
-A turn, or a fact, of which only a part is meant loses that part. A part is named by an id of its own, which says where
-in the text it stands and of which wording, so that nothing is erased but what was shown.
+A turn or a fact of which only a part is meant is redacted. A part has an id of its own, made of its place in the text
+and the hash of that text, so that nothing is deleted but what was shown.
 """
 
 import hashlib
@@ -11,10 +11,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from agentic_memory_bank.state.errors import InputError
-from agentic_memory_bank.state.records import Record, Source
-from agentic_memory_bank.tools.text import Span, is_cjk, tokenize
+from agentic_memory_bank.state.records import MemorySource, Record
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.spans import Span
+from agentic_memory_bank.tools.text.terms import tokenize
 
-Place = tuple[str, str]
+TurnRef = tuple[str, str]
 """A conversation, and one of its turns."""
 
 _PART: Final = re.compile(r"(?P<id>[^:]+):(?P<spans>\d{1,6}-\d{1,6}(?:,\d{1,6}-\d{1,6}){0,999}):(?P<of>[0-9a-f]{8})")
@@ -31,84 +33,84 @@ _CLOSES: Final = re.compile(r"\s*(?:\Z|[\n.!?。！？)]| \[)")
 _MARKS: Final = frozenset(".!?。！？")
 
 
-class Cut(NamedTuple):
-    """A memory that loses a part of its text, and the quotes that say more than what is left."""
+class Redaction(NamedTuple):
+    """A memory that loses parts of its text, and of its quotes what the remaining text does not hold."""
 
     record: Record
     spans: tuple[Span, ...]
-    """What goes, in order, none over another; none at all where only quotes go."""
+    """The parts, in order and without overlap; none where only quotes are removed."""
 
     @classmethod
-    def of(cls, record: Record, spans: Iterable[Span]) -> "Cut":
-        """Parts of a memory, in whatever order they come."""
+    def of(cls, record: Record, spans: Iterable[Span]) -> "Redaction":
+        """Make one of parts in any order."""
         return cls(record, _apart(spans))
 
     @property
     def id(self) -> str:
-        """Names the part."""
+        """The id of this part of the memory, to be handed to `delete`."""
         spans = ",".join(f"{start}-{end}" for start, end in self.spans or ((0, 0),))
         return f"{self.record['id']}:{spans}:{_wording(self.record)}"
 
     @property
-    def gone(self) -> list[str]:
-        """The words that go."""
+    def removed(self) -> list[str]:
+        """The text of each part that is removed."""
         return [self.record["text"][start:end] for start, end in self.spans]
 
     @property
-    def left(self) -> str:
-        """The text that stays; empty where nothing does that says anything."""
-        left = without(self.record["text"], self.spans)
+    def remaining(self) -> str:
+        """The text that stays; empty where no word of it says anything."""
+        left = cut_out(self.record["text"], self.spans)
         head = _head(self.record).rstrip()
         return left if _says_something(left[len(head) :] if left.startswith(head) else left) else ""
 
     @property
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[MemorySource]:
         """Where what stays was said, with the quotes that it still holds."""
-        left = self.left
+        left = self.remaining
         if _is_turn(self.record):
             return [{**source, "quotes": [left[len(_head(self.record)) :]]} for source in self.record["sources"]]
-        gone = self.gone
+        gone = self.removed
         return [
             {**source, "quotes": [rest for quote in source["quotes"] if (rest := _rest(quote, gone)) and rest in left]}
             for source in self.record["sources"]
         ]
 
 
-class Reach(NamedTuple):
-    """All that goes when some memories are forgotten."""
+class Deletion(NamedTuple):
+    """All that a deletion takes: whole memories, and parts of others."""
 
-    erased: Sequence[Record]
-    """Whole memories, those that were named first."""
-    cut: Sequence[Cut]
-    """Memories that lose a part."""
+    deleted: Sequence[Record]
+    """Memories deleted as a whole, those that were named first."""
+    redacted: Sequence[Redaction]
+    """Memories that are redacted."""
 
     @property
     def ids(self) -> list[str]:
-        """What to hand over so that just this is forgotten."""
-        return [*(record["id"] for record in self.erased), *(cut.id for cut in self.cut)]
+        """The ids to hand to `delete` so that just this is deleted."""
+        return [*(record["id"] for record in self.deleted), *(cut.id for cut in self.redacted)]
 
     @property
-    def gone(self) -> list[str]:
-        """The ids of the memories that are there no longer, as they were, afterwards."""
-        return [*(record["id"] for record in self.erased), *(cut.record["id"] for cut in self.cut)]
+    def gone_ids(self) -> list[str]:
+        """The ids of all memories that are gone or changed afterwards."""
+        return [*(record["id"] for record in self.deleted), *(cut.record["id"] for cut in self.redacted)]
 
     @property
-    def words(self) -> dict[Place, list[str]]:
-        """What goes of each turn; nothing is said where all of it goes, or nobody knows which words."""
-        found: dict[Place, list[str]] = {}
-        for place, words in _said(self.cut, self.erased):
+    def turn_words(self) -> dict[TurnRef, list[str]]:
+        """The words that are removed from each turn; an empty list where all of it is."""
+        found: dict[TurnRef, list[str]] = {}
+        for place, words in _said(self.redacted, self.deleted):
             found.setdefault(place, []).extend(words)
-        unknown = (record for record in self.erased if _is_turn(record) or not any(_quotes(record)))
+        unknown = (record for record in self.deleted if _is_turn(record) or not any(_quotes(record)))
         found.update((place, []) for record in unknown for place in _places(record))
         return found
 
 
-def reach(records: Mapping[str, Record], ids: Collection[str], *, quoting: bool = True) -> Reach:
-    """What goes with some memories, or parts of memories.
+def plan_deletion(records: Mapping[str, Record], ids: Collection[str], *, quoting: bool = True) -> Deletion:
+    """Plan the deletion of memories, or of parts of them.
 
-    With a memory go what was drawn from it, the memories it was consolidated from (where some of those are named,
-    these alone), and its words in the turns it was drawn from. With a whole turn go the facts that quote it. What is
-    reached so, handed over again, reaches no more.
+    With a memory are deleted what was derived from it, the memories it was consolidated from (where some of those are
+    named, these alone), and its words in the turns it was extracted from; with a whole turn the facts that quote it.
+    The plan of a plan's own ids is the same.
 
     Args:
         records: All of the user.
@@ -116,25 +118,25 @@ def reach(records: Mapping[str, Record], ids: Collection[str], *, quoting: bool 
         quoting: Whether facts go with the turns that they quote.
 
     Raises:
-        InputError: A part is named of a memory that says something else by now.
+        InputError: A part is named of a memory whose text has changed since.
     """
     named, spans = _named(records, ids)
     turns = [records[id] for id in named if _is_turn(records[id])]
     facts = _quoting(records, turns) if quoting else []
     touched = [id for id, some in spans.items() if some]
     whole = dict.fromkeys([*named, *facts])
-    whole = dict.fromkeys(with_all_drawn(records, [*_with_parts(records, whole, {*whole, *spans}), *touched]))
+    whole = dict.fromkeys(with_derived(records, [*_with_parts(records, whole, {*whole, *spans}), *touched]))
     whole = {id: None for id in whole if id not in spans}
-    said = list(_said([Cut.of(records[id], some) for id, some in spans.items()], [records[id] for id in whole]))
+    said = list(_said([Redaction.of(records[id], some) for id, some in spans.items()], [records[id] for id in whole]))
     for id, more in _held(records, said, whole):
         spans.setdefault(id, []).extend(more)
-    cut = [Cut.of(records[id], some) for id, some in spans.items() if id not in whole]
+    cut = [Redaction.of(records[id], some) for id, some in spans.items() if id not in whole]
     first = sorted(whole, key=lambda id: id not in named)
-    return Reach([records[id] for id in first], cut)
+    return Deletion([records[id] for id in first], cut)
 
 
-def with_all_drawn(records: Mapping[str, Record], ids: Collection[str]) -> Sequence[str]:
-    """Memories with all that were drawn from them: consolidations and insights, and what was drawn from those."""
+def with_derived(records: Mapping[str, Record], ids: Collection[str]) -> Sequence[str]:
+    """The ids of memories and of all that was derived from them, over any number of steps."""
     drawn: dict[str, list[str]] = {}
     for id, record in records.items():
         for source in [*record["evidence"], *(old for old in record["replaces"] if _is_part(records, old, id))]:
@@ -148,8 +150,8 @@ def with_all_drawn(records: Mapping[str, Record], ids: Collection[str]) -> Seque
     return list(found)
 
 
-def without(text: str, spans: Sequence[Span]) -> str:
-    """A text without some stretches, and without what joined them to the rest."""
+def cut_out(text: str, spans: Sequence[Span]) -> str:
+    """Cut stretches out of a text, with the words that joined them to the rest."""
     for start, end in reversed(_apart(spans)):
         text = _joined(text[:start], text[start:end], text[end:])
     return text.strip()
@@ -169,7 +171,7 @@ def _joined(before: str, gone: str, after: str) -> str:
     return before.rstrip(" ") + after if before[-1:].isspace() and after[:1].isspace() else before + after
 
 
-def places_of(text: str, words: Iterable[str]) -> list[Span]:
+def find_words(text: str, words: Iterable[str]) -> list[Span]:
     """Where some words stand in a text as words of their own: "Ann" is not in "Annapolis"."""
     found: list[Span] = []
     for said in dict.fromkeys(filter(None, words)):
@@ -237,7 +239,7 @@ def _is_part(records: Mapping[str, Record], old: str, whole: str) -> bool:
 
 def _quoting(records: Mapping[str, Record], turns: Sequence[Record]) -> list[str]:
     """The memories that quote one of these turns."""
-    texts: dict[Place, str] = {place: turn["text"] for turn in turns for place in _places(turn)}
+    texts: dict[TurnRef, str] = {place: turn["text"] for turn in turns for place in _places(turn)}
     if not texts:
         return []
     return [
@@ -253,25 +255,25 @@ def _quoting(records: Mapping[str, Record], turns: Sequence[Record]) -> list[str
     ]
 
 
-def _said(cuts: Iterable[Cut], erased: Iterable[Record]) -> Iterator[tuple[Place, list[str]]]:
+def _said(cuts: Iterable[Redaction], erased: Iterable[Record]) -> Iterator[tuple[TurnRef, list[str]]]:
     """The words that go, by the turns that they were said in."""
     for cut in cuts:
-        yield from ((place, cut.gone) for place in _places(cut.record) if cut.spans)
+        yield from ((place, cut.removed) for place in _places(cut.record) if cut.spans)
     for record in erased:
         for source in record["sources"]:
             yield from (((source["conversation"], turn), source["quotes"]) for turn in source["turns"])
 
 
 def _held(
-    records: Mapping[str, Record], said: Iterable[tuple[Place, list[str]]], whole: Collection[str]
+    records: Mapping[str, Record], said: Iterable[tuple[TurnRef, list[str]]], whole: Collection[str]
 ) -> Iterator[tuple[str, list[Span]]]:
     """Where words that go stand in the turns they were said in; the other facts of these turns are left alone."""
-    words: defaultdict[Place, list[str]] = defaultdict(list)
+    words: defaultdict[TurnRef, list[str]] = defaultdict(list)
     for place, some in said:
         words[place] += some
     for id, record in records.items() if words else ():
         if _is_turn(record) and id not in whole:
-            found = places_of(record["text"], (word for place in _places(record) for word in words.get(place, ())))
+            found = find_words(record["text"], (word for place in _places(record) for word in words.get(place, ())))
             if found:
                 yield id, found
 
@@ -280,7 +282,7 @@ def _quotes(record: Record) -> Iterator[str]:
     return (quote for source in record["sources"] for quote in source["quotes"])
 
 
-def _places(record: Record) -> list[Place]:
+def _places(record: Record) -> list[TurnRef]:
     return [(source["conversation"], turn) for source in record["sources"] for turn in source["turns"]]
 
 
@@ -299,7 +301,7 @@ def _says_something(text: str) -> bool:
 
 
 def _rest(quote: str, gone: Iterable[str]) -> str:
-    return without(quote, places_of(quote, gone))
+    return cut_out(quote, find_words(quote, gone))
 
 
 def _apart(spans: Iterable[Span]) -> tuple[Span, ...]:

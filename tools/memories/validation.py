@@ -1,4 +1,4 @@
-"""What callers say of memories and ask of them, checked before anything is done with it."""
+"""Checks what callers hand over: the fields of a memory, filters, limits and cursors."""
 
 import hashlib
 import json
@@ -10,8 +10,15 @@ from typing import Any, Final
 from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.errors import InputError, InputTooLarge, NoUserError
-from agentic_memory_bank.state.records import TYPES, Hashed, Record, RecordType, Source, Wanted
-from agentic_memory_bank.tools.text import clean
+from agentic_memory_bank.state.records import (
+    TYPES,
+    MemorySource,
+    Record,
+    RecordFilter,
+    RecordType,
+    UserHash,
+)
+from agentic_memory_bank.tools.text.cleaning import clean
 
 MAX_TEXT: Final = 16_384
 """Longest memory, in characters."""
@@ -19,8 +26,8 @@ MAX_LIMIT: Final = 100
 """How many memories one call returns at most, whatever it asks for."""
 
 
-class About(TypedDict, total=False):
-    """What may be said of a memory besides its text."""
+class MemoryFields(TypedDict, total=False):
+    """The fields of a memory besides its text."""
 
     type: RecordType
     """`semantic` unless said otherwise."""
@@ -28,36 +35,36 @@ class About(TypedDict, total=False):
     """Empty, or left out: it belongs to no project."""
     subject: str | None
     attribute: str | None
-    source: Source | None
+    source: MemorySource | None
     trust: float
     """How far the source is trusted, from 0 to 1; 0.5 unless said otherwise."""
     importance: float
     """From 0 to 1; 0.5 unless said otherwise."""
     expires_at: datetime | None
     evidence: Sequence[str]
-    """Ids of the memories that it was drawn from; it is forgotten with them."""
+    """Ids of the memories that it was drawn from; it is deleted with them."""
 
 
-class Draft(About):
+class NewMemory(MemoryFields):
     """A memory to be stored."""
 
     text: str
 
 
-_FIELDS: Final = Draft.__annotations__.keys()
+_FIELDS: Final = NewMemory.__annotations__.keys()
 
 
-def owner_of(user: object) -> str:
-    """The hash that stands for a user in namespaces.
+def user_hash(user: object) -> str:
+    """Hash a user's id, as it stands in namespaces.
 
     Only texts are users: the number 1 is refused, so that it is never taken for the text "1". Texts are compared as
     they are: case, white space inside and composed characters count.
 
     Raises:
-        NoUserError: Nobody is named.
+        NoUserError: No user is named.
         InputError: It is no text.
     """
-    if isinstance(user, Hashed):
+    if isinstance(user, UserHash):
         return str(user)
     if user is None or (isinstance(user, str) and not user.strip()):
         raise NoUserError("Nobody is named whose memories are meant. Give the id of the authenticated user.")
@@ -71,8 +78,8 @@ def stamp(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def checked(draft: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of an event from what a caller has said.
+def checked_fields(draft: Mapping[str, Any]) -> dict[str, Any]:
+    """Check the fields of a new memory, and turn them into those of an event.
 
     Raises:
         InputError: It cannot be kept.
@@ -103,8 +110,8 @@ def checked(draft: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def wanted_of(project: object, types: Collection[str] | None) -> Wanted:
-    """Which memories a caller means.
+def checked_filter(project: object, types: Collection[str] | None) -> RecordFilter:
+    """Check a filter by project and types.
 
     Raises:
         InputError: A type or a project has no meaning.
@@ -115,15 +122,15 @@ def wanted_of(project: object, types: Collection[str] | None) -> Wanted:
     unknown = [those] if isinstance(those, str) or not isinstance(those, Collection) else _unknown(those)
     if unknown:
         raise InputError(f"There is no type of memory {unknown[0]!r}. Give some of {', '.join(TYPES)}.")
-    return Wanted(project, None if types is None else frozenset(types))
+    return RecordFilter(project, None if types is None else frozenset(types))
 
 
 def _unknown(types: Collection[object]) -> list[object]:
     return sorted((one for one in types if one not in TYPES), key=str)
 
 
-def limited(limit: object) -> int:
-    """How many memories a caller gets.
+def checked_limit(limit: object) -> int:
+    """Check a limit, and cap it at `MAX_LIMIT`.
 
     Raises:
         InputError: It is no whole number from 1.
@@ -133,13 +140,13 @@ def limited(limit: object) -> int:
     return min(limit, MAX_LIMIT)
 
 
-def place_of(record: Record) -> tuple[str, str]:
-    """Where a memory stands among others, by age."""
+def sort_key(record: Record) -> tuple[str, str]:
+    """What memories are sorted by: their age, then their id."""
     return record["created_at"], record["id"]
 
 
-def position_of(cursor: str | None) -> tuple[str, str] | None:
-    """Where a listing goes on.
+def checked_cursor(cursor: str | None) -> tuple[str, str] | None:
+    """Check a cursor: where a listing goes on.
 
     Raises:
         InputError: It is no cursor of a listing.
@@ -165,7 +172,7 @@ def _texts(values: object, name: str) -> list[str]:
     return [clean(value) for value in values]
 
 
-def _source(value: object) -> Source | None:
+def _source(value: object) -> MemorySource | None:
     if value is None:
         return None
     if not isinstance(value, Mapping):
@@ -190,3 +197,13 @@ def _end(value: object) -> str | None:
         if isinstance(value, datetime) and value.tzinfo is not None:
             return stamp(value)
     raise InputError(f"A memory ends at a time with a time zone, not at {value!r}. Use datetime.now(UTC) + ...")
+
+
+def project_of(state: Mapping[str, object]) -> str:
+    """The project that a conversation belongs to, by its state; empty for none."""
+    return json.loads(str(state["project"]))
+
+
+def conversation_of(state: Mapping[str, object]) -> str:
+    """The id of a conversation, by its state."""
+    return json.loads(str(state["conversation"]))

@@ -16,7 +16,7 @@ ANSWERING = "respond"
 """The stage whose words are the answer's."""
 
 
-def talk(
+def answer_message(
     graph: "Conversation",
     messages: list[BaseMessage],
     conversation: str,

@@ -19,7 +19,7 @@ from agentic_memory_bank.engines.extractive.remembering.resolution import is_com
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.record_store import RecordStore
-from agentic_memory_bank.tools.text import tokenize
+from agentic_memory_bank.tools.text.terms import tokenize
 
 COMPARED: Final = 10
 """With how many of the most similar memories one is compared."""
@@ -33,7 +33,7 @@ INSIGHT_IMPORTANCE: Final = 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ComparedMemory:
     """A memory as it is compared."""
 
     record: Record
@@ -41,32 +41,32 @@ class Reading:
     terms: frozenset[str]
     """Of what it says, without who and when."""
 
-    def holds(self, other: "Reading") -> float:
+    def holds(self, other: "ComparedMemory") -> float:
         """The share of the terms of the shorter one that the longer one has, from 0 to 1."""
         return len(self.terms & other.terms) / max(1, min(len(self.terms), len(other.terms)))
 
 
-class Group:
+class MemoryGroup:
     """Memories that say the same, or correct each other, and the one that holds now."""
 
-    def __init__(self, first: Reading) -> None:
+    def __init__(self, first: ComparedMemory) -> None:
         self.members = [first]
         self.head = first
 
-    def take(self, others: "Group", head: Reading) -> None:
+    def take(self, others: "MemoryGroup", head: ComparedMemory) -> None:
         """Unite with another group."""
         self.members += others.members
         self.head = head
 
 
-def consolidated(
+def consolidate(
     records: RecordStore, user: str, those: Iterable[Record], encoder: Encoder, engine: ConversationEngine
 ) -> Sequence[Record]:
     """Draw together memories of one type and project that say the same, or refine or correct each other.
 
     Args:
         records: All memories.
-        user: Whose.
+        user: The user's id.
         those: The current memories of the user that are looked at.
         encoder: Makes the vectors.
         engine: Says how two relate.
@@ -86,7 +86,7 @@ def consolidated(
     return made
 
 
-def _united(records: RecordStore, user: str, group: Group) -> Record:
+def _united(records: RecordStore, user: str, group: MemoryGroup) -> Record:
     head = group.head.record
     ids = [member.record["id"] for member in group.members]
     return records.consolidate(
@@ -96,29 +96,29 @@ def _united(records: RecordStore, user: str, group: Group) -> Record:
 
 def _grouped(
     records: RecordStore, user: str, those: Sequence[Record], encoder: Encoder, engine: ConversationEngine
-) -> Iterator[Group]:
+) -> Iterator[MemoryGroup]:
     """The groups of more than one, among memories of one type and project, oldest first."""
     readings = [_reading(record) for record in those]
-    groups = {reading.known.id: Group(reading) for reading in readings}
+    groups = {reading.known.id: MemoryGroup(reading) for reading in readings}
     similar = {n: alike for n, alike in enumerate(_similar(readings, encoder)) if alike}
     facts = [_fact(readings[n]) for n in similar]
     resolutions = engine.resolve(facts, list(similar.values()))
     for n, fact, resolution in zip(similar, facts, resolutions, strict=True):
         if resolution.verdict == "contradicts":
             for id in resolution.known:
-                records.contradict(user, readings[n].known.id, id)
+                records.mark_contradiction(user, readings[n].known.id, id)
         else:
             is_of_a_model = resolution != resolve(fact, similar[n])
             _unite(readings[n], resolution, groups, 0.0 if is_of_a_model else HELD)
     yield from {group.head.known.id: group for group in groups.values() if len(group.members) > 1}.values()
 
 
-def _reading(record: Record) -> Reading:
+def _reading(record: Record) -> ComparedMemory:
     known = ExistingMemory.of(record)
-    return Reading(record, known, frozenset(tokenize(known.words)))
+    return ComparedMemory(record, known, frozenset(tokenize(known.words)))
 
 
-def _similar(readings: Sequence[Reading], encoder: Encoder) -> Iterator[list[ExistingMemory]]:
+def _similar(readings: Sequence[ComparedMemory], encoder: Encoder) -> Iterator[list[ExistingMemory]]:
     """For each memory the earlier ones that are most alike in what they say, without who and when."""
     vectors = encoder.vectors([reading.known.words for reading in readings])
     for n, reading in enumerate(readings):
@@ -131,12 +131,12 @@ def _similar(readings: Sequence[Reading], encoder: Encoder) -> Iterator[list[Exi
         ]
 
 
-def _may_unite(ours: Reading, theirs: Reading) -> bool:
+def _may_unite(ours: ComparedMemory, theirs: ComparedMemory) -> bool:
     """Whether two may be one; what is marked as a contradiction stays one."""
     return theirs.known.id not in ours.record["contradicts"] and is_comparable(ours.known, theirs.known)
 
 
-def _fact(reading: Reading) -> Fact:
+def _fact(reading: ComparedMemory) -> Fact:
     """A memory that is there, as a new one is weighed."""
     record, known = reading.record, reading.known
     return Fact(
@@ -152,7 +152,7 @@ def _fact(reading: Reading) -> Fact:
     )
 
 
-def _unite(reading: Reading, resolution: Resolution, groups: dict[str, Group], least: float) -> None:
+def _unite(reading: ComparedMemory, resolution: Resolution, groups: dict[str, MemoryGroup], least: float) -> None:
     """Unite a memory with those it corrects, and with those it repeats, if the one that holds now says as much."""
     is_changed = resolution.verdict == "supersede"
     if resolution.verdict not in ("same", "revise", "supersede") or (is_changed and reading.known.type == "episodic"):
@@ -167,7 +167,7 @@ def _unite(reading: Reading, resolution: Resolution, groups: dict[str, Group], l
             groups[member.known.id] = theirs
 
 
-def insights(
+def store_insights(
     records: RecordStore,
     user: str,
     project: str,
@@ -182,7 +182,7 @@ def insights(
 
     Args:
         records: All memories.
-        user: Whose.
+        user: The user's id.
         project: To which the insights belong.
         those: The current memories of the user in that project.
         engine: Draws the insights.

@@ -19,13 +19,13 @@ from agentic_memory_bank.state.errors import (
     UnknownMemoryError,
     UnknownThreadError,
 )
-from agentic_memory_bank.tools.pages.store import PageStores, checked_name, clean_pages, page_stores
+from agentic_memory_bank.tools.pages.stores import PageStores, checked_name, delete_expired_pages, page_stores
 
 _LOG = logging.getLogger(__name__)
 
 
 def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None) -> list[str]:
-    """Erase what nobody needs: leftovers of killed runs, folders without memory, locks, and pages whose time is over.
+    """Erase what nobody needs: leftovers of killed runs, folders without memory, locks, and pages that expired.
 
     What the ledger does not know and holds memory stays, and so does what it does not know for sure: a warning in the
     log names it.
@@ -50,7 +50,7 @@ def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None)
                 continue
             place.end_import(thread)
             if _is_needless(found, unfinished):
-                forget(place, ledger, thread)
+                erase_thread(place, ledger, thread)
                 erased.append(thread)
             else:
                 _tidy(place, thread, is_finished=not found.is_unfinished)
@@ -66,7 +66,7 @@ def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None)
     for file in place.locks():
         with suppress(ThreadBusyError), locked(file, "This lock"):
             """Whoever held it was killed: letting it go removes it."""
-    pages = clean_pages(place.path)
+    pages = delete_expired_pages(place.path)
     return [*erased, f"{pages} pages whose time was over"] if pages else erased
 
 
@@ -107,12 +107,12 @@ def list_pages(home: str | Path | None = None) -> list[PageMemory]:
     return sorted(found, key=lambda one: (one["user"], one["memory"]))
 
 
-def forget_pages(memory: str, *, user: str = "", home: str | Path | None = None) -> int:
+def erase_pages(memory: str, *, user: str = "", home: str | Path | None = None) -> int:
     """Erase a memory of pages for good: pages, vectors, answers of models and its name; how many pages it had.
 
     Args:
         memory: Its name.
-        user: Whose.
+        user: The user's id.
         home: Folder of all memories. Default: `MEMORY_BANK_HOME`, or the user's state folder.
 
     Raises:
@@ -173,10 +173,10 @@ def _tidy(place: Home, thread: str, *, is_finished: bool) -> None:
             named = named_files(read_state(thread, home=place.path).get("interaction_tree", {}))
             store = files_of(thread, place)
             store.release()
-            store.drop_all_but(named)
+            store.delete_unnamed(named)
 
 
-def forget(place: Home, ledger: Ledger, thread: str) -> None:
+def erase_thread(place: Home, ledger: Ledger, thread: str) -> None:
     """Erase all of a thread, and last its row: killed in between, the row tells that it is to be erased."""
     with suppress(StorageError, OSError):  # a disk that is full, or a damaged row, keeps nothing from being erased
         found = ledger.find(thread)

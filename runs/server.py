@@ -60,12 +60,12 @@ def is_plain(name: str) -> bool:
     return _PLAIN.fullmatch(name) is not None
 
 
-def requesting(scope: Mapping[str, Any], header: str | None, claimed: str | None) -> str:
+def user_of_request(scope: Mapping[str, Any], header: str | None, claimed: str | None) -> str:
     """On whose behalf a request is made: who is authenticated; without authentication the header, or else the request.
 
     Args:
-        scope: Of the request; its `user` is who was authenticated.
-        header: What `USER_HEADER` says.
+        scope: The ASGI scope of the request; its `user` is who was authenticated.
+        header: The value of `USER_HEADER`.
         claimed: Whom the request itself names.
 
     Raises:

@@ -1,0 +1,183 @@
+"""Memory in conversations: recalled before an answer, remembered after it, now or in the background."""
+
+from collections.abc import Callable, Sequence
+from datetime import date
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, cast
+from uuid import uuid4
+
+from langchain_core.messages import BaseMessage
+
+from agentic_memory_bank.nodes.deps import Owner
+from agentic_memory_bank.nodes.messages import checked_messages, turns_of
+from agentic_memory_bank.nodes.remember.saving import (
+    IncomingTurns,
+    checked_conversation,
+    conversation_named,
+    save_turns,
+)
+from agentic_memory_bank.nodes.remember.views import queued_receipt, receipt
+from agentic_memory_bank.runs.chat import answer_message
+from agentic_memory_bank.state.conversations import ConversationOutput, RecallOutput, RememberOutput
+from agentic_memory_bank.state.records import RecordType
+from agentic_memory_bank.tools.memories.validation import stamp, user_hash
+
+if TYPE_CHECKING:
+    pass
+
+from agentic_memory_bank.runs.memory_graphs import MemoryGraphs
+
+Messages = str | BaseMessage | Sequence[Any]
+"""What is said: one message of the user, or a conversation, the last message last."""
+ThresholdChoice = float | Literal["default"] | None
+"""The least raw cosine of a hit, from -1 to 1; None: no threshold; "default": that of the settings, or else of the
+embedder."""
+
+
+class ConversationMemory(MemoryGraphs):
+    """Recalls and remembers in conversations."""
+
+    def recall(
+        self,
+        messages: Messages,
+        *,
+        user: str,
+        project: str = "",
+        types: Sequence[RecordType] | None = None,
+        limit: int | None = None,
+        threshold: ThresholdChoice = "default",
+        as_of: date | str | None = None,
+        tool_names: Sequence[str] = (),
+        enable_memory: bool = True,
+    ) -> RecallOutput:
+        """Find what of a user's memories helps with the last message. A failure of the memory is no error here.
+
+        Args:
+            messages: The conversation, or the message alone.
+            user: The user's id.
+            project: The project; an empty text for none.
+            types: Types of memories; None for all.
+            limit: How many at most. Default: that of the settings.
+            threshold: Which hits are near enough.
+            as_of: The day on which what is recalled was true. Default: now, or the time that the message asks about.
+            tool_names: Names of the tools that the answering model has.
+            enable_memory: False: nothing is recalled.
+
+        Returns:
+            The memories, the block for the prompt, and a receipt that says what was done and what failed.
+
+        Raises:
+            NoUserError: No user is named.
+            InputError: The messages, or what is asked of them, cannot be used.
+        """
+        user_hash(user)
+        asked: dict[str, Any] = {"messages": checked_messages(messages), "types": types and list(types)}
+        asked |= {} if limit is None else {"limit": limit}
+        asked |= {} if threshold == "default" else {"threshold": threshold}
+        asked |= {} if as_of is None else {"as_of": str(as_of)}
+        context = self._context(user, project, tool_names=tuple(tool_names), enable_memory=enable_memory)
+        return cast(RecallOutput, self._graph("recall").invoke(asked, context=context))
+
+    def remember(
+        self,
+        messages: Messages,
+        *,
+        user: str,
+        project: str = "",
+        conversation_id: str | None = None,
+        end: bool = False,
+        enable_memory: bool = True,
+    ) -> RememberOutput:
+        """Remember what was said, now.
+
+        Args:
+            messages: The conversation, or what is new of it; turns that were handed over before are known.
+            user: The user's id.
+            project: The project; an empty text for none.
+            conversation_id: Which conversation goes on. Default: one that is named by what is said here.
+            end: Whether it has ended, so that memories are drawn from it at once.
+            enable_memory: False: nothing is remembered.
+
+        Raises:
+            NoUserError: No user is named.
+            InputError: The messages cannot be used.
+            StorageError: The store failed.
+        """
+        user_hash(user)
+        is_over = end and bool(conversation_id) and not messages  # an end needs no last words
+        said: dict[str, Any] = {"messages": [] if is_over else checked_messages(messages), "end": end}
+        said |= {} if conversation_id is None else {"conversation_id": conversation_id}
+        return self._remembered(said, self._context(user, project, enable_memory=enable_memory))
+
+    def remember_later(
+        self,
+        messages: Messages,
+        *,
+        user: str,
+        project: str = "",
+        conversation_id: str | None = None,
+        end: bool = False,
+        enable_memory: bool = True,
+    ) -> RememberOutput:
+        """Write down what was said, and draw memories from it in the background, in the order in which it comes.
+
+        Args and errors as `remember`; what fails later is logged. It is on disk when this returns, unless the store
+        does not answer within `recall_timeout`.
+
+        Returns:
+            A receipt: `queued`; `waiting` where more waits than the settings allow, so that memories are drawn with a
+            later call; `dropped` where the store could not be reached besides. `degraded` says why it is not on disk.
+        """
+        owner, given = user_hash(user), checked_messages(messages)
+        context, now, turns = self._context(user, project, enable_memory=enable_memory), self._clock(), turns_of(given)
+        if not enable_memory:
+            return {"stored": [], "updated": [], "superseded": [], "receipt": receipt("disabled")}
+        conversation = checked_conversation(conversation_id) or conversation_named(turns)
+        handed = IncomingTurns(Owner(user, project), conversation, given, context, now, end=end)
+        fault = save_turns(self._stores, None, handed, self.settings.recall_timeout)
+        said = {"messages": given, "end": end, "handed_at": stamp(now), "conversation_id": conversation}
+        is_queued = self._background().submit(owner, partial(self._remembered, said, context))
+        told = queued_receipt(len(turns), fault, is_queued=is_queued)
+        return {"stored": [], "updated": [], "superseded": [], "receipt": told}
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait until all that was to be remembered later is; whether that was so in time.
+
+        Args:
+            timeout: Seconds to wait; None for as long as it takes.
+        """
+        return self._queue is None or self._queue.flush(timeout)
+
+    def talk(
+        self,
+        messages: Messages,
+        *,
+        user: str,
+        project: str = "",
+        conversation_id: str | None = None,
+        enable_memory: bool = True,
+        heard: Callable[[str], None] | None = None,
+    ) -> ConversationOutput:
+        """Answer the last message with what is remembered.
+
+        The message is on disk before the first word of its answer, and the answer before this returns, unless the store
+        does not answer within `recall_timeout` (`remembered` says so). Memories are drawn in the background, which
+        `flush` waits for, or, where this process ends before, by whoever comes next.
+
+        Args:
+            messages: What is new of the conversation, or all of it; the last message is answered.
+            user: The user's id.
+            project: The project; an empty text for none.
+            conversation_id: Which conversation goes on. Default: a new one.
+            enable_memory: False: a plain call of the model.
+            heard: Told the words of a model's answer while they come.
+
+        Raises:
+            NoUserError: No user is named.
+            InputError: The messages cannot be used.
+            EngineError: The model did not answer; what the user said is remembered.
+        """
+        user_hash(user)
+        context = self._context(user, project, enable_memory=enable_memory)
+        conversation = conversation_id or uuid4().hex
+        return answer_message(self._conversation(), checked_messages(messages), conversation, context, heard)

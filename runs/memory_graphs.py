@@ -1,0 +1,198 @@
+"""What the operations on memories share: stores, graphs built when they are first needed, and the background queue."""
+
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self, cast
+from uuid import uuid4
+
+from langchain_core.embeddings import Embeddings
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.store.base import BaseStore
+
+from agentic_memory_bank.engines.conversation import ConversationEngine
+from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, EngineRequest, chat_conversation_engine
+from agentic_memory_bank.nodes.deps import Clock, utc_now
+from agentic_memory_bank.state.conversations import MemoryContext, RememberOutput
+from agentic_memory_bank.state.errors import InputError
+from agentic_memory_bank.state.model_table import REMEMBER_ROLES
+from agentic_memory_bank.state.records import Record, RecordType
+from agentic_memory_bank.state.settings import Settings, checked_settings
+from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.models import default_embeddings
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.stores import RecordStores
+from agentic_memory_bank.tools.memories.validation import MAX_LIMIT, MemoryFields
+from agentic_memory_bank.tools.storage.sqlite_store import default_store
+
+if TYPE_CHECKING:
+    from agentic_memory_bank.engines.llm.models import GivenModels
+    from agentic_memory_bank.graph.conversation import Conversation
+    from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
+
+DRAIN_SECONDS: Final = 30.0
+"""How long closing waits for conversations that are still to be remembered."""
+EXIT_SECONDS: Final = 5.0
+"""How long it waits for what is written down of what was recalled."""
+
+
+class MemoryGraphs:
+    """Stores, graphs and a background queue over the memories of all users.
+
+    Safe across threads; other processes may work on the same store at the same time. It is a context manager: leaving
+    it waits for what is still to be remembered and closes what it has opened.
+
+    Args:
+        store: LangGraph's store in which memories are kept. Default: a file in `home`.
+        embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
+        engine: Who judges, in place of chat models and of the extractive engine.
+        models: A LangChain chat model, or a mapping of roles to chat models. Default: those that the settings name, or
+            else the extractive engine, which needs no network and no key.
+        settings: `Settings`, or a mapping of their values. Default: those of the environment.
+        clock: Tells the time.
+        home: Folder of the file. Default: `MEMORY_BANK_HOME`, or the user's state folder.
+        checkpointer: Where graphs of yours checkpoint conversations, each under its id as the thread: forgetting a
+            whole user, or a project, erases these threads too.
+
+    Raises:
+        SettingsError: A setting has no meaning.
+    """
+
+    def __init__(
+        self,
+        store: BaseStore | None = None,
+        embeddings: Embeddings | None = None,
+        engine: ConversationEngine | None = None,
+        models: "GivenModels | None" = None,
+        settings: Settings | Mapping[str, Any] | None = None,
+        clock: Clock = utc_now,
+        home: str | Path | None = None,
+        checkpointer: BaseCheckpointSaver[Any] | None = None,
+    ) -> None:
+        self.settings = checked_settings(settings)
+        self._given: dict[str, Any] = {"engine": engine, "models": models, "embeddings": embeddings, "clock": clock}
+        self._clock, self._checkpointer = clock, checkpointer
+        self._file = default_store(Path(home) if home else None) if store is None else None
+        encoder = Encoder(embeddings or default_embeddings(self.settings))
+        self._stores = RecordStores(store or self._file, encoder, clock)
+        self._lock = threading.RLock()
+        self._graphs: dict[str, Any] = {}
+        self._queue: WorkerPool | None = None
+
+    def close(self) -> None:
+        """Wait for what is still to be remembered, at most some seconds, and close what was opened here."""
+        with self._lock:
+            queue, self._queue = self._queue, None
+        if queue is not None:
+            queue.close(DRAIN_SECONDS)
+        circuit_breaker_of(self._stores).flush(
+            EXIT_SECONDS
+        )  # what was recalled counts as used, which nobody has waited for
+        self._graphs.clear()
+        if self._file is not None:
+            self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def _records(self) -> RecordStore:
+        return self._stores.of(settings=self.settings)
+
+    def _end(self) -> MemoryFields:
+        """When a memory ends that is stored now, where the settings say so."""
+        days = self.settings.memory_ttl_days
+        return {"expires_at": self._clock() + timedelta(days=days)} if days else {}
+
+    def _context(self, user: str, project: str, **more: Any) -> MemoryContext:
+        if not isinstance(project, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InputError(f"A project is named by a text, not by {project!r}. Leave it out where there is none.")
+        own: dict[str, Any] = {name: getattr(self.settings, name) for name in Settings.model_fields}
+        own |= {"user": user, "project": project, **more}
+        return MemoryContext(**own)
+
+    def _graph(self, name: str) -> Any:
+        """One of the two graphs, built when it is first needed; what is never asked is never imported."""
+        with self._lock:
+            if name not in self._graphs:
+                # False: inside a graph of somebody else's, nothing of this goes into its checkpoints.
+                self._graphs[name] = _BUILDERS[name]()(stores=self._stores, checkpointer=False, **self._given)
+            return self._graphs[name]
+
+    def _remembered(self, said: Mapping[str, Any], context: MemoryContext) -> RememberOutput:
+        return cast(RememberOutput, self._graph("remember").invoke(dict(said), context=context))
+
+    def _conversation(self) -> "Conversation":
+        from agentic_memory_bank.graph.conversation import build_conversation
+
+        with self._lock:
+            if "conversation" not in self._graphs:
+                parts = {"stores": self._stores, "background": self._background()}
+                self._graphs["conversation"] = build_conversation(**parts, **self._given)
+            return self._graphs["conversation"]
+
+    def _background(self) -> "WorkerPool":
+        from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
+
+        with self._lock:
+            self._queue = self._queue or WorkerPool(self.settings.remember_queue)
+            return self._queue
+
+    def _engine(self, goal: str) -> ConversationEngine:
+        engines: EngineFactory[ConversationEngine] = EngineFactory(
+            ExtractiveConversationEngine(),
+            self._given["engine"],
+            self._given["models"],
+            AnswerPool(),
+            REMEMBER_ROLES,
+            chat_conversation_engine,
+        )
+        begun = self._clock()
+        run = EngineRequest(
+            self.settings, goal, uuid4().hex, {}, lambda: (self._clock() - begun).total_seconds(), lambda usage: None
+        )
+        return engines.of(run).engine
+
+    def _all(
+        self,
+        user: str,
+        project: str | None,
+        *,
+        types: Collection[RecordType] | None = None,
+        replaced: bool = False,
+    ) -> Sequence[Record]:
+        """All memories that are meant, newest first."""
+        found: list[Record] = []
+        cursor: str | None = None
+        while True:
+            page = self._records.list(
+                user, project=project, types=types, limit=MAX_LIMIT, cursor=cursor, replaced=replaced
+            )
+            found += page.records
+            cursor = page.cursor
+            if cursor is None:
+                return found
+
+
+def _recall() -> Callable[..., Any]:
+    from agentic_memory_bank.graph.recall import build_recall
+
+    return build_recall
+
+
+def _remember() -> Callable[..., Any]:
+    from agentic_memory_bank.graph.remember import build_remember
+
+    return build_remember
+
+
+_BUILDERS: Final[Mapping[str, Callable[[], Callable[..., Any]]]] = {"recall": _recall, "remember": _remember}

@@ -1,0 +1,182 @@
+"""Memorizes texts as pages and answers requests from them: killed at any point, each can be called again.
+
+Nothing is done, lost or paid for twice: the answers of models lie beside the pages until the call is done.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from langchain_core.embeddings import Embeddings
+from langgraph.errors import GraphDrained
+from langgraph.runtime import RunControl
+
+from agentic_memory_bank.engines.research import ResearchEngine
+from agentic_memory_bank.graph.chainable import RECURSION_LIMIT
+from agentic_memory_bank.graph.memorizer import build_memorizer
+from agentic_memory_bank.graph.researcher import build_researcher
+from agentic_memory_bank.nodes.deps import Clock, utc_now
+from agentic_memory_bank.nodes.memory_bank.views import digest
+from agentic_memory_bank.runs.home import Home, erase_folder
+from agentic_memory_bank.runs.lease import locked
+from agentic_memory_bank.state.errors import RunError
+from agentic_memory_bank.state.memorizer import MemorizerOutput
+from agentic_memory_bank.state.research import ResearcherOutput
+from agentic_memory_bank.state.settings import Settings, checked_settings
+from agentic_memory_bank.tools.pages.stores import PageStores
+from agentic_memory_bank.tools.text.cleaning import checked_text
+
+if TYPE_CHECKING:
+    from agentic_memory_bank.engines.llm.models import GivenModels
+
+_MEMORIZING_STOPPED = "Memorizing was stopped between two steps. Hand the same texts over again: nothing is done twice."
+_RESEARCH_STOPPED = (
+    "Research was stopped between two steps. Ask the same again: what was answered is not paid for twice."
+)
+Progress = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class PageRunOptions:
+    """What is given in code to memorize or to research with; none of it is written to disk."""
+
+    engine: ResearchEngine | None = None
+    models: "GivenModels | None" = None
+    embeddings: Embeddings | None = None
+    clock: Clock = utc_now
+    control: RunControl | None = None
+    on_event: Progress | None = None
+
+
+def memorize(
+    texts: Sequence[Any],
+    memory: str,
+    settings: Settings | None = None,
+    home: Path | None = None,
+    given: PageRunOptions | None = None,
+) -> MemorizerOutput:
+    """Make pages of texts. Killed at any point, it is called again with the same texts and does what was left.
+
+    Args:
+        texts: As the graph takes them.
+        memory: The name of the memory, in the home folder.
+        settings: Default: those of the environment.
+        home: Folder of all memories. Default: `MEMORY_BANK_HOME`, or the user's state folder.
+        given: What to memorize with.
+
+    Raises:
+        InputError: A text, or the name, cannot be used.
+        SettingsError: A model cannot be asked.
+        ThreadBusyError: Another process is memorizing for this memory.
+        RunError: It was stopped through `RunControl`.
+        StorageError: The memory cannot be read or written, or is damaged.
+    """
+    given, place = given or PageRunOptions(), Home(home)
+    place.prepare()
+    with closing(PageStores(place.path, clock=given.clock)) as stores:
+        pages = cast(Path, stores.of(memory).path)
+        answers = pages.with_suffix(".answers")  # a folder, for SQLite makes several files
+        with locked(place.lock(f"memory {pages.stem}"), f"The memory '{memory}'"):
+            memorizer = build_memorizer(
+                engine=given.engine,
+                models=given.models,
+                stores=stores,
+                clock=given.clock,
+                answers=answers / "answers.sqlite",
+            )
+            wanted = {"texts": texts, "memory": memory}
+            output = _run_to_end(
+                memorizer, wanted, MemorizerOutput, checked_settings(settings), given, _MEMORIZING_STOPPED
+            )
+            if output.get("status") == "completed":
+                erase_folder(answers)
+    return cast(MemorizerOutput, output)
+
+
+def research(
+    request: str,
+    memory: str,
+    settings: Settings | None = None,
+    home: Path | None = None,
+    given: PageRunOptions | None = None,
+) -> ResearcherOutput:
+    """Answer a request from a memory. Killed or stopped at any point, it is called again with the same request.
+
+    The answers of models lie beside the memory until the request is answered.
+
+    Args:
+        request: What to find out.
+        memory: The name of the memory, in the home folder.
+        settings: Default: those of the environment.
+        home: Folder of all memories. Default: `MEMORY_BANK_HOME`, or the user's state folder.
+        given: What to research with.
+
+    Raises:
+        InputError: The request, or the name, cannot be used.
+        SettingsError: A model cannot be asked.
+        ThreadBusyError: Another process is looking the same up in this memory.
+        RunError: It was stopped through `RunControl`.
+        StorageError: The memory cannot be read, or is damaged.
+    """
+    given, place, asked = given or PageRunOptions(), Home(home), checked_text(request, "request")
+    place.prepare()
+    with closing(PageStores(place.path, clock=given.clock)) as stores:
+        pages = cast(Path, stores.of(memory).path)
+        answers = pages.with_suffix(".research") / digest(asked)[:16]
+        with locked(place.lock(f"research {pages.stem} {answers.name}"), f"This research in '{memory}'"):
+            researcher = build_researcher(
+                engine=given.engine,
+                models=given.models,
+                embeddings=given.embeddings,
+                stores=stores,
+                clock=given.clock,
+                answers=answers / "answers.sqlite",
+            )
+            wanted = {"request": asked, "memory": memory}
+            output = _run_to_end(
+                researcher, wanted, ResearcherOutput, checked_settings(settings), given, _RESEARCH_STOPPED
+            )
+            if output.get("status") not in ("stopped", "failed"):
+                erase_folder(answers)
+    return cast(ResearcherOutput, output)
+
+
+def _run_to_end(
+    graph: Any, asked: Mapping[str, Any], output: type, settings: Settings, given: PageRunOptions, stopped: str
+) -> Any:
+    """Run a graph to its end.
+
+    Args:
+        graph: The compiled graph.
+        asked: Its input.
+        output: The mapping type that says what comes back.
+        settings: The settings of the run.
+        given: Holds who hears of events, and who may stop it.
+        stopped: What is said when it was stopped.
+
+    Raises:
+        RunError: It was stopped through `RunControl`.
+    """
+    found: Any = {}
+    options = {"control": given.control} if given.control else {}
+    told = graph.stream(
+        asked,
+        {"recursion_limit": RECURSION_LIMIT},
+        context=settings,
+        stream_mode=["custom", "updates", "values"],
+        output_keys=list(output.__annotations__),
+        **options,
+    )
+    try:
+        with closing(told):  # its threads must end before the stores they write to are closed
+            for mode, news in told:
+                if mode == "values":
+                    found = news
+                elif given.on_event:
+                    for event in [news] if mode == "custom" else [{"done": stage} for stage in news]:
+                        given.on_event(event)
+    except GraphDrained:
+        raise RunError(stopped) from None
+    return found

@@ -1,0 +1,119 @@
+"""The page stores of a home, by user and name, and what is said of their names and times."""
+
+import hashlib
+import json
+import logging
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from agentic_memory_bank.state.errors import InputError, StorageError
+from agentic_memory_bank.tools.concurrency.lru import LruCache
+from agentic_memory_bank.tools.pages.store import PageStore, now
+from agentic_memory_bank.tools.storage.disk import default_home
+
+MAX_NAME: Final = 1_000
+"""Longest name of a memory, in characters."""
+
+
+_FOLDER: Final = "pages"
+
+_LOG = logging.getLogger(__name__)
+
+
+def checked_name(name: object) -> str:
+    """The name of a memory as it is kept.
+
+    Raises:
+        InputError: It is empty, too long, or no text that can be kept.
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise InputError(f"A memory is named by a non-empty string, not by {name!r}. Give it as `memory`.")
+    if len(name) > MAX_NAME:
+        raise InputError(
+            f"The name of a memory has {len(name):,} characters, more than {MAX_NAME:,}. Use a shorter one."
+        )
+    if "\0" in name or name.encode("utf-8", "replace").decode() != name:
+        raise InputError(f"The memory name {name!r} holds characters that cannot be kept. Use another.")
+    return name
+
+
+class PageStores:
+    """All memories of one place, by user and name; each store is opened once in a process.
+
+    Args:
+        folder: The home of all that is kept. Default: `MEMORY_BANK_HOME`, or the user's state folder, as it is when a
+            memory is asked for.
+        in_memory: Keep everything in this process, for as long as this object lasts.
+        clock: Tells what is over.
+        size: How many stores stay open.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        in_memory: bool = False,
+        clock: Callable[[], datetime] = now,
+        size: int = 256,
+    ) -> None:
+        self._folder = folder
+        self._in_memory = in_memory
+        self._clock = clock
+        self._stores: LruCache[tuple[Path | None, str], PageStore]
+        self._stores = LruCache(sys.maxsize if in_memory else size, PageStore.close)
+
+    def of(self, name: str, user: str = "") -> PageStore:
+        """The pages of a memory. Users never share one: the same name is another memory for each of them.
+
+        Args:
+            name: Any text; it is hashed, never used as a path.
+            user: Who is authenticated; empty where nobody has to be.
+
+        Raises:
+            InputError: The name cannot be kept.
+            SettingsError: There is no folder for it.
+        """
+        label = json.dumps([str(user), checked_name(name)])
+        path = None if self._in_memory else self._path(label)
+        return self._stores.get((path, label), lambda: PageStore(path, label, self._clock))
+
+    def close(self) -> None:
+        """Close all files."""
+        for store in self._stores.values():
+            store.close()
+
+    def _path(self, label: str) -> Path:
+        named = hashlib.sha256(label.encode()).hexdigest()[:32]
+        return (self._folder or default_home()) / _FOLDER / f"{named}.sqlite"
+
+
+def page_stores(folder: Path) -> list[PageStore]:
+    """All stores of a home that are on disk, whoever they belong to; to be closed one by one.
+
+    Args:
+        folder: The home of all that is kept.
+    """
+    files = sorted((folder / _FOLDER).glob("*.sqlite"))
+    return [PageStore(file) for file in files if file.suffixes == [".sqlite"]]
+
+
+def delete_expired_pages(home: Path) -> int:
+    """Erase the pages of all memories that expired, from disk too; how many they were.
+
+    A memory that cannot be read is left as it is, and the log says so.
+
+    Args:
+        home: Folder of all memories.
+    """
+    count = 0
+    for store in page_stores(home):
+        try:
+            with closing(store):
+                count += store.delete_expired()
+        except StorageError as error:
+            _LOG.warning("Pages that expired could not be erased: %s", error)
+    return count

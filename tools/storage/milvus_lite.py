@@ -1,0 +1,312 @@
+"""A store of memories in a folder of Milvus Lite, which one process at a time can have open.
+
+Milvus Lite runs inside this process, by its own engine: served as its client would have it, it listens on a port of
+this machine, without a password. Its deleted rows stay in its files, so what is erased is left out of a copy that takes
+the place of the old collection.
+"""
+
+import json
+import os
+import shutil
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from agentic_memory_bank.state.errors import (
+    MemoryBankError,
+    StorageDamagedError,
+    StoreBusyError,
+)
+from agentic_memory_bank.tools.storage.disk import storage_errors, sync_folder
+from agentic_memory_bank.tools.storage.milvus_tables import (
+    ITEM,
+    NUMBERS,
+    SHELVED,
+    TEXTS,
+    VECTOR_TEXTS,
+    Namespace,
+    Row,
+    by_dimension,
+    needed,
+)
+from agentic_memory_bank.tools.storage.sqlite_store import REMEDY, store_failed
+
+_VERSION: Final = 1
+
+
+_MARK: Final = "memories.json"
+
+
+_HOLDER: Final = "holder"
+
+
+_ERASING: Final = "erasing"
+
+
+class LiteFolder:
+    """A folder of Milvus Lite, 0700: one collection for each kind of thing a user has, another for their vectors.
+
+    Only one process can have it open. Stores of one process on one folder share it.
+    """
+
+    _open: Final[dict[Path, "LiteFolder"]] = {}
+    _opening: Final = threading.Lock()
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._users = 0
+        self._process = os.getpid()
+        self._db: Any = None
+        self._lock = threading.RLock()
+
+    @classmethod
+    def shared(cls, path: Path) -> "LiteFolder":
+        """The one object of this process for a folder; `close` as often as this was called."""
+        with cls._opening:
+            found = cls._open.setdefault(path.resolve(), cls(path.resolve()))
+            found._users += 1
+            return found
+
+    def exists(self) -> bool:
+        """Whether anything was ever put here."""
+        return self._db is not None or self.path.exists()
+
+    def close(self) -> None:
+        """Let go of it, if nobody else in this process uses it."""
+        with self._opening:
+            self._users -= 1
+            if self._users <= 0:
+                self._open.pop(self.path, None)
+                with self._lock:
+                    self._let_go()
+
+    def get(self, shelf: Namespace, ids: Sequence[str]) -> list[Row]:
+        """The rows of these ids that are there."""
+        with self._working() as db:
+            found = _collection(db, shelf.name)
+            return found.get(list(ids), output_fields=list(ITEM)) if found else []
+
+    def below(self, shelf: Namespace) -> list[Row]:
+        """All rows of a namespace and those below it."""
+        with self._working() as db:
+            whole = len(shelf.labels) >= SHELVED
+            names = [n for n in db.list_aliases() if n == shelf.name or not whole and n.startswith(f"{shelf.name}-")]
+            rows = (row for name in names if (found := _collection(db, name)) for row in _all(found, ITEM))
+            return [row for row in rows if shelf.holds(row["path"])]
+
+    def paths(self) -> set[str]:
+        """The paths of all namespaces that hold anything."""
+        with self._working() as db:
+            found = (_collection(db, name) for name in db.list_aliases() if name.startswith("n-"))
+            return {row["path"] for one in found if one for row in _all(one, ("path",))}
+
+    def put(self, shelf: Namespace, rows: Sequence[Row]) -> None:
+        """Add rows; one that is there already is replaced."""
+        with self._working(writes=True) as db:
+            self._insert(db, shelf.name, [{**row, "void": [0.0]} for row in rows])
+
+    def drop(self, shelf: Namespace, ids: Sequence[str]) -> None:
+        """Delete rows, and the vectors of the same ids."""
+        with self._working(writes=True) as db:
+            for name in [shelf.name, *self._vectors(db, shelf.owner)]:
+                found = _collection(db, name)
+                gone = [row["id"] for row in found.get(list(ids), output_fields=["id"])] if found else []
+                if gone:
+                    self._mark(name)
+                    found.delete(gone)
+                    self._sync(db, name)
+
+    def put_vectors(self, shelf: Namespace, rows: Sequence[Row]) -> None:
+        """Add vectors, in one collection for each of their dimensions."""
+        with self._working(writes=True) as db:
+            for dimension, some in by_dimension(rows).items():
+                self._insert(db, f"v-{dimension}-{shelf.owner[:32]}", some)
+
+    def nearest(self, owner: str, model: str, vector: Sequence[float], limit: int) -> list[str]:
+        """What `record` says of the nearest vectors of an owner, nearest first."""
+        with self._working() as db:
+            found = _collection(db, f"v-{len(vector)}-{owner[:32]}")
+            if found is None:
+                return []
+            hits = found.search(
+                [list(vector)],
+                top_k=limit,
+                metric_type="COSINE",
+                expr=f'model == "{model}"',
+                output_fields=["record"],
+                anns_field="vector",
+            )
+            return [hit["entity"]["record"] for hit in hits[0]]
+
+    def settle(self, dropped: Sequence[Namespace], shrunk: Sequence[Namespace]) -> None:
+        """Erase it all."""
+        self.erase(shrunk)  # what was dropped is marked already
+
+    def erase(self, shelves: Sequence[Namespace]) -> None:
+        """Copy what is left to new collections, and drop the old ones with their files."""
+        with self._working(writes=True) as db:
+            for shelf in shelves:
+                self._mark(shelf.name)
+            self._finish_erasing(db)
+
+    # --- collections -----------------------------------------------------------------------------------------------
+
+    def _insert(self, db: Any, name: str, rows: list[Row]) -> None:
+        found = _collection(db, name)
+        if found is None:
+            found = db.create_collection(f"{name}.1", _lite_schema(name))
+            db.create_alias(f"{name}.1", name)
+            _synced([self.path, self.path / "aliases.json", self.path / "collections"])
+        found.insert(rows)
+        self._sync(db, name)
+
+    def _vectors(self, db: Any, owner: str) -> list[str]:
+        return [n for n in db.list_aliases() if n.startswith("v-") and n.endswith(f"-{owner[:32]}")]
+
+    def _mark(self, name: str) -> None:
+        """Note that something is to be erased, so that it is even if this process is killed."""
+        marks = self.path / _ERASING
+        marks.mkdir(mode=0o700, exist_ok=True)
+        (marks / name).touch(0o600)
+        _synced([marks])
+
+    def _finish_erasing(self, db: Any) -> None:
+        for mark in sorted(self.path.glob(f"{_ERASING}/*")):
+            found = _collection(db, mark.name)
+            if found is not None:
+                self._rewrite(db, mark.name, found)
+            mark.unlink()
+
+    def _rewrite(self, db: Any, name: str, old: Any) -> None:
+        """Until the alias names the copy, the old collection is the one that counts; the other is left over."""
+        rows = _all(old, [field.name for field in old.schema.fields])
+        if rows:
+            copy = f"{name}.{int(old.name.rpartition('.')[2]) + 1}"
+            db.create_collection(copy, _lite_schema(name)).insert(rows)
+            _synced([self.path / "collections", *(self.path / "collections" / copy).rglob("*")])
+            db.alter_alias(copy, name)
+        else:
+            db.drop_alias(name)
+        _synced([self.path, self.path / "aliases.json"])
+        db.drop_collection(old.name)
+
+    def _sync(self, db: Any, name: str) -> None:
+        """What was written stays, even where the power fails."""
+        logs = self.path / "collections" / db.resolve_collection_name(name) / "wal"
+        _synced([logs, *logs.iterdir()] if logs.exists() else [])
+
+    # --- opening ---------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _working(self, *, writes: bool = False) -> Iterator[Any]:
+        with self._lock, storage_errors(self.path, REMEDY):
+            try:
+                yield self._opened()
+            except MemoryBankError:
+                raise
+            except BaseException as error:
+                if writes:
+                    self._let_go()  # a log that was cut off in the middle must not be written on
+                if isinstance(error, OSError) or not isinstance(error, Exception):
+                    raise
+                raise store_failed(error) from error
+
+    def _opened(self) -> Any:
+        if self._db is not None and self._process != os.getpid():
+            raise _busy(self.path, str(self._process))
+        if self._db is None:
+            self._db, self._process = self._locked(), os.getpid()
+            try:
+                self._clear_up(self._db)
+            except BaseException:
+                self._let_go()
+                raise
+        return self._db
+
+    def _make(self) -> None:
+        if self.path.exists() and not self.path.is_dir():
+            raise StorageDamagedError(f"{self.path} is a file, not a folder of Milvus Lite. {REMEDY}")
+        if not self.path.exists():
+            self.path.mkdir(mode=0o700, parents=True)
+            self.path.chmod(0o700)
+        mark = self.path / _MARK
+        if not mark.exists():
+            if any(self.path.iterdir()):
+                raise StorageDamagedError(f"The folder {self.path} is no store of memories of this package. {REMEDY}")
+            half = mark.with_suffix(".half")
+            half.write_text(json.dumps({"version": _VERSION}))
+            half.replace(mark)
+        if json.loads(mark.read_text()).get("version") != _VERSION:
+            raise StorageDamagedError(
+                f"The store of memories at {self.path} was written by a newer version of this package. Install that "
+                "version."
+            )
+
+    def _locked(self) -> Any:
+        try:
+            from milvus_lite import DataDirLockedError, MilvusLite
+        except ImportError:
+            raise needed("Milvus Lite") from None
+        self._make()
+        try:
+            db = MilvusLite(str(self.path))
+        except DataDirLockedError:
+            with suppress(OSError):
+                raise _busy(self.path, (self.path / _HOLDER).read_text()) from None
+            raise _busy(self.path, "unknown") from None
+        (self.path / _HOLDER).write_text(str(os.getpid()))
+        return db
+
+    def _clear_up(self, db: Any) -> None:
+        """Drop what a process that was killed left half done, and erase what it had not erased yet."""
+        targets = {db.resolve_collection_name(name): name for name in db.list_aliases()}
+        folders = {folder.name: folder for folder in (self.path / "collections").iterdir()}
+        left = [folder for name, folder in folders.items() if name not in targets]
+        if not targets and any(file.suffix != ".json" for folder in left for file in folder.rglob("*.*")):
+            raise StorageDamagedError(f"The list of collections in {self.path} is lost. {REMEDY}")
+        for folder in left:
+            shutil.rmtree(folder)
+        for name in [alias for target, alias in targets.items() if target not in folders]:
+            db.drop_alias(name)
+        self._finish_erasing(db)
+
+    def _let_go(self) -> None:
+        db, self._db = self._db, None
+        if db is not None and self._process == os.getpid():
+            db.close()
+
+
+def _busy(path: Path, process: str) -> StoreBusyError:
+    return StoreBusyError(
+        f"The store of memories at {path} is open in another process ({process}): Milvus Lite serves one at a time. "
+        "End that process, or use a Milvus server, which serves many."
+    )
+
+
+def _collection(db: Any, name: str) -> Any:
+    return db.get_collection(name) if db.has_collection(name) else None
+
+
+def _all(collection: Any, fields: Iterable[str]) -> list[Row]:
+    return collection.query(None, output_fields=list(fields))
+
+
+def _lite_schema(name: str) -> Any:
+    from milvus_lite import CollectionSchema, DataType, FieldSchema
+
+    is_items = name.startswith("n-")
+    texts = TEXTS if is_items else VECTOR_TEXTS
+    fields = [
+        FieldSchema(name=text, dtype=DataType.VARCHAR, max_length=most, is_primary=text == "id")
+        for text, most in texts.items()
+    ]
+    fields += [FieldSchema(name=number, dtype=DataType.INT64) for number in NUMBERS if is_items]
+    vector, dimension = ("void", 1) if is_items else ("vector", int(name.split("-")[1]))
+    return CollectionSchema(fields=[*fields, FieldSchema(name=vector, dtype=DataType.FLOAT_VECTOR, dim=dimension)])
+
+
+def _synced(paths: Iterable[Path]) -> None:
+    for path in paths:
+        sync_folder(path)

@@ -218,8 +218,11 @@ def _select(
     question: str, vector: Array | None, reads: Sequence[Read], limit: int, *, least: float = SURE
 ) -> list[Quote]:
     """The likeliest sentence if it is sure enough, and others that are likely beside it."""
-    judgement = judged(AskedQuestion(question, _known(vector), [read.unit for read in reads]))
-    if not reads or judgement.sure < least:
+    asked = AskedQuestion(question, _known(vector), [read.unit for read in reads])
+    if not asked.can_be_answered:
+        return []
+    judgement = judged(asked)
+    if judgement.sure < least:
         return []
     ranked = sorted(range(len(reads)), key=lambda n: -judgement.likely[n])
     fewest = _ALSO * judgement.likely[ranked[0]]

@@ -54,6 +54,10 @@ _REQUEST: Final = re.compile(
     re.IGNORECASE,
 )
 _POLITE: Final = re.compile(r"\A\W*please\b|\bplease\W*$", re.IGNORECASE)
+_EMBEDDED: Final = re.compile(
+    r"\A\W*please \w+ (?:\w+ ){0,2}?(?:what|who|which|where|when|why|how|whether|if)\b", re.IGNORECASE
+)
+"""A question within a request: "please look where I live"."""
 _CHINESE_REQUEST: Final = re.compile(
     r"(?:^|[，,。])\W{0,3}(?:请|麻烦|对了|顺便|那|再){0,3}[，,]?(?:帮(?:我|忙)(?!记)|给我(?:写|讲|找|推荐|来|列个|翻|算|想|看看)"
     r"|讲[个一]|写[个一首段]|推荐|用一句话|解释|翻译|算一?下|搞个|来[个一段]|说说)|翻译成|英文怎么说"
@@ -114,7 +118,7 @@ def is_asking(sentence: str) -> bool:
         return True
     if _WISH.search(plain):
         return False
-    if _REQUEST.match(plain) or (_POLITE.search(plain) and not is_personal(plain)):
+    if _REQUEST.match(plain) or _EMBEDDED.match(plain) or (_POLITE.search(plain) and not is_personal(plain)):
         return True
     if not is_cjk(plain):
         return phrases.WANTS.search(plain) is not None

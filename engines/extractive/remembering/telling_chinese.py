@@ -23,7 +23,7 @@ _TAIL_ZH: Final = (
     r"(?:它|她|他)?(?:吧|了|啊|哈|呗|呢|哦|好吗|好不好|行吗|行不行|可以吗|可好|吗|谢谢|掉|在记忆里|到记忆里)*"
 )
 _BEHIND_ZH: Final = re.compile(
-    rf"\s*(?P<before>.{{0,80}}?)(?P<verb>(?:都|给|就|全部?|一起|也|统统|赶紧|可以|还是){{0,3}}(?:{_DELETE_ZH}|{_FORGET_ZH}"
+    rf"\s*+(?P<before>.{{0,80}}?)(?P<verb>(?:都|给|就|全部?|一起|也|统统|赶紧|可以|还是){{0,3}}(?:{_DELETE_ZH}|{_FORGET_ZH}"
     rf"|{_KEEP_NOT_ZH}|{_UNSAID_ZH}))"
     rf"{_TAIL_ZH}\s*"
 )

@@ -12,6 +12,7 @@ from agentic_memory_bank.engines.extractive.answering import quoting
 from agentic_memory_bank.engines.extractive.answering.short_answers import Passage, short_answer
 from agentic_memory_bank.engines.extractive.reading.attributes import Claim, claims_of, same_attribute, same_value
 from agentic_memory_bank.engines.extractive.reading.dates import day_of
+from agentic_memory_bank.engines.extractive.reading.kinds import Kind, asked_for, holds
 from agentic_memory_bank.engines.extractive.reading.phrases import ENDS_ASKING
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting
 from agentic_memory_bank.engines.responder import QUOTES_ONLY, ResponderInput
@@ -19,9 +20,14 @@ from agentic_memory_bank.state.conversations import RecalledMemory
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.places import Place, Placed
 from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.terms import tokenize
 
 QUOTES: Final = 2
 """How many sentences answer a question at most."""
+LIKELY: Final = 0.5
+"""Score from which a memory that was recalled answers, where no sentence does by its words (`benchmarks/everyday.py`)."""
+AS_LIKELY: Final = 0.8
+"""Share of the best memory's score from which another one is quoted beside it."""
 ASSISTANT: Final = "assistant"
 
 _ASKS: Final = re.compile(
@@ -98,7 +104,7 @@ def _answer(situation: ResponderInput) -> str:
             kind = "hello" if _WELCOME.match(message) else "agreed"
         return _say(kind, chinese)
     at_hand = [*_of_conversation(situation.earlier), *_of_memories(situation.memories)]
-    found = _found(asked, at_hand)
+    found = _found(asked, at_hand, situation.memories)
     return "\n".join(_quoted(said, words, chinese) for said, words in found) or _say("unknown", chinese)
 
 
@@ -143,14 +149,15 @@ def _iso(date: str) -> str:
 # --- what answers --------------------------------------------------------------------------------------------------
 
 
-def _found(asked: str, at_hand: Sequence[_Said]) -> list[tuple[_Said, str]]:
+def _found(asked: str, at_hand: Sequence[_Said], memories: Sequence[RecalledMemory]) -> list[tuple[_Said, str]]:
     """The sentences that answer a question: those that state what it asks for, else those that fit it by their words.
 
-    Of an attribute that was stated more than once, the latest value holds.
+    Where none does, those of the memories that were recalled for it. Of an attribute that was stated more than once,
+    the latest value holds.
     """
     units = [(said, words) for said in at_hand for words in _sentences(said.text)]
     stated = [unit for unit in units if _states(unit, asked)]
-    chosen = stated or _fitting(asked, units)
+    chosen = stated or _fitting(asked, units) or list(_likely(asked, memories))[:1]
     current = [_latest(unit, units) for unit in chosen]
     return list({words: (said, words) for said, words in reversed(current)}.values())[::-1][:QUOTES]
 
@@ -175,6 +182,20 @@ def _fitting(asked: str, units: Sequence[tuple[_Said, str]]) -> list[tuple[_Said
         short = short_answer(asked, [Passage(words, said.score) for said, words in units])
         found = [quote.passage for quote in short.quotes[:1]] if short else []
     return [units[number] for number in found]
+
+
+def _likely(asked: str, memories: Sequence[RecalledMemory]) -> Iterator[tuple[_Said, str]]:
+    """What the likeliest memories say that hold the kind of thing that is asked for, the likeliest first."""
+    kinds = asked_for(asked)
+    least = max(LIKELY, AS_LIKELY * max((memory["score"] for memory in memories), default=0.0))
+    for memory, said in zip(memories, _of_memories(memories), strict=True):
+        fitting = [words for words in _sentences(said.text) if _holds_any(kinds, words)]
+        if memory["score"] >= least and fitting and said.speaker != ASSISTANT:
+            yield said, max(fitting, key=lambda words: len(set(tokenize(asked)) & set(tokenize(words))))
+
+
+def _holds_any(kinds: Sequence[Kind], words: str) -> bool:
+    return not kinds or any(holds(kind, words) for kind in kinds)
 
 
 def _states(unit: tuple[_Said, str], asked: str) -> bool:

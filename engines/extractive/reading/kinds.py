@@ -182,7 +182,7 @@ _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
             r"\bwhere\b|\b(?:what|which|whose|to which|in which) (?:[\w'’-]+ ){0,2}(?:city|country|place|state|"
             r"town|village|county|province|region|room|hotel|building|street|hospital|clinic|hall|station|"
             r"school|address)\b",
-            r"哪里|哪儿|何处|何地|什么地方|在哪|地点|地址|哪[一个座间]*(?:国家|城市|省|市|县|地区|地方|国|展厅|"
+            r"哪里|哪儿|何处|何地|什么地方|在哪(?![天年月日])|地点|地址|哪[一个座间]*(?:国家|城市|省|市|县|地区|地方|国|展厅|"
             r"教室|楼|房间|医院)",
         ),
     ),

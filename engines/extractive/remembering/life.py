@@ -35,7 +35,7 @@ subs subscription membership 资金 存款 融资 投资 会费 账 财务 会�
 crush missus hubby 女朋友 男朋友 女友 男友 老婆 老公 妻子 丈夫 爱人 对象 媳妇 婆娘 太太 未婚妻 未婚夫 谈恋爱 相亲
 | wedding marry marries married marriage bride groom engaged engagement tie-the-knot ceremony honeymoon proposal
 proposed 结婚 婚礼 领证 登记 订婚 嫁 娶 婚 伴娘 伴郎 彩礼 蜜月 求婚
-| child children kid kids son daughter baby boy girl toddler infant newborn born pregnant expecting due lad 孩子 儿子 女儿
+| child children kid kids son daughter baby boy girl toddler infant newborn born pregnant expecting lad 孩子 儿子 女儿
 娃 宝宝 小孩 闺女 丫头 怀孕 预产期 二宝 老大 老二 生了
 | grandson granddaughter grandchild grandchildren grandkid baby born 孙子 孙女 外孙 外孙女 孙
 | mother mom mum mama mam 妈 母亲 老妈 妈妈 娘 | father dad papa pops 爸 父亲 老爸 爸爸 爹
@@ -126,6 +126,8 @@ report notes summary letter blurb copy word words 写 回复 语气 文案 标�
 """
 """Each group one thing that people are asked about."""
 
+_KIN: Final = "daughter roommate landlord colleague boss girlfriend grandson mother father in-laws grandma sister nephew neighbour"
+"""A word of each group that says what somebody is to whoever speaks."""
 _LONGEST: Final = 4
 _ALONE: Final = frozenset("住搬租店钱块元价费花贵折券嫁娶婚娃妈爸爹娘姐妹哥弟叫姓岁狗猫兔吃餐饭菜戒喝酒茶水药病疼痛伤摔鞋穿课教考车跑玩店货放收存画歌唱曲弹拍桌吵丢落忘写书休班点交辞修面烤税热冷")  # fmt: skip
 """Characters that say by themselves what they are about."""
@@ -165,6 +167,16 @@ def subjects_in(text: str) -> frozenset[int]:
         found.update(chinese[text[place : place + size]] if size else ())
         place += size or 1
     return frozenset(found)
+
+
+def speaks_of_kin(text: str) -> bool:
+    """Whether a text speaks of somebody by what they are to its speaker: whoever says so means their own."""
+    return not _kin().isdisjoint(subjects_in(text))
+
+
+@lru_cache(maxsize=1)
+def _kin() -> frozenset[int]:
+    return frozenset(number for word in _KIN.split() for number in subjects_in(word))
 
 
 def shared_subjects(asked: str, texts: Sequence[str]) -> list[float]:

@@ -5,6 +5,7 @@ memory that announces a change is worth what the earlier one is whose words it s
 that is asked for, the earlier one is left out. Nothing is lost by that: to another message it may still be the answer.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from typing import Final, NamedTuple
 
 from agentic_memory_bank.engines.extractive.reading.kinds import Kind, asked_for, holds
 from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, subject_terms
-from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.terms import tokenize
 
 INHERITED: Final = 0.9
 """Share of an earlier memory's probability that a later one has which changes it, in the same words."""
@@ -27,8 +29,13 @@ AS_LIKELY: Final = 0.6
 LEAST: Final = 0.4
 """Share of the earlier memory's probability that the later one has, where it replaces it."""
 
-_PAIRED: Final = 0.5
-"""What a shared Chinese term counts: terms overlap there."""
+_PAST: Final = re.compile(
+    r"\b(?:was|were|did|had|used to|before|originally|first)\b|以前|之前|原来|原先|上次|当时|曾|过去|最初",
+    re.IGNORECASE,
+)
+"""A question about the past, to which what was replaced may be the answer."""
+_SHARED: Final = 0.5
+"""What a shared term counts that is no part of a name."""
 _VALUES: Final = frozenset[Kind](
     ("money", "duration", "clock", "date", "weekday", "weight", "length", "temperature", "percent", "count")
 )
@@ -67,6 +74,8 @@ def succeeded(
         chances: The probability of each that it helps.
         share: The share of the best probability from which a memory is shown.
     """
+    if _PAST.search(query):
+        return [*chances], frozenset()
     kinds, links = asked_for(query), list(_links(told))
     fits = [not kinds or any(holds(kind, one.text) for kind in kinds) for one in told]
     likely = [*chances]
@@ -97,13 +106,19 @@ def succeeded(
 def _links(told: Sequence[Told]) -> Iterator[_Link]:
     """The memories that announce a change, each with the earlier ones that it shares words with."""
     terms = [frozenset[str]() if one.is_turn else subject_terms(one.text) for one in told]
+    names = [frozenset[str]() if one.is_turn else _names(one.text) for one in told]
     held = Counter(term for words in terms for term in words)
     later = {place for place, one in enumerate(told) if not one.is_turn and announces_change(one.text)}
     for b, a in permutations(range(len(told)), 2):
         shared = terms[a] & terms[b]
         if b in later and shared and _is_before(told[a], told[b]):
-            strength = sum(1 / max(1, held[term] - 1) for term in sorted(shared))
-            yield _Link(b, a, min(1.0, strength * (_PAIRED if is_cjk(told[b].text) else 1.0)))
+            named = names[a] & names[b]
+            strength = sum((1.0 if t in named else _SHARED) / max(1, held[t] - 1) for t in sorted(shared))
+            yield _Link(b, a, min(1.0, strength))
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(term for name in names_and_numbers(text) if name[0].isalpha() for term in tokenize(name))
 
 
 def _is_before(one: Told, other: Told) -> bool:

@@ -40,6 +40,8 @@ _VALUES: Final = frozenset[Kind](
     ("money", "duration", "clock", "date", "weekday", "weight", "length", "temperature", "percent", "count")
 )
 """Kinds of which there is one value at a time."""
+_NUMBERS: Final = _VALUES - {"date", "weekday"}
+"""Those that a bare number may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def succeeded(
     if _PAST.search(query):
         return [*chances], frozenset()
     kinds, links = asked_for(query), list(_links(told))
-    fits = [not kinds or any(holds(kind, one.text) for kind in kinds) for one in told]
+    fits = [_fits(kinds, one.text) for one in told]
     likely = [*chances]
     for link in links:
         if fits[link.later]:
@@ -101,6 +103,13 @@ def succeeded(
     lost = {turn for place in gone for turn in told[place].turns}
     repeated = {place for place, one in enumerate(told) if one.is_turn and not lost.isdisjoint(one.turns)}
     return likely, frozenset(gone | repeated)
+
+
+def _fits(kinds: Sequence[Kind], text: str) -> bool:
+    """Whether a memory holds the kind of thing that is asked for; one that changes a value seldom repeats its unit."""
+    if not kinds or any(holds(kind, text) for kind in kinds):
+        return True
+    return not _NUMBERS.isdisjoint(kinds) and holds("count", text) and announces_change(text)
 
 
 def _links(told: Sequence[Told]) -> Iterator[_Link]:

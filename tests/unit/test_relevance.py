@@ -114,8 +114,8 @@ def kept(message: str, *said: str, chances: tuple[float, ...] = ()) -> list[str]
     [
         ("How much is the budget?", "the bank gave us 8k", "not 8k any more, the bank gave us 12"),
         ("Who approves changes?", "Leena signs off on changes", "Leena left, Otso signs off now"),
-        ("When is the dinner with Ines?", "dinner with Ines on Friday", "scratch that, we settled on Thursday for Ines"),
-        ("Where does my regular run go?", "my regular run is Tulsa to Laredo", "I'm running Tulsa to Denver now, no more Laredo"),
+        ("When is the dinner with Ines?", "dinner with Ines on Friday", "scratch that, Ines settled on Thursday"),
+        ("Where does my run go?", "my run is Tulsa to Laredo", "I'm running Tulsa to Denver now, no more Laredo"),
         ("When do we meet?", "读书会周三见", "读书会其实我们换到周四了"),
         ("五一去哪里？", "五一打算去厦门，闺蜜也去", "厦门太贵了，闺蜜想看熊猫，算了还是去成都吧"),
     ],

@@ -12,9 +12,10 @@ from agentic_memory_bank.engines.extractive.answering import quoting
 from agentic_memory_bank.engines.extractive.answering.short_answers import Passage, short_answer
 from agentic_memory_bank.engines.extractive.reading.attributes import Claim, claims_of, same_attribute, same_value
 from agentic_memory_bank.engines.extractive.reading.dates import day_of
-from agentic_memory_bank.engines.extractive.reading.kinds import Kind, asked_for, holds
+from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, may_hold
 from agentic_memory_bank.engines.extractive.reading.phrases import ENDS_ASKING
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting
+from agentic_memory_bank.engines.extractive.remembering.relevance import shown_text
 from agentic_memory_bank.engines.responder import QUOTES_ONLY, ResponderInput
 from agentic_memory_bank.state.conversations import RecalledMemory
 from agentic_memory_bank.tools.text.cleaning import is_cjk
@@ -24,10 +25,12 @@ from agentic_memory_bank.tools.text.terms import tokenize
 
 QUOTES: Final = 2
 """How many sentences answer a question at most."""
-LIKELY: Final = 0.5
-"""Score from which a memory that was recalled answers, where no sentence does by its words (`benchmarks/everyday.py`)."""
-AS_LIKELY: Final = 0.8
+LIKELY: Final = 0.3
+"""Score from which a memory that was recalled answers (`benchmarks/everyday.py`)."""
+AS_LIKELY: Final = 0.75
 """Share of the best memory's score from which another one is quoted beside it."""
+WHOLE: Final = 200
+"""Characters of a memory that is quoted as a whole: what it says stands in more than one of its sentences."""
 ASSISTANT: Final = "assistant"
 
 _ASKS: Final = re.compile(
@@ -157,7 +160,7 @@ def _found(asked: str, at_hand: Sequence[_Said], memories: Sequence[RecalledMemo
     """
     units = [(said, words) for said in at_hand for words in _sentences(said.text)]
     stated = [unit for unit in units if _states(unit, asked)]
-    chosen = stated or _fitting(asked, units) or list(_likely(asked, memories))[:1]
+    chosen = stated or _together(_fitting(asked, units), list(_likely(asked, memories)))
     current = [_latest(unit, units) for unit in chosen]
     return list({words: (said, words) for said, words in reversed(current)}.values())[::-1][:QUOTES]
 
@@ -189,13 +192,19 @@ def _likely(asked: str, memories: Sequence[RecalledMemory]) -> Iterator[tuple[_S
     kinds = asked_for(asked)
     least = max(LIKELY, AS_LIKELY * max((memory["score"] for memory in memories), default=0.0))
     for memory, said in zip(memories, _of_memories(memories), strict=True):
-        fitting = [words for words in _sentences(said.text) if _holds_any(kinds, words)]
-        if memory["score"] >= least and fitting and said.speaker != ASSISTANT:
-            yield said, max(fitting, key=lambda words: len(set(tokenize(asked)) & set(tokenize(words))))
+        words = shown_text(said.text).strip()
+        if memory["score"] < least or said.speaker == ASSISTANT or not may_hold(kinds, words):
+            continue
+        told = [words] if len(words) <= WHOLE else [one for one in _sentences(words) if may_hold(kinds, one)] or [words]
+        yield said, max(told, key=lambda one: len(set(tokenize(asked)) & set(tokenize(one))))
 
 
-def _holds_any(kinds: Sequence[Kind], words: str) -> bool:
-    return not kinds or any(holds(kind, words) for kind in kinds)
+def _together(fitting: Sequence[tuple[_Said, str]], likely: Sequence[tuple[_Said, str]]) -> list[tuple[_Said, str]]:
+    """The sentences that fit and the likeliest memories: a sentence of one of these is quoted with the rest of it."""
+    if any(said.place == "here" for said, _ in fitting):
+        return [*fitting, *likely]
+    whole = [next((one for one in likely if words in one[1]), (said, words)) for said, words in fitting]
+    return [*likely[:1], *(one for one in whole if one not in likely[:1]), *likely[1:]]
 
 
 def _states(unit: tuple[_Said, str], asked: str) -> bool:

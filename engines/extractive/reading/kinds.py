@@ -5,6 +5,7 @@ answer, however much it speaks of the same things.
 """
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, Literal
 
@@ -223,3 +224,18 @@ def holds(kind: Kind, text: str, named: frozenset[str] = frozenset()) -> bool:
         numbers = {number for number, _ in numbers_with_offsets(said)}
         return any(named.isdisjoint(tokenize(name)) for name in names_and_numbers(said) - numbers)
     return _HELD[kind].search(text) is not None
+
+
+def may_hold(kinds: Sequence[Kind], text: str) -> bool:
+    """Whether a text holds something of one of some kinds, or of any where there are none.
+
+    Whoever talks leaves the unit out where both know it ("it's 17 now"), so that a bare number may be most of them.
+    """
+    if not kinds or any(holds(kind, text) for kind in kinds):
+        return True
+    return not _NUMBERS.isdisjoint(kinds) and holds("count", text)
+
+
+_NUMBERS: Final = frozenset[Kind](
+    ("money", "duration", "clock", "weight", "length", "temperature", "percent", "version", "count")
+)

@@ -1,8 +1,8 @@
 """Judges whether memories help with a message, and which: by its words, theirs, and how alike the two are.
 
-Two small logistic models with the weights below, for English and for Chinese, of which all-MiniLM-L6-v2 says little: one
-says which memories fit a message, the other, from the best of these, whether it needs any. `benchmarks/fit_recall.py`
-fits them and prints how well they do on dialogues they were not fitted on.
+Two small logistic models with the weights below, for English and for Chinese, of which all-MiniLM-L6-v2 says little:
+one says which memories fit a message, the other, from the best of these, whether it needs any. They are fitted by
+`benchmarks/fit_recall.py`, which prints how well they do on dialogues they were not fitted on.
 """
 
 import math

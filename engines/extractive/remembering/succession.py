@@ -1,8 +1,8 @@
 """Tells which of the memories that were found for a message a later one has replaced, as far as it is concerned.
 
-"Walt made me assistant manager, so now it's 17 an hour" names no job and no pay: it is found for what it changes. A later
-memory that announces a change is worth what the earlier one is whose words it shares; where both hold the kind of thing
-that is asked for, the earlier one is left out. Nothing is lost by that: to another message it may still be the answer.
+"Walt made me assistant manager, so now it's 17 an hour" names no job and no pay: it is found for what it changes. A
+later memory that announces a change is worth what the earlier one is whose words it shares; where both hold the kind of
+thing that is asked for, the earlier one is left out. Nothing is lost by that: another message may still find it.
 """
 
 import re
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import Final, NamedTuple
 
-from agentic_memory_bank.engines.extractive.reading.kinds import Kind, asked_for, holds
+from agentic_memory_bank.engines.extractive.reading.kinds import Kind, asked_for, may_hold
 from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, subject_terms
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -40,8 +40,6 @@ _VALUES: Final = frozenset[Kind](
     ("money", "duration", "clock", "date", "weekday", "weight", "length", "temperature", "percent", "count")
 )
 """Kinds of which there is one value at a time."""
-_NUMBERS: Final = _VALUES - {"date", "weekday"}
-"""Those that a bare number may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ def succeeded(
     if _PAST.search(query):
         return [*chances], frozenset()
     kinds, links = asked_for(query), list(_links(told))
-    fits = [_fits(kinds, one.text) for one in told]
+    fits = [may_hold(kinds, one.text) for one in told]
     likely = [*chances]
     for link in links:
         if fits[link.later]:
@@ -103,13 +101,6 @@ def succeeded(
     lost = {turn for place in gone for turn in told[place].turns}
     repeated = {place for place, one in enumerate(told) if one.is_turn and not lost.isdisjoint(one.turns)}
     return likely, frozenset(gone | repeated)
-
-
-def _fits(kinds: Sequence[Kind], text: str) -> bool:
-    """Whether a memory holds the kind of thing that is asked for; one that changes a value seldom repeats its unit."""
-    if not kinds or any(holds(kind, text) for kind in kinds):
-        return True
-    return not _NUMBERS.isdisjoint(kinds) and holds("count", text) and announces_change(text)
 
 
 def _links(told: Sequence[Told]) -> Iterator[_Link]:

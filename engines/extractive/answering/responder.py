@@ -25,9 +25,9 @@ from agentic_memory_bank.tools.text.terms import tokenize
 
 QUOTES: Final = 2
 """How many sentences answer a question at most."""
-LIKELY: Final = 0.3
+LIKELY: Final = 0.25
 """Score from which a memory that was recalled answers (`benchmarks/everyday.py`)."""
-AS_LIKELY: Final = 0.75
+AS_LIKELY: Final = 0.65
 """Share of the best memory's score from which another one is quoted beside it."""
 WHOLE: Final = 200
 """Characters of a memory that is quoted as a whole: what it says stands in more than one of its sentences."""

@@ -66,6 +66,56 @@ _ASKS_PAST: Final = re.compile(
     r"|去年|前年|上个?月|当时|那时|那会儿|那阵子|[0-9一二三四五六七八九十]月(?:份|底|初|中|里|\d|[一二三四五六七八九十])|年[0-9一二三四五六七八九十]+月",
     re.IGNORECASE,
 )
+_BEFORE: Final = re.compile(rf"\bbefore (?P<month>{'|'.join(_MONTHS)})\b(?! \d)", re.IGNORECASE)
+_CHINESE_MONTH: Final = re.compile(
+    r"(?<![\d一二三四五六七八九十])(1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月(?![\d一二三四五六七八九十])"
+)
+_AHEAD: Final = re.compile(r"要|打算|准备|计划|将|会不会|还有|下个?月|明年|后")
+_CHINESE_MONTHS: Final = {name: place for place, name in enumerate((*"一二三四五六七八九十", "十一", "十二"), 1)}
+_YEARS: Final = {"前年": -2, "去年": -1, "今年": 0, "明年": 1}
+_SIDES: Final = {-1: "before", 0: "of", 1: "after"}
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """An expression of time: `text[start:end]` of what was said, and the same by the calendar."""
+
+    start: int
+    end: int
+    calendar: str
+
+
+def day_of(words: str) -> date | None:
+    """The first full date in some words, such as those of a session; None where there is none."""
+    for value in values_of(words):
+        year, month, day = value.date
+        if year and month and day:
+            try:
+                return date(year, month, day)
+            except ValueError:  # 31 June
+                continue
+    return None
+
+
+def written(day: date, *, chinese: bool = False) -> str:
+    """A day in words: 7 May 2023, or 2023年5月7日."""
+    return f"{day.year}年{day.month}月{day.day}日" if chinese else f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+
+
+_ASKS_PAST: Final = re.compile(
+    r"\b(?:did|was|were|had|used to|back in|as of|at (?:the|that) time|by then|last (?:year|month))\b"
+    r"|去年|前年|上个?月|当时|那时|那会儿|那阵子|[0-9一二三四五六七八九十]月(?:份|底|初|中|里|\d|[一二三四五六七八九十])|年[0-9一二三四五六七八九十]+月",
+    re.IGNORECASE,
+)
+_BEFORE: Final = re.compile(rf"\bbefore (?P<month>{'|'.join(_MONTHS)})\b(?! \d)", re.IGNORECASE)
+_CHINESE_MONTH: Final = re.compile(
+    r"(?<![\d一二三四五六七八九十])(1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月(?![\d一二三四五六七八九十])"
+)
+_AHEAD: Final = re.compile(r"要|打算|准备|计划|将|会不会|还有|下个?月|明年|后")
+_CHINESE_MONTHS: Final = {
+    name: place
+    for place, name in enumerate(["一", "二", "三", "四", "五", "六", "七", "八", "九", "十", "十一", "十二"], 1)
+}
 _YEARS: Final = (("去年", -1), ("last year", -1), ("前年", -2), ("今年", 0), ("this year", 0))
 
 
@@ -76,11 +126,16 @@ def past_asked(question: str, today: date) -> date | None:
         question: What is asked.
         today: The day on which it is.
     """
-    if _ASKS_PAST.search(question) is None:
+    chinese = None if _AHEAD.search(question) else _CHINESE_MONTH.search(question)
+    if _ASKS_PAST.search(question) is None and chinese is None:
         return None
     shift = next((years for words, years in _YEARS if words in question.casefold()), None)
     dated = next((value.date for value in values_of(question) if value.date[0] or value.date[1]), (None, None, None))
     year, month, day = dated
+    if chinese is not None and month is None:
+        return _month_asked(chinese[1], today, year or (today.year + (shift or 0)))
+    if before := _BEFORE.search(question):
+        return _day_before(date(today.year, _MONTHS.index(before["month"].capitalize()) + 1, 1), today)
     if year is None and shift is not None:
         year = today.year + shift
     if year is None and month is not None:
@@ -89,6 +144,17 @@ def past_asked(question: str, today: date) -> date | None:
         return None
     last = _last_day(year, month, day)
     return last if last < today else None
+
+
+def _month_asked(name: str, today: date, year: int) -> date | None:
+    """The last day of a Chinese month; one that is still to come is asked about as it will be."""
+    last = _last_day(year, int(name) if name.isdigit() else _CHINESE_MONTHS[name], None)
+    return last if last < today else None
+
+
+def _day_before(first: date, today: date) -> date:
+    """The day before a month, of last year where the month is still to come."""
+    return (first if first < today else first.replace(year=first.year - 1)) - timedelta(days=1)
 
 
 def _last_day(year: int, month: int | None, day: int | None) -> date:

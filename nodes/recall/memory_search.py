@@ -12,14 +12,15 @@ from typing import Final, TypeVar
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import USER, unattributed
-from agentic_memory_bank.engines.extractive.reading.dates import day_of, past_asked
-from agentic_memory_bank.engines.extractive.remembering.relevance import (
+from agentic_memory_bank.engines.extractive.answering.helping import (
+    MOST_READ,
     SHARE_OF_BEST,
     Likeness,
     MessageReading,
     asks_the_assistant,
     shown_text,
 )
+from agentic_memory_bank.engines.extractive.reading.dates import day_of, past_asked
 from agentic_memory_bank.engines.extractive.remembering.succession import Told, succeeded
 from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
@@ -248,7 +249,7 @@ def likenesses(query: str, found: Sequence[MemoryHit]) -> list[Likeness]:
 def _told(found: MemoryHit) -> Told:
     record = found.record
     return Told(
-        text=shown_text(unattributed(record["text"])[2]),
+        text=shown_text(unattributed(record["text"])[2][:MOST_READ]),
         speaker=_speaker(found),
         said=(_said_on(record).isoformat(), record["created_at"]),
         turns=frozenset(turn for source in record["sources"] for turn in source["turns"]),

@@ -72,50 +72,6 @@ _CHINESE_MONTH: Final = re.compile(
 )
 _AHEAD: Final = re.compile(r"要|打算|准备|计划|将|会不会|还有|下个?月|明年|后")
 _CHINESE_MONTHS: Final = {name: place for place, name in enumerate((*"一二三四五六七八九十", "十一", "十二"), 1)}
-_YEARS: Final = {"前年": -2, "去年": -1, "今年": 0, "明年": 1}
-_SIDES: Final = {-1: "before", 0: "of", 1: "after"}
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """An expression of time: `text[start:end]` of what was said, and the same by the calendar."""
-
-    start: int
-    end: int
-    calendar: str
-
-
-def day_of(words: str) -> date | None:
-    """The first full date in some words, such as those of a session; None where there is none."""
-    for value in values_of(words):
-        year, month, day = value.date
-        if year and month and day:
-            try:
-                return date(year, month, day)
-            except ValueError:  # 31 June
-                continue
-    return None
-
-
-def written(day: date, *, chinese: bool = False) -> str:
-    """A day in words: 7 May 2023, or 2023年5月7日."""
-    return f"{day.year}年{day.month}月{day.day}日" if chinese else f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
-
-
-_ASKS_PAST: Final = re.compile(
-    r"\b(?:did|was|were|had|used to|back in|as of|at (?:the|that) time|by then|last (?:year|month))\b"
-    r"|去年|前年|上个?月|当时|那时|那会儿|那阵子|[0-9一二三四五六七八九十]月(?:份|底|初|中|里|\d|[一二三四五六七八九十])|年[0-9一二三四五六七八九十]+月",
-    re.IGNORECASE,
-)
-_BEFORE: Final = re.compile(rf"\bbefore (?P<month>{'|'.join(_MONTHS)})\b(?! \d)", re.IGNORECASE)
-_CHINESE_MONTH: Final = re.compile(
-    r"(?<![\d一二三四五六七八九十])(1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月(?![\d一二三四五六七八九十])"
-)
-_AHEAD: Final = re.compile(r"要|打算|准备|计划|将|会不会|还有|下个?月|明年|后")
-_CHINESE_MONTHS: Final = {
-    name: place
-    for place, name in enumerate(["一", "二", "三", "四", "五", "六", "七", "八", "九", "十", "十一", "十二"], 1)
-}
 _YEARS: Final = (("去年", -1), ("last year", -1), ("前年", -2), ("今年", 0), ("this year", 0))
 
 

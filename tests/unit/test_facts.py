@@ -641,7 +641,8 @@ def test_a_record_is_resolved_by_the_words_it_was_drawn_from() -> None:
 
 @pytest.mark.parametrize("text", ["Note: buy milk", "I live in Lisbon.", "wifi: slow"])
 def test_a_record_that_was_stored_by_hand_has_no_speaker(text: str) -> None:
-    event = record_events.create("m1", "2026-05-08T10:00:00.000000Z", {"text": text, "type": "semantic", "project": '""'})
+    kept = {"text": text, "type": "semantic", "project": '""'}
+    event = record_events.create("m1", "2026-05-08T10:00:00.000000Z", kept)
     record = record_events.fold_record("m1", {"k": event})
 
     assert record is not None

@@ -42,7 +42,7 @@ class Passage:
     """A text in which the answer may stand: a paragraph, a turn, or several turns, each a line of its own.
 
     Attributes:
-        text: The text.
+        text: The whole text.
         score: How well it was found; only compared with the other passages.
         title: What it is called, whether or not that stands in the text.
         date: When it was said or written, in any words that hold a date: "yesterday" is told from it.

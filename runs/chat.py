@@ -1,4 +1,4 @@
-"""Talks with memory: one message in, one answer out, its words handed on while they come."""
+"""Streams one turn of the graph `conversation`: a message in, an answer out, its words handed on as they come."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from agentic_memory_bank.graph.conversation import Conversation
 
 Heard = Callable[[str], None]
-"""Told some words of an answer, as they come."""
+"""Called with words of an answer as they come."""
 ANSWERING = "respond"
-"""The stage whose words are the answer's."""
+"""The stage whose model writes the answer."""
 
 
 def answer_message(
@@ -29,8 +29,8 @@ def answer_message(
         graph: The compiled graph `conversation`.
         messages: New messages, or the whole conversation; the last one is answered.
         conversation: Id of the conversation.
-        context: Settings, and on whose behalf it is.
-        heard: Told the words of a model while they come; of an answer that is tried twice, those of both.
+        context: Settings, user and project of the invocation.
+        heard: Called with the words of a model as they come; of an answer that is tried twice, with those of both.
 
     Raises:
         MemoryBankError: There is no answer.

@@ -7,16 +7,16 @@ from typing import Final
 from agentic_memory_bank.state.errors import InputError
 
 FORMAT: Final = "agentic-memory-bank"
-"""What an export says of itself."""
+"""Value of the field `format` in an export."""
 LONGEST_NAME: Final = 200
-"""Bytes; the name of the part file is longer, and file systems allow 255."""
+"""Longest name in bytes: that of the part file is longer, and file systems allow 255."""
 
 
 def checked_export(path: str | Path | None) -> Path | None:
-    """Where an export is to be written.
+    """Check the path of an export.
 
     Raises:
-        InputError: It is a folder, pipe or device, or its name cannot be one of a file.
+        InputError: The path is a folder, pipe or device, or its name is no name of a file.
     """
     if path is None or path == "":
         return None

@@ -17,10 +17,10 @@ from agentic_memory_bank.tools.storage.disk import storage_errors
 
 @contextmanager
 def lease(home: Home, thread: str) -> Iterator[None]:
-    """Hold a thread while something runs on it. The operating system frees it when the process dies.
+    """Hold the lock of a thread while something runs on it; the operating system frees it when the process dies.
 
     Raises:
-        ThreadBusyError: It is held already; nothing was done.
+        ThreadBusyError: The thread is held already; nothing was done.
     """
     with locked(home.lock(thread), f"The thread '{thread}'"):
         yield
@@ -31,7 +31,7 @@ def locked(file: Path, what: str) -> Iterator[None]:
     """Hold a lock file.
 
     Raises:
-        ThreadBusyError: Somebody else holds it.
+        ThreadBusyError: Another holds the lock.
     """
     lock = FileLock(file, timeout=0, mode=0o600, thread_local=False)
     with storage_errors(file):

@@ -140,7 +140,7 @@ def named_files(tree: InteractionTree) -> set[str]:
 
 
 def part_of(path: Path, thread: str) -> Path:
-    """Name the file that an export is written to first: the same for a thread each time, so that none is left behind."""
+    """Name the file that an export is written to first: the same for a thread each time, so none is left behind."""
     return path.with_name(f".{path.name}.{hashlib.sha256(thread.encode()).hexdigest()[:12]}.part")
 
 

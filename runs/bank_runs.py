@@ -21,8 +21,7 @@ from agentic_memory_bank.nodes.memory_bank.pausing import Decision, checked_deci
 from agentic_memory_bank.runs.arguments import attached_files, check_models, check_parts, check_wishes
 from agentic_memory_bank.runs.cleanup import check_is_no_stray, erase_thread
 from agentic_memory_bank.runs.export import check_is_kept
-from agentic_memory_bank.runs.export_file import checked_export
-from agentic_memory_bank.runs.home import GeneratedName, Home, checked_thread
+from agentic_memory_bank.runs.home import GeneratedName, Home, checked_export, checked_thread
 from agentic_memory_bank.runs.lease import lease
 from agentic_memory_bank.runs.ledger import Ledger, Run, check_has_trace, no_memory
 from agentic_memory_bank.runs.run_steps import Progress, RunOptions, RunOutput, drive, pause
@@ -32,7 +31,7 @@ from agentic_memory_bank.state.settings import Settings, checked_settings
 from agentic_memory_bank.tools.documents.loaders import as_documents, load_all
 from agentic_memory_bank.tools.embeddings.models import default_embeddings
 from agentic_memory_bank.tools.text.cleaning import checked_text
-from agentic_memory_bank.tools.web.toolset import web_tools
+from agentic_memory_bank.tools.web.search import web_tools
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels

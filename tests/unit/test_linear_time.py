@@ -31,6 +31,7 @@ from agentic_memory_bank.engines.extractive.remembering import (
 )
 from agentic_memory_bank.engines.extractive.remembering.telling import LONGEST
 from agentic_memory_bank.engines.extractive.summarising import summary
+from agentic_memory_bank.engines.research import Excerpt
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.graph.recall import build_recall
 from agentic_memory_bank.graph.remember import build_remember
@@ -108,8 +109,8 @@ def record(text: str) -> Any:
     return {"text": text[:MAX_TEXT], "subject": None, "attribute": None, "sources": [], "history": []}
 
 
-def passage(text: str) -> short_answers.Passage:
-    return short_answers.Passage(text, 1.0, "", "")
+def passage(text: str) -> Excerpt:
+    return Excerpt("", "", text, 1.0)
 
 
 def quoted(text: str) -> quoting.Passage:

@@ -788,7 +788,7 @@ def test_strange_values_are_the_same_when_a_run_begins_from_the_ledger(
 ) -> None:
     go(thread="whole", keep=True, documents=[document])
     with monkeypatch.context() as killed:
-        killed.setattr(runs.bank_runs, "_drive", lambda *given: None)  # accepted, and no step taken
+        killed.setattr(runs.bank_runs, "drive", lambda *given: None)  # accepted, and no step taken
         go(thread="t", keep=True, documents=[document])
     resume("t")
 

@@ -178,6 +178,12 @@ def _fitting(asked: str, units: Sequence[tuple[_Said, str]]) -> list[tuple[_Said
     return [units[number] for number in found]
 
 
+def quoted_from(question: str, texts: Sequence[str], limit: int = QUOTES) -> list[tuple[int, tuple[int, int]]]:
+    """The sentences that answer a question, each the index of a text and a span in it; the best text comes first."""
+    passages = [quoting.Passage.of(str(n), text, 1 / (1 + n)) for n, text in enumerate(texts)]
+    return [(int(q.passage), (q.start, q.end)) for q in quoting.quotes(question, None, passages, limit=limit)]
+
+
 def _states(unit: tuple[_Said, str], asked: str) -> bool:
     said, words = unit
     return any(same_attribute(ours, asked_for) for ours in _claims(said, words) for asked_for in _asked_for(asked))

@@ -266,7 +266,7 @@ def import_thread(path: str | Path, thread: str, *, home: str | Path | None = No
             raise RunError(
                 f"There is a folder of a thread '{thread}' already. Import under another name, or clear it first."
             )
-        place.erase(thread)  # what an import that was killed left behind
+        place.clear(thread)  # what an import that was killed left behind
         place.make_folder(thread)
         try:
             place.begin_import(thread)
@@ -275,7 +275,7 @@ def import_thread(path: str | Path, thread: str, *, home: str | Path | None = No
             ledger.write(_imported(memory, thread))
             place.end_import(thread)
         except BaseException:
-            place.erase(thread)
+            place.clear(thread)
             raise
 
 

@@ -79,7 +79,7 @@ class Home:
         with storage_errors(self.folder(thread)):
             self.folder(thread).mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def erase(self, thread: str) -> None:
+    def clear(self, thread: str) -> None:
         """Remove everything of a thread from disk; files are overwritten before they are removed.
 
         The folder loses its name first: killed in between, a thread is there as a whole or not at all.

@@ -34,7 +34,7 @@ from agentic_memory_bank.state.query_graph import Conflict, ContradictingClaim, 
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attachments import AttachmentStore, content
 from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieval
-from agentic_memory_bank.tools.web.toolset import web_tools
+from agentic_memory_bank.tools.web.search import web_tools
 
 EVIDENCE_PER_CLAIM = 12
 """How many passages of raw text are looked at for each side of a contradiction."""

@@ -23,7 +23,7 @@ def excerpt(text: str, wanted: Collection[str], room: int) -> str:
     """The sentences that say most about what is searched.
 
     Args:
-        text: What was said.
+        text: A turn, word for word.
         wanted: Index terms of what is searched.
         room: Tokens of an excerpt, if the sentence that says most is not longer.
     """

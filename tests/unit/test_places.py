@@ -166,7 +166,7 @@ def test_each_field_has_its_own_label_and_what_follows_it_has_none() -> None:
 
 
 def test_a_table_may_have_no_head_above_its_labels() -> None:
-    text = "PRICES\n\n             pot size    each    from 10\nApple        10 l        £28.50  £25\n"
+    text = "PRICES\n\n             pot size    each      from 10\nApple        10 l        £28.50    £25\n"
 
     assert where(text, "£28.50").columns == ("", "pot size", "each", "from 10")
 

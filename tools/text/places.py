@@ -16,6 +16,8 @@ from agentic_memory_bank.tools.text.spans import Span
 
 _MOST_LEAD_IN = 60
 """How much of what opens a list is shown with a quote, in characters."""
+_SHORT_LINE = 18
+"""Characters of a line from which on it may be one that was wrapped."""
 Kind = Literal["text", "heading", "item", "row", "turn", "header", "code"]
 
 
@@ -357,7 +359,10 @@ class _PlaceReader:
         return (
             self._kind == "item"
             and not self._is_field
-            or (end - start > self._width // 2 and not self.text[start:end].endswith(forms.SENTENCE_END[:9]))
+            or (
+                end - start > max(self._width // 2, _SHORT_LINE)
+                and not self.text[start:end].endswith(forms.SENTENCE_END[:9])
+            )
         )
 
     def _listed(self, line: Span, body: str) -> bool:

@@ -14,7 +14,7 @@ from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from agentic_memory_bank.engines.extractive.answering.research import ExtractiveResearchEngine
+from agentic_memory_bank.engines.extractive.research import ExtractiveResearchEngine
 from agentic_memory_bank.engines.factory import EngineFactory, chat_research_engine
 from agentic_memory_bank.engines.research import ResearchEngine
 from agentic_memory_bank.nodes.deps import Clock, utc_now

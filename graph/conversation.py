@@ -14,8 +14,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
-from agentic_memory_bank.engines.extractive.answering.responder import ExtractiveResponder
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.responder import ExtractiveResponder
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_responder
 from agentic_memory_bank.engines.responder import Responder
 from agentic_memory_bank.graph.chainable import ChainableGraph

@@ -23,7 +23,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_conversation_engine
 from agentic_memory_bank.graph.four_tier_state import (
     FourTierState,

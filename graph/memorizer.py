@@ -14,7 +14,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Command
 
-from agentic_memory_bank.engines.extractive.answering.research import ExtractiveResearchEngine
+from agentic_memory_bank.engines.extractive.research import ExtractiveResearchEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_research_engine
 from agentic_memory_bank.engines.research import ResearchEngine
 from agentic_memory_bank.graph.chainable import ChainableGraph

@@ -22,7 +22,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
-from agentic_memory_bank.engines.extractive.answering.responder import ExtractiveResponder
+from agentic_memory_bank.engines.extractive.responder import ExtractiveResponder
 from agentic_memory_bank.graph.chainable import ChainableGraph
 from agentic_memory_bank.graph.four_tier import FourTierMemory
 from agentic_memory_bank.graph.limits import AgentLimits

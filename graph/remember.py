@@ -16,7 +16,7 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_conversation_engine
 from agentic_memory_bank.graph.chainable import ChainableGraph
 from agentic_memory_bank.nodes.deps import Clock, utc_now

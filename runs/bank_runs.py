@@ -19,10 +19,9 @@ from agentic_memory_bank.nodes.executors import Execution
 from agentic_memory_bank.nodes.memory_bank.adapter_in import checked_documents
 from agentic_memory_bank.nodes.memory_bank.pausing import Decision, checked_decision
 from agentic_memory_bank.runs.arguments import attached_files, check_models, check_parts, check_wishes
-from agentic_memory_bank.runs.cleanup import check_is_no_stray, erase_thread
+from agentic_memory_bank.runs.cleanup import check_is_no_stray, clear_thread
 from agentic_memory_bank.runs.export import check_is_kept
-from agentic_memory_bank.runs.export_file import checked_export
-from agentic_memory_bank.runs.home import GeneratedName, Home, checked_thread
+from agentic_memory_bank.runs.home import GeneratedName, Home, checked_export, checked_thread
 from agentic_memory_bank.runs.lease import lease
 from agentic_memory_bank.runs.ledger import Ledger, Run, check_has_trace, no_memory
 from agentic_memory_bank.runs.run_steps import Progress, RunOptions, RunOutput, drive, pause
@@ -32,7 +31,7 @@ from agentic_memory_bank.state.settings import Settings, checked_settings
 from agentic_memory_bank.tools.documents.loaders import as_documents, load_all
 from agentic_memory_bank.tools.embeddings.models import default_embeddings
 from agentic_memory_bank.tools.text.cleaning import checked_text
-from agentic_memory_bank.tools.web.toolset import web_tools
+from agentic_memory_bank.tools.web.search import web_tools
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
@@ -122,7 +121,7 @@ def run(
         if before is None:
             check_is_no_stray(parts.home, thread)
         if before is None or not before.keep:
-            parts.home.erase(thread)  # what a run that was killed while it ended left behind
+            parts.home.clear(thread)  # what a run that was killed while it ended left behind
             if not can_begin:
                 raise no_memory(thread)
         else:
@@ -202,7 +201,7 @@ def resume(
     with lease(parts.home, found.thread):
         found = parts.ledger.get(found.thread)
         if not found.is_unfinished and not found.keep and not parts.home.folder(found.thread).exists():
-            erase_thread(parts.home, parts.ledger, found.thread)
+            clear_thread(parts.home, parts.ledger, found.thread)
             raise UnknownThreadError(
                 f"The run on the thread '{found.thread}' had come to its end, and its memory is erased. Ask again, or "
                 "read its export if you asked for one."
@@ -238,7 +237,7 @@ def clear(thread: str, *, home: str | Path | None = None) -> None:
     place.prepare()
     with lease(place, checked_thread(thread)):
         check_has_trace(place, thread)
-        erase_thread(place, Ledger(place.ledger), thread)
+        clear_thread(place, Ledger(place.ledger), thread)
 
 
 def _parts(

@@ -13,7 +13,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, EngineRequest, chat_conversation_engine
 from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.state.conversations import MemoryContext, RememberOutput

@@ -19,7 +19,7 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attachments import AttachmentStore, AttachmentStores
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex
-from agentic_memory_bank.tools.web.toolset import web_tools
+from agentic_memory_bank.tools.web.search import web_tools
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.meter import Meter

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from agentic_memory_bank.engines.extractive.comparing.documents import contradictions
+from agentic_memory_bank.engines.extractive import contradictions
 from agentic_memory_bank.state.interaction_tree import InteractionTree
 from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from agentic_memory_bank.engines.conversation import USER, unattributed
-from agentic_memory_bank.engines.extractive.reading.dates import day_of, written
+from agentic_memory_bank.engines.extractive.conversation import day_of, written
 from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes.recall.excerpts import excerpt, substance
 from agentic_memory_bank.prompts import recalled

@@ -638,13 +638,13 @@ def test_the_export_is_written_before_anything_is_erased(
     go: Go, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[bool] = []
-    file, erase = tmp_path / "out.json", Home.erase
+    file, clear = tmp_path / "out.json", Home.clear
 
     def watch(place: Home, thread: str) -> None:
         seen.append(file.exists())
-        erase(place, thread)
+        clear(place, thread)
 
-    monkeypatch.setattr(Home, "erase", watch)
+    monkeypatch.setattr(Home, "clear", watch)
     go(thread="t", export=file, keep=False)
 
     assert seen == [False, True]  # before the run, of what an earlier one left; and at its end

@@ -18,8 +18,8 @@ from agentic_memory_bank.engines.conversation import (
     attributed,
     unattributed,
 )
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.extractive.reading.attributes import claims_of
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 from agentic_memory_bank.engines.llm.conversation import ChatConversationEngine
 from agentic_memory_bank.prompts.extract_facts import ExtractedMemories, ExtractedMemory
 from agentic_memory_bank.prompts.resolve_facts import FactDecision, FactDecisions
@@ -641,8 +641,9 @@ def test_a_record_is_resolved_by_the_words_it_was_drawn_from() -> None:
 
 @pytest.mark.parametrize("text", ["Note: buy milk", "I live in Lisbon.", "wifi: slow"])
 def test_a_record_that_was_stored_by_hand_has_no_speaker(text: str) -> None:
-    kept = {"text": text, "type": "semantic", "project": '""'}
-    event = record_events.create("m1", "2026-05-08T10:00:00.000000Z", kept)
+    event = record_events.create(
+        "m1", "2026-05-08T10:00:00.000000Z", {"text": text, "type": "semantic", "project": '""'}
+    )
     record = record_events.fold_record("m1", {"k": event})
 
     assert record is not None

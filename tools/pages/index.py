@@ -14,8 +14,9 @@ from agentic_memory_bank.state.interaction_tree import Anchor
 from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
-from agentic_memory_bank.tools.search.hybrid_index import Hit, HybridIndex, Query, Scoring, Vector, alpha_for
+from agentic_memory_bank.tools.search.hybrid_index import HybridIndex, Query, Vector, alpha_for
 from agentic_memory_bank.tools.search.passage_index import DEPTH, Look, PassageIndex
+from agentic_memory_bank.tools.search.scoring import Hit, Scoring
 from agentic_memory_bank.tools.text.sentences import opening
 from agentic_memory_bank.tools.text.spans import Span
 from agentic_memory_bank.tools.text.terms import tokenize

@@ -18,7 +18,7 @@ DESCRIPTION = (
 )
 
 
-class _Arguments(BaseModel):
+class _RetrievalArguments(BaseModel):
     node_id: str = Field(description="The id of a memory, as shown in brackets.")
     entry_id: str | None = Field(default=None, description="Only this entry of the memory.")
     attachment_id: str | None = Field(default=None, description="Only this attachment, with the entry it belongs to.")
@@ -117,5 +117,5 @@ def deep_retrieval(graph: QueryGraph, tree: InteractionTree, read: Reader | None
             return str(error)
 
     return StructuredTool.from_function(
-        func=retrieve, name="deep_retrieval", description=DESCRIPTION, args_schema=_Arguments
+        func=retrieve, name="deep_retrieval", description=DESCRIPTION, args_schema=_RetrievalArguments
     )

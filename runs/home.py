@@ -13,9 +13,9 @@ from agentic_memory_bank.state.errors import InputError, StorageError
 from agentic_memory_bank.tools.storage.disk import FULL, default_home, storage_errors
 
 EXPORT_FORMAT: Final = "agentic-memory-bank"
-"""What an export says of itself."""
+"""Value of the field `format` in an export."""
 LONGEST_NAME: Final = 200
-"""Bytes of an export's name; the name of the part file is longer, and file systems allow 255."""
+"""Longest name of an export, in bytes: that of the part file is longer, and file systems allow 255."""
 
 _CHUNK = 1 << 20
 _ERASED = ".erased"

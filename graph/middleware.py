@@ -73,7 +73,7 @@ _Request = ModelRequest[Any]
 
 
 class BatchedLayerChannel(LayerChannel):
-    """A channel for layers that are written seldom and much at a time, with full copies between the edits."""
+    """A channel for layers that are written seldom and much at a time, with full copies more often."""
 
     __slots__ = ()
 

@@ -100,7 +100,7 @@ class Relation:
     claims: tuple[ClaimSpan, ClaimSpan] | None = None
     """For a conflict: what the fresh memory says, then what the existing one says."""
     announced: int | None = None
-    """Index of the claim that a text itself puts in the place of the other, such as by a correction; None for neither."""
+    """Index of the claim that a text itself puts in the place of the other, as a correction does; None for neither."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -259,41 +259,37 @@ class DueConversation(TypedDict):
     """Ids of the turns they are drawn from."""
 
 
-class RememberState(TypedDict, total=False):
+class RememberFields(TypedDict, total=False):
+    """What stages of remember read and write as it stands."""
+
+    conversation_id: str
+    now: str
+    started: float
+    draws: list[DueConversation]
+    stored: list[str]
+    updated: list[str]
+    superseded: list[str]
+    receipt: RememberReceipt
+    usage: Usage
+
+
+class RememberState(RememberFields, total=False):
     """Everything a stage of remember can read. What is drawn never enters a checkpoint: it is drawn again."""
 
     messages: list[AnyMessage]
-    conversation_id: str
     end: Annotated[bool, EphemeralValue]
     handed_at: Annotated[str, EphemeralValue]
-    now: str
-    started: float
-    draws: list[DueConversation]
     drawn: Annotated[Any, UntrackedValue]
-    """`nodes.remember.drawing.Drawn`."""
+    """`nodes.remember.extraction.Extraction`."""
     weighed: Annotated[Any, UntrackedValue]
-    """`nodes.remember.weighing.Weighed`."""
-    stored: list[str]
-    updated: list[str]
-    superseded: list[str]
-    receipt: RememberReceipt
-    usage: Usage
+    """`nodes.remember.resolution.ResolvedFacts`."""
 
 
-class RememberUpdate(TypedDict, total=False):
+class RememberUpdate(RememberFields, total=False):
     """What a stage of remember returns."""
 
-    conversation_id: str
-    now: str
-    started: float
-    draws: list[DueConversation]
     drawn: Any
     weighed: Any
-    stored: list[str]
-    updated: list[str]
-    superseded: list[str]
-    receipt: RememberReceipt
-    usage: Usage
 
 
 # --- conversation --------------------------------------------------------------------------------------------------

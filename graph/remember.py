@@ -102,7 +102,7 @@ def build_remember(
     """Compile the graph that remembers.
 
     Args:
-        engine: Who judges, in place of chat models and of the extractive engine.
+        engine: Makes the judgements, in place of chat models and of the extractive engine.
         models: A LangChain chat model, or a mapping of roles to chat models; the roles asked here are `extract` and
             `summarise`. Default: the models that the settings name, or else the extractive engine, which needs no
             network and no key.

@@ -60,7 +60,7 @@ def run(
     """Answer a question over documents, durably: killed at any point, `resume` goes on where it was.
 
     Args:
-        question: What to find out.
+        question: The question to answer.
         documents: Texts, LangChain documents, mappings with `text`, and files or folders: a `Path`, or a string of one
             line that names something on disk or ends like a file name. `None` is none.
         attachments: Pictures and files that are recognised, kept and can be looked at again: paths of files, or
@@ -74,12 +74,12 @@ def run(
         engine: Who judges, in place of chat models and of the offline engine. A resume needs the same one.
         models: A LangChain chat model for all roles, or a mapping of roles to chat models; a resume needs the same. The
             settings name models for the roles without one.
-        embeddings: Any LangChain embeddings.
+        embeddings: Any LangChain embeddings. Default: those that the settings name, or else all-MiniLM-L6-v2.
         execute: Who carries out the planned steps: a function that is called with an `Assignment`; a Runnable or a
             compiled graph; or `outside`, which hands each step out in a pause, to be resumed with what was done.
-        clock: Tells the time.
+        clock: Returns the current time; a fixed one makes runs repeatable.
         home: Folder of all runs. Default: `MEMORY_BANK_HOME`, or the user's state folder.
-        on_event: Called with the progress.
+        on_event: Called with each event of progress, a mapping such as `{"stage": "plan", ...}`.
         control: LangGraph's `RunControl`; `request_drain()` stops the run after the step it is in.
 
     Returns:
@@ -166,7 +166,7 @@ def resume(
             it with what it has.
         result: For a run that waits for an executor outside, what that did: text, or the messages of its work, of
             LangChain or as mappings with `role` and `content`.
-        engine: The engine the run was started with; the others as for `run`.
+        engine: The engine that the run was started with.
         models: As for `run`.
         embeddings: As for `run`.
         execute: As for `run`; of a run that began with `outside` that is known. Whatever else is given takes over.

@@ -31,7 +31,7 @@ def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None)
 
     Args:
         unfinished: Also erase runs that were never finished; they can then no longer be resumed.
-        home: Folder of all runs.
+        home: Folder of all runs. Default: `MEMORY_BANK_HOME`, or the user's state folder.
 
     Returns:
         What was erased: thread names, or folder names where no thread is known.
@@ -110,8 +110,8 @@ def clear_pages(memory: str, *, user: str = "", home: str | Path | None = None) 
     """Erase a memory of pages for good: pages, vectors, answers of models and its name; how many pages it had.
 
     Args:
-        memory: Its name.
-        user: The user's id.
+        memory: Name of the memory of pages.
+        user: Id of the user whose memories are meant.
         home: Folder of all memories. Default: `MEMORY_BANK_HOME`, or the user's state folder.
 
     Raises:

@@ -65,11 +65,11 @@ def consolidate(
     """Draw together memories of one type and project that say the same, or refine or correct each other.
 
     Args:
-        records: All memories.
-        user: The user's id.
+        records: Store of the memories.
+        user: Id of the user whose memories are meant.
         those: The current memories of the user that are looked at.
-        encoder: Makes the vectors.
-        engine: Says how two relate.
+        encoder: Embeds texts and queries.
+        engine: Judges whether a memory repeats, refines or corrects another.
 
     Returns:
         The memories that stand for several now. Each came at once with the marks of its parts.
@@ -182,11 +182,11 @@ def store_insights(
     the one before.
 
     Args:
-        records: All memories.
-        user: The user's id.
+        records: Store of the memories.
+        user: Id of the user whose memories are meant.
         project: To which the insights belong.
         those: The current memories of the user in that project.
-        engine: Draws the insights.
+        engine: Draws insights from memories.
         end: When their time is over; None for never.
 
     Raises:

@@ -82,10 +82,10 @@ def write_export(
     """Write the memory of a thread to a file, 0600; the file is complete or not there.
 
     Args:
-        path: The file.
-        thread: The thread's name.
+        path: Where the file is written.
+        thread: Name of the thread.
         state: The state of the thread.
-        embeddings: Their name.
+        embeddings: Name of the embeddings that its vectors were made with.
         store: Holds the files that entries name. What only waits to be recognised is not exported.
 
     Raises:

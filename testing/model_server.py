@@ -133,7 +133,7 @@ class ModelServer(Observed):
         Args:
             script: Where the script is, as `package.module:name`, importable from the working folder or PYTHONPATH.
             embed: Where the script of the embedding model is.
-            latency: As in the class.
+            latency: Seconds before each answer.
             dimension: As in the class.
             model: As in the class.
             port: As in the class.

@@ -65,7 +65,7 @@ def ranked(
     Args:
         found: What passed the threshold.
         query: What was searched; of a long memory the sentences are shown that say most about it.
-        limit: How many at most.
+        limit: The most that are returned.
         tokens: Budget of the block. A memory that does not fit is left out; the next one may.
         now: What time it is.
         recency_days: In which the weight of recency halves; 0: age does not count.
@@ -217,7 +217,7 @@ def excerpt(text: str, wanted: Collection[str], room: int) -> str:
     """The sentences that say most about what is searched.
 
     Args:
-        text: What was said.
+        text: A turn, word for word.
         wanted: Index terms of what is searched.
         room: Tokens of an excerpt, if the sentence that says most is not longer.
     """

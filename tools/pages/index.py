@@ -114,7 +114,7 @@ class PageIndex:
         taken for one document. Where the model of embeddings fails, pages are found by keywords alone until it works.
 
         Args:
-            pages: What is added.
+            pages: Pages to add to the index.
             only: Whether the encoder's file is to keep the vectors of these pages and of nothing else.
         """
         cut = [(page, _parts_of(page)) for page in pages]

@@ -102,7 +102,7 @@ class HybridIndex:
         """Add an item, or replace the one of this id.
 
         Args:
-            id: Names the item.
+            id: Id of the item.
             terms: Index terms with repetitions, as `tools.text.terms.tokenize` gives them.
             vector: Of any length, or None. A vector of zeros points nowhere and counts as none.
 
@@ -231,7 +231,7 @@ class HybridIndex:
         Args:
             terms: Of the query, as `tools.text.terms.tokenize` gives them.
             vector: Of the query. Without one, keywords alone decide; without terms, the vector alone.
-            k: How many at most.
+            k: The most that are returned.
             alpha: Weight of keywords, from 0 to 1.
             exclude: Ids not to return. Unknown ones are no error, here and in `within`.
             within: When given, the only ids that may be returned.

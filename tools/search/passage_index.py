@@ -88,7 +88,7 @@ class PassageIndex:
         """Add a passage, or replace the one of this id.
 
         Args:
-            id: Names the passage.
+            id: Id of the passage.
             text: The passage.
             terms: `tokenize(text)`.
             anchor: Where it stands. Of two neighbours in an entry, one ends where the other starts.

@@ -55,7 +55,7 @@ class Scoring:
         """The k best items, best first.
 
         Args:
-            k: How many at most.
+            k: The most that are returned.
             least: Cosine below which an item is left out (some that are hardly below it may be there); None: none is.
             spared: Ids of items that are not, whatever their cosine.
         """

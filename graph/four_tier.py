@@ -23,7 +23,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_conversation_engine
 from agentic_memory_bank.graph.four_tier_state import (
     FourTierState,
@@ -75,13 +75,13 @@ class FourTierMemory(AgentMiddleware[Any, Any, Any]):
     requests are what they are without it, and no store is touched. Nothing that fails in memory fails the agent.
 
     Args:
-        engine: Who judges what is remembered, in place of chat models and of the extractive engine.
+        engine: Judges what is remembered, in place of chat models and of the extractive engine.
         models: A LangChain chat model, or a mapping of roles to chat models, for what is remembered: `extract` and
             `summarise`. Default: the models that the settings name, or else the extractive engine.
         embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
         store: Where memories are kept. Default: the server's store, or else a file.
         stores: The same, shared with other graphs, in place of `store` and `embeddings`.
-        clock: Tells the time.
+        clock: Returns the current time; a fixed one makes runs repeatable.
         answers: File in which answers to judgements are kept. Default: in memory.
         background: Keeps things after the answer. Default: a queue of its own, which `flush` waits for.
         context: Settings, user and project of an agent whose context says nothing of them.
@@ -235,8 +235,8 @@ class FourTierMemory(AgentMiddleware[Any, Any, Any]):
         """End conversations of a user that are silent for long; how many. Call it until it is 0.
 
         Args:
-            user: Whose conversations.
-            project: Which project.
+            user: Id of the user whose conversations are meant.
+            project: Project whose memories are meant; an empty text for those without one.
             store: The store, where none was given to the constructor.
 
         Raises:
@@ -256,7 +256,7 @@ class FourTierMemory(AgentMiddleware[Any, Any, Any]):
         """Erase what agents remember of a user, a project or a conversation; how many memories they were.
 
         Args:
-            user: Whose memories.
+            user: Id of the user whose memories are meant.
             project: Which project; an empty text means memories without one, None all.
             conversation_id: Which conversation; None for all.
             store: The store, where none was given to the constructor.

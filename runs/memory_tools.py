@@ -73,8 +73,8 @@ def tools_of(memories: "Memories", user: str, project: str) -> Sequence[BaseTool
     """The tools of one user and project. What cannot be done is told to the model.
 
     Args:
-        memories: All memories.
-        user: Whose are reached.
+        memories: The memories that the tools work on.
+        user: Id of the user whose memories the tools reach.
         project: The project; an empty text for none.
     """
     hand = _UserMemoryTools(memories, user, project)

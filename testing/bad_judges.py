@@ -34,7 +34,7 @@ def merging(request: ChatRequest) -> Reply:
 
 def idle(request: ChatRequest) -> Reply:
     """Is done at once, finds nothing, and has nothing to say."""
-    nothing = {"is_found": False, "answer": "", "quotes": []}
+    nothing: dict[str, Any] = {"is_found": False, "answer": "", "quotes": []}
     return ScriptedJudge(
         plan=lambda _: {"is_done": True, "kind": "", "description": ""},
         classify=lambda _: {"topics": []},
@@ -56,11 +56,11 @@ def affirming(request: ChatRequest) -> Reply:
 
 def quoting_the(request: ChatRequest) -> Reply:
     """Quotes "the" for whatever it says."""
-    said = {"is_found": True, "answer": "It is so."}
-    return ScriptedJudge(
-        answer=lambda _: {**said, "quotes": [{"passage": n, "words": w} for n, w in enumerate(("the", "24", "."), 1)]},
-        respond=lambda _: {**said, "quotes": [{"excerpt": n, "words": w} for n, w in enumerate(("the", "24", "."), 1)]},
-    )(request)
+    quotes: list[dict[str, Any]] = [
+        {"passage": n, "excerpt": n, "words": w} for n, w in enumerate(("the", "24", "."), 1)
+    ]
+    said: dict[str, Any] = {"is_found": True, "answer": "It is so.", "quotes": quotes}
+    return ScriptedJudge(answer=lambda _: said, respond=lambda _: said)(request)
 
 
 def obeying(request: ChatRequest) -> Reply:

@@ -22,6 +22,7 @@ from agentic_memory_bank.engines.base import (
     TopicSummary,
     TopicText,
 )
+from agentic_memory_bank.engines.extractive.support import marked, unsupported
 from agentic_memory_bank.engines.llm.bank_answers import (
     at_most,
     differing_words,
@@ -59,7 +60,6 @@ from agentic_memory_bank.engines.llm.packing import (
     within,
 )
 from agentic_memory_bank.engines.llm.structured_output import StructuredRequest
-from agentic_memory_bank.engines.llm.support import marked, unsupported
 from agentic_memory_bank.prompts import (
     answer,
     classify,

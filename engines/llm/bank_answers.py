@@ -21,9 +21,9 @@ from agentic_memory_bank.engines.base import (
     Span,
     TopicSpans,
 )
+from agentic_memory_bank.engines.extractive.support import support_for
 from agentic_memory_bank.engines.llm.locating import closest, locate
 from agentic_memory_bank.engines.llm.packing import PairWindow, fields_tokens, within
-from agentic_memory_bank.engines.llm.support import support_for
 from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.prompts import (
     answer,

@@ -14,7 +14,7 @@ from agentic_memory_bank.engines.base import (
     TopicSummary,
     TopicText,
 )
-from agentic_memory_bank.engines.llm.support import speaks_of, supported_part, unsupported
+from agentic_memory_bank.engines.extractive.support import speaks_of, supported_part, unsupported
 from agentic_memory_bank.prompts import classify
 from agentic_memory_bank.prompts.common import listed
 from agentic_memory_bank.state.errors import AnswerRejected

@@ -18,13 +18,13 @@ from agentic_memory_bank.engines.conversation import (
     RewrittenQuery,
     Turn,
 )
-from agentic_memory_bank.engines.extractive.comparing.comparison import differ
+from agentic_memory_bank.engines.extractive import differ
+from agentic_memory_bank.engines.extractive.support import supported_part, unsupported
 from agentic_memory_bank.engines.llm.base import ChatEngine
 from agentic_memory_bank.engines.llm.facts import fact_of
 from agentic_memory_bank.engines.llm.packing import ITEM_TOKENS, pack, within
 from agentic_memory_bank.engines.llm.retry import final
 from agentic_memory_bank.engines.llm.structured_output import Asker, StructuredRequest
-from agentic_memory_bank.engines.llm.support import supported_part, unsupported
 from agentic_memory_bank.engines.own_words import is_order, own_words
 from agentic_memory_bank.prompts import (
     extract_facts,

@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import Final
 
 from agentic_memory_bank.engines.conversation import TRUST, USER, Fact, Turn, TurnQuote, attributed
-from agentic_memory_bank.engines.extractive.reading.dates import day_of
+from agentic_memory_bank.engines.extractive.conversation import day_of
+from agentic_memory_bank.engines.extractive.support import unsupported
 from agentic_memory_bank.engines.llm.locating import locate
-from agentic_memory_bank.engines.llm.support import unsupported
 from agentic_memory_bank.engines.own_words import is_order, own_words
 from agentic_memory_bank.prompts import extract_facts
 from agentic_memory_bank.tools.text.secrets import secrets_in

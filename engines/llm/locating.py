@@ -4,8 +4,7 @@ import re
 from typing import Final
 
 from agentic_memory_bank.engines.base import Span
-from agentic_memory_bank.engines.extractive.reading.sentence import sentences_of
-from agentic_memory_bank.engines.llm.support import unsupported
+from agentic_memory_bank.engines.extractive.support import is_quotable, unsupported
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -25,20 +24,11 @@ def locate(words: str, text: str) -> Span | None:
     A model may copy what it was shown, with what the fence had escaped. A word or a figure alone is no quote, and a
     sentence that denies, names or counts something else is not the one that was meant.
     """
-    if not _is_quote(words):
+    if not is_quotable(words):
         return None
     ways = [said.strip().strip("\"'“”‘’「」…").strip() for said in dict.fromkeys((words, unescape(words)))]
     looks = (look(wanted, text) for look in (_exactly, _loosely, _most_alike) for wanted in ways if wanted)
     return next((span for span in looks if span), None)
-
-
-def _is_quote(words: str) -> bool:
-    """Whether words are enough to be a quote: two that say something, a figure with its unit, two characters."""
-    units = [unit for sentence in sentences_of(words) for unit in sentence.units if unit.kind != "stop"]
-    if any(unit.value and any(map(str.isalpha, words[unit.start : unit.end])) for unit in units):
-        return True
-    characters = sum(unit.end - unit.start for unit in units if unit.kind == "han")
-    return characters > 1 or (len(units) > 1 and any(unit.kind in ("word", "name") for unit in units))
 
 
 def _exactly(wanted: str, text: str) -> Span | None:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from itertools import chain, zip_longest
 from typing import Final
 
+from agentic_memory_bank.engines.extractive.support import marked, speaks_of, support_for, supported_part, unsupported
 from agentic_memory_bank.engines.llm.base import ChatEngine, names_all, or_offline
 from agentic_memory_bank.engines.llm.locating import locate
 from agentic_memory_bank.engines.llm.packing import pack, within
 from agentic_memory_bank.engines.llm.structured_output import StructuredRequest
-from agentic_memory_bank.engines.llm.support import marked, speaks_of, support_for, supported_part, unsupported
 from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.engines.research import (
     Excerpt,

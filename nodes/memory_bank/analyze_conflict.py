@@ -6,7 +6,7 @@ from typing import Final
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import ClaimSpan, Pairing, Relation
-from agentic_memory_bank.engines.extractive.comparing.comparison import differ
+from agentic_memory_bank.engines.extractive import differ
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.views import anchor_of, digest, memory_views, pair_key
 from agentic_memory_bank.state import query_graph

@@ -29,7 +29,7 @@ _SAID_OF_ITSELF: Final = frozenset(("yes", "no", "not found", "unknown"))
 
 
 @dataclass(frozen=True, slots=True)
-class _Clause:
+class _SaidClause:
     """What one clause speaks of, and what of that it denies."""
 
     content: frozenset[str]
@@ -52,7 +52,7 @@ class Evidence:
 
     words: frozenset[str]
     values: tuple[Value, ...]
-    clauses: tuple[_Clause, ...]
+    clauses: tuple[_SaidClause, ...]
     letters: str = field(repr=False)
     is_chinese: bool
 
@@ -146,6 +146,15 @@ def speaks_of(said: str, text: str) -> bool:
     return is_cjk(said) == is_cjk(text) and _likeness(said, text) >= OF_THE_TEXT
 
 
+def is_quotable(words: str) -> bool:
+    """Whether words are enough to be a quote: two that say something, a figure with its unit, two characters."""
+    units = [unit for sentence in sentences_of(words) for unit in sentence.units if unit.kind != "stop"]
+    if any(unit.value and any(map(str.isalpha, words[unit.start : unit.end])) for unit in units):
+        return True
+    characters = sum(unit.end - unit.start for unit in units if unit.kind == "han")
+    return characters > 1 or (len(units) > 1 and any(unit.kind in ("word", "name") for unit in units))
+
+
 def supported_part(said: str, texts: Sequence[str], known: Sequence[str] = ()) -> str:
     """The sentences of a model's words that the texts support."""
     spans = [said[start:end] for start, end in sentences(said)]
@@ -213,14 +222,14 @@ def _reckoned(numbers: Sequence[float]) -> Iterator[float]:
         yield a + b
 
 
-def _clauses(text: str, units: Sequence[Unit]) -> Iterator[_Clause]:
+def _clauses(text: str, units: Sequence[Unit]) -> Iterator[_SaidClause]:
     for _, group in groupby(units, lambda unit: unit.clause):
         own = list(group)
         content = frozenset(unit.key for unit in own if unit.kind in _CONTENT)
         denials = [place for place, unit in enumerate(own) if unit.kind == "denial" and unit.key != _CONDITION]
         if content:
             denied = frozenset(key for place in denials for key in _scope(own[place + 1 :]))
-            yield _Clause(content, denied, text[own[denials[0]].start : own[denials[0]].end] if denials else "")
+            yield _SaidClause(content, denied, text[own[denials[0]].start : own[denials[0]].end] if denials else "")
 
 
 def _scope(behind: Sequence[Unit]) -> Iterator[str]:

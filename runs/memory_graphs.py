@@ -44,22 +44,7 @@ class MemoryGraphs:
     """Stores, graphs and a background queue over the memories of all users.
 
     Safe across threads; other processes may work on the same store at the same time. It is a context manager: leaving
-    it waits for what is still to be remembered and closes what it has opened.
-
-    Args:
-        store: LangGraph's store in which memories are kept. Default: a file in `home`.
-        embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
-        engine: Makes the judgements, in place of chat models and of the extractive engine.
-        models: A LangChain chat model, or a mapping of roles to chat models. Default: those that the settings name, or
-            else the extractive engine, which needs no network and no key.
-        settings: `Settings`, or a mapping of their values. Default: those of the environment.
-        clock: Returns the current time; a fixed one makes runs repeatable.
-        home: Folder of the file. Default: `MEMORY_BANK_HOME`, or the user's state folder.
-        checkpointer: Where graphs of yours checkpoint conversations, each under its id as the thread: forgetting a
-            whole user, or a project, erases these threads too.
-
-    Raises:
-        SettingsError: A setting has no meaning.
+    it waits for what is still to be remembered and closes what it has opened. The arguments are those of `Memories`.
     """
 
     def __init__(

@@ -105,7 +105,7 @@ class PendingAttachment(TypedDict):
 
 
 class RoleUsage(TypedDict):
-    """What one role of the judge spent."""
+    """Calls and tokens of one role."""
 
     model: str
     calls: int
@@ -116,28 +116,28 @@ class RoleUsage(TypedDict):
 
 
 class Usage(TypedDict):
-    """What the run spent on models. The extractive engine spends nothing."""
+    """Calls, tokens and cost of a run. The extractive engine spends nothing."""
 
     calls: int
     input_tokens: int
     output_tokens: int
     cost: NotRequired[float | None]
-    """By the prices that were given; None when a model has no price."""
+    """Cost by the setting `prices`; None when a model has no price there."""
     roles: NotRequired[dict[str, RoleUsage]]
 
 
 class Allowance(TypedDict, total=False):
-    """What was decided when a budget was reached."""
+    """Decision on a run that reached a budget."""
 
     extra: dict[str, float]
-    """What was granted above the budgets of the settings, by resource."""
+    """What is granted above the budgets of the settings, by resource."""
     ending: Literal["finish", "stop"]
-    """No model is asked any more: the offline engine finishes the run, or the round before it stops."""
+    """How a run without further models ends: the extractive engine finishes it, or the round before it stops."""
 
 
 @with_config(use_attribute_docstrings=True)
 class MemoryBankInput(TypedDict, total=False):
-    """What the caller hands in: a question, and the texts to answer it from."""
+    """Input of `memory_bank`: a question, and the texts to answer it from."""
 
     question: str
     """What to answer. Required unless `messages` are given."""
@@ -150,7 +150,7 @@ class MemoryBankInput(TypedDict, total=False):
 
 
 class MemoryBankOutput(TypedDict):
-    """What the caller gets back."""
+    """Output of `memory_bank`."""
 
     messages: NotRequired[list[AnyMessage]]
     """The answer in words, where it was asked in messages."""
@@ -162,7 +162,7 @@ class MemoryBankOutput(TypedDict):
     insight_doc: Annotated[InsightDoc, LayerChannel(apply_insight_edits)]
     usage: Usage
     degraded: list[str]
-    """What the run had to do without: the stage that failed twice, and the kind of error; never its text."""
+    """Stages that failed twice and were passed over, with the kind of error; never its text."""
 
 
 class MemoryBankFields(TypedDict, total=False):

@@ -2,9 +2,11 @@
 
 import ast
 import re
-from importlib import util
+from contextlib import suppress
+from importlib import import_module, util
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -63,6 +65,17 @@ def test_every_page_is_in_the_sites_contents() -> None:
     listed = set(re.findall(r"^ +- [^:]+: (\S+\.md)$", text("mkdocs.yml"), re.MULTILINE))
 
     assert {page.removeprefix("docs/") for page in PAGES} <= listed
+
+
+@pytest.mark.parametrize("name", re.findall(r"^::: (\S+)$", "\n".join(map(text, PAGES)), re.MULTILINE))
+def test_what_the_reference_names_is_there_and_says_what_it_is(name: str) -> None:
+    named: Any = import_module("agentic_memory_bank")
+    for part in name.split(".")[1:]:
+        with suppress(ModuleNotFoundError):
+            import_module(f"{named.__name__}.{part}") if isinstance(named, ModuleType) else None
+        named = getattr(named, part)
+
+    assert named.__doc__
 
 
 def test_a_question_is_answered_in_two_hops_at_most() -> None:

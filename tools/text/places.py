@@ -365,7 +365,7 @@ class _PlaceReader:
 
     def _listed(self, line: Span, body: str) -> bool:
         mark = forms.MARK.match(body)
-        if mark is None or (self._block and not mark["bullet"] and self._kind != "item" and self._is_wrapped(mark)):
+        if mark is None or (self._block and not mark["bullet"] and self._kind != "item" and self._is_wrapped()):
             return False
         self.flush()
         self._item, self._is_field = forms.number(mark), False
@@ -376,10 +376,9 @@ class _PlaceReader:
         self._open((line[0] + mark.end(), line[1]), "item")
         return True
 
-    def _is_wrapped(self, mark: re.Match[str]) -> bool:
+    def _is_wrapped(self) -> bool:
         """Whether a number opens a line in the midst of a paragraph: "in clause / 5. (…)" begins no list."""
-        last = self.text[slice(*self._block[-1])]
-        return not last.endswith(forms.SENTENCE_END)
+        return not self.text[slice(*self._block[-1])].endswith(forms.SENTENCE_END)
 
     def _open(self, line: Span, kind: Kind) -> None:
         self._kind = kind

@@ -12,6 +12,11 @@ from agentic_memory_bank.state.conversations import RecalledMemory
 QUOTES_ONLY: Final = "agentic_memory_bank_quotes"
 """In `response_metadata` of an answer that says nothing of its own: it is nothing to be remembered."""
 
+FOUND: Final = "agentic_memory_bank_found"
+"""In `response_metadata` of such an answer: whether it quotes anything."""
+DEGRADED: Final = "degraded"
+"""In `response_metadata` of an answer that stands in place of a model's: what the model failed with."""
+
 
 @dataclass(frozen=True, slots=True)
 class ResponderInput:

@@ -109,22 +109,24 @@ class RecallInput(TypedDict, total=False):
     messages: Required[MessagesIn]
     """The conversation; its last message is what memories are recalled for."""
     types: list[RecordType] | None
-    """Which types of memories are searched; None: all."""
+    """Types of memories to search; None: all."""
     limit: int
-    """How many memories at most."""
+    """Most memories to recall."""
     threshold: float | None
-    """Least raw cosine, from -1 to 1; None: no threshold."""
+    """Least cosine of a memory, from -1 to 1; None: no threshold."""
     as_of: str | None
-    """The day, ISO 8601, on which what is recalled was true; None for now, or for when the message asks about."""
+    """A day in ISO 8601: what was true then is recalled. None: today, or the time that the message asks about."""
 
 
 class RecallOutput(TypedDict):
-    """What the caller gets back."""
+    """Output of `recall`."""
 
     memories: list[RecalledMemory]
+    """The recalled memories, best first."""
     block: str
     """The memories, fenced, for a message of the role user; empty where there are none."""
     receipt: RecallReceipt
+    """What recall did, and what failed."""
 
 
 class RecallRequest(TypedDict):
@@ -188,27 +190,31 @@ class RememberReceipt(TypedDict):
 
 @with_config(use_attribute_docstrings=True)
 class RememberInput(TypedDict, total=False):
-    """What the caller hands in."""
+    """Input of `remember`."""
 
     messages: MessagesIn
     """The conversation, or what is new of it: a turn that was handed over before is known by its id. Required unless
     `conversation_id` is given."""
     conversation_id: str
-    """Which conversation goes on. Default: the thread's id, or one made of what was said."""
+    """Id of the conversation that goes on. Default: the thread's id, or one made of what was said."""
     end: bool
     """Whether the conversation has ended, so that memories are drawn at once."""
     handed_at: str
-    """When it was handed over, where that was before now: ISO 8601 in UTC. Where something was forgotten all at once
-    since then, nothing is remembered."""
+    """When it was handed over, ISO 8601 in UTC. Default: now. Nothing is remembered where all memories were deleted
+    since then."""
 
 
 class RememberOutput(TypedDict):
-    """What the caller gets back: ids of memories."""
+    """Output of `remember`."""
 
     stored: list[str]
+    """Ids of new memories."""
     updated: list[str]
+    """Ids of memories that got another source or wording."""
     superseded: list[str]
+    """Ids of memories that a new value replaced."""
     receipt: RememberReceipt
+    """What `remember` did, and what failed."""
 
 
 class StoredTurn(TypedDict):
@@ -306,22 +312,27 @@ class RememberUpdate(TypedDict, total=False):
 
 @with_config(use_attribute_docstrings=True)
 class ConversationInput(TypedDict, total=False):
-    """What the caller hands in."""
+    """Input of `conversation`."""
 
     messages: Required[Annotated[MessagesIn, add_said]]
     """New messages, or the whole conversation; the last one is answered."""
     conversation_id: str
-    """Which conversation goes on. Default: the thread's id, or a new one."""
+    """Id of the conversation that goes on. Default: the thread's id, or a new one."""
 
 
 class ConversationOutput(TypedDict):
-    """What the caller gets back."""
+    """Output of `conversation`."""
 
     messages: Annotated[list[AnyMessage], add_said]
+    """The messages, the answer last."""
     conversation_id: str
+    """Id of the conversation, to go on with it."""
     recalled: RecallReceipt
+    """What was recalled for the answer."""
     remembered: RememberReceipt
+    """What became of the message and its answer."""
     usage: Usage
+    """Calls and tokens of models."""
 
 
 class ConversationSnapshot(TypedDict):

@@ -40,7 +40,7 @@ from agentic_memory_bank.graph.conversation import build_conversation
 from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.nodes.agent_messages import total
 from agentic_memory_bank.nodes.messages import RECALLED, turns_of
-from agentic_memory_bank.nodes.recall.excerpts import LEFT_OUT
+from agentic_memory_bank.nodes.recall.ranking import LEFT_OUT
 from agentic_memory_bank.prompts.fence import parse
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.stores import RecordStores

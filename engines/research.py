@@ -10,8 +10,9 @@ from agentic_memory_bank.state.pages import PageSearch
 
 _MARK: Final = re.compile(r"^\s*(?:#{1,6}\s+|[-*•·]\s+|\d{1,3}[.)]\s+)")
 _LEAD: Final = re.compile(
-    r"^(?:in )?(?:this|the) (?:page|text|passage|document|excerpt|abstract|session|conversation|dialogue)"
-    r"(?: (?:says|states|mentions|notes|reports|explains|describes|records|shows|tells us)) that ",
+    r"^(?:(?:in )?(?:this|the) (?:page|text|passage|document|excerpt|abstract|session|conversation|dialogue)"
+    r"(?: (?:says|states|mentions|notes|reports|explains|describes|records|shows|tells us))"
+    r"|the (?:user|assistant|speaker|author) (?:has )?(?:said|says|stated|states|mentioned|mentions|told us)) that ",
     re.IGNORECASE,
 )
 

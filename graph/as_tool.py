@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field, model_validator
 
-from agentic_memory_bank.nodes.answer_text import answer_in_words, research_in_words
+from agentic_memory_bank.nodes.messages import answer_in_words, research_in_words
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.memory_bank import MemoryBankOutput
 from agentic_memory_bank.state.research import ResearcherOutput

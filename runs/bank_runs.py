@@ -21,8 +21,7 @@ from agentic_memory_bank.nodes.memory_bank.pausing import Decision, checked_deci
 from agentic_memory_bank.runs.arguments import attached_files, check_models, check_parts, check_wishes
 from agentic_memory_bank.runs.cleanup import check_is_no_stray, clear_thread
 from agentic_memory_bank.runs.export import check_is_kept
-from agentic_memory_bank.runs.home import GeneratedName, Home, checked_export, checked_thread
-from agentic_memory_bank.runs.lease import lease
+from agentic_memory_bank.runs.home import GeneratedName, Home, checked_export, checked_thread, lease
 from agentic_memory_bank.runs.ledger import Ledger, Run, check_has_trace, no_memory
 from agentic_memory_bank.runs.run_steps import Progress, RunOptions, RunOutput, drive, pause
 from agentic_memory_bank.state.errors import InputError, RunError, UnknownThreadError

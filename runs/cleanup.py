@@ -8,8 +8,7 @@ from typing import TypedDict
 
 from agentic_memory_bank.runs.checkpoints import open_saver
 from agentic_memory_bank.runs.export import files_of, named_files, part_of, read_state
-from agentic_memory_bank.runs.home import Home, erase_folder
-from agentic_memory_bank.runs.lease import lease, locked
+from agentic_memory_bank.runs.home import Home, erase_folder, lease, locked
 from agentic_memory_bank.runs.ledger import Ledger, Run
 from agentic_memory_bank.state.errors import (
     DamagedRowError,

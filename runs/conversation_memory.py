@@ -1,4 +1,4 @@
-"""Memory in conversations: recall before an answer, remember after it, now or in the background."""
+"""Memory in conversations: recalled before an answer, remembered after it, and the answer handed on while it comes."""
 
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 from uuid import uuid4
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessageChunk, BaseMessage
 
 from agentic_memory_bank.nodes.deps import Owner
 from agentic_memory_bank.nodes.messages import checked_messages, turns_of
@@ -17,21 +17,23 @@ from agentic_memory_bank.nodes.remember.saving import (
     save_turns,
 )
 from agentic_memory_bank.nodes.remember.views import queued_receipt, receipt
-from agentic_memory_bank.runs.chat import answer_message
-from agentic_memory_bank.state.conversations import ConversationOutput, RecallOutput, RememberOutput
+from agentic_memory_bank.runs.memory_graphs import MemoryGraphs
+from agentic_memory_bank.state.conversations import ConversationOutput, MemoryContext, RecallOutput, RememberOutput
 from agentic_memory_bank.state.records import RecordType
 from agentic_memory_bank.tools.memories.validation import stamp, user_hash
 
 if TYPE_CHECKING:
-    pass
-
-from agentic_memory_bank.runs.memory_graphs import MemoryGraphs
+    from agentic_memory_bank.graph.conversation import Conversation
 
 Messages = str | BaseMessage | Sequence[Any]
 """One message of the user as a text, or a conversation, the last message last."""
 ThresholdChoice = float | Literal["default"] | None
 """Least raw cosine of a hit, from -1 to 1; None: no threshold; "default": that of the settings or, without one there,
 of the embeddings."""
+Heard = Callable[[str], None]
+"""Called with words of an answer as they come."""
+ANSWERING = "respond"
+"""The stage whose model writes the answer."""
 
 
 class ConversationMemory(MemoryGraphs):
@@ -186,3 +188,36 @@ class ConversationMemory(MemoryGraphs):
         context = self._context(user, project, enable_memory=enable_memory)
         conversation = conversation_id or uuid4().hex
         return answer_message(self._conversation(), checked_messages(messages), conversation, context, heard)
+
+
+def answer_message(
+    graph: "Conversation",
+    messages: list[BaseMessage],
+    conversation: str,
+    context: MemoryContext,
+    heard: Heard | None = None,
+) -> ConversationOutput:
+    """Answer the last message.
+
+    Args:
+        graph: The compiled graph `conversation`.
+        messages: New messages, or the whole conversation; the last one is answered.
+        conversation: Id of the conversation.
+        context: Settings, and on whose behalf it is.
+        heard: Told the words of a model while they come; of an answer that is tried twice, those of both.
+
+    Raises:
+        MemoryBankError: There is no answer.
+    """
+    said: Any = {"messages": messages, "conversation_id": conversation}
+    if heard is None:
+        return graph.invoke(said, context=context)
+    output: Any = {}
+    for mode, event in graph.stream(said, context=context, stream_mode=["messages", "values"]):
+        if mode == "values":
+            output = event
+            continue
+        chunk, metadata = cast("tuple[BaseMessage, dict[str, Any]]", event)
+        if isinstance(chunk, AIMessageChunk) and metadata.get("langgraph_node") == ANSWERING:
+            heard(chunk.text)
+    return cast(ConversationOutput, output)

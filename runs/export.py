@@ -19,8 +19,7 @@ from typing_extensions import TypedDict
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.nodes.deps import timestamp, utc_now
 from agentic_memory_bank.runs.checkpoints import open_saver
-from agentic_memory_bank.runs.home import EXPORT_FORMAT, Home, checked_export, checked_thread
-from agentic_memory_bank.runs.lease import lease
+from agentic_memory_bank.runs.home import EXPORT_FORMAT, Home, checked_export, checked_thread, lease
 from agentic_memory_bank.runs.ledger import Ledger, Run
 from agentic_memory_bank.state.errors import ExportError, InputError, RunError, StorageDamagedError, UnknownThreadError
 from agentic_memory_bank.state.insight_doc import InsightDoc

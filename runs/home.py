@@ -1,15 +1,22 @@
-"""Where runs live on disk: one folder per thread, readable by its owner only, how all of it is erased, and exports."""
+"""Where runs live on disk: one folder per thread, readable by its owner only, and one that runs it at a time.
+
+Whatever runs a thread holds its lock, in this process or another, and a dead holder loses it. The file of a lock is
+removed while it is still held; a lock that somebody gets on a file without a name counts for none (`filelock` looks),
+so that two never hold one lock.
+"""
 
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
-from agentic_memory_bank.state.errors import InputError, StorageError
+from filelock import FileLock, Timeout
+
+from agentic_memory_bank.state.errors import InputError, StorageError, ThreadBusyError
 from agentic_memory_bank.tools.storage.disk import FULL, default_home, storage_errors
 
 EXPORT_FORMAT: Final = "agentic-memory-bank"
@@ -194,3 +201,35 @@ def _overwrite(file: Path) -> None:
 
 def _name(thread: str) -> str:
     return hashlib.sha256(thread.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+@contextmanager
+def lease(home: Home, thread: str) -> Iterator[None]:
+    """Hold a thread while something runs on it. The operating system frees it when the process dies.
+
+    Raises:
+        ThreadBusyError: It is held already; nothing was done.
+    """
+    with locked(home.lock(thread), f"The thread '{thread}'"):
+        yield
+
+
+@contextmanager
+def locked(file: Path, what: str) -> Iterator[None]:
+    """Hold a lock file.
+
+    Raises:
+        ThreadBusyError: Somebody else holds it.
+    """
+    lock = FileLock(file, timeout=0, mode=0o600, thread_local=False)
+    with storage_errors(file):
+        try:
+            lock.acquire()
+        except Timeout:
+            raise ThreadBusyError(f"{what} is in use by another run. Wait for it to end, then try again.") from None
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # not everywhere can a file go that is open; then `gc` removes it
+            file.unlink()
+        lock.release()

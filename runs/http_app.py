@@ -21,7 +21,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agentic_memory_bank.runs.deletion_preview import DeletionPreview
 from agentic_memory_bank.runs.http_requests import (
     UNSET,
     MemoryRequest,
@@ -52,6 +51,7 @@ from agentic_memory_bank.state.errors import (
     StorageError,
     UnknownMemoryError,
 )
+from agentic_memory_bank.tools.memories.deletion import DeletionPreview
 from agentic_memory_bank.tools.memories.store_adapter import underneath
 
 LIMIT: Final = 20

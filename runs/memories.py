@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 from agentic_memory_bank.runs.conversation_memory import ConversationMemory, ThresholdChoice
-from agentic_memory_bank.runs.deletion_preview import DeletionPreview, preview_of, several
+from agentic_memory_bank.tools.memories.deletion import DeletionPreview, preview_of, several
 
 LONGEST_DESCRIPTION: Final = 1_000
 """Longest description of what is to be deleted, in characters."""

@@ -19,8 +19,7 @@ from agentic_memory_bank.graph.memorizer import build_memorizer
 from agentic_memory_bank.graph.researcher import build_researcher
 from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.nodes.memory_bank.views import digest
-from agentic_memory_bank.runs.home import Home, erase_folder
-from agentic_memory_bank.runs.lease import locked
+from agentic_memory_bank.runs.home import Home, erase_folder, locked
 from agentic_memory_bank.state.errors import RunError
 from agentic_memory_bank.state.memorizer import MemorizerOutput
 from agentic_memory_bank.state.research import ResearcherOutput

@@ -270,41 +270,37 @@ class DueConversation(TypedDict):
     """Ids of the turns they are drawn from."""
 
 
-class RememberState(TypedDict, total=False):
-    """Everything a stage of remember can read. What is drawn never enters a checkpoint: it is drawn again."""
+class RememberFields(TypedDict, total=False):
+    """What stages of remember read and write as it stands."""
 
-    messages: list[AnyMessage]
     conversation_id: str
-    end: Annotated[bool, EphemeralValue]
-    handed_at: Annotated[str, EphemeralValue]
     now: str
     started: float
     draws: list[DueConversation]
+    stored: list[str]
+    updated: list[str]
+    superseded: list[str]
+    receipt: RememberReceipt
+    usage: Usage
+
+
+class RememberState(RememberFields, total=False):
+    """Everything a stage of remember can read. What is drawn never enters a checkpoint: it is drawn again."""
+
+    messages: list[AnyMessage]
+    end: Annotated[bool, EphemeralValue]
+    handed_at: Annotated[str, EphemeralValue]
     drawn: Annotated[Any, UntrackedValue]
     """The extracted facts."""
     weighed: Annotated[Any, UntrackedValue]
     """The resolution of the extracted facts."""
-    stored: list[str]
-    updated: list[str]
-    superseded: list[str]
-    receipt: RememberReceipt
-    usage: Usage
 
 
-class RememberUpdate(TypedDict, total=False):
+class RememberUpdate(RememberFields, total=False):
     """What a stage of remember returns."""
 
-    conversation_id: str
-    now: str
-    started: float
-    draws: list[DueConversation]
     drawn: Any
     weighed: Any
-    stored: list[str]
-    updated: list[str]
-    superseded: list[str]
-    receipt: RememberReceipt
-    usage: Usage
 
 
 # --- conversation --------------------------------------------------------------------------------------------------

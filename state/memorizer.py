@@ -140,15 +140,10 @@ class MemorizerOutput(TypedDict):
     """Stages that failed and were passed over, with the kind of error; never its text."""
 
 
-class MemorizerState(TypedDict, total=False):
-    """Everything a stage can read."""
+class MemorizerFields(TypedDict, total=False):
+    """What stages of the memorizer read and write as it stands."""
 
-    texts: Annotated[list[Any], EphemeralValue]
-    """What was handed over is there for the first stage only, so that refused input does not come up again."""
-    messages: Annotated[list[AnyMessage], EphemeralValue]
     memory: str
-    work: Annotated[Work, LayerChannel(apply_work_edits)]
-
     now: str
     """The time of this run, read once, so that a stage that runs again writes the same."""
     started: float
@@ -157,7 +152,6 @@ class MemorizerState(TypedDict, total=False):
     """The pages of this round: what a judge is shown is fixed here, so that no answer is paid for twice."""
     abstracts: list[str]
     """Abstracts of the drafts, in their order."""
-
     in_messages: bool
     """Whether it was asked in messages, and is answered in one."""
     pages: list[Memorized]
@@ -170,22 +164,18 @@ class MemorizerState(TypedDict, total=False):
     """The chat models the run was begun with; empty without any."""
 
 
-class MemorizerUpdate(TypedDict, total=False):
+class MemorizerState(MemorizerFields, total=False):
+    """Everything a stage can read."""
+
+    texts: Annotated[list[Any], EphemeralValue]
+    """What was handed over is there for the first stage only, so that refused input does not come up again."""
+    messages: Annotated[list[AnyMessage], EphemeralValue]
+    work: Annotated[Work, LayerChannel(apply_work_edits)]
+
+
+class MemorizerUpdate(MemorizerFields, total=False):
     """What a stage returns: edits for the work, new values for the rest."""
 
     messages: list[AnyMessage]
-    in_messages: bool
-    memory: str
     texts: list[Any]
     work: Sequence[WorkEdit]
-    now: str
-    started: float
-    drafts: list[AbstractContext]
-    abstracts: list[str]
-    pages: list[Memorized]
-    skipped: list[SkippedText]
-    status: Status
-    degraded: list[str]
-    usage: Usage
-    allowance: Allowance
-    judge: str

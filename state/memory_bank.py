@@ -170,18 +170,8 @@ class MemoryBankOutput(TypedDict):
     """Stages that failed twice and were passed over, with the kind of error; never its text."""
 
 
-class MemoryBankState(TypedDict, total=False):
-    """Everything a stage can read. The layers are written as edits, the rest is small and belongs to a round."""
-
-    question: Annotated[str | None, EphemeralValue]
-    """What was handed over is there for the first stage only, so that refused input does not come up again."""
-    documents: Annotated[list[Any], EphemeralValue]
-    attachments: Annotated[list[dict[str, Any]], EphemeralValue]
-    messages: Annotated[list[AnyMessage], EphemeralValue]
-
-    insight_doc: Annotated[InsightDoc, LayerChannel(apply_insight_edits)]
-    query_graph: Annotated[QueryGraph, LayerChannel(apply_graph_edits)]
-    interaction_tree: Annotated[InteractionTree, SeldomWrittenLayerChannel(apply_tree_edits)]
+class MemoryBankFields(TypedDict, total=False):
+    """What stages of the memory bank read and write as it stands."""
 
     now: str
     """The time of this round, read once, so that a stage that runs again writes the same."""
@@ -206,9 +196,6 @@ class MemoryBankState(TypedDict, total=False):
     degraded: list[str]
     in_messages: bool
     """Whether it was asked in messages, and is answered in one."""
-    remaining_steps: RemainingSteps
-    """How many super-steps LangGraph still allows this invocation."""
-
     answer: str
     sources: list[AnswerSource]
     conflicts: list[dict[str, Any]]
@@ -219,34 +206,28 @@ class MemoryBankState(TypedDict, total=False):
     """The chat models this goal was begun with; empty for an engine that needs none."""
 
 
-class MemoryBankUpdate(TypedDict, total=False):
+class MemoryBankState(MemoryBankFields, total=False):
+    """Everything a stage can read. The layers are written as edits, the rest is small and belongs to a round."""
+
+    question: Annotated[str | None, EphemeralValue]
+    """What was handed over is there for the first stage only, so that refused input does not come up again."""
+    documents: Annotated[list[Any], EphemeralValue]
+    attachments: Annotated[list[dict[str, Any]], EphemeralValue]
+    messages: Annotated[list[AnyMessage], EphemeralValue]
+    insight_doc: Annotated[InsightDoc, LayerChannel(apply_insight_edits)]
+    query_graph: Annotated[QueryGraph, LayerChannel(apply_graph_edits)]
+    interaction_tree: Annotated[InteractionTree, SeldomWrittenLayerChannel(apply_tree_edits)]
+    remaining_steps: RemainingSteps
+    """How many super-steps LangGraph still allows this invocation."""
+
+
+class MemoryBankUpdate(MemoryBankFields, total=False):
     """What a stage returns: edits for the layers, new values for the rest."""
 
     messages: list[AnyMessage]
-    in_messages: bool
     question: str | None
     documents: list[Any]
     attachments: list[dict[str, Any]]
     insight_doc: Sequence[InsightEdit]
     query_graph: Sequence[GraphEdit]
     interaction_tree: Sequence[TreeEdit]
-    now: str
-    started: float
-    incoming: list[str]
-    waiting: list[PendingAttachment]
-    topics: list[Topic]
-    fresh: list[str]
-    candidates: dict[str, list[str]]
-    merging: list[list[str]]
-    verdict: ValidationVerdict | None
-    recalled: list[Recalled]
-    result: Result | None
-    trail: list[str]
-    degraded: list[str]
-    answer: str
-    sources: list[AnswerSource]
-    conflicts: list[dict[str, Any]]
-    status: RunStatus
-    usage: Usage
-    allowance: Allowance
-    judge: str

@@ -116,9 +116,6 @@ def record_id(user: str, project: str, type: str, text: str, generation: int = 0
     return "m" + digest([user, project, type, normalized(text), generation])[:31]
 
 
-# --- folding -----------------------------------------------------------------------------------------------------
-
-
 # --- time --------------------------------------------------------------------------------------------------------
 
 

@@ -101,17 +101,13 @@ class ResearcherOutput(TypedDict):
     """Stages that failed and were passed over, with the kind of error; never its text."""
 
 
-class ResearcherState(TypedDict, total=False):
-    """Everything a stage can read. Text of pages is not in it: it is read from the memory where it is shown."""
+class ResearcherFields(TypedDict, total=False):
+    """What stages of a research run read and write as it stands."""
 
-    request: Annotated[str | None, EphemeralValue]
-    """What was handed over is there for the first stage only, so that refused input does not come up again."""
-    messages: Annotated[list[AnyMessage], EphemeralValue]
     memory: str
     question: str
     """The request, as it is kept for later rounds."""
     work: Investigation
-
     in_messages: bool
     """Whether it was asked in messages, and is answered in one."""
     requests: list[str]
@@ -126,7 +122,6 @@ class ResearcherState(TypedDict, total=False):
     asked: list[str]
     """Every request so far, and the fingerprint of every search, so that none is made twice."""
     is_enough: bool
-
     started: float
     """When the run began or was last allowed to go on, in seconds since 1970."""
     answer: str
@@ -141,29 +136,16 @@ class ResearcherState(TypedDict, total=False):
     """The chat models the run was begun with; empty without any."""
 
 
-class ResearcherUpdate(TypedDict, total=False):
+class ResearcherState(ResearcherFields, total=False):
+    """Everything a stage can read. Text of pages is not in it: it is read from the memory where it is shown."""
+
+    request: Annotated[str | None, EphemeralValue]
+    """What was handed over is there for the first stage only, so that refused input does not come up again."""
+    messages: Annotated[list[AnyMessage], EphemeralValue]
+
+
+class ResearcherUpdate(ResearcherFields, total=False):
     """What a stage returns."""
 
     messages: list[AnyMessage]
-    in_messages: bool
-    memory: str
     request: str | None
-    question: str
-    work: Investigation
-    requests: list[str]
-    leads: list[PlannedSearch]
-    searches: list[PlannedSearch]
-    found: list[PageStretch]
-    shown: list[PageStretch]
-    asked: list[str]
-    is_enough: bool
-    started: float
-    answer: str
-    sources: list[ResearchSource]
-    findings: list[Finding]
-    rounds: list[Round]
-    status: ResearchStatus
-    degraded: list[str]
-    usage: Usage
-    allowance: Allowance
-    judge: str

@@ -38,8 +38,8 @@ from agentic_memory_bank.graph.recall import build_recall
 from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.nodes import messages as nodes_messages
 from agentic_memory_bank.nodes.react_mem import steps
-from agentic_memory_bank.nodes.recall import excerpts
 from agentic_memory_bank.nodes.recall import message as recall_message
+from agentic_memory_bank.nodes.recall import ranking
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
@@ -170,7 +170,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.resolution.resolve": lambda text: resolution.resolve(
         fact(text), [known(f"{text} not")]
     ),
-    "nodes.recall.excerpts.excerpt": lambda text: excerpts.excerpt(text, {"tea"}, 40),
+    "nodes.recall.ranking.excerpt": lambda text: ranking.excerpt(text, {"tea"}, 40),
     "nodes.react_mem.steps.gist": lambda text: steps.gist(text, 100),
     "nodes.messages.turns_of": lambda text: nodes_messages.turns_of([HumanMessage(text)]),
     "tools.text.cleaning.checked_text": lambda text: checked_text(text[:MOST_ASKED], "question"),

@@ -135,7 +135,7 @@ class MemorizerOutput(TypedDict):
     usage: Usage
     """Calls and tokens of models."""
     status: Status
-    """Whether all texts are in the memory now."""
+    """`completed`, or `stopped` where texts were left over at a budget."""
     degraded: list[str]
     """Stages that failed and were passed over, with the kind of error; never its text."""
 

@@ -106,7 +106,7 @@ def to_recognize(state: MemoryBankState, result: Result, store: AttachmentStore)
 
 
 def _named(state: MemoryBankState) -> set[str]:
-    """The sha256 of each file that an entry names."""
+    """List the sha256 of each file that an entry names."""
     entries = state.get("interaction_tree", {}).get("entries", {}).values()
     return {attachment["path"] for entry in entries for attachment in entry["attachments"]}
 

@@ -70,7 +70,7 @@ class PageStats(TypedDict):
     expired: int
     """Their time is over, and they are not cleaned up yet."""
     ttl_seconds: float | None
-    """How long a new page stays; None for ever."""
+    """How long new pages stay; None for ever."""
 
 
 def page_id(text: str, source: str = "", title: str = "", date: str = "") -> str:

@@ -241,7 +241,7 @@ def files_in(artifact: object, most: int) -> list[AttachedFile]:
     """The files that a tool returned in its artifact: one `{"name", "data", "type"}`, or a list of these.
 
     Args:
-        artifact: Of a tool's message; `data` is bytes, or base64 where it travelled as JSON.
+        artifact: Artifact of a tool's message; `data` is bytes, or base64 where it travelled as JSON.
         most: The size limit in bytes; what is over it, and what is of no type that can be read, is left out.
     """
     items = cast("list[object]", artifact) if isinstance(artifact, list) else [artifact]

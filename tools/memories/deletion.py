@@ -114,7 +114,7 @@ def plan_deletion(records: Mapping[str, Record], ids: Collection[str], *, quotin
 
     Args:
         records: All memories of the user, by id.
-        ids: Of memories, or of parts as `Cut.id` names them. Those that are not there are passed over.
+        ids: Ids of memories, or of parts as `Redaction.id` names them. Unknown ids are passed over.
         quoting: Whether facts go with the turns that they quote.
 
     Raises:

@@ -339,7 +339,7 @@ class UserMemoriesPool:
         adapter: The store of all users' memories.
         encoder: Embeds texts and queries.
         clock: Returns the time that events are stamped with.
-        size: Of how many users the memories are kept loaded.
+        size: Number of users whose memories are kept loaded.
     """
 
     def __init__(self, adapter: StoreAdapter, encoder: Encoder, clock: Callable[[], datetime], size: int) -> None:

@@ -198,7 +198,7 @@ class RememberInput(TypedDict, total=False):
     conversation_id: str
     """Id of the conversation that goes on. Default: the thread's id, or one made of what was said."""
     end: bool
-    """Whether the conversation has ended, so that memories are drawn at once."""
+    """Whether the conversation has ended, so that memories are extracted at once."""
     handed_at: str
     """When it was handed over, ISO 8601 in UTC. Default: now. Nothing is remembered where all memories were deleted
     since then."""
@@ -218,7 +218,7 @@ class RememberOutput(TypedDict):
 
 
 class StoredTurn(TypedDict):
-    """One turn as the state of a conversation keeps it until memories are drawn from it."""
+    """One turn as the state of a conversation keeps it until memories are extracted from it."""
 
     id: str
     role: Literal["user", "assistant"]
@@ -238,7 +238,7 @@ class StoredConversation(TypedDict):
     seen: list[str]
     """Which turns were handed over, the latest last: hashes, which say nothing of what was said."""
     pending: list[StoredTurn]
-    """Turns that no memories have been drawn from yet."""
+    """Turns from which no memories have been extracted yet."""
     due: Trigger | None
     """Why memories are to be extracted from them as soon as possible; None as long as they wait."""
     raw: list[str]
@@ -246,7 +246,7 @@ class StoredConversation(TypedDict):
     recent: list[StoredTurn]
     """The last turns, word for word."""
     drawn: list[StoredTurn]
-    """The last turns that memories were drawn from: what comes next is understood with them."""
+    """The last turns from which memories were extracted, as context for the next ones."""
     digest: dict[str, list[str]]
     """Topic, facts, decisions and what is open, in place of everything before."""
     count: int
@@ -267,7 +267,7 @@ class DueConversation(TypedDict):
     conversation: str
     trigger: Trigger
     turns: list[str]
-    """Ids of the turns they are drawn from."""
+    """Ids of the turns from which they are extracted."""
 
 
 class RememberFields(TypedDict, total=False):
@@ -285,7 +285,7 @@ class RememberFields(TypedDict, total=False):
 
 
 class RememberState(RememberFields, total=False):
-    """Everything a stage of remember can read. What is drawn never enters a checkpoint: it is drawn again."""
+    """Everything a stage of remember can read. What is extracted never enters a checkpoint; it is extracted again."""
 
     messages: list[AnyMessage]
     end: Annotated[bool, EphemeralValue]

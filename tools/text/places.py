@@ -74,12 +74,7 @@ class Placed:
 
 
 def placed(text: str, name: str = "") -> list[Placed]:
-    """Give every sentence, row, heading and list item of a document its place, in order.
-
-    Args:
-        text: A whole document.
-        name: What it is called.
-    """
+    """Give every sentence, row, heading and list item of a whole document, called `name`, its place, in order."""
     reader = _PlaceReader(text, name)
     for line in reader.lines:
         reader.take(line)

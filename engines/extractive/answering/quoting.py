@@ -103,8 +103,21 @@ def index_text(text: str, place: Place) -> str:
 
 def described(place: Place) -> str:
     """A place in words: names, headings, labels."""
-    parts = (place.name, place.title, *place.headings, place.lead_in, place.row, *place.columns)
+    parts = (place.name, place.title, *place.headings, place.sender, place.lead_in, place.row, *place.columns)
     return " > ".join(dict.fromkeys(part for part in parts if part.strip()))
+
+
+def labelled(text: str, one: Placed) -> str:
+    """The cells of a row, each behind the label of its column and before the unit that the label has in brackets."""
+    if len(one.place.columns) != len(one.cells) or not one.cells:
+        return ""
+    cells = (text[start:end] for start, end in one.cells)
+    labels = ((label, _UNIT.search(label)) for label in one.place.columns)
+    rows = (f"{a}: {cell} {unit[1] if unit else ''}" for (a, unit), cell in zip(labels, cells, strict=True))
+    return "; ".join(rows)
+
+
+_UNIT: Final = re.compile(r"[(（\[]([^()（）\[\]]{1,12})[)）\]]")
 
 
 def quotes(question: str, question_vector: Array | None, passages: Sequence[Passage], *, limit: int = 3) -> list[Quote]:
@@ -215,7 +228,10 @@ def reads_of(passage: Passage, best: float = 1.0) -> Iterator[Read]:
             before = []
         near = " ".join(passage.text[other.start : other.end] for other in before)
         text = passage.text[one.start : one.end]
-        unit = CandidateSentence(text, described(place), near, place.speaker, place.kind, found, vector)
+        said = labelled(passage.text, one)
+        unit = CandidateSentence(
+            text, described(place), near, said, place.speaker, place.sender, place.kind, found, vector
+        )
         yield Read(passage, one, unit)
         before = [*before[:1], one]  # what a section opens with, and what comes right before
 

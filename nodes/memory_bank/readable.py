@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from agentic_memory_bank.nodes.memory_bank.views import overlap
+from agentic_memory_bank.nodes.memory_bank.views import document_name, overlap
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree
 from agentic_memory_bank.state.memory_bank import Recalled
 from agentic_memory_bank.tools.text.places import Placed, sentences_of
@@ -50,7 +50,7 @@ def _stretches(tree: InteractionTree, id: str, recalled: Sequence[tuple[Recalled
     entry = tree.get("entries", {}).get(id)
     if entry is None or not entry["text"].strip():
         return []
-    sentences = _read(entry["text"], "" if entry["source"] in _UNNAMED else entry["source"])
+    sentences = _read(entry["text"], document_name(entry["source"]))
     groups: list[list[Placed]] = []
     last = -2
     for number, one in enumerate(sentences):
@@ -60,10 +60,6 @@ def _stretches(tree: InteractionTree, id: str, recalled: Sequence[tuple[Recalled
             groups[-1].append(one)
             last = number
     return [_stretch(id, group, recalled) for group in groups]
-
-
-_UNNAMED = frozenset(("input", "executor"))
-"""Sources that are no name of a document."""
 
 
 def _stretch(id: str, group: Sequence[Placed], recalled: Sequence[tuple[Recalled, Anchor]]) -> Readable:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from agentic_memory_bank.engines.extractive.comparing.documents import contradictions
+from agentic_memory_bank.nodes.memory_bank.views import document_name
 from agentic_memory_bank.state.interaction_tree import InteractionTree
 from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph
 
@@ -31,7 +32,7 @@ def suspected(
     owners = _owners(nodes.values())
     for entry, others in met.items():
         for other in [o for o in dict.fromkeys(others) if o != entry][:MOST_DOCUMENTS]:
-            sides = [(entries[i]["source"], entries[i]["text"]) for i in (entry, other)]
+            sides = [(document_name(entries[i]["source"]), entries[i]["text"]) for i in (entry, other)]
             for one in contradictions(sides[0], sides[1]):
                 first = _owner(owners, entry, one.first.start, one.first.end)
                 second = _owner(owners, other, one.second.start, one.second.end)

@@ -50,7 +50,6 @@ def test_the_sentence_closest_to_some_words_is_one_of_the_text() -> None:
     assert text[start:end] == "The tower measures 330 metres."
 
 
-@pytest.mark.xfail(strict=True, reason="copies of one document with a changed number are taken for twins")
 def test_long_memories_that_rules_see_contradict_are_not_merged(model: Any) -> None:
     model.plays(find_conflicts=found("merge"))
     graph = bank()

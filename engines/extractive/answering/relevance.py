@@ -350,7 +350,7 @@ WEIGHTS: Final[Mapping[str, float]] = {
     "amends it": 0.84,
     "new": 1.00,
     "other speaker": -8.00,
-    "found": 1.00,
+    "found": 0.10,
 }
 """What a sentence is judged by."""
 WEIGHTS_OF_NONE: Final[Mapping[str, float]] = {

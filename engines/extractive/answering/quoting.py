@@ -14,6 +14,7 @@ from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, hold
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.places import Place, Placed, sentences_of
 from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.traditional import simplified
 
 Array = npt.NDArray[np.float32]
 
@@ -227,10 +228,18 @@ def reads_of(passage: Passage, best: float = 1.0) -> Iterator[Read]:
         if before and (before[-1].place.headings != place.headings or place.kind in ("row", "heading")):
             before = []
         near = " ".join(passage.text[other.start : other.end] for other in before)
-        text = passage.text[one.start : one.end]
+        text = simplified(passage.text[one.start : one.end])
         said = labelled(passage.text, one)
         unit = CandidateSentence(
-            text, described(place), near, said, place.speaker, place.sender, place.kind, found, vector
+            text,
+            simplified(described(place)),
+            simplified(near),
+            simplified(said),
+            place.speaker,
+            place.sender,
+            place.kind,
+            found,
+            vector,
         )
         yield Read(passage, one, unit)
         before = [*before[:1], one]  # what a section opens with, and what comes right before
@@ -240,7 +249,7 @@ def _select(
     question: str, vector: Array | None, reads: Sequence[Read], limit: int, *, least: float = SURE
 ) -> list[Quote]:
     """The likeliest sentence if it is sure enough, and others that are likely beside it."""
-    asked = AskedQuestion(question, _known(vector), [read.unit for read in reads])
+    asked = AskedQuestion(simplified(question), _known(vector), [read.unit for read in reads])
     if not asked.can_be_answered:
         return []
     judgement = judged(asked)

@@ -34,13 +34,13 @@ from langchain_core.messages import AIMessage, HumanMessage
 from research_calls import machine  # a benchmark, too
 
 from agentic_memory_bank.engines.conversation import unattributed
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.responder import ResponderInput
 from agentic_memory_bank.graph.conversation import build_conversation
 from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.nodes.agent_messages import total
 from agentic_memory_bank.nodes.messages import RECALLED, turns_of
-from agentic_memory_bank.nodes.recall.excerpts import LEFT_OUT
+from agentic_memory_bank.nodes.recall.ranking import LEFT_OUT
 from agentic_memory_bank.prompts.fence import parse
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.stores import RecordStores

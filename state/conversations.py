@@ -16,9 +16,9 @@ from agentic_memory_bank.state.records import RecordType, UserHash
 from agentic_memory_bank.state.settings import Settings
 
 RecallOutcome = Literal["used", "missing", "ignored", "disabled", "unavailable"]
-"""What came of recalling: memories were found; none fits; the message needs none; memory is switched off; it failed."""
+"""Outcome of recall: memories were found; none fits; the message needs none; memory is switched off; recall failed."""
 Trigger = Literal["turns", "end", "idle", "drift"]
-"""Why memories were drawn from a conversation: enough turns, its end, its silence, or another topic."""
+"""Why memories were extracted from a conversation: enough turns, its end, its silence, or another topic."""
 
 
 def _as_found(user: object, checked: Callable[[object], str | None]) -> str | None:
@@ -30,7 +30,7 @@ def add_said(said: Any, more: Any) -> Any:
     """Add messages to a conversation, as LangGraph's `add_messages` does.
 
     Raises:
-        InputError: They are none.
+        InputError: They are no messages.
     """
     try:
         return add_messages(said, more)
@@ -42,9 +42,13 @@ def add_said(said: Any, more: Any) -> Any:
 
 
 class MemoryContext(Settings):
-    """Settings of an invocation, and on whose behalf it is made.
+    """Context of an invocation: its user and project, and settings.
 
-    Who that is comes with each invocation and from nowhere else: no variable of the environment names a user.
+    The user comes with each invocation alone: no variable of the environment names one.
+
+    Example:
+        >>> recall.invoke({"messages": messages}, context=MemoryContext(user="ana", recall_limit=3))
+        >>> recall.invoke({"messages": messages}, context={"user": "ana", "recall_limit": 3})  # the same
     """
 
     _from_callers_alone = frozenset(("user", "project", "enable_memory", "tool_names"))
@@ -61,17 +65,17 @@ class MemoryContext(Settings):
 
 
 class RecalledMemory(TypedDict):
-    """A memory as it is handed out. Times are ISO 8601 in UTC."""
+    """A memory that was recalled. Times are ISO 8601 in UTC."""
 
     id: str
     type: RecordType
     text: str
     cosine: float
-    """Of query and memory, from -1 to 1; never a fused score."""
+    """Cosine of query and memory, from -1 to 1; never a fused score."""
     score: float
-    """What orders memories within one recall."""
+    """Score by which the memories of one recall are ordered."""
     shared: list[str]
-    """Rare names and numbers that query and memory have in common."""
+    """Rare names and numbers that query and memory share."""
     trust: float
     """How far its best source is trusted, from 0 to 1."""
     created_at: str
@@ -81,26 +85,26 @@ class RecalledMemory(TypedDict):
     turns: list[str]
     """The ids of the turns it was said in."""
     contradicts: list[str]
-    """Ids of memories that cannot be true beside it."""
+    """Ids of memories that contradict it."""
 
 
 class RecallReceipt(TypedDict):
-    """What recalling did, without a word of what anybody said."""
+    """Tells what recall did, without any text of a message or memory."""
 
     outcome: RecallOutcome
     reason: str
-    """What closed the gate, or what failed; empty where memories were found."""
+    """Why the gate was closed, or what failed; empty where memories were found."""
     searched: int
     """How many memories passed the threshold."""
     shown: list[str]
     """Ids of the memories in the block."""
     degraded: list[str]
-    """What was done without: the stage, and the kind of error."""
+    """Stages that failed, with the kind of error."""
 
 
 @with_config(use_attribute_docstrings=True)
 class RecallInput(TypedDict, total=False):
-    """What the caller hands in; what is left out has the default of the settings."""
+    """Input of `recall`; what is left out has the default of the settings."""
 
     messages: Required[MessagesIn]
     """The conversation; its last message is what memories are recalled for."""
@@ -124,7 +128,7 @@ class RecallOutput(TypedDict):
 
 
 class RecallRequest(TypedDict):
-    """What is recalled, once it is certain that it can be."""
+    """A checked request to recall."""
 
     types: list[RecordType] | None
     limit: int
@@ -145,7 +149,7 @@ class RecallState(TypedDict, total=False):
     asked: RecallRequest
     query: str
     passages: list[str]
-    """What a memory with the answer might say (HyDE)."""
+    """Passages that a memory with the answer might hold, written by a model (HyDE)."""
     found: Annotated[list[RecalledMemory], UntrackedValue]
     memories: Annotated[list[RecalledMemory], UntrackedValue]
     block: Annotated[str, UntrackedValue]
@@ -168,16 +172,17 @@ class RecallUpdate(TypedDict, total=False):
 
 
 class RememberReceipt(TypedDict):
-    """What remembering did, without a word of what anybody said."""
+    """Tells what `remember` did, without any text of a message or memory."""
 
     outcome: Literal["remembered", "waiting", "nothing", "disabled", "unavailable", "queued", "dropped"]
-    """Memories were drawn; turns are kept, and wait for a trigger; nothing was new; memory is off; it failed; memories
-    are drawn later, from turns that are kept unless `degraded` says so; nothing of it is kept."""
+    """`remembered`: memories were extracted; `waiting`: turns are kept and wait for a trigger; `nothing`: nothing was
+    new; `disabled`: memory is off; `unavailable`: it failed; `queued`: memories are extracted later, from turns that
+    are kept unless `degraded` says otherwise; `dropped`: nothing is kept."""
     trigger: Trigger | None
     turns: int
     """How many turns were new."""
     contradictions: list[tuple[str, str]]
-    """Pairs of memories that cannot both be true."""
+    """Pairs of ids of memories that contradict each other."""
     degraded: list[str]
 
 
@@ -229,7 +234,7 @@ class StoredConversation(TypedDict):
     pending: list[StoredTurn]
     """Turns that no memories have been drawn from yet."""
     due: Trigger | None
-    """Why memories are to be drawn from them as soon as somebody can; None as long as they wait."""
+    """Why memories are to be extracted from them as soon as possible; None as long as they wait."""
     raw: list[str]
     """Ids of those that are memories of their own, word for word, or are to become some."""
     recent: list[StoredTurn]
@@ -244,14 +249,14 @@ class StoredConversation(TypedDict):
     """When the last one came."""
     expires_at: str
     failures: int
-    """How often in a row no memories could be drawn from what is pending."""
+    """How often in a row extraction from the pending turns failed."""
     to_forget: list[str]
     """How many turns there were when the user was asked whether some memories are to be erased, and their ids: no word
     of them. It holds for the next turn."""
 
 
 class DueConversation(TypedDict):
-    """A conversation that memories are drawn from now."""
+    """A conversation from which memories are extracted now."""
 
     conversation: str
     trigger: Trigger
@@ -259,41 +264,37 @@ class DueConversation(TypedDict):
     """Ids of the turns they are drawn from."""
 
 
-class RememberState(TypedDict, total=False):
+class RememberFields(TypedDict, total=False):
+    """What stages of remember read and write as it stands."""
+
+    conversation_id: str
+    now: str
+    started: float
+    draws: list[DueConversation]
+    stored: list[str]
+    updated: list[str]
+    superseded: list[str]
+    receipt: RememberReceipt
+    usage: Usage
+
+
+class RememberState(RememberFields, total=False):
     """Everything a stage of remember can read. What is drawn never enters a checkpoint: it is drawn again."""
 
     messages: list[AnyMessage]
-    conversation_id: str
     end: Annotated[bool, EphemeralValue]
     handed_at: Annotated[str, EphemeralValue]
-    now: str
-    started: float
-    draws: list[DueConversation]
     drawn: Annotated[Any, UntrackedValue]
-    """`nodes.remember.drawing.Drawn`."""
+    """The extracted facts."""
     weighed: Annotated[Any, UntrackedValue]
-    """`nodes.remember.weighing.Weighed`."""
-    stored: list[str]
-    updated: list[str]
-    superseded: list[str]
-    receipt: RememberReceipt
-    usage: Usage
+    """The resolution of the extracted facts."""
 
 
-class RememberUpdate(TypedDict, total=False):
+class RememberUpdate(RememberFields, total=False):
     """What a stage of remember returns."""
 
-    conversation_id: str
-    now: str
-    started: float
-    draws: list[DueConversation]
     drawn: Any
     weighed: Any
-    stored: list[str]
-    updated: list[str]
-    superseded: list[str]
-    receipt: RememberReceipt
-    usage: Usage
 
 
 # --- conversation --------------------------------------------------------------------------------------------------

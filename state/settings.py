@@ -1,4 +1,4 @@
-"""Every value that can be tuned, its default and its bounds; read from `MEMORY_BANK_*`, a form in Studio."""
+"""`Settings`: every value that can be tuned, with its default and bounds; read from `MEMORY_BANK_*`."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 Sensitive = Literal["health", "religion", "politics", "sexuality"]
-"""What somebody may want left out of memories."""
+"""Topics that can be left out of memories."""
 EmbeddingBackend = Literal["onnx", "pytorch"]
 """What runs all-MiniLM-L6-v2. Its vectors are the same; PyTorch takes seconds to load, and any other model needs it."""
 
@@ -40,13 +40,16 @@ def _is_provider(name: str) -> bool:
 
 
 class Settings(ModelTable):
-    """Plain values only: they are stored with a run and shown to people. Explicit beats environment beats default.
+    """Settings of a run: plain values, which are stored with it. Explicit beats environment beats default.
 
-    Keys of providers are no fields: they are read from the environment where a client is made. On a server, clients
-    set those of `state.clients` alone.
+    Keys of providers are no settings: they are read from the environment where a client is made. Clients of a server
+    may set those of `state.clients` alone.
 
     Raises:
-        SettingsError: A name that no setting has, here or as a variable, or a value that is not allowed.
+        SettingsError: A name is unknown, here or as a variable `MEMORY_BANK_*`, or a value is not allowed.
+
+    Example:
+        >>> run("How wide is the mirror?", documents=["report.txt"], settings=Settings(k=8, budget_calls=50))
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True)
@@ -79,7 +82,7 @@ class Settings(ModelTable):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """What was given, then the environment."""
+        """Read what was given first, then the environment."""
         return (init_settings, Environment(settings_cls, env_settings, cls._from_callers_alone))
 
     k: int = Field(default=5, ge=1, le=100, description="How many memories a search returns, neighbours aside.")
@@ -348,7 +351,7 @@ class Settings(ModelTable):
 
     @classmethod
     def of(cls, runtime: "Runtime[Settings] | None") -> Self:
-        """The settings of a run, or those of the environment when nobody passed any.
+        """Get the settings of a run, or those of the environment where its context has none.
 
         Raises:
             SettingsError: A name or a value is not allowed, in what was passed or in a `MEMORY_BANK_*` variable.
@@ -362,13 +365,13 @@ class Settings(ModelTable):
 
 
 def checked_settings(given: object) -> Settings:
-    """Settings as a run uses them: those that were given, over those of the environment.
+    """Make settings of those that were given, over those of the environment.
 
     Args:
         given: `Settings`, a mapping of their values by name, or `None`.
 
     Raises:
-        SettingsError: It is neither, or a name or a value is not allowed, here or in a `MEMORY_BANK_*` variable.
+        SettingsError: `given` is neither, or a name or a value is not allowed, here or in a variable `MEMORY_BANK_*`.
     """
     if isinstance(given, Settings):
         return given

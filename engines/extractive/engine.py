@@ -319,9 +319,11 @@ def _announced(dispute: Dispute, winner: int) -> DisputeVerdict:
 
 
 def _verdict(dispute: Dispute) -> corroboration.Verdict:
-    claims = [corroboration.Claim(q, v, dispute.kind) for q, v in zip(dispute.quotes, dispute.values, strict=True)]
+    claims = [
+        corroboration.DisputedClaim(q, v, dispute.kind) for q, v in zip(dispute.quotes, dispute.values, strict=True)
+    ]
     shown = [
-        corroboration.Evidence(str(number), evidence.source, evidence.text, evidence.date)
+        corroboration.EvidenceEntry(str(number), evidence.source, evidence.text, evidence.date)
         for number, evidence in enumerate(dispute.evidence)
     ]
     return corroboration.corroborate(claims, shown)

@@ -14,9 +14,8 @@ from agentic_memory_bank.engines.base import Dispute, EvidenceText, QuotedAnswer
 from agentic_memory_bank.nodes.executors import Assignment, Report, report
 from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.memory_bank.attachments import recognize, to_recognize, with_attachments
-from agentic_memory_bank.nodes.memory_bank.citations import supporting
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
-from agentic_memory_bank.nodes.memory_bank.readable import joined
+from agentic_memory_bank.nodes.memory_bank.readable import joined, supporting
 from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, losers, overlap, refuted_anchors
 from agentic_memory_bank.prompts.enhanced import render
 from agentic_memory_bank.state.errors import ToolError
@@ -34,7 +33,7 @@ from agentic_memory_bank.state.query_graph import Conflict, ContradictingClaim, 
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attachments import AttachmentStore, content
 from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieval
-from agentic_memory_bank.tools.web.toolset import web_tools
+from agentic_memory_bank.tools.web.search import web_tools
 
 EVIDENCE_PER_CLAIM = 12
 """How many passages of raw text are looked at for each side of a contradiction."""

@@ -17,6 +17,9 @@ how much is granted in all; `finish` goes on without models, to an answer from w
 
 DECISIONS = ("continue", "finish", "stop")
 
+DECIDED = "decided"
+"""Where an error of a stage tells what was decided before the stage failed."""
+
 _CHECKPOINTER = "__pregel_checkpointer"
 """Where LangGraph tells its nodes of the saver; a thread id alone does not say that anything is saved."""
 

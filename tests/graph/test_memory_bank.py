@@ -260,7 +260,7 @@ def test_a_merged_memory_hands_its_edges_on_and_its_neighbours_are_refreshed_and
     graph.invoke({"question": "first?", "documents": old}, config)
     before = state_of(graph, config)["query_graph"]["nodes"]
 
-    graph.invoke({"question": "second?", "documents": ["alpha once more shared words"]}, config)
+    graph.invoke({"question": "second?", "documents": ["alpha beta shared words here once more"]}, config)
     memory = state_of(graph, config)["query_graph"]
 
     (merged,) = (n for n in memory["nodes"].values() if n["summary"] == "H")

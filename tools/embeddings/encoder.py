@@ -63,13 +63,13 @@ class Encoder:
         self._model: str | None = None
 
     def check(self, settings: Settings) -> None:
-        """See that an invocation wants the embeddings that are used here: vectors of two models cannot be compared.
+        """Check that an invocation names no other embeddings: vectors of two models cannot be compared.
 
         Args:
-            settings: Of the invocation.
+            settings: Settings of the invocation.
 
         Raises:
-            SettingsError: It names others, or those of the environment cannot be used.
+            SettingsError: The settings name others, or those of the environment cannot be used.
         """
         if self._given is not None:
             return
@@ -86,7 +86,7 @@ class Encoder:
         return self._given or self._from_environment()[0]
 
     def _from_environment(self) -> tuple[Embeddings, str | None]:
-        """What the environment named when it was first asked, and the name."""
+        """Make the embeddings that the environment named at first, with their name."""
         if self._default is None:
             settings = Settings.of(None)
             self._default = default_embeddings(settings), settings.embeddings
@@ -94,7 +94,7 @@ class Encoder:
 
     @property
     def model(self) -> str:
-        """The name that keys are made with: class and model, and what else changes the vectors."""
+        """Name of the model in keys: class, model, and what else changes the vectors."""
         if self._model is None:
             self._model = _model_name(self._embeddings, self._window)
         return self._model
@@ -106,16 +106,16 @@ class Encoder:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether a text can be embedded at once; the local model has to be loaded first."""
+        """Ask whether a text can be embedded at once; a local model has to be loaded first."""
         return not isinstance(self._embeddings, LocalEmbeddings) or self._embeddings.is_loaded
 
     @property
     def is_busy(self) -> bool:
-        """Whether the model is at work just now."""
+        """Ask whether the model is at work."""
         return self._asked > 0
 
     def load(self) -> None:
-        """Load the local model, which takes seconds; of others nothing is asked. Raises as `vectors`."""
+        """Load a local model, which may take seconds; does nothing for others. Raises as `vectors`."""
         if not self.is_loaded:
             self._embed(["."])
 
@@ -143,7 +143,7 @@ class Encoder:
         return self._matrix(keys, known)
 
     def retain(self, texts: Iterable[str]) -> None:
-        """Erase from the cache file what is not the vector of one of these texts."""
+        """Erase all vectors from the cache file but those of these texts."""
         if self._disk is not None:
             self._disk.retain({self.key(text) for text in texts})
 

@@ -26,7 +26,7 @@ class LocalModel(Protocol):
     """A model in this process."""
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """One unit vector for each text, (texts x dimension), also for texts longer than the model's window."""
+        """Return one unit vector per text, (texts x dimension), also for texts longer than the model's window."""
         ...
 
 
@@ -66,7 +66,7 @@ class LocalEmbeddings(Embeddings):
 
     @property
     def model(self) -> str:
-        """The name of the model, the same wherever the same weights came from.
+        """Name of the model: the same wherever the same weights came from.
 
         Raises:
             EmbeddingError: There are no such weights.
@@ -76,7 +76,7 @@ class LocalEmbeddings(Embeddings):
 
     @property
     def is_loaded(self) -> bool:
-        """Whether the model is in memory."""
+        """Ask whether the model is in memory."""
         return self._loaded is not None
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -142,5 +142,5 @@ if hasattr(os, "register_at_fork"):
 def local_embeddings(
     path: str | None = None, repository: str = "", threads: int | None = None, backend: Backend = "onnx"
 ) -> LocalEmbeddings:
-    """One `LocalEmbeddings` for each model in this process, with the arguments of the class."""
+    """Get the one `LocalEmbeddings` of a model in this process; arguments are those of the class."""
     return LocalEmbeddings(path, repository=repository, threads=threads, backend=backend)

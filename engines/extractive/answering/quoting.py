@@ -48,7 +48,7 @@ class Passage:
 
     Attributes:
         id: What its quotes are known by.
-        text: The text.
+        text: The whole text.
         score: How well it was found, from 0 to 1.
         placed: The sentences that may be quoted, in order, each with its place.
         vectors: One L2-normalised row for each of them, or None where there are none: then words alone decide.

@@ -98,7 +98,8 @@ _ENGLISH_OPPOSITES: Final = """
     long/short longest/shortest loose/tight loud/quiet loud/silent noisy/quiet speak/silent maximum/minimum
     most/least more/less morning/evening morning/night morning/noon narrow/wide new/old newest/oldest
     newer/older north/south northern/southern old/young older/younger oldest/youngest on/off online/offline
-    past/future permit/forbid allow/forbid allow/prohibit allow/ban plus/minus poor/rich poor/wealthy
+    past/future permit/forbid permit/prohibit allow/forbid allow/forbidden allow/prohibit allow/ban plus/minus
+    poor/rich poor/wealthy
     positive/negative possible/impossible present/absent private/public professional/amateur public/secret
     pull/push profit/loss quick/slow fast/slow quickly/slowly accept/reject accept/refuse accept/decline
     approve/reject real/fake relaxed/tense rough/smooth rural/urban same/different send/receive shut/open

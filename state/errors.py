@@ -40,11 +40,11 @@ class InputTooLarge(InputError):
 
 
 class NoUserError(InputError):
-    """Nobody is named whose memories are meant; that never means everybody's."""
+    """No user is named; that never means the memories of all users."""
 
 
 class UnknownMemoryError(InputError, LookupError):
-    """The user has no such memory; whether another one has is not said."""
+    """The user has no memory of this id; whether another user has one is not told."""
 
 
 class SettingsError(MemoryBankError, ValueError):
@@ -55,7 +55,7 @@ class EngineError(MemoryBankError):
     """A judgement could not be made."""
 
     is_final = False
-    """The engine has asked again already, or knows that asking again cannot help."""
+    """Whether the engine has asked again already, or asking again cannot help."""
 
 
 class AnswerRejected(EngineError):

@@ -35,7 +35,13 @@ _LONGEST_WORD: Final = 200
 
 _THOUGHT: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _OF_APPLICATION: Final = ("system", "developer")
-_TEXT_PARTS: Final = frozenset(("text", "input_text", "output_text"))
+TEXT_PARTS: Final = frozenset(("text", "input_text", "output_text"))
+"""Types of the parts of a message that are its words."""
+
+
+def is_of_user(message: BaseMessage) -> bool:
+    """Whether the user said it, and no recalled memory stands in its place."""
+    return isinstance(message, HumanMessage) and not message.additional_kwargs.get(RECALLED)
 
 
 def checked_messages(given: object) -> list[BaseMessage]:
@@ -140,7 +146,7 @@ def injected(messages: Sequence[AnyMessage | BaseMessage], block: str) -> list[A
 
 def _text(part: Mapping[str, Any]) -> str:
     text = part.get("text")
-    return text if part.get("type") in _TEXT_PARTS and isinstance(text, str) else ""
+    return text if part.get("type") in TEXT_PARTS and isinstance(text, str) else ""
 
 
 def _role(message: BaseMessage) -> Any:

@@ -34,7 +34,7 @@ Place = Literal["held", "kept"]
 Reader = Callable[[Attachment], dict[str, Any]]
 """Shows what is in an attachment: its media `type`, and its `content` or a `note` that says why there is none."""
 
-_SHA256 = re.compile("[0-9a-f]{64}")
+SHA256 = re.compile("[0-9a-f]{64}")
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -83,7 +83,7 @@ class AttachmentStore:
             StorageDamagedError: They are not what was stored.
         """
         with self._lock:
-            data = self._shelves.get(sha256) if _SHA256.fullmatch(sha256) else None
+            data = self._shelves.get(sha256) if SHA256.fullmatch(sha256) else None
         if data is None:
             raise _missing(sha256)
         if hashlib.sha256(data).hexdigest() != sha256:
@@ -115,11 +115,11 @@ class AttachmentStore:
 
     def held(self) -> list[str]:
         """What waits to be kept or released."""
-        return [name for name in self._shelves.names("held") if _SHA256.fullmatch(name)]
+        return [name for name in self._shelves.names("held") if SHA256.fullmatch(name)]
 
     def kept(self) -> list[str]:
         """What stays until the task is erased."""
-        return [name for name in self._shelves.names("kept") if _SHA256.fullmatch(name)]
+        return [name for name in self._shelves.names("kept") if SHA256.fullmatch(name)]
 
     def delete_unnamed(self, named: Collection[str]) -> None:
         """Remove kept files that no entry names, of a run that was killed after the file and before the state.

@@ -64,7 +64,7 @@ class ConversationStates:
         return self.get_with_deletion(user, project, conversation)[0]
 
     def get_with_deletion(self, user: str, project: str, conversation: str) -> tuple[StoredConversation | None, str]:
-        """What `get` and `forgotten_at` give, in one look at the store. Raises as `get`."""
+        """What `get` and `deleted_at` give, in one look at the store. Raises as `get`."""
         keys = [_key(project, conversation), _mark(None), _mark(project)]
         value, *marks = self._adapter.get(_space(user_hash(user)), keys)
         forgotten = max((str(mark.get("at", "")) for mark in marks if mark), default="")

@@ -216,3 +216,94 @@ ALWAYS_TRUE: Final = re.compile(
     re.IGNORECASE,
 )
 """What matters for long."""
+BEFORE_ASKING: Final = (
+    r"\W*(?:(?:ok(?:ay)?|so|and|but|well|hey|also|oh|right|anyway|btw|by the way|quick(?: unrelated)?"
+    r"(?: one| question)?|please|pls|hmm|um|now|then|唉|哎|嗯|对了|顺便(?:问[下一]?)?|另外|还有|那|你说说|考考你|麻烦)"
+    r"(?:[\s,:.，：…]++|(?=[\u3400-\u9fff])))*+"
+)
+"""What people say before they ask, order or take leave."""
+ENGLISH_QUESTION: Final = re.compile(
+    BEFORE_ASKING
+    + r"(?:(?:in|on|for|with) (?:\w+ ){0,3}\w+, )?(?:what|who|whom|whose|which|where|when|why|how|any idea"
+    r"|(?:do|does|did|is|are|was|were|can|could|would|will|should|have|has) (?:i|you|we|they|he|she|it|there|the|my"
+    r"|this|that)|best \w+ to)(?:'s|'re)?\b(?!ever)(?![^.!?]{0,80}:)",
+    re.IGNORECASE,
+)
+"""How English asks, with or without a mark; not "how we do it: …"."""
+WHENEVER: Final = re.compile(r"\W*(?:when(?:ever)?|how) (?:you|i|we)\b[^.!?,]{2,80},", re.IGNORECASE)
+"""A condition in front of a wish: "when you write for me, keep it short"."""
+CHINESE_QUESTION: Final = re.compile(
+    r"(?:什么|怎么(?:说|办|做|样|弄|用)?|多少.{0,3}|多[久远高大长]|几[个年条天岁号点次种].{0,4}|第几.?|哪[个里儿些年天]|谁|吗|呢|来着)"
+    r"[啊呀呢吗的了来着]{0,4}[^\w：:]*$"
+)
+"""How Chinese asks at the end of a sentence."""
+CHINESE_HOW: Final = re.compile(
+    r"^(?![^，。]{0,40}(?:我|不知|没怎么|不怎么|怎么都)).{0,20}(?:怎么|怎样|如何|为什么|为啥)"
+)
+"""How Chinese asks at its beginning."""
+REQUEST: Final = re.compile(
+    BEFORE_ASKING + r"(?:tell|show|give|write|explain|translate|recommend|suggest|list|define|describe|summari[sz]e"
+    r"|calculate|convert|find|draft|help|make|remind|spell|book|order|send|open|set|play|run|search|check|create|add"
+    r"|remove|cancel|schedule)\b(?=\W+(?:me|us|the|an?|this|that|it|my|some|two|three"
+    r"|how|what|something|dot|[\d'\"]|\w+ (?:in|to|into|like|from)\b))",
+    re.IGNORECASE,
+)
+"""How English orders something to be done now."""
+PLEASE: Final = re.compile(r"\A\W*please\b|\bplease\W*$", re.IGNORECASE)
+"""A please at either end."""
+EMBEDDED: Final = re.compile(
+    r"\A\W*please \w+ (?:\w+ ){0,2}?(?:what|who|which|where|when|why|how|whether|if)\b", re.IGNORECASE
+)
+"""A question within a request: "please look where I live"."""
+CHINESE_REQUEST: Final = re.compile(
+    r"(?:^|[，,。])\W{0,3}(?:请|麻烦|对了|顺便|那|再){0,3}[，,]?(?:帮(?:我|忙)(?!记)|给我(?:写|讲|找|推荐|来|列个|翻|算|想|看看)"
+    r"|讲[个一]|写[个一首段]|推荐|用一句话|解释|翻译|算一?下|搞个|来[个一段]|说说)|翻译成|英文怎么说"
+)
+"""How Chinese orders something to be done now."""
+WISH: Final = re.compile(
+    r"\b(?:always|never|from now on|in future|for the future|don't|do not|no more|keep (?:it|them|your)|when you)\b"
+    r"|以后|不要|别(?!人)|尽量|一律|务必|就行",
+    re.IGNORECASE,
+)
+"""How somebody says what is to be done from now on."""
+LEAVING: Final = re.compile(
+    BEFORE_ASKING
+    + r"(?:(?:that's|that'll|that is) (?:me|all|it|do)|(?:off|going|gotta|got to|have to|heading) (?:to|go|home)\b"
+    r"|bed\b|night|nope|no|yes|yep|yeah|thanks?(?: you)?|cheers|bye|talk soon|you are|(?:my )?shift starts"
+    r"|行|得|先这样"
+    r"|晚安|没事|拜拜?|下班|我去|好)[^.!?。]{0,24}\W*$",
+    re.IGNORECASE,
+)
+"""How people take leave, or answer in a word."""
+PRAISE: Final = re.compile(
+    r"\W*(?:\w+\W+){0,3}(?:sounds?|looks?) (?:so |really )?(?:great|good|amazing|fun)\b", re.IGNORECASE
+)
+"""How people praise what they heard."""
+MOOD: Final = re.compile(
+    r"\b(?:today|tonight|so tired|exhausted|raging|bored|honestly|awful|starving|i'm (?:tired|hungry|sad|happy))\b"
+    r"|今天|[热累烦困饿冷]死",
+    re.IGNORECASE,
+)
+"""What tells of a mood, or of today alone."""
+SUPPOSED: Final = re.compile(
+    r"\b(?:maybe|perhaps|might|not sure|not decided|idk|probably|i wish|what if"
+    r"|if (?:i|we|my|only) (?:were|had|won|could|\w+ed)"
+    r"|(?:was |am |'m |been )?thinking (?:of|about|how)|i guess|i suppose|i bet|just kidding|joking)\b"
+    r"|也许|可能会|还没想好|没决定|不确定|(?<![主只就还])要是|万一|假如|如果我(?:是|有|中)|开玩笑",
+    re.IGNORECASE,
+)
+"""What is a wish, a guess or a joke, and may never be."""
+HEARSAY_OF_WORLD: Final = re.compile(
+    r"\baccording to\b|\bi (?:read|heard) (?:that|somewhere|online|in)\b|\bapparently\b|\bsupposedly\b|\brumou?r\b"
+    r"|\b(?:said|told \w+|claims?|claimed) (?:that )?i\b|\bas an ai\b|\bas a language model\b"
+    r"|据说|听说|有人说|网上说|报道说?|作为(?:一个)?(?:AI|人工智能|语言模型)",
+    re.IGNORECASE,
+)
+"""What somebody else says of the world, or of the speaker."""
+SOMEBODY: Final = re.compile(r"\b(?:she|her|he|him|his|they|them)\b", re.IGNORECASE)
+"""Words for others, where nobody is named."""
+WORLD: Final = re.compile(
+    r"\bthe (?:\w+ )?(?:capital|population|currency|president|prime minister|largest|highest|longest|tallest|deepest)"
+    r" (?:\w+ )?(?:of|in) [A-Z]",
+)
+"""What everybody may look up."""

@@ -38,7 +38,7 @@ Calls = Mapping[str | None, Mapping[str, Any]]
 
 
 def exchanges(messages: Iterable[BaseMessage]) -> list[Exchange]:
-    """The messages in groups that stay together. A result nobody called for is in none: no model accepts it."""
+    """Group messages that stay together; a result without its call is left out, as no model accepts it."""
     callers: dict[str | None, int] = {}
     found: list[Exchange] = []
     for message in messages:

@@ -15,7 +15,7 @@ from agentic_memory_bank.engines.extractive.reading.attributes import Claim, cla
 from agentic_memory_bank.engines.extractive.reading.dates import day_of
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting
 from agentic_memory_bank.engines.research import Excerpt
-from agentic_memory_bank.engines.responder import QUOTES_ONLY, ResponderInput
+from agentic_memory_bank.engines.responder import FOUND, QUOTES_ONLY, ResponderInput
 from agentic_memory_bank.state.conversations import RecalledMemory
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.places import Place, Placed
@@ -87,20 +87,23 @@ class ExtractiveResponder:
 
     def respond(self, situation: ResponderInput) -> AIMessage:
         """Quote what answers a question, or say that nothing is known; acknowledge what is no question."""
-        return AIMessage(_answer(situation), response_metadata={QUOTES_ONLY: True})
+        said, is_quote = _answer(situation)
+        return AIMessage(said, response_metadata={QUOTES_ONLY: True, FOUND: is_quote})
 
 
-def _answer(situation: ResponderInput) -> str:
+def _answer(situation: ResponderInput) -> tuple[str, bool]:
+    """What is said, and whether it quotes."""
     message, chinese = situation.message, is_cjk(situation.message)
     asked = _question(message)
     if not asked:
         kind = "noted"
         if is_greeting(message):
             kind = "hello" if _WELCOME.match(message) else "agreed"
-        return _say(kind, chinese)
+        return _say(kind, chinese), False
     at_hand = [*_of_conversation(situation.earlier), *_of_memories(situation.memories)]
     found = _found(asked, at_hand)
-    return "\n".join(_quoted(said, words, chinese) for said, words in found) or _say("unknown", chinese)
+    quoted = "\n".join(_quoted(said, words, chinese) for said, words in found)
+    return quoted or _say("unknown", chinese), bool(quoted)
 
 
 def _say(kind: str, chinese: bool, **values: str) -> str:

@@ -29,8 +29,8 @@ def raised(error: BaseException | str) -> BaseException:
 
 
 def without(stage: str, error: BaseException, state: MemoryBankState) -> MemoryBankUpdate:
-    """Note that a stage was done without; what somebody decided before it failed holds."""
-    decided: MemoryBankUpdate = getattr(error, DECIDED, {})
+    """Record that a stage was passed over; decisions made before it failed hold."""
+    decided: MemoryBankUpdate = getattr(error, DECIDED, None) or {}
     unexpected = error if not isinstance(error, MemoryBankError) else None
     _log.warning(
         "The stage %s failed (%s); what it was to do is left undone.", stage, type(error).__name__, exc_info=unexpected

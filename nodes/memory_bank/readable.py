@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from agentic_memory_bank.engines.base import Span
-from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, overlap, refuted_anchors
+from agentic_memory_bank.nodes.memory_bank.views import citation, document_name, entry_id, overlap, refuted_anchors
 from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
 from agentic_memory_bank.state.memory_bank import AnswerSource, MemoryBankState, Recalled
@@ -59,7 +59,7 @@ def _stretches(tree: InteractionTree, id: str, recalled: Sequence[tuple[Recalled
     entry = tree.get("entries", {}).get(id)
     if entry is None or not entry["text"].strip():
         return []
-    sentences = _read(entry["text"], "" if entry["source"] in _UNNAMED else entry["source"])
+    sentences = _read(entry["text"], document_name(entry["source"]))
     groups: list[list[Placed]] = []
     last = -2
     for number, one in enumerate(sentences):
@@ -69,10 +69,6 @@ def _stretches(tree: InteractionTree, id: str, recalled: Sequence[tuple[Recalled
             groups[-1].append(one)
             last = number
     return [_stretch(id, group, recalled) for group in groups]
-
-
-_UNNAMED = frozenset(("input", "executor"))
-"""Sources that are no name of a document."""
 
 
 def _stretch(id: str, group: Sequence[Placed], recalled: Sequence[tuple[Recalled, Anchor]]) -> Readable:

@@ -6,7 +6,7 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.extractive import contradictions
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
-from agentic_memory_bank.nodes.memory_bank.views import pair_key
+from agentic_memory_bank.nodes.memory_bank.views import document_name, pair_key
 from agentic_memory_bank.state.interaction_tree import InteractionTree
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
 from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, embedded_text, neighbours
@@ -92,7 +92,7 @@ def suspected(
     owners = _owners(nodes.values())
     for entry, others in met.items():
         for other in [o for o in dict.fromkeys(others) if o != entry][:MOST_DOCUMENTS]:
-            sides = [(entries[i]["source"], entries[i]["text"]) for i in (entry, other)]
+            sides = [(document_name(entries[i]["source"]), entries[i]["text"]) for i in (entry, other)]
             for one in contradictions(sides[0], sides[1]):
                 first = _owner(owners, entry, one.first.start, one.first.end)
                 second = _owner(owners, other, one.second.start, one.second.end)

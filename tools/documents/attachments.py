@@ -64,7 +64,7 @@ class AttachmentStore:
         return sha256
 
     def keep(self, sha256: str) -> None:
-        """Move what is held to what is kept; done twice it is done once.
+        """Move a held file to the kept ones; a second call does nothing.
 
         Raises:
             StorageError: It is neither held nor kept, or cannot be moved.
@@ -76,7 +76,7 @@ class AttachmentStore:
                 self._shelves.move(sha256)
 
     def read(self, sha256: str) -> bytes:
-        """The bytes of what is held or kept. A name that is no sha256 leads nowhere.
+        """Read a held or kept file. A name that is no sha256 is refused.
 
         Raises:
             StorageError: They are not there.
@@ -122,7 +122,7 @@ class AttachmentStore:
         return [name for name in self._shelves.names("kept") if SHA256.fullmatch(name)]
 
     def delete_unnamed(self, named: Collection[str]) -> None:
-        """Remove what is kept and nothing names: of a run that was killed between the file and the state.
+        """Remove kept files that no entry names, of a run that was killed after the file and before the state.
 
         Raises:
             StorageError: Something cannot be removed.

@@ -90,7 +90,7 @@ class PassageIndex:
             text: The passage.
             terms: `tokenize(text)`.
             anchor: Where it stands. Of two neighbours in an entry, one ends where the other starts.
-            vector: Of the text, or None.
+            vector: Vector of the text, or None.
             title: What the whole that it was cut from is called. None: its first line, if that looks like a title.
             origin: That whole, if it is more than the entry. Its passages do not lead to each other by names, except
                 those with a title of their own.
@@ -139,7 +139,7 @@ class PassageIndex:
 
         Args:
             query: What is looked for.
-            vector: Of the query, or None.
+            vector: Vector of the query, or None.
             alpha: Weight of keywords, from 0 to 1.
             by_rank: Whether to fuse the lanes by their ranks instead of their scores.
         """

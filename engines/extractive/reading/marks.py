@@ -22,6 +22,13 @@ AMENDS: Final = re.compile(
     re.IGNORECASE,
 )
 """It, or the text it stands in, puts something in the place of what was said before."""
+PLANS: Final = re.compile(
+    r"\b(?:plan(?:s|ned)? to|intend(?:s|ed)? to|wants? to|would like to|hopes? to|aims? to|is to be|are to be|"
+    r"expected to|proposed|budgeted|estimated|we will|shall try)\b"
+    r"|计划|打算|拟|预计|争取|希望|准备(?:在|于)?|力争|目标",
+    re.IGNORECASE,
+)
+"""It is meant to become so."""
 SPEAKS_OF_SELF: Final = re.compile(r"\b(?:I|I'll|I've|we|me|my)\b|我|咱")
 """It says something of whoever speaks."""
 NUMBERED_NAME: Final = re.compile(r"(?<![\w/])[A-Za-z]{2,20}/\d{1,4}(?![\w/])")

@@ -1,7 +1,8 @@
 """Tells what somebody states of their world from what they ask, order, suppose, or say to keep a conversation going.
 
 Whatever a user says of themselves, of others, of how things are to be done is a statement, whether or not it says "I":
-people who tell leave their subject out, in Chinese more often than not. So the rest is named in `phrases`, and all else stays.
+people who tell leave their subject out, in Chinese more often than not. So the rest is named, in `phrases`, and all
+else stays.
 """
 
 from typing import Final

@@ -17,7 +17,7 @@ from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments
 from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, replaced, without
 from agentic_memory_bank.engines.extractive.remembering.insights import said_on
 from agentic_memory_bank.engines.extractive.remembering.queries import is_personal
-from agentic_memory_bank.engines.extractive.remembering.stated import says_enough
+from agentic_memory_bank.engines.extractive.remembering.statements import says_enough
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.terms import tokenize
 

@@ -1,0 +1,170 @@
+"""Tells what somebody states of their world from what they ask, order, suppose, or say to keep a conversation going.
+
+Whatever a user says of themselves, of others, of how things are to be done is a statement, whether or not it says "I":
+people who tell leave their subject out, in Chinese more often than not. So the rest is named here, and all else stays.
+"""
+
+import re
+from typing import Final
+
+from agentic_memory_bank.engines.extractive.reading import phrases
+from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting, is_personal
+from agentic_memory_bank.engines.own_words import ORDERS
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.terms import tokenize
+
+LEAST_TERMS: Final = 3
+"""Index terms of a statement."""
+LEAST_SPECIFIC: Final = 2
+"""Index terms of one with a name or a number."""
+LEAST_CHINESE: Final = 5
+"""Index terms of a Chinese one without a name or a number: each character counts, and each pair of them."""
+END: Final = 16
+"""Characters at the end of a sentence in which Chinese asks."""
+LONGEST_MOOD: Final = 60
+"""Characters of a sentence that tells of nothing but today."""
+
+_OPENING: Final = (
+    r"\W*(?:(?:ok(?:ay)?|so|and|but|well|hey|also|oh|right|anyway|btw|by the way|quick(?: unrelated)?"
+    r"(?: one| question)?|please|pls|hmm|um|now|then|唉|哎|嗯|对了|顺便(?:问[下一]?)?|另外|还有|那|你说说|考考你|麻烦)"
+    r"(?:[\s,:.，：…]++|(?=[\u3400-\u9fff])))*+"
+)
+_ENGLISH_QUESTION: Final = re.compile(
+    _OPENING + r"(?:(?:in|on|for|with) (?:\w+ ){0,3}\w+, )?(?:what|who|whom|whose|which|where|when|why|how|any idea"
+    r"|(?:do|does|did|is|are|was|were|can|could|would|will|should|have|has) (?:i|you|we|they|he|she|it|there|the|my"
+    r"|this|that)|best \w+ to)(?:'s|'re)?\b(?!ever)(?![^.!?]{0,80}:)",
+    re.IGNORECASE,
+)
+"""How English asks, with or without a mark; not "how we do it: …"."""
+_WHENEVER: Final = re.compile(r"\W*(?:when(?:ever)?|how) (?:you|i|we)\b[^.!?,]{2,80},", re.IGNORECASE)
+"""A condition in front of a wish: "when you write for me, keep it short"."""
+_CHINESE_QUESTION: Final = re.compile(
+    r"(?:什么|怎么(?:说|办|做|样|弄|用)?|多少.{0,3}|多[久远高大长]|几[个年条天岁号点次种].{0,4}|第几.?|哪[个里儿些年天]|谁|吗|呢|来着)"
+    r"[啊呀呢吗的了来着]{0,4}[^\w：:]*$"
+)
+_CHINESE_HOW: Final = re.compile(
+    r"^(?![^，。]{0,40}(?:我|不知|没怎么|不怎么|怎么都)).{0,20}(?:怎么|怎样|如何|为什么|为啥)"
+)
+_REQUEST: Final = re.compile(
+    _OPENING + r"(?:tell|show|give|write|explain|translate|recommend|suggest|list|define|describe|summari[sz]e"
+    r"|calculate|convert|find|draft|help|make|remind|spell|book|order|send|open|set|play|run|search|check|create|add"
+    r"|remove|cancel|schedule)\b(?=\W+(?:me|us|the|an?|this|that|it|my|some|two|three"
+    r"|how|what|something|dot|[\d'\"]|\w+ (?:in|to|into|like|from)\b))",
+    re.IGNORECASE,
+)
+_POLITE: Final = re.compile(r"\A\W*please\b|\bplease\W*$", re.IGNORECASE)
+_EMBEDDED: Final = re.compile(
+    r"\A\W*please \w+ (?:\w+ ){0,2}?(?:what|who|which|where|when|why|how|whether|if)\b", re.IGNORECASE
+)
+"""A question within a request: "please look where I live"."""
+_CHINESE_REQUEST: Final = re.compile(
+    r"(?:^|[，,。])\W{0,3}(?:请|麻烦|对了|顺便|那|再){0,3}[，,]?(?:帮(?:我|忙)(?!记)|给我(?:写|讲|找|推荐|来|列个|翻|算|想|看看)"
+    r"|讲[个一]|写[个一首段]|推荐|用一句话|解释|翻译|算一?下|搞个|来[个一段]|说说)|翻译成|英文怎么说"
+)
+_WISH: Final = re.compile(
+    r"\b(?:always|never|from now on|in future|for the future|don't|do not|no more|keep (?:it|them|your)|when you)\b"
+    r"|以后|不要|别(?!人)|尽量|一律|务必|就行",
+    re.IGNORECASE,
+)
+"""How somebody says what is to be done from now on."""
+_LEAVING: Final = re.compile(
+    _OPENING
+    + r"(?:(?:that's|that'll|that is) (?:me|all|it|do)|(?:off|going|gotta|got to|have to|heading) (?:to|go|home)\b"
+    r"|bed\b|night|nope|no|yes|yep|yeah|thanks?(?: you)?|cheers|bye|talk soon|you are|(?:my )?shift starts"
+    r"|行|得|先这样"
+    r"|晚安|没事|拜拜?|下班|我去|好)[^.!?。]{0,24}\W*$",
+    re.IGNORECASE,
+)
+_PRAISE: Final = re.compile(
+    r"\W*(?:\w+\W+){0,3}(?:sounds?|looks?) (?:so |really )?(?:great|good|amazing|fun)\b", re.IGNORECASE
+)
+_MOOD: Final = re.compile(
+    r"\b(?:today|tonight|so tired|exhausted|raging|bored|honestly|awful|starving|i'm (?:tired|hungry|sad|happy))\b"
+    r"|今天|[热累烦困饿冷]死",
+    re.IGNORECASE,
+)
+_SUPPOSED: Final = re.compile(
+    r"\b(?:maybe|perhaps|might|not sure|not decided|idk|probably|i wish|what if"
+    r"|if (?:i|we|my|only) (?:were|had|won|could|\w+ed)"
+    r"|(?:was |am |'m |been )?thinking (?:of|about|how)|i guess|i suppose|i bet|just kidding|joking)\b"
+    r"|也许|可能会|还没想好|没决定|不确定|(?<![主只就还])要是|万一|假如|如果我(?:是|有|中)|开玩笑",
+    re.IGNORECASE,
+)
+"""What is a wish, a guess or a joke, and may never be."""
+
+
+_HEARSAY: Final = re.compile(
+    r"\baccording to\b|\bi (?:read|heard) (?:that|somewhere|online|in)\b|\bapparently\b|\bsupposedly\b|\brumou?r\b"
+    r"|\b(?:said|told \w+|claims?|claimed) (?:that )?i\b|\bas an ai\b|\bas a language model\b"
+    r"|据说|听说|有人说|网上说|报道说?|作为(?:一个)?(?:AI|人工智能|语言模型)",
+    re.IGNORECASE,
+)
+"""What somebody else says of the world, or of the speaker."""
+_SOMEBODY: Final = re.compile(r"\b(?:she|her|he|him|his|they|them)\b", re.IGNORECASE)
+_WORLD: Final = re.compile(
+    r"\bthe (?:\w+ )?(?:capital|population|currency|president|prime minister|largest|highest|longest|tallest|deepest)"
+    r" (?:\w+ )?(?:of|in) [A-Z]",
+)
+"""What everybody may look up."""
+
+
+def is_asking(sentence: str) -> bool:
+    """Whether a sentence asks something, or for something to be done now."""
+    plain = sentence.replace("’", "'").strip()
+    if plain.endswith((":", "：")):
+        return False
+    if phrases.QUESTION.search(plain) or (_ENGLISH_QUESTION.match(plain) and not _WHENEVER.match(plain)):
+        return True
+    if _WISH.search(plain):
+        return False
+    if _REQUEST.match(plain) or _EMBEDDED.match(plain) or (_POLITE.search(plain) and not is_personal(plain)):
+        return True
+    if not is_cjk(plain):
+        return phrases.WANTS.search(plain) is not None
+    return any(
+        found is not None
+        for found in (_CHINESE_QUESTION.search(plain[-END:]), _CHINESE_HOW.match(plain), _CHINESE_REQUEST.search(plain))
+    )
+
+
+def is_statement(sentence: str) -> bool:
+    """Whether a sentence states something that may be worth knowing later."""
+    plain = sentence.replace("’", "'").strip()
+    if any(pattern.search(plain) for pattern in (ORDERS, _SUPPOSED, _HEARSAY, _WORLD)):
+        return False
+    return not _is_of_everybody(plain) and not (_is_chat(plain) or is_asking(plain) or _is_to_the_other(plain))
+
+
+def says_enough(text: str) -> bool:
+    """Whether what is stated is enough to be understood later."""
+    terms = len(set(tokenize(text)))
+    if phrases.BRIEF.match(text.replace("’", "'")):
+        return terms >= LEAST_SPECIFIC
+    if names_and_numbers(phrases.OPENING.sub("", text)):
+        return terms >= LEAST_SPECIFIC
+    return terms >= (LEAST_CHINESE if is_cjk(text) else LEAST_TERMS)
+
+
+def _is_chat(plain: str) -> bool:
+    """Whether a sentence greets, agrees, takes leave, or tells of the mood of a day."""
+    if is_greeting(plain) or phrases.SMALL_TALK.match(plain) or phrases.SMALL_TALK_CHINESE.match(plain):
+        return True
+    if _LEAVING.match(plain) or _PRAISE.match(plain):
+        return True
+    return len(plain) <= LONGEST_MOOD and _MOOD.search(plain) is not None and not names_and_numbers(plain)
+
+
+def _is_of_everybody(plain: str) -> bool:
+    """Whether "we" are all people: "books inspire us"."""
+    if is_cjk(plain) or not is_personal(plain) or names_and_numbers(plain):
+        return False
+    if phrases.SINGULAR.search(plain) or _SOMEBODY.search(plain):
+        return False
+    return not (phrases.WE.search(plain) or phrases.PAST.search(plain))
+
+
+def _is_to_the_other(plain: str) -> bool:
+    """Whether a sentence is about the one who is spoken to: nothing of the speaker's, unless it is a standing wish."""
+    told = plain.startswith(("你", "您")) if is_cjk(plain) else phrases.ADDRESSES.search(plain)
+    return bool(told) and not is_personal(plain) and not _WISH.search(plain)

@@ -76,6 +76,9 @@ _FORMS: Final = re.compile(
     r"|\b[Bb]earer\s+[\w.~+/-]{12,}=*"
     r"|\b[a-z][a-z0-9+.-]{0,40}://[^\s/:@]+:[^\s/@]+@\S+"
     r"|\bssh-(?:rsa|ed25519)\s+[A-Za-z0-9+/=]{40,}"
+    r"|(?<![\w+-])[+-]{1,2}(?:login|logon|auth)[ \t]{1,4}\S{1,64}[ \t]{1,4}\S{4,64}"
+    r"|(?<![\w-])--?(?:p|pw|pass|passwd|password|secret)(?:[ \t]{1,4}|=)(?=\S{0,64}[A-Za-z])(?=\S{0,64}\d)\S{6,64}"
+    r"|(?<![\w-])(?:-u|--user)(?:[ \t]{1,4}|=)[^\s:]{1,64}:\S{4,64}"
 )
 _LONG_TOKEN: Final = re.compile(r"(?<![\w/.:@-])[A-Za-z0-9_+/=-]{20,}(?![\w@])")
 _DIGITS: Final = re.compile(r"(?<![\d.,+])\d(?:[ -]{0,2}\d){12,18}(?![\d])")

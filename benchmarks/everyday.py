@@ -179,9 +179,11 @@ class Dialogue:
     def _checked(self, memories: Memories, store: BaseStore, check: Row, project: str) -> Row:
         match check["kind"]:
             case "answer":
+                memories.flush()
                 with self._memories(_copied(store)) as copy:
                     return {"answer": self._said(copy, check["ask"], project)}
             case "forget":
+                memories.flush()
                 with self._memories(_copied(store)) as copy:
                     self.forgotten.append((check, self._texts(copy), self._by_description(copy, check)))
                 with self._memories(_copied(store)) as copy:

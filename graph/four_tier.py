@@ -1,4 +1,4 @@
-"""Four tiers of memory for an agent you have already: a middleware for `langchain.agents.create_agent`.
+"""`FourTierMemory`, a middleware for `langchain.agents.create_agent`: four tiers of memory for an agent.
 
 before     facts, episodes and the conversation are recalled, once an invocation, in parallel and within a time limit
 during     they stand in one message before the question; steps over the threshold are shown in few words
@@ -23,7 +23,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_conversation_engine
 from agentic_memory_bank.graph.four_tier_state import (
     FourTierState,
@@ -68,23 +68,23 @@ _Request = ModelRequest[Any]
 
 
 class FourTierMemory(AgentMiddleware[Any, Any, Any]):
-    """Gives an agent of `create_agent` facts, episodes, its conversation and a working memory that is bounded.
+    """Gives an agent of `create_agent` facts, episodes, its conversation and a bounded working memory.
 
-    On whose behalf it works comes with each invocation, as `context={"user": ..., "project": ...}` (`MemoryContext`, or
-    any object with these fields), or from whoever is authenticated on a server. With `enable_memory` false the agent's
-    requests are what they are without it, and no store is touched. Nothing that fails in memory fails the agent.
+    Each invocation names its user as `context={"user": ..., "project": ...}` (a mapping, a `MemoryContext`, or any
+    object with these fields); on a server it is whoever is authenticated. With `enable_memory` false, the agent's
+    requests are those of the plain agent, and no store is touched. A failure of memory never fails the agent.
 
     Args:
-        engine: Who judges what is remembered, in place of chat models and of the extractive engine.
+        engine: Judges what is remembered, in place of chat models and of the extractive engine.
         models: A LangChain chat model, or a mapping of roles to chat models, for what is remembered: `extract` and
             `summarise`. Default: the models that the settings name, or else the extractive engine.
         embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
-        store: Where memories are kept. Default: the server's store, or else a file.
-        stores: The same, shared with other graphs, in place of `store` and `embeddings`.
-        clock: Tells the time.
+        store: Store in which memories are kept. Default: the server's store, or else a file.
+        stores: Stores shared with other graphs, in place of `store` and `embeddings`.
+        clock: Returns the current time; a fixed one makes runs repeatable.
         answers: File in which answers to judgements are kept. Default: in memory.
-        background: Keeps things after the answer. Default: a queue of its own, which `flush` waits for.
-        context: Settings, user and project of an agent whose context says nothing of them.
+        background: Queue for what is done after the answer. Default: one of its own, which `flush` waits for.
+        context: Settings, user and project for invocations whose context names none.
 
     Raises:
         SettingsError: A setting has a value that is not allowed.
@@ -134,10 +134,10 @@ class FourTierMemory(AgentMiddleware[Any, Any, Any]):
     # --- hooks -----------------------------------------------------------------------------------------------------
 
     def before_agent(self, state: FourTierState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Name the invocation.
+        """Open the invocation: check its user, and give it an id.
 
         Raises:
-            NoUserError: Nobody is named whose memories are meant.
+            NoUserError: No user is named.
             InputError: The conversation's id is no text.
             SettingsError: The settings name embeddings that cannot be used, or others than those of this agent.
         """
@@ -152,7 +152,7 @@ class FourTierMemory(AgentMiddleware[Any, Any, Any]):
         return {"invocation": mark}
 
     def before_model(self, state: FourTierState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Recall, the first time or after a resume; and have a model condense older steps, where that is wanted."""
+        """Recall, at first and after a resume; have a model condense older steps where `condense_with_model` is on."""
         mark = self._mark(state, runtime)
         if mark is None:
             return None
@@ -171,27 +171,27 @@ class FourTierMemory(AgentMiddleware[Any, Any, Any]):
         return update or None
 
     async def abefore_model(self, state: FourTierState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """The same in a thread, so that nothing blocks."""
+        """Do what `before_model` does, in a thread so that nothing blocks."""
         return await asyncio.to_thread(self.before_model, state, runtime)
 
     def wrap_model_call(
         self, request: _Request, handler: Callable[[_Request], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """Ask the model with what memory holds."""
+        """Add facts, episodes, conversation and condensed steps to the request."""
         with self._noting(request.state, request.runtime):
             return handler(self._shown(request))
 
     async def awrap_model_call(
         self, request: _Request, handler: Callable[[_Request], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        """The same; the prompt is put together in a thread, so that nothing blocks."""
+        """Do what `wrap_model_call` does; the prompt is made in a thread so that nothing blocks."""
         with self._noting(request.state, request.runtime):
             return await handler(await asyncio.to_thread(self._shown, request))
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
-        """Call a tool; an error that ends the agent is noted."""
+        """Call a tool; note an error that ends the agent."""
         with self._noting(request.state, request.runtime, request):
             context = self._active_context(request)
             return self._offer.refusal(request, context) or self._offer.corrected(request, handler(request), context)
@@ -199,14 +199,14 @@ class FourTierMemory(AgentMiddleware[Any, Any, Any]):
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
-        """The same."""
+        """Do what `wrap_tool_call` does."""
         with self._noting(request.state, request.runtime, request):
             context = self._active_context(request)
             refusal = self._offer.refusal(request, context)
             return refusal or self._offer.corrected(request, await handler(request), context)
 
     def after_agent(self, state: FourTierState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Write down what was done, and hand it over: facts and lessons follow, and nobody waits for them."""
+        """Store what was done, and queue the extraction of facts and lessons."""
         mark = self._mark(state, runtime)
         if mark is not None:
             scope = self._scope_of(runtime, mark["conversation"])
@@ -219,28 +219,28 @@ class FourTierMemory(AgentMiddleware[Any, Any, Any]):
     # --- for applications --------------------------------------------------------------------------------------------
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until everything is kept that was handed over; whether it is."""
+        """Wait for the queue; return whether all of it was done in time."""
         flush = getattr(self._queue, "flush", None)
         return bool(flush(timeout)) if flush else True
 
     def end(self, conversation: str, runtime: Runtime[Any]) -> None:
-        """End a conversation, in the background: its facts are drawn, several tasks become an episode.
+        """End a conversation in the background: extract its facts, and make one episode of several tasks.
 
         Raises:
-            NoUserError: Nobody is named whose conversation is meant.
+            NoUserError: No user is named.
         """
         self._end_later(self._scope_of(runtime, conversation))
 
     def end_idle(self, user: str, project: str = "", *, store: BaseStore | None = None) -> int:
-        """End conversations of a user that are silent for long; how many. Call it until it is 0.
+        """End conversations of a user that have long been silent, and count them; call it until it returns 0.
 
         Args:
-            user: Whose conversations.
-            project: Which project.
-            store: The store, where none was given to the constructor.
+            user: Id of the user whose conversations are meant.
+            project: Project whose memories are meant; an empty text for those without one.
+            store: Store of the memories, where none was given to the constructor.
 
         Raises:
-            MemoryBankError: Something could not be kept.
+            MemoryBankError: Something could not be stored.
         """
         context = (self._context or MemoryContext.of(None)).model_copy(update={"user": user, "project": project})
         return recording.end_idle(self.deps, Scope(owner_named(context), "", context, store))
@@ -253,17 +253,17 @@ class FourTierMemory(AgentMiddleware[Any, Any, Any]):
         *,
         store: BaseStore | None = None,
     ) -> int:
-        """Erase what agents remember of a user, a project or a conversation; how many memories they were.
+        """Delete what agents remember of a user, a project or a conversation, and count the memories.
 
         Args:
-            user: Whose memories.
-            project: Which project; an empty text means memories without one, None all.
-            conversation_id: Which conversation; None for all.
-            store: The store, where none was given to the constructor.
+            user: Id of the user whose memories are meant.
+            project: Project whose memories are meant; an empty text for those without one, None for all.
+            conversation_id: Id of the conversation; None for all.
+            store: Store of the memories, where none was given to the constructor.
 
         Raises:
-            NoUserError: Nobody is named.
-            StorageError: The store failed; called once more, it goes on.
+            NoUserError: No user is named.
+            StorageError: The store failed; another call goes on where this one ended.
         """
         key = user_hash(user)
         drop = getattr(self._queue, "drop", None)
@@ -275,7 +275,7 @@ class FourTierMemory(AgentMiddleware[Any, Any, Any]):
     def failed(
         self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any], error: Exception
     ) -> None:
-        """Keep how far an agent came that failed, in the background. For whoever runs it: an agent cannot see it."""
+        """Store in the background how far a failed agent came; called by whoever runs it, who sees it fail."""
         asked = steps.split(messages)
         if asked.question is None or not self._context_of(runtime).enable_memory:
             return
@@ -285,19 +285,19 @@ class FourTierMemory(AgentMiddleware[Any, Any, Any]):
         self._keep_later(scope, id, trouble.messages, trouble.kind, asked.question)
 
     def recalled(self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any]) -> Recollection:
-        """What memory holds on what is asked, for whoever answers without an agent."""
+        """Recall for whoever answers without an agent."""
         found = recall_for_agent(self.deps, self._scope_of(runtime, conversation), messages, invocation_id(messages))
         runtime.stream_writer({"memory": receipt(found)})
         return found
 
     def done(self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any]) -> None:
-        """Keep what was done, in the background. Arguments as in `recalled`, with the answer at the end."""
+        """Store in the background what was done without an agent; arguments as in `recalled`, then the answer."""
         self._keep_later(self._scope_of(runtime, conversation), invocation_id(messages), messages, "")
 
     # --- inside ----------------------------------------------------------------------------------------------------
 
     def _shown(self, request: _Request) -> _Request:
-        """The request with memory; unchanged where memory is off, but for our tools, which are not offered then."""
+        """Add memory to a request; where memory is off, only the tools of memory are taken out."""
         state = cast("FourTierState", request.state)
         mark, own = self._mark(state, request.runtime), {id(tool) for tool in self.tools}
         others = [tool for tool in request.tools if id(tool) not in own]
@@ -325,7 +325,7 @@ class FourTierMemory(AgentMiddleware[Any, Any, Any]):
         return changed.override(messages=shown.messages) if shown else changed
 
     def _active_context(self, request: ToolCallRequest) -> MemoryContext | None:
-        """The context of an invocation with memory; None where memory is off."""
+        """Read the context of an invocation; None where memory is off."""
         is_on = self._mark(cast("FourTierState", request.state), request.runtime)
         return self._context_of(request.runtime) if is_on else None
 
@@ -369,7 +369,7 @@ class FourTierMemory(AgentMiddleware[Any, Any, Any]):
 
     @contextmanager
     def _noting(self, state: Any, runtime: Any, call: ToolCallRequest | None = None) -> Iterator[None]:
-        """Note an error on its way to whoever called."""
+        """Note an error on its way to the caller."""
         try:
             yield
         except GraphBubbleUp:
@@ -385,11 +385,11 @@ class FourTierMemory(AgentMiddleware[Any, Any, Any]):
         self._troubles.note(mark["id"], Trouble.of(state["messages"], call, error))
 
     def _mark(self, state: Mapping[str, Any] | FourTierState, runtime: Any) -> Mark | None:
-        """Which invocation this is; None where memory is off."""
+        """Read the id of the invocation; None where memory is off."""
         return cast("Mark | None", state.get("invocation")) if self._context_of(runtime).enable_memory else None
 
     def _context_of(self, runtime: Any) -> MemoryContext:
-        """Settings, user and project of an invocation, whatever its context is."""
+        """Read settings, user and project of an invocation, whatever type its context has."""
         return context_from(runtime, self._context)
 
     def _scope_of(self, runtime: Any, conversation: str) -> Scope:

@@ -1,4 +1,4 @@
-"""Which tools of its memory an agent is offered: a hidden one is answered as if there were no such tool."""
+"""Chooses which tools of memory an agent is offered; a call of a hidden one is answered as if it did not exist."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -35,7 +35,7 @@ class ToolOffer:
         """Answer a call of a tool that is not offered: that there is no such tool; None for any other call.
 
         Args:
-            request: The call.
+            request: The call that the model made.
             context: None where memory is off.
         """
         is_hidden = request.tool is not None and id(request.tool) in self._hidden(context)

@@ -13,8 +13,14 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from agentic_memory_bank.engines.conversation import unattributed
-from agentic_memory_bank.engines.extractive.remembering.subjects import subject_of, subjects_of
-from agentic_memory_bank.engines.extractive.remembering.telling import Telling, is_no, is_yes, told_to_forget
+from agentic_memory_bank.engines.extractive.forgetting import (
+    Telling,
+    is_no,
+    is_yes,
+    subject_of,
+    subjects_of,
+    told_to_forget,
+)
 from agentic_memory_bank.nodes.conversation.deps import ConversationDeps
 from agentic_memory_bank.nodes.conversation.history import DISABLED, asked, conversation_of, earlier, turns_in
 from agentic_memory_bank.nodes.deps import context_of, owner_of

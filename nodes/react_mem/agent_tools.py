@@ -29,7 +29,7 @@ class AgentMemoryTools:
     """Makes the tools. On whose behalf they work comes from the run, never from a model.
 
     Args:
-        deps: Stores, engine and queue.
+        deps: What stages work with: stores, engine and queue.
         scope_of: On whose behalf a run is made, and in which conversation.
     """
 

@@ -12,16 +12,18 @@ from typing import Final, TypeVar
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import USER, unattributed
-from agentic_memory_bank.engines.extractive.answering.helping import (
+from agentic_memory_bank.engines.extractive.conversation import (
     MOST_READ,
     SHARE_OF_BEST,
     Likeness,
     MessageReading,
+    Told,
     asks_the_assistant,
+    day_of,
+    past_asked,
     shown_text,
+    succeeded,
 )
-from agentic_memory_bank.engines.extractive.reading.dates import day_of, past_asked
-from agentic_memory_bank.engines.extractive.remembering.succession import Told, succeeded
 from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
 from agentic_memory_bank.nodes.messages import checked_messages, turns_of

@@ -715,7 +715,7 @@ def test_an_extraction_that_fails_changes_no_answer(monkeypatch: pytest.MonkeyPa
     def broken(*given: Any) -> Any:
         raise RuntimeError("extraction is broken")
 
-    monkeypatch.setattr("agentic_memory_bank.engines.extractive.remembering.engine.select", broken)
+    monkeypatch.setattr("agentic_memory_bank.engines.extractive.conversation.select", broken)
     shop = Workshop()
 
     assert shop.say(f"I live in Lisbon. {CONVERT}") == "The report is converted: 12.5 MB."

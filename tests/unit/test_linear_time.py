@@ -14,7 +14,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Hints, Turn, TurnQuote, attributed
-from agentic_memory_bank.engines.extractive.answering import choices, helping, quoting, research, short_answers
+from agentic_memory_bank.engines.extractive import research, responder, support
+from agentic_memory_bank.engines.extractive.answering import choices, quoting, short_answers
 from agentic_memory_bank.engines.extractive.answering import relevance as likeness
 from agentic_memory_bank.engines.extractive.comparing import comparison
 from agentic_memory_bank.engines.extractive.reading import attributes, dates, sentence, values
@@ -25,6 +26,7 @@ from agentic_memory_bank.engines.extractive.remembering import (
     insights,
     life,
     queries,
+    relevance,
     resolution,
     subjects,
     succession,
@@ -32,13 +34,14 @@ from agentic_memory_bank.engines.extractive.remembering import (
 )
 from agentic_memory_bank.engines.extractive.remembering.telling import LONGEST
 from agentic_memory_bank.engines.extractive.summarising import summary
+from agentic_memory_bank.engines.research import Excerpt
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.graph.recall import build_recall
 from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.nodes import messages as nodes_messages
 from agentic_memory_bank.nodes.react_mem import steps
-from agentic_memory_bank.nodes.recall import excerpts
 from agentic_memory_bank.nodes.recall import message as recall_message
+from agentic_memory_bank.nodes.recall import ranking
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
@@ -109,18 +112,18 @@ def record(text: str) -> Any:
     return {"text": text[:MAX_TEXT], "subject": None, "attribute": None, "sources": [], "history": []}
 
 
-def passage(text: str) -> short_answers.Passage:
-    return short_answers.Passage(text, 1.0, "", "")
+def passage(text: str) -> Excerpt:
+    return Excerpt("", "", text, 1.0)
 
 
 def quoted(text: str) -> quoting.Passage:
     return quoting.Passage.of("p", text, 1.0)
 
 
-def reading(text: str) -> helping.MessageReading:
-    return helping.MessageReading(
+def reading(text: str) -> relevance.MessageReading:
+    return relevance.MessageReading(
         text[:2_000],
-        [helping.Likeness(text, "", 0.4, 0.3, 0.9, 1.0, is_marked=False, is_turn=False, by_assistant=False)],
+        [relevance.Likeness(text, "", 0.4, 0.3, 0.9, 1.0, is_marked=False, is_turn=False, by_assistant=False)],
     )
 
 
@@ -140,6 +143,15 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.comparing.comparison.compare": lambda text: comparison.compare(
         text[: len(text) // 2], f"{text[: len(text) // 2]} not", 0.9
     ),
+    "engines.extractive.comparing.comparison.differ": lambda text: comparison.differ(
+        text[: len(text) // 8], f"{text[: len(text) // 8]} not"
+    ),
+    "engines.extractive.support.unsupported": lambda text: support.unsupported(text[::2], [text[1::2]]),
+    "engines.extractive.support.supported_part": lambda text: support.supported_part(text[:2_000], [text]),
+    "engines.extractive.support.support_for": lambda text: support.support_for(text[:2_000], ["Tea."], [text[:2_000]]),
+    "engines.extractive.support.borne": lambda text: support.borne(text[:2_000], [text], ["Tea?"]),
+    "engines.extractive.support.speaks_of": lambda text: support.speaks_of(text[::2], text[1::2]),
+    "engines.extractive.support.is_quotable": lambda text: support.is_quotable(text),
     "engines.extractive.remembering.deletion.parts_meant": lambda text: deletion.parts_meant(
         record(text), subjects.subjects_of("my tea")
     ),
@@ -157,6 +169,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.reading.dates.moments": lambda text: list(dates.moments(text, date(2024, 5, 1))),
     "engines.extractive.answering.quoting.likeliest": lambda text: quoting.likeliest(text[:200], [quoted(text)]),
     "engines.extractive.answering.quoting.index_text": lambda text: quoting.index_text(text, Place(title=text)),
+    "engines.extractive.responder.quoted_from": lambda text: responder.quoted_from(text[:200], [text]),
     "engines.extractive.answering.quoting.read": lambda text: quoting.read(text[:200], lambda _: None, [quoted(text)]),
     "engines.extractive.answering.quoting.shown": lambda text: quoting.shown(
         text[:200], text, quoting.Quote("p", Placed(0, len(text), Place()), 0.5)
@@ -177,7 +190,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.resolution.resolve": lambda text: resolution.resolve(
         fact(text), [known(f"{text} not")]
     ),
-    "nodes.recall.excerpts.excerpt": lambda text: excerpts.excerpt(text, {"tea"}, 40),
+    "nodes.recall.ranking.excerpt": lambda text: ranking.excerpt(text, {"tea"}, 40),
     "nodes.react_mem.steps.gist": lambda text: steps.gist(text, 100),
     "nodes.messages.turns_of": lambda text: nodes_messages.turns_of([HumanMessage(text)]),
     "tools.text.cleaning.checked_text": lambda text: checked_text(text[:MOST_ASKED], "question"),
@@ -186,8 +199,8 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.reading.dates.past_asked": lambda text: dates.past_asked(text, date(2024, 5, 1)),
     "engines.extractive.remembering.changes.replaced": lambda text: changes.replaced(text[::2], text[1::2]),
     "engines.extractive.remembering.changes.without": lambda text: changes.without(text, [(0, 4), (9, 20)]),
-    "engines.extractive.answering.helping.shared_characters": lambda text: helping.shared_characters(text, text),
-    "engines.extractive.answering.helping.MessageReading": lambda text: reading(text).helps,
+    "engines.extractive.remembering.relevance.shared_characters": lambda text: relevance.shared_characters(text, text),
+    "engines.extractive.remembering.relevance.MessageReading": lambda text: reading(text).helps,
     "engines.extractive.remembering.life.shared_subjects": lambda text: life.shared_subjects(text, [text]),
     "engines.extractive.remembering.succession.succeeded": lambda text: succession.succeeded(
         text[:2_000], [told(text[:2_000], "1"), told(f"{text[:2_000]} now", "2")], [0.5, 0.5], 0.3

@@ -79,14 +79,14 @@ class WorkerPool:
         """Queue a call; the returned future is cancelled where the queue is full or closed.
 
         Args:
-            work: What is called.
+            work: The function that is called.
             key: Jobs of one key are done in the order in which they came, one at a time. None: whenever a thread is
                 free.
         """
         return self._queue(Job(work, key, contextvars.copy_context()))
 
     def submit(self, key: str, job: Callable[[], object]) -> bool:
-        """Queue a job nobody waits for, in the order of its key; whether it will be done. What it raises is logged.
+        """Queue a job, in the order of its key; return whether it will be done. What it raises is logged.
 
         It has a context of its own: a graph it runs is none of the caller's, and streams nothing into its events.
         """

@@ -1,4 +1,4 @@
-"""One user's memories in one process: the events written of them, their index, and every change to them."""
+"""One user's memories in one process: their events, their index, and every change to them."""
 
 import json
 import os
@@ -27,11 +27,11 @@ _SECOND: Final = 19
 
 
 class StoreResult(NamedTuple):
-    """What became of a memory that was to be stored."""
+    """Outcome of storing a memory."""
 
     record: Record
     is_new: bool
-    """False where it was known; its source was added."""
+    """Whether it is new; otherwise its source was added to a known one."""
 
 
 class UserMemories:
@@ -40,8 +40,8 @@ class UserMemories:
     Args:
         adapter: The store of all users' memories.
         owner: The hash of the user.
-        encoder: Makes the vectors.
-        clock: Stamps the events.
+        encoder: Embeds texts and queries.
+        clock: Returns the time that events are stamped with.
     """
 
     def __init__(self, adapter: StoreAdapter, owner: str, encoder: Encoder, clock: Callable[[], datetime]) -> None:
@@ -124,7 +124,7 @@ class UserMemories:
         return record
 
     def check_model(self, vectors: Sequence[Vector | None]) -> None:
-        """Refuse to mix vectors of two embedding models: what is found would depend on chance.
+        """Check that vectors of two embedding models are not mixed: hits would be random.
 
         Args:
             vectors: Those that were made just now.
@@ -349,9 +349,9 @@ class UserMemoriesPool:
 
     Args:
         adapter: The store of all users' memories.
-        encoder: Makes the vectors.
-        clock: Stamps the events.
-        size: Of how many users.
+        encoder: Embeds texts and queries.
+        clock: Returns the time that events are stamped with.
+        size: Number of users whose memories are kept loaded.
     """
 
     def __init__(self, adapter: StoreAdapter, encoder: Encoder, clock: Callable[[], datetime], size: int) -> None:

@@ -9,13 +9,14 @@ from typing import Final
 
 import numpy as np
 
-from agentic_memory_bank.state.errors import EmbeddingError, InputError
+from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.interaction_tree import Anchor
 from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
-from agentic_memory_bank.tools.search.hybrid_index import Hit, HybridIndex, Query, Scoring, Vector, alpha_for
+from agentic_memory_bank.tools.search.hybrid_index import HybridIndex, Query, Vector, alpha_for
 from agentic_memory_bank.tools.search.passage_index import DEPTH, Look, PassageIndex
+from agentic_memory_bank.tools.search.scoring import Hit, Scoring
 from agentic_memory_bank.tools.text.sentences import opening
 from agentic_memory_bank.tools.text.spans import Span
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -113,14 +114,14 @@ class PageIndex:
         taken for one document. Where the model of embeddings fails, pages are found by keywords alone until it works.
 
         Args:
-            pages: What is added.
+            pages: Pages to add to the index.
             only: Whether the encoder's file is to keep the vectors of these pages and of nothing else.
         """
         cut = [(page, _parts_of(page)) for page in pages]
         texts = [text for page, spans in cut for text in (_header(page), *_texts_of(page, spans))]
         if only:
             self._encoder.retain(texts)
-        vectors = self._vectors(texts)
+        vectors = self._encoder.try_vectors(texts)
         with self._lock:
             row = 0
             for page, spans in cut:
@@ -286,14 +287,8 @@ class PageIndex:
                 place, distance = place + step, distance + size
         return window
 
-    def _vectors(self, texts: Sequence[str]) -> np.ndarray | None:
-        try:
-            return self._encoder.vectors(texts)
-        except EmbeddingError:
-            return None  # keywords alone
-
     def _vector(self, text: str) -> np.ndarray | None:
-        found = self._vectors([text])
+        found = self._encoder.try_vectors([text])
         self._is_down = found is None
         if found is None:
             return None

@@ -1,4 +1,4 @@
-"""The page stores of a home, by user and name, and what is said of their names and times."""
+"""The page stores of a home, by user and name, with checks of their names and times to live."""
 
 import hashlib
 import json
@@ -48,7 +48,7 @@ class PageStores:
         folder: The home of all that is kept. Default: `MEMORY_BANK_HOME`, or the user's state folder, as it is when a
             memory is asked for.
         in_memory: Keep everything in this process, for as long as this object lasts.
-        clock: Tells what is over.
+        clock: Returns the time against which expiry is checked.
         size: How many stores stay open.
     """
 
@@ -92,7 +92,7 @@ class PageStores:
 
 
 def page_stores(folder: Path) -> list[PageStore]:
-    """All stores of a home that are on disk, whoever they belong to; to be closed one by one.
+    """Open all page stores of a home, of all users; the caller closes each.
 
     Args:
         folder: The home of all that is kept.
@@ -107,7 +107,7 @@ def delete_expired_pages(home: Path) -> int:
     A memory that cannot be read is left as it is, and the log says so.
 
     Args:
-        home: Folder of all memories.
+        home: Folder of all memories. Default: `MEMORY_BANK_HOME`, or the user's state folder.
     """
     count = 0
     for store in page_stores(home):

@@ -18,12 +18,12 @@ DESCRIPTION: Final = (
 )
 
 
-class _Arguments(BaseModel):
+class _ResearchArguments(BaseModel):
     question: str = Field(description="What to find out, in one sentence that can be understood alone.")
 
 
 def deep_research(look_up: Callable[[str], Mapping[str, Any]]) -> BaseTool:
-    """The tool an executor calls. What went wrong is told the agent in a sentence to act on, never as an exception.
+    """Make the tool `deep_research`; an error is told to the agent as a sentence, not raised.
 
     Args:
         look_up: Answers a question from memory with plain data: `answer`, `status`, `sources` and `findings`. What it
@@ -38,4 +38,6 @@ def deep_research(look_up: Callable[[str], Mapping[str, Any]]) -> BaseTool:
         except ToolError as error:
             return str(error)
 
-    return StructuredTool.from_function(func=research, name=NAME, description=DESCRIPTION, args_schema=_Arguments)
+    return StructuredTool.from_function(
+        func=research, name=NAME, description=DESCRIPTION, args_schema=_ResearchArguments
+    )

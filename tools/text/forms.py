@@ -1,6 +1,8 @@
 """What a line of a document is, by its form: a heading, a rule, a row, a label, a list item; and the cells of a row."""
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from agentic_memory_bank.tools.text.spans import Span
@@ -18,14 +20,22 @@ HEADER: Final = re.compile(
     r"(From|To|Cc|Bcc|Date|Sent|Subject|Re|发件人|收件人|抄送|日期|发送时间|时间|主题)\s?[:：]\s*+(.*)", re.IGNORECASE
 )
 SUBJECT: Final = frozenset(("subject", "re", "主题"))
-DATED: Final = frozenset(("date", "sent", "日期", "发送时间"))
+SENDER: Final = frozenset(("from", "发件人"))
+REPLIES: Final = re.compile(r"\A(?:(?:re|fwd?|aw|回复|答复|转发)\s?[:：]\s*+)++", re.IGNORECASE)
+ADDRESS: Final = re.compile(r"<[^<>]*>|\"")
 CELL: Final = re.compile(r"[^\s|]+(?: {1,2}[^\s|]+)*")
 PIPED: Final = re.compile(r"(?:\\.|[^|\\])++")
 _STAMP: Final = r"(?:[\[(](?P<time>[0-9]{1,2}[:.][0-9]{2}(?:[:.][0-9]{2})?|[0-9][^\[\]()\n]{3,24})[\])][ \t]*)?"
 LABEL: Final = re.compile(
     rf"{_STAMP}\*{{0,2}}(?P<label>[A-Z][\w.'’&/()-]{{0,24}}(?:[ \t][\w.'’&/()-]{{1,24}}){{0,3}}"
-    rf"|[{_CJK}A-Za-z0-9·（）()]{{1,14}})\*{{0,2}}[ \t]?[:：]\*{{0,2}}(?=\s|$|[{_CJK}0-9\"“(（])"
+    rf"|[{_CJK}A-Za-z0-9·（）()]{{1,14}})(?:\*{{0,2}}[ \t]?[:：]\*{{0,2}}|(?P<dash>\*\*[ \t]{{1,4}}[-–—]))"
+    rf"(?=\s|$|[{_CJK}0-9\"“(（])"
 )
+ASIDES: Final = frozenset(
+    ("note", "notes", "nb", "n.b.", "warning", "caution", "danger", "important", "tip", "hint", "example", "see also")
+    + ("注", "注意", "备注", "提示", "警告", "说明", "重要", "示例", "例")
+)
+"""Labels that call for attention: nobody speaks them, and they say nothing of what follows."""
 CHAT: Final = re.compile(
     rf"(?P<label>[{_CJK}A-Za-z][\w·.-]{{0,20}}(?: [A-Z][\w.-]{{0,20}})?)[ \t]+"
     r"(?P<time>(?:[0-9]{4}[-/年][0-9]{1,2}[-/月][0-9]{1,2}日?[ \t]+)?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)$"
@@ -48,6 +58,7 @@ RUN_IN: Final = re.compile(
 )
 SENTENCE_END: Final = tuple('.。!！;；,，、:：…"”')
 _MOST_HEADING: Final = 70
+_OPENS_TITLE: Final = "\"'“‘«《〈（([【〔*_#§¿¡"
 FIRST_WORD: Final = re.compile(r"[A-Za-z0-9'’.,:;()/-]{1,40}|\S")
 BLANK: Final = re.compile(r"_{4}|\.{5}|…{3}|(?:\. ){4}")  # left to be filled in, or leads to a page number
 ASKS: Final = re.compile(r"[?？][^\w?？]*+$")
@@ -56,6 +67,8 @@ ASKS: Final = re.compile(r"[?？][^\w?？]*+$")
 def is_title(body: str) -> bool:
     """Whether a line on its own reads as a heading: short, without the end of a sentence, not in lower case."""
     if len(body) > _MOST_HEADING or body.endswith(SENTENCE_END) or LABEL.match(body) and not body.isupper():
+        return False
+    if not body[0].isalnum() and body[0] not in _OPENS_TITLE:  # code, a path, a tag
         return False
     if body.isupper():
         return True
@@ -106,3 +119,17 @@ def lines(text: str) -> list[Span]:
             (start + len(body) - len(body.lstrip()), start + len(body.rstrip())) if body.strip() else (end, end)
         )
     return found
+
+
+def unwrapped(text: str, lines: list[Span], width: int) -> Iterator[Span]:
+    """Join the lines of a block that were wrapped; a line behind which the next word had room ends where it ends."""
+    width = max(end - start for start, end in lines) if len(lines) > 2 else max(width, lines[0][1] - lines[0][0])
+    begun = lines[0][0]
+    for (start, end), following in pairwise(lines):
+        word = FIRST_WORD.match(text, *following)
+        room = width - (end - start) - (len(word.group()) if word else 1)
+        begins = not text[following[0]].islower() and text[end - 1] not in ",，、;；-"
+        if room > 1 and 4 * (end - start) < 3 * width and begins:
+            yield begun, end
+            begun = following[0]
+    yield begun, lines[-1][1]

@@ -13,7 +13,7 @@ from agentic_memory_bank.tools.text.spans import Span, merged
 
 HIDDEN: Final = "***"
 """Stands where a number stood."""
-_FULL_WIDTH: Final = str.maketrans({code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {"’": "'", "‐": "-"})
+FULL_WIDTH: Final = str.maketrans({code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {"’": "'", "‐": "-"})
 _LEAST_DIGITS: Final = 5
 """Digits from which what follows the name of a personal number is one."""
 _LEAST_BARE: Final = 6
@@ -121,7 +121,7 @@ _WEIGHTS: Final = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 
 def numbers_in(text: str) -> list[Span]:
     """The stretches of a text that are personal numbers, in order, none within another."""
-    plain = text.translate(_FULL_WIDTH)
+    plain = text.translate(FULL_WIDTH)
     return merged(sorted({*_formed(plain), *_checked(plain), *_named(plain)}))
 
 
@@ -129,11 +129,11 @@ def masked(text: str, before: str = "") -> str:
     """A text with `HIDDEN` in place of its personal numbers; the rest is as it was.
 
     Args:
-        text: What was said.
+        text: A turn, word for word.
         before: What was said just before; where it asks for such a number, a short answer is one.
     """
     spans = numbers_in(text)
-    if not spans and _ASKS.search(before.translate(_FULL_WIDTH)[-400:]) and len(text.split()) <= _SHORT_ANSWER:
+    if not spans and _ASKS.search(before.translate(FULL_WIDTH)[-400:]) and len(text.split()) <= _SHORT_ANSWER:
         spans = [found.span("value") for found in _ANSWERED.finditer(text) if _digits(found["value"]) >= _LEAST_DIGITS]
     for start, end in reversed(spans):
         text = f"{text[:start]}{HIDDEN}{text[end:]}"

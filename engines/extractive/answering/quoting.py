@@ -1,8 +1,8 @@
 """The offline reader: which sentences of a text answer a question, word for word and in their place, or none."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
@@ -14,6 +14,7 @@ from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, hold
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.places import Place, Placed, sentences_of
 from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.traditional import simplified
 
 Array = npt.NDArray[np.float32]
 
@@ -34,6 +35,9 @@ _TELLING: Final = 3
 _MOST_PARTS: Final = 4
 """Questions that one is taken to be made of at most; what looks like more is none."""
 
+_MOST_REPLACED: Final = 4
+"""How often in a row a sentence is taken to have been replaced; two that replace each other hold neither."""
+
 _SHORT: Final = 40
 """Sentences of fewer characters, and rows, are compared by meaning with their place before them."""
 
@@ -44,10 +48,12 @@ class Passage:
 
     Attributes:
         id: What its quotes are known by.
-        text: The text.
+        text: The whole text.
         score: How well it was found, from 0 to 1.
         placed: The sentences that may be quoted, in order, each with its place.
         vectors: One L2-normalised row for each of them, or None where there are none: then words alone decide.
+        replaced: Where sentences of it begin that do not hold, each with the one to quote instead: its passage, and
+            where it begins there.
     """
 
     id: str
@@ -55,6 +61,7 @@ class Passage:
     score: float
     placed: Sequence[Placed]
     vectors: Array | None = None
+    replaced: Mapping[int, tuple[str, int]] = field(default_factory=dict[int, tuple[str, int]])
 
     @classmethod
     def of(cls, id: str, text: str, score: float, name: str = "") -> "Passage":
@@ -97,8 +104,21 @@ def index_text(text: str, place: Place) -> str:
 
 def described(place: Place) -> str:
     """A place in words: names, headings, labels."""
-    parts = (place.name, place.title, *place.headings, place.lead_in, place.row, *place.columns)
+    parts = (place.name, place.title, *place.headings, place.sender, place.lead_in, place.row, *place.columns)
     return " > ".join(dict.fromkeys(part for part in parts if part.strip()))
+
+
+def labelled(text: str, one: Placed) -> str:
+    """The cells of a row, each behind the label of its column and before the unit that the label has in brackets."""
+    if len(one.place.columns) != len(one.cells) or not one.cells:
+        return ""
+    cells = (text[start:end] for start, end in one.cells)
+    labels = ((label, _UNIT.search(label)) for label in one.place.columns)
+    rows = (f"{a}: {cell} {unit[1] if unit else ''}" for (a, unit), cell in zip(labels, cells, strict=True))
+    return "; ".join(rows)
+
+
+_UNIT: Final = re.compile(r"[(（\[]([^()（）\[\]]{1,12})[)）\]]")
 
 
 def quotes(question: str, question_vector: Array | None, passages: Sequence[Passage], *, limit: int = 3) -> list[Quote]:
@@ -208,8 +228,19 @@ def reads_of(passage: Passage, best: float = 1.0) -> Iterator[Read]:
         if before and (before[-1].place.headings != place.headings or place.kind in ("row", "heading")):
             before = []
         near = " ".join(passage.text[other.start : other.end] for other in before)
-        text = passage.text[one.start : one.end]
-        unit = CandidateSentence(text, described(place), near, place.speaker, place.kind, found, vector)
+        text = simplified(passage.text[one.start : one.end])
+        said = labelled(passage.text, one)
+        unit = CandidateSentence(
+            text,
+            simplified(described(place)),
+            simplified(near),
+            simplified(said),
+            place.speaker,
+            place.sender,
+            place.kind,
+            found,
+            vector,
+        )
         yield Read(passage, one, unit)
         before = [*before[:1], one]  # what a section opens with, and what comes right before
 
@@ -218,7 +249,7 @@ def _select(
     question: str, vector: Array | None, reads: Sequence[Read], limit: int, *, least: float = SURE
 ) -> list[Quote]:
     """The likeliest sentence if it is sure enough, and others that are likely beside it."""
-    asked = AskedQuestion(question, _known(vector), [read.unit for read in reads])
+    asked = AskedQuestion(simplified(question), _known(vector), [read.unit for read in reads])
     if not asked.can_be_answered:
         return []
     judgement = judged(asked)
@@ -227,13 +258,27 @@ def _select(
     ranked = sorted(range(len(reads)), key=lambda n: -judgement.likely[n])
     fewest = _ALSO * judgement.likely[ranked[0]]
     chosen: list[Read] = []
+    standing = {(read.passage.id, read.placed.start): read for read in reads}
     for number in ranked:
         if len(chosen) >= limit or judgement.likely[number] < fewest:
             break
-        is_heading = reads[number].unit.kind == "heading"
-        if not (chosen and is_heading) and not any(_repeats(reads[number].unit, other.unit) for other in chosen):
-            chosen.append(reads[number])
+        one = _holding(reads[number], standing)
+        is_heading = one is None or one.unit.kind == "heading"
+        if one and not (chosen and is_heading) and not any(_repeats(one.unit, other.unit) for other in chosen):
+            chosen.append(one)
     return [Quote(one.passage.id, one.placed, judgement.sure) for one in chosen]
+
+
+def _holding(read: Read, standing: Mapping[tuple[str, int], Read]) -> Read | None:
+    """The sentence that holds in the place of one: mostly itself; what was replaced is asked for by its own words."""
+    for _ in range(_MOST_REPLACED):
+        instead = read.passage.replaced.get(read.placed.start)
+        if instead is None:
+            return read
+        if instead not in standing:
+            return None
+        read = standing[instead]
+    return None
 
 
 def _known(vector: Array | None) -> Array | None:

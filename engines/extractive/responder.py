@@ -9,18 +9,19 @@ from langchain_core.messages import AIMessage
 
 from agentic_memory_bank.engines.conversation import USER, Turn, unattributed
 from agentic_memory_bank.engines.extractive.answering import quoting
-from agentic_memory_bank.engines.extractive.answering.helping import shown_text
-from agentic_memory_bank.engines.extractive.answering.short_answers import Passage, short_answer
+from agentic_memory_bank.engines.extractive.answering.short_answers import short_answer
+from agentic_memory_bank.engines.extractive.reading import phrases
 from agentic_memory_bank.engines.extractive.reading.attributes import Claim, claims_of, same_attribute, same_value
 from agentic_memory_bank.engines.extractive.reading.dates import day_of
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, may_hold
-from agentic_memory_bank.engines.extractive.reading.phrases import ENDS_ASKING
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting
-from agentic_memory_bank.engines.responder import QUOTES_ONLY, ResponderInput
+from agentic_memory_bank.engines.extractive.remembering.relevance import shown_text
+from agentic_memory_bank.engines.research import Excerpt
+from agentic_memory_bank.engines.responder import FOUND, QUOTES_ONLY, ResponderInput
 from agentic_memory_bank.state.conversations import RecalledMemory
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.places import Place, Placed
-from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.sentences import QUESTION_END, sentences
 from agentic_memory_bank.tools.text.terms import tokenize
 
 QUOTES: Final = 2
@@ -34,7 +35,7 @@ WHOLE: Final = 200
 ASSISTANT: Final = "assistant"
 
 _ASKS: Final = re.compile(
-    rf"{ENDS_ASKING}|[吗呢]\W*+$|什么|多少|几[个岁号点]|哪|谁|怎么|如何|是否"
+    rf"{phrases.ENDS_ASKING}|[吗呢]\W*+$|什么|多少|几[个岁号点]|哪|谁|怎么|如何|是否"
     r"|^\W*(?:please |and |so )?(?:what|who|whom|whose|which|when|where|why|how|do|does|did|is|are|was|were|am|can"
     r"|could|will|would|should|have|has|had)\b.*(?<![.!])$"
     r"|\b(?:tell me|remind me|do you (?:know|remember)|what do you know)\b",
@@ -95,20 +96,23 @@ class ExtractiveResponder:
 
     def respond(self, situation: ResponderInput) -> AIMessage:
         """Quote what answers a question, or say that nothing is known; acknowledge what is no question."""
-        return AIMessage(_answer(situation), response_metadata={QUOTES_ONLY: True})
+        said, is_quote = _answer(situation)
+        return AIMessage(said, response_metadata={QUOTES_ONLY: True, FOUND: is_quote})
 
 
-def _answer(situation: ResponderInput) -> str:
+def _answer(situation: ResponderInput) -> tuple[str, bool]:
+    """What is said, and whether it quotes."""
     message, chinese = situation.message, is_cjk(situation.message)
     asked = _question(message)
     if not asked:
         kind = "noted"
         if is_greeting(message):
             kind = "hello" if _WELCOME.match(message) else "agreed"
-        return _say(kind, chinese)
+        return _say(kind, chinese), False
     at_hand = [*_of_conversation(situation.earlier), *_of_memories(situation.memories)]
     found = _found(asked, at_hand, situation.memories)
-    return "\n".join(_quoted(said, words, chinese) for said, words in found) or _say("unknown", chinese)
+    quoted = "\n".join(_quoted(said, words, chinese) for said, words in found)
+    return quoted or _say("unknown", chinese), bool(quoted)
 
 
 def _say(kind: str, chinese: bool, **values: str) -> str:
@@ -168,11 +172,8 @@ def _found(asked: str, at_hand: Sequence[_Said], memories: Sequence[RecalledMemo
 def _sentences(text: str) -> Iterator[str]:
     for start, end in sentences(text):
         words = text[start:end].strip()
-        if words and not _ENDS_ASKING.search(words):
+        if words and not QUESTION_END.search(words):
             yield words
-
-
-_ENDS_ASKING: Final = re.compile(r"[?？][\"'”’)\]）」』\s]*\Z")
 
 
 def _fitting(asked: str, units: Sequence[tuple[_Said, str]]) -> list[tuple[_Said, str]]:
@@ -182,9 +183,15 @@ def _fitting(asked: str, units: Sequence[tuple[_Said, str]]) -> list[tuple[_Said
     ]
     found = [int(quote.passage) for quote in quoting.quotes(asked, None, passages, limit=QUOTES)]
     if not found and is_cjk(asked):
-        short = short_answer(asked, [Passage(words, said.score) for said, words in units])
-        found = [quote.passage for quote in short.quotes[:1]] if short else []
+        short = short_answer(asked, [Excerpt("", "", words, said.score) for said, words in units])
+        found = [quote.excerpt for quote in short.quotes[:1]] if short else []
     return [units[number] for number in found]
+
+
+def quoted_from(question: str, texts: Sequence[str], limit: int = QUOTES) -> list[tuple[int, tuple[int, int]]]:
+    """The sentences that answer a question, each the index of a text and a span in it; the best text comes first."""
+    passages = [quoting.Passage.of(str(n), text, 1 / (1 + n)) for n, text in enumerate(texts)]
+    return [(int(q.passage), (q.start, q.end)) for q in quoting.quotes(question, None, passages, limit=limit)]
 
 
 def _likely(asked: str, memories: Sequence[RecalledMemory]) -> Iterator[tuple[_Said, str]]:

@@ -1,13 +1,16 @@
 """What people say in passing is drawn or left, and what they ask of the past is looked up there, in both languages."""
 
 from datetime import date
+from typing import Any
 
 import pytest
 
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.extractive.reading.dates import past_asked
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, may_hold
+from agentic_memory_bank.engines.extractive.remembering.deletion import parts_meant
 from agentic_memory_bank.engines.extractive.remembering.extraction import select
+from agentic_memory_bank.engines.extractive.remembering.subjects import subjects_of
 
 TODAY = date(2025, 12, 14)
 
@@ -72,3 +75,13 @@ def test_a_day_is_asked_for_and_no_place() -> None:
 def test_who_talks_leaves_the_unit_out() -> None:
     assert may_hold(("money",), "it's 17 an hour now")
     assert not may_hold(("money",), "the boss is called Walt")
+
+
+def test_what_is_to_be_forgotten_ends_at_no_mark_within_a_number() -> None:
+    text = "my landlord is Mr Feeney, rent is 1,150 a month from 7:30 on, the dog is Rex"
+    record: Any = {"text": text, "sources": [], "subject": None, "attribute": None, "history": []}
+
+    gone = [text[start:end] for start, end in parts_meant(record, subjects_of("forget the rent")) or []]
+
+    assert any("1,150 a month" in part for part in gone)
+    assert not any("Rex" in part for part in gone)

@@ -24,7 +24,7 @@ _SPLIT: Final = 4
 
 _CHINESE: Final = re.compile(r"[\u3400-\u9fff]+")
 _BREAK: Final = re.compile(
-    r"[,;:，；：]\s*|\s[–—-]{1,3}\s|\s(?=(?:and|but|so|plus)\s)"
+    r"(?:[;，；：]|[,:](?!\d))\s*|\s[–—-]{1,3}\s|\s(?=(?:and|but|so|plus)\s)"
     r"|(?<![,;:，；：])(?=(?:而且|但是|不过|所以|因为|然后))"
 )
 _JOINED: Final = re.compile(r"\A\W*(?:(?:and|but|so|plus)\b\W*)*", re.IGNORECASE)

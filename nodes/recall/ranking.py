@@ -28,7 +28,7 @@ COVERED: Final = 0.8
 """Share of the words of one memory that another one of the same turn holds, from which it need not be shown, too."""
 FIRST: Final = 2
 """How many of the best memories are shown at length; of the others, hardly more than the sentence that fits best."""
-AT_LENGTH: Final = 0.16
+AT_LENGTH: Final = 0.18
 """Share of the budget that one of the first may take with all its sentences."""
 BRIEFLY: Final = 0.064
 """The same for one of the others."""

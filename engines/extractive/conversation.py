@@ -19,6 +19,14 @@ from agentic_memory_bank.engines.conversation import (
     RewrittenQuery,
     Turn,
 )
+from agentic_memory_bank.engines.extractive.answering.helping import (
+    MOST_READ,
+    SHARE_OF_BEST,
+    Likeness,
+    MessageReading,
+    asks_the_assistant,
+    shown_text,
+)
 from agentic_memory_bank.engines.extractive.reading.attributes import claims_of, same_attribute
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, past_asked, written
 from agentic_memory_bank.engines.extractive.reading.phrases import ENDS_ASKING
@@ -33,13 +41,6 @@ from agentic_memory_bank.engines.extractive.remembering.queries import (
     key_terms,
     rewrite,
 )
-from agentic_memory_bank.engines.extractive.remembering.relevance import (
-    SHARE_OF_BEST,
-    Likeness,
-    MessageReading,
-    asks_the_assistant,
-    shown_text,
-)
 from agentic_memory_bank.engines.extractive.remembering.resolution import is_comparable, resolve
 from agentic_memory_bank.engines.extractive.remembering.succession import Told, succeeded
 from agentic_memory_bank.engines.own_words import own_words
@@ -48,6 +49,7 @@ from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 __all__ = [
+    "MOST_READ",
     "SHARE_OF_BEST",
     "ExtractiveConversationEngine",
     "Likeness",

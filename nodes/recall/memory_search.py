@@ -13,6 +13,7 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import USER, unattributed
 from agentic_memory_bank.engines.extractive.conversation import (
+    MOST_READ,
     SHARE_OF_BEST,
     Likeness,
     MessageReading,
@@ -250,7 +251,7 @@ def likenesses(query: str, found: Sequence[MemoryHit]) -> list[Likeness]:
 def _told(found: MemoryHit) -> Told:
     record = found.record
     return Told(
-        text=shown_text(unattributed(record["text"])[2]),
+        text=shown_text(unattributed(record["text"])[2][:MOST_READ]),
         speaker=_speaker(found),
         said=(_said_on(record).isoformat(), record["created_at"]),
         turns=frozenset(turn for source in record["sources"] for turn in source["turns"]),

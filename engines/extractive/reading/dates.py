@@ -66,6 +66,12 @@ _ASKS_PAST: Final = re.compile(
     r"|去年|前年|上个?月|当时|那时|那会儿|那阵子|[0-9一二三四五六七八九十]月(?:份|底|初|中|里|\d|[一二三四五六七八九十])|年[0-9一二三四五六七八九十]+月",
     re.IGNORECASE,
 )
+_BEFORE: Final = re.compile(rf"\bbefore (?P<month>{'|'.join(_MONTHS)})\b(?! \d)", re.IGNORECASE)
+_CHINESE_MONTH: Final = re.compile(
+    r"(?<![\d一二三四五六七八九十])(1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月(?![\d一二三四五六七八九十])"
+)
+_AHEAD: Final = re.compile(r"要|打算|准备|计划|将|会不会|还有|下个?月|明年|后")
+_CHINESE_MONTHS: Final = {name: place for place, name in enumerate((*"一二三四五六七八九十", "十一", "十二"), 1)}
 _YEARS: Final = (("去年", -1), ("last year", -1), ("前年", -2), ("今年", 0), ("this year", 0))
 
 
@@ -76,11 +82,16 @@ def past_asked(question: str, today: date) -> date | None:
         question: The question, word for word.
         today: The day on which it is.
     """
-    if _ASKS_PAST.search(question) is None:
+    chinese = None if _AHEAD.search(question) else _CHINESE_MONTH.search(question)
+    if _ASKS_PAST.search(question) is None and chinese is None:
         return None
     shift = next((years for words, years in _YEARS if words in question.casefold()), None)
     dated = next((value.date for value in values_of(question) if value.date[0] or value.date[1]), (None, None, None))
     year, month, day = dated
+    if chinese is not None and month is None:
+        return _month_asked(chinese[1], today, year or (today.year + (shift or 0)))
+    if before := _BEFORE.search(question):
+        return _day_before(date(today.year, _MONTHS.index(before["month"].capitalize()) + 1, 1), today)
     if year is None and shift is not None:
         year = today.year + shift
     if year is None and month is not None:
@@ -89,6 +100,17 @@ def past_asked(question: str, today: date) -> date | None:
         return None
     last = _last_day(year, month, day)
     return last if last < today else None
+
+
+def _month_asked(name: str, today: date, year: int) -> date | None:
+    """The last day of a Chinese month; one that is still to come is asked about as it will be."""
+    last = _last_day(year, int(name) if name.isdigit() else _CHINESE_MONTHS[name], None)
+    return last if last < today else None
+
+
+def _day_before(first: date, today: date) -> date:
+    """The day before a month, of last year where the month is still to come."""
+    return (first if first < today else first.replace(year=first.year - 1)) - timedelta(days=1)
 
 
 def _last_day(year: int, month: int | None, day: int | None) -> date:

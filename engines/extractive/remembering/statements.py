@@ -12,6 +12,7 @@ from agentic_memory_bank.engines.extractive.remembering.queries import is_greeti
 from agentic_memory_bank.engines.own_words import ORDERS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.personal_numbers import HIDDEN
 from agentic_memory_bank.tools.text.terms import tokenize
 
 LEAST_TERMS: Final = 3
@@ -64,7 +65,7 @@ _CHINESE_REQUEST: Final = re.compile(
 )
 _WISH: Final = re.compile(
     r"\b(?:always|never|from now on|in future|for the future|don't|do not|no more|keep (?:it|them|your)|when you)\b"
-    r"|以后|不要|别(?!人)|尽量|一律|务必|就行",
+    r"|以后|不要|(?<![区特个性级分告])别(?!人|的)|尽量|一律|务必|就行",
     re.IGNORECASE,
 )
 """How somebody says what is to be done from now on."""
@@ -73,12 +74,18 @@ _LEAVING: Final = re.compile(
     + r"(?:(?:that's|that'll|that is) (?:me|all|it|do)|(?:off|going|gotta|got to|have to|heading) (?:to|go|home)\b"
     r"|bed\b|night|nope|no|yes|yep|yeah|thanks?(?: you)?|cheers|bye|talk soon|you are|(?:my )?shift starts"
     r"|行|得|先这样"
-    r"|晚安|没事|拜拜?|下班|我去|好)[^.!?。]{0,24}\W*$",
+    r"|晚安|没事|拜拜?|下班|我去|好)[^!?。]{0,24}\W*$",
     re.IGNORECASE,
 )
 _PRAISE: Final = re.compile(
     r"\W*(?:\w+\W+){0,3}(?:sounds?|looks?) (?:so |really )?(?:great|good|amazing|fun)\b", re.IGNORECASE
 )
+_NOT_KEPT: Final = re.compile(
+    r"\b(?:don't|do not|no need to|not to) (?:\w{1,12} )?(?:keep|hang on|hold on|remember|save|store|note)\b"
+    r"|(?:别|不用|不要|不必)[^，。]{0,4}[记存留]",
+    re.IGNORECASE,
+)
+"""How somebody says that what they tell is not to be kept."""
 _MOOD: Final = re.compile(
     r"\b(?:today|tonight|so tired|exhausted|raging|bored|honestly|awful|starving|i'm (?:tired|hungry|sad|happy))\b"
     r"|今天|[热累烦困饿冷]死",
@@ -94,6 +101,18 @@ _SUPPOSED: Final = re.compile(
 """What is a wish, a guess or a joke, and may never be."""
 
 
+_REASON: Final = re.compile(
+    r"[,;] ?(?:because |since |as )?(?:s?he|they|i)(?:'s|'m|'re| is| am| are| has| have)"
+    r"(?: (?!to\b|been\b)\w+){1,8}\W*$",
+    re.IGNORECASE,
+)
+"""What is so, said behind what would be: "she'd kill me if I ordered shrimp, she's allergic"."""
+_ELLIPTIC: Final = re.compile(
+    r"\W*(?:(?:my|our|his|her|the) )?(?:\w{1,20} ){1,3}(?:will|would|can|could|might|'ll|is going to|are going to)"
+    r" (?:do|have|get|take|try|bring|make) (?:one|it|some|that|so|those|them)\W*$",
+    re.IGNORECASE,
+)
+"""What is understood by those alone who heard what was said before: "My cousin will do one."."""
 _HEARSAY: Final = re.compile(
     r"\baccording to\b|\bi (?:read|heard) (?:that|somewhere|online|in)\b|\bapparently\b|\bsupposedly\b|\brumou?r\b"
     r"|\b(?:said|told \w+|claims?|claimed) (?:that )?i\b|\bas an ai\b|\bas a language model\b"
@@ -131,7 +150,11 @@ def is_asking(sentence: str) -> bool:
 def is_statement(sentence: str) -> bool:
     """Whether a sentence states something that may be worth knowing later."""
     plain = sentence.replace("’", "'").strip()
-    if any(pattern.search(plain) for pattern in (ORDERS, _SUPPOSED, _HEARSAY, _WORLD)):
+    if any(pattern.search(plain) for pattern in (ORDERS, _HEARSAY, _WORLD)) or _ELLIPTIC.match(plain):
+        return False
+    if _SUPPOSED.search(plain) and not _REASON.search(plain):
+        return False
+    if HIDDEN in plain and _NOT_KEPT.search(plain):
         return False
     return not _is_of_everybody(plain) and not (_is_chat(plain) or is_asking(plain) or _is_to_the_other(plain))
 

@@ -22,6 +22,8 @@ HELPS: Final = 0.36
 """Probability from which memories are shown for a message."""
 SHARE_OF_BEST: Final = 0.35
 """Share of the best memory's probability from which another one is shown beside it."""
+MOST_READ: Final = 1_000
+"""Characters that are read of a memory: a turn may be a text that was pasted."""
 BEST: Final = 3
 """Of how many memories, the likeliest, it is told whether a message needs any."""
 
@@ -34,7 +36,7 @@ _TASK: Final = re.compile(
 """A task that takes no knowledge of whoever sets it."""
 _INDEFINITE: Final = re.compile(r"\b(?:an?|any) \w", re.IGNORECASE)
 _HOW: Final = re.compile(
-    r"\W*(?:how (?:do|can|should|to|does|would)|why (?:do|does|is|are)|what (?:is|are|does|causes))\b(?! my| our)"
+    r"\A\W*(?:how (?:do|can|should|to|does|would)|why (?:do|does|is|are)|what (?:is|are|does|causes))\b(?! my| our)"
     r"|为什么|怎么|如何|什么是",
     re.IGNORECASE,
 )
@@ -237,7 +239,7 @@ class MessageReading:
 
     def message(self, chances: Sequence[float]) -> _Features:
         """What tells whether memories help with the message, given how likely each is to."""
-        query, is_chinese = self._query, is_cjk(self._query)
+        query = self._query
         likeliest = sorted(range(len(chances)), key=lambda place: -chances[place])[:BEST]
         best = [self.memories[place] for place in likeliest]
         features: dict[str, float] = {
@@ -246,7 +248,7 @@ class MessageReading:
             "task": _TASK.search(query) is not None,
             "indefinite": _INDEFINITE.search(query) is not None,
             "world": asks_of_the_world(query),
-            "how": (_HOW.search(query) if is_chinese else _HOW.match(query)) is not None,
+            "how": _HOW.search(query) is not None,
             "known": _KNOWN.search(query) is not None,
             "subject": bool(subjects_in(query)),
             "kin": speaks_of_kin(query),
@@ -263,7 +265,7 @@ class MessageReading:
 
 
 def _unit(one: Likeness) -> CandidateSentence:
-    return CandidateSentence(shown_text(one.text), speaker=one.speaker)
+    return CandidateSentence(shown_text(one.text[:MOST_READ]), speaker=one.speaker)
 
 
 def _features(query: str, one: Likeness, text: str, shared: float, read: Mapping[str, float]) -> dict[str, float]:

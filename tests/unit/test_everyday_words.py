@@ -1,0 +1,74 @@
+"""What people say in passing is drawn or left, and what they ask of the past is looked up there, in both languages."""
+
+from datetime import date
+
+import pytest
+
+from agentic_memory_bank.engines.conversation import Turn
+from agentic_memory_bank.engines.extractive.reading.dates import past_asked
+from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, may_hold
+from agentic_memory_bank.engines.extractive.remembering.extraction import select
+
+TODAY = date(2025, 12, 14)
+
+
+def drawn(said: str) -> list[str]:
+    return [fact.words for fact in select([Turn("t", "user", said, date="2025-05-03")])]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "always answer in French",
+        "keep e-mails under 120 words",
+        "to restart the boiler you first close the valve, then hold the red button",
+        "my wife would kill me if I ordered shrimp again, she's allergic",
+        "Leena left last month, Otso approves changes now.",
+        "以后都用中文回答",
+        "别给我推荐电子乐，头疼",
+    ],
+)
+def test_what_is_worth_keeping_is_drawn(said: str) -> None:
+    assert drawn(said) == [said]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "My cousin Teo will do one.",
+        "if I won the lottery I'd buy a boat, it's my dream",
+        "anyway bed. night!",
+        "用一句话解释下协议A和协议B的区别",
+        "买沙发填了个卡号6222 0213 0900 4478 561，你别帮我记这个哈",
+        "my card for the order is 4929 1234 5678 9010, don't hold on to that",
+    ],
+)
+def test_what_nobody_would_look_for_is_left(said: str) -> None:
+    assert drawn(said) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "day"),
+    [
+        ("where did I live in January?", date(2025, 1, 31)),
+        ("去年我住在哪里？", date(2024, 12, 31)),
+        ("今年六月仓库在哪里？", date(2025, 6, 30)),
+        ("三月底那会儿的价格是多少？", date(2025, 3, 31)),
+        ("Who was the neurologist before April?", date(2025, 3, 31)),
+        ("六月我要去哪里开会？", None),
+        ("十二月几号放假？", None),
+        ("where do I live?", None),
+    ],
+)
+def test_a_question_about_the_past_names_its_day(asked: str, day: date | None) -> None:
+    assert past_asked(asked, TODAY) == day
+
+
+def test_a_day_is_asked_for_and_no_place() -> None:
+    assert "place" not in asked_for("书法课在哪天？")
+    assert "place" in asked_for("书法课在哪里？")
+
+
+def test_who_talks_leaves_the_unit_out() -> None:
+    assert may_hold(("money",), "it's 17 an hour now")
+    assert not may_hold(("money",), "the boss is called Walt")

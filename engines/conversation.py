@@ -16,6 +16,8 @@ ResolutionAction = Literal["create", "same", "revise", "supersede", "contradicts
 """What becomes of a fact: it is new; it is known; it rewords a known memory; its value replaces another one; it
 contradicts one of another source."""
 
+BY_WEIGHT: Final[tuple[ResolutionAction, ...]] = ("same", "revise", "supersede", "contradicts")
+"""What counts, first to last, where several memories are met."""
 DIGEST_TOKENS: Final = 100
 """Default length of the digest of a conversation, in tokens."""
 USER: Final = "user"

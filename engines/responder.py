@@ -12,6 +12,11 @@ from agentic_memory_bank.state.conversations import RecalledMemory
 QUOTES_ONLY: Final = "agentic_memory_bank_quotes"
 """Key in `response_metadata` of an answer that only quotes: it is not remembered."""
 
+FOUND: Final = "agentic_memory_bank_found"
+"""In `response_metadata` of such an answer: whether it quotes anything."""
+DEGRADED: Final = "degraded"
+"""In `response_metadata` of an answer that stands in place of a model's: what the model failed with."""
+
 
 @dataclass(frozen=True, slots=True)
 class ResponderInput:

@@ -1,13 +1,15 @@
 """A compiled graph that works the same in LangChain chains, streamed ones too, as alone."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT, var_child_runnable_config
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, Durability
 from langgraph.typing import ContextT, InputT, OutputT, StateT
+from pydantic import BaseModel, GetJsonSchemaHandler, create_model
+from pydantic_core import CoreSchema
 
 from agentic_memory_bank.state.clients import taken_from_clients
 from agentic_memory_bank.state.errors import InputError
@@ -33,6 +35,11 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
     def get_context_jsonschema(self) -> dict[str, Any] | None:
         """Give the schema of the context that clients may send: what this graph uses, and nothing of the operator's."""
         return schema_of(self.get_name(), taken_from_clients())
+
+    def config_schema(self, *, include: Sequence[str] | None = None) -> type[BaseModel]:
+        """Give the same schema under `configurable`: servers show clients both, and forms may be made of either."""
+        form = type(self.get_name(), (_Form,), {"shown": self.get_context_jsonschema()})
+        return create_model(self.get_name("Config"), configurable=(form, None))
 
     if TYPE_CHECKING:  # LangGraph's own signatures know neither a mapping as context nor what comes back
 
@@ -101,6 +108,16 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
             InputError: The input is no mapping.
         """
         return super().astream(_checked(input), _roomy(config, self.config), **options)
+
+
+class _Form(BaseModel):
+    """A model whose JSON schema is given."""
+
+    shown: ClassVar[dict[str, Any]]
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {**cls.shown}
 
 
 def _checked(input: Any) -> Any:

@@ -46,7 +46,7 @@ class FourTierState(AgentState[Any]):
     """The state of an agent with four tiers of memory. What was recalled never enters a checkpoint."""
 
     conversation_id: NotRequired[Annotated[str, OmitFromOutput]]
-    """Which conversation goes on. Default: the thread's id, or a new one."""
+    """Id of the conversation that goes on. Default: the thread's id, or a new one."""
     end: NotRequired[Annotated[bool, OmitFromOutput, UntrackedValue]]
     """Whether the conversation ends with this invocation."""
     invocation: NotRequired[Annotated[Mark, PrivateStateAttr]]

@@ -24,18 +24,24 @@ from agentic_memory_bank.state.research import ResearcherOutput
 from agentic_memory_bank.tools.text.cleaning import clean
 
 RECALLED: Final = "agentic_memory_bank_recalled"
-"""In `additional_kwargs` of a message that holds recalled memories: it is never remembered, and shown to nobody."""
+"""Key in `additional_kwargs` of a message with recalled memories, which is neither remembered nor shown."""
 REPEATS: Final = "agentic_memory_bank_repeats"
-"""In `additional_kwargs` of an answer that only says again what was recalled: it is no memory of its own."""
+"""Key in `additional_kwargs` of an answer that only repeats what was recalled, which is not remembered."""
 
 LONGEST_TURN: Final = 12_000
-"""Characters that are read of a turn; what is longer was pasted."""
+"""Characters that are read of a turn; longer ones were pasted."""
 _LONGEST_WORD: Final = 200
 """Characters of a word that is left out where a turn is cut within it: half a password would look like none."""
 
 _THOUGHT: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _OF_APPLICATION: Final = ("system", "developer")
-_TEXT_PARTS: Final = frozenset(("text", "input_text", "output_text"))
+TEXT_PARTS: Final = frozenset(("text", "input_text", "output_text"))
+"""Types of the parts of a message that are its words."""
+
+
+def is_of_user(message: BaseMessage) -> bool:
+    """Whether the user said it, and no recalled memory stands in its place."""
+    return isinstance(message, HumanMessage) and not message.additional_kwargs.get(RECALLED)
 
 
 def checked_messages(given: object) -> list[BaseMessage]:
@@ -79,7 +85,7 @@ def turns_of(messages: Iterable[AnyMessage | BaseMessage]) -> list[Turn]:
 
 
 def repeated_in(messages: Iterable[AnyMessage | BaseMessage]) -> set[str]:
-    """The ids of the turns that only say again what was recalled."""
+    """List the ids of turns that only repeat what was recalled."""
     messages = list(messages)
     words = {truncated(text_of(message)) for message in messages if message.additional_kwargs.get(REPEATS)}
     return {turn.id for turn in turns_of(messages) if turn.role == "assistant" and turn.text in words}
@@ -140,7 +146,7 @@ def injected(messages: Sequence[AnyMessage | BaseMessage], block: str) -> list[A
 
 def _text(part: Mapping[str, Any]) -> str:
     text = part.get("text")
-    return text if part.get("type") in _TEXT_PARTS and isinstance(text, str) else ""
+    return text if part.get("type") in TEXT_PARTS and isinstance(text, str) else ""
 
 
 def _role(message: BaseMessage) -> Any:

@@ -53,7 +53,7 @@ def run_stage(
     What was answered before is not asked again.
 
     Args:
-        state: Of the run; what every graph calls alike is in `MeteredState`.
+        state: State of the run; the keys that all graphs share are in `MeteredState`.
         runtime: LangGraph's runtime of the run: settings, stream and store.
         stage: The function of the stage: state, runtime and deps in, update out.
         deps: What it works with; its engine is that of the run.

@@ -5,7 +5,6 @@ import hashlib
 import json
 import logging
 import os
-import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -26,7 +25,7 @@ from agentic_memory_bank.state.insight_doc import InsightDoc
 from agentic_memory_bank.state.interaction_tree import InteractionTree
 from agentic_memory_bank.state.memory_bank import AnswerSource, MemoryBankState, RunStatus
 from agentic_memory_bank.state.query_graph import QueryGraph
-from agentic_memory_bank.tools.documents.attachments import AttachmentStore, AttachmentStores
+from agentic_memory_bank.tools.documents.attachments import SHA256, AttachmentStore, AttachmentStores
 from agentic_memory_bank.tools.storage.disk import storage_errors, sync_folder
 
 VERSION = 1
@@ -34,7 +33,6 @@ VERSION = 1
 VERSION_WITH_FILES = 2
 
 _log = logging.getLogger("agentic_memory_bank")
-_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 class ExportedMemory(TypedDict):
@@ -331,7 +329,7 @@ def _check_files(memory: ExportedMemory, path: Path) -> None:
         if not is_sound:
             raise ExportError(f"{path} was changed or damaged: an attachment is not what its sha256 says.")
     for entry in memory["interaction_tree"].get("entries", {}).values():
-        entry["attachments"] = [a for a in entry["attachments"] if _SHA256.fullmatch(a["path"])]
+        entry["attachments"] = [a for a in entry["attachments"] if SHA256.fullmatch(a["path"])]
 
 
 def _check_references(memory: ExportedMemory, path: Path) -> None:

@@ -205,7 +205,7 @@ def _name(thread: str) -> str:
 
 @contextmanager
 def lease(home: Home, thread: str) -> Iterator[None]:
-    """Hold a thread while something runs on it. The operating system frees it when the process dies.
+    """Hold the lock of a thread while something runs on it; the operating system frees it when the process dies.
 
     Raises:
         ThreadBusyError: It is held already; nothing was done.

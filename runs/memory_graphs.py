@@ -41,23 +41,7 @@ EXIT_SECONDS: Final = 5.0
 
 
 class MemoryGraphs:
-    """Holds the stores, graphs and background queue that `Memories` works with.
-
-    Args:
-        store: LangGraph's store in which memories are kept. Default: a file in `home`.
-        embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
-        engine: Makes the judgements, in place of chat models and of the extractive engine.
-        models: A LangChain chat model, or a mapping of roles to chat models. Default: those that the settings name, or
-            else the extractive engine, which needs no network and no key.
-        settings: `Settings`, or a mapping of their values. Default: those of the environment.
-        clock: Returns the current time; a fixed one makes runs repeatable.
-        home: Folder of the file. Default: `MEMORY_BANK_HOME`, or the user's state folder.
-        checkpointer: Checkpointer of your own graphs, where threads are named after conversations: `delete_all` then
-            erases these threads, too.
-
-    Raises:
-        SettingsError: A setting is not known, or its value is not allowed.
-    """
+    """Holds the stores, graphs and background queue that `Memories` works with, whose arguments are the same."""
 
     def __init__(
         self,

@@ -109,22 +109,24 @@ class RecallInput(TypedDict, total=False):
     messages: Required[MessagesIn]
     """The conversation; its last message is what memories are recalled for."""
     types: list[RecordType] | None
-    """Which types of memories are searched; None: all."""
+    """Types of memories to search; None: all."""
     limit: int
-    """How many memories at most."""
+    """Most memories to recall."""
     threshold: float | None
-    """Least raw cosine, from -1 to 1; None: no threshold."""
+    """Least cosine of a memory, from -1 to 1; None: no threshold."""
     as_of: str | None
-    """The day, ISO 8601, on which what is recalled was true; None for now, or for when the message asks about."""
+    """A day in ISO 8601: what was true then is recalled. None: today, or the time that the message asks about."""
 
 
 class RecallOutput(TypedDict):
-    """What the caller gets back."""
+    """Output of `recall`."""
 
     memories: list[RecalledMemory]
+    """The recalled memories, best first."""
     block: str
     """The memories, fenced, for a message of the role user; empty where there are none."""
     receipt: RecallReceipt
+    """What recall did, and what failed."""
 
 
 class RecallRequest(TypedDict):
@@ -188,31 +190,35 @@ class RememberReceipt(TypedDict):
 
 @with_config(use_attribute_docstrings=True)
 class RememberInput(TypedDict, total=False):
-    """What the caller hands in."""
+    """Input of `remember`."""
 
     messages: MessagesIn
     """The conversation, or what is new of it: a turn that was handed over before is known by its id. Required unless
     `conversation_id` is given."""
     conversation_id: str
-    """Which conversation goes on. Default: the thread's id, or one made of what was said."""
+    """Id of the conversation that goes on. Default: the thread's id, or one made of what was said."""
     end: bool
-    """Whether the conversation has ended, so that memories are drawn at once."""
+    """Whether the conversation has ended, so that memories are extracted at once."""
     handed_at: str
-    """When it was handed over, where that was before now: ISO 8601 in UTC. Where something was forgotten all at once
-    since then, nothing is remembered."""
+    """When it was handed over, ISO 8601 in UTC. Default: now. Nothing is remembered where all memories were deleted
+    since then."""
 
 
 class RememberOutput(TypedDict):
-    """What the caller gets back: ids of memories."""
+    """Output of `remember`."""
 
     stored: list[str]
+    """Ids of new memories."""
     updated: list[str]
+    """Ids of memories that got another source or wording."""
     superseded: list[str]
+    """Ids of memories that a new value replaced."""
     receipt: RememberReceipt
+    """What `remember` did, and what failed."""
 
 
 class StoredTurn(TypedDict):
-    """One turn as the state of a conversation keeps it until memories are drawn from it."""
+    """One turn as the state of a conversation keeps it until memories are extracted from it."""
 
     id: str
     role: Literal["user", "assistant"]
@@ -232,7 +238,7 @@ class StoredConversation(TypedDict):
     seen: list[str]
     """Which turns were handed over, the latest last: hashes, which say nothing of what was said."""
     pending: list[StoredTurn]
-    """Turns that no memories have been drawn from yet."""
+    """Turns from which no memories have been extracted yet."""
     due: Trigger | None
     """Why memories are to be extracted from them as soon as possible; None as long as they wait."""
     raw: list[str]
@@ -240,7 +246,7 @@ class StoredConversation(TypedDict):
     recent: list[StoredTurn]
     """The last turns, word for word."""
     drawn: list[StoredTurn]
-    """The last turns that memories were drawn from: what comes next is understood with them."""
+    """The last turns from which memories were extracted, as context for the next ones."""
     digest: dict[str, list[str]]
     """Topic, facts, decisions and what is open, in place of everything before."""
     count: int
@@ -261,7 +267,7 @@ class DueConversation(TypedDict):
     conversation: str
     trigger: Trigger
     turns: list[str]
-    """Ids of the turns they are drawn from."""
+    """Ids of the turns from which they are extracted."""
 
 
 class RememberFields(TypedDict, total=False):
@@ -279,7 +285,7 @@ class RememberFields(TypedDict, total=False):
 
 
 class RememberState(RememberFields, total=False):
-    """Everything a stage of remember can read. What is drawn never enters a checkpoint: it is drawn again."""
+    """Everything a stage of remember can read. What is extracted never enters a checkpoint; it is extracted again."""
 
     messages: list[AnyMessage]
     end: Annotated[bool, EphemeralValue]
@@ -302,22 +308,27 @@ class RememberUpdate(RememberFields, total=False):
 
 @with_config(use_attribute_docstrings=True)
 class ConversationInput(TypedDict, total=False):
-    """What the caller hands in."""
+    """Input of `conversation`."""
 
     messages: Required[Annotated[MessagesIn, add_said]]
     """New messages, or the whole conversation; the last one is answered."""
     conversation_id: str
-    """Which conversation goes on. Default: the thread's id, or a new one."""
+    """Id of the conversation that goes on. Default: the thread's id, or a new one."""
 
 
 class ConversationOutput(TypedDict):
-    """What the caller gets back."""
+    """Output of `conversation`."""
 
     messages: Annotated[list[AnyMessage], add_said]
+    """The messages, the answer last."""
     conversation_id: str
+    """Id of the conversation, to go on with it."""
     recalled: RecallReceipt
+    """What was recalled for the answer."""
     remembered: RememberReceipt
+    """What became of the message and its answer."""
     usage: Usage
+    """Calls and tokens of models."""
 
 
 class ConversationSnapshot(TypedDict):

@@ -131,10 +131,13 @@ class MemorizerOutput(TypedDict):
     pages: list[Memorized]
     """The new pages, in the order of the texts."""
     skipped: list[SkippedText]
+    """Texts of which no page was made, and why."""
     usage: Usage
+    """Calls and tokens of models."""
     status: Status
+    """`completed`, or `stopped` where texts were left over at a budget."""
     degraded: list[str]
-    """What the run had to do without: the stage, and the kind of error; never its text."""
+    """Stages that failed and were passed over, with the kind of error; never its text."""
 
 
 class MemorizerFields(TypedDict, total=False):

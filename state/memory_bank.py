@@ -155,12 +155,17 @@ class MemoryBankOutput(TypedDict):
     messages: NotRequired[list[AnyMessage]]
     """The answer in words, where it was asked in messages."""
     answer: str
+    """The answer; empty where the documents hold none."""
     sources: list[AnswerSource]
+    """The quotes that the answer rests on."""
     conflicts: list[dict[str, Any]]
-    """Every contradiction met: its claims, the verdict and the evidence."""
+    """Every contradiction met: `claims`, `status` (`settled` or `disputed`), `winner`, `explanation`, `evidence`."""
     status: RunStatus
+    """How the run ended; `completed_with_failures` where a step failed."""
     insight_doc: Annotated[InsightDoc, LayerChannel(apply_insight_edits)]
+    """The goal, and each step with what was learned."""
     usage: Usage
+    """Calls and tokens of models, by role."""
     degraded: list[str]
     """Stages that failed twice and were passed over, with the kind of error; never its text."""
 

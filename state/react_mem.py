@@ -132,7 +132,7 @@ class ReactMemInput(TypedDict, total=False):
     """New messages, or the whole conversation; the last one of the user is answered. Required unless `end` is
     true."""
     conversation_id: str
-    """Which conversation goes on. Default: the thread's id, or a new one."""
+    """Id of the conversation that goes on. Default: the thread's id, or a new one."""
     end: bool
     """Whether the conversation ends with this."""
 
@@ -141,6 +141,7 @@ class ReactMemOutput(TypedDict):
     """Output of `react_mem`: that of the plain agent, and why it was stopped."""
 
     messages: Annotated[list[AnyMessage], add_said]
+    """The messages, the answer last."""
     stopped: str
     """Why the agent had to answer before it came to its end by itself; begins with the name of the setting
     (`react_calls`, `budget_calls` ..., or `recursion_limit`). Empty where nothing stopped it."""

@@ -86,13 +86,19 @@ class ResearcherOutput(TypedDict):
     messages: NotRequired[list[AnyMessage]]
     """The answer in words, where it was asked in messages."""
     answer: str
+    """The answer; empty where the memory holds none."""
     sources: list[ResearchSource]
+    """The quotes that the answer rests on."""
     findings: list[Finding]
+    """The facts that were found, with their pages."""
     rounds: list[Round]
+    """What each round searched and found."""
     status: ResearchStatus
+    """How the research ended; `partial` where the evidence was not judged to be enough."""
     usage: Usage
+    """Calls and tokens of models."""
     degraded: list[str]
-    """What the run had to do without: the stage, and the kind of error; never its text."""
+    """Stages that failed and were passed over, with the kind of error; never its text."""
 
 
 class ResearcherFields(TypedDict, total=False):

@@ -1,6 +1,5 @@
 """Models that judge as badly as they can, each in its own way: what a run makes of them is tried with these."""
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -29,19 +28,20 @@ def looping(_: ChatRequest) -> Reply:
 
 def merging(request: ChatRequest) -> Reply:
     """Takes everything for the same."""
-    return ScriptedJudge(find_conflicts=all_the_same)(request)
+    return _scripted(request, find_conflicts=all_the_same)
 
 
 def idle(request: ChatRequest) -> Reply:
     """Is done at once, finds nothing, and has nothing to say."""
     nothing: dict[str, Any] = {"is_found": False, "answer": "", "quotes": []}
-    return ScriptedJudge(
+    return _scripted(
+        request,
         plan=lambda _: {"is_done": True, "kind": "", "description": ""},
         classify=lambda _: {"topics": []},
         answer=lambda _: nothing,
         respond=lambda _: nothing,
         gather=lambda _: {"findings": [], "wrong": [], "is_enough": True},
-    )(request)
+    )
 
 
 def inventing(request: ChatRequest) -> Reply:
@@ -60,7 +60,7 @@ def quoting_the(request: ChatRequest) -> Reply:
         {"passage": n, "excerpt": n, "words": w} for n, w in enumerate(("the", "24", "."), 1)
     ]
     said: dict[str, Any] = {"is_found": True, "answer": "It is so.", "quotes": quotes}
-    return ScriptedJudge(answer=lambda _: said, respond=lambda _: said)(request)
+    return _scripted(request, answer=lambda _: said, respond=lambda _: said)
 
 
 def obeying(request: ChatRequest) -> Reply:
@@ -87,11 +87,22 @@ def all_the_same(prompt: str) -> dict[str, Any]:
     return {"findings": [{"new": a, "other": b, "relation": "merge", **empty} for a, b in pairs]}
 
 
+def _scripted(request: ChatRequest, **judgements: Callable[[str], Any]) -> Reply:
+    """A scripted judge that also chats, as badly."""
+    judge = ScriptedJudge(**judgements)
+    try:
+        judge.kind_of(request)
+    except LookupError:
+        return Reply(INVENTED)
+    return judge(request)
+
+
 def _retold(request: ChatRequest, tell: Callable[[str], str]) -> Reply:
     """The simplest sound answer, with all that it says told otherwise; what names or copies stays as it is."""
-    said = ScriptedJudge(find_conflicts=all_the_same, extract_facts=_every_turn)(request)
-    data = said.data if said.data is not None else json.loads(said.content or "{}")
-    return Reply(data=_told(data, tell))
+    said = _scripted(request, find_conflicts=all_the_same, extract_facts=_every_turn)
+    if said.data is None:
+        return said
+    return Reply(data=_told(said.data, tell))
 
 
 _SAID: Final = ("summary", "context", "answer", "abstract", "text", "statement", "lesson", "topic")

@@ -4,16 +4,14 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar, cast
 
-from pydantic import BaseModel
-
 from agentic_memory_bank.engines.base import EngineT
+from agentic_memory_bank.engines.llm.parsing import Answer
 from agentic_memory_bank.engines.llm.structured_output import Asker, StructuredRequest
 from agentic_memory_bank.prompts.common import listed
 from agentic_memory_bank.state.errors import AnswerRejected, EngineError, ModelRefused
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
-_Answer = TypeVar("_Answer", bound=BaseModel)
 _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
 _Chat = TypeVar("_Chat", bound="ChatEngine[Any]")
@@ -67,9 +65,9 @@ class ChatEngine(Generic[EngineT]):
         role: Role,
         instructions: str,
         prompt: str,
-        answer: type[_Answer],
-        check: Callable[[_Answer], None] | None = None,
-    ) -> _Answer:
+        answer: type[Answer],
+        check: Callable[[Answer], None] | None = None,
+    ) -> Answer:
         """Ask one question.
 
         Raises:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final, cast
 
 from agentic_memory_bank.engines.conversation import (
+    BY_WEIGHT,
     DIGEST_TOKENS,
     TRUST,
     ConversationEngine,
@@ -49,7 +50,6 @@ MEMORY_TOKENS: Final = 40
 LEAST_EVIDENCE: Final = 3
 """On how many memories an insight has to rest."""
 _HIDDEN: Final = "[left out]"
-_ORDER: Final[tuple[ResolutionAction, ...]] = ("same", "revise", "supersede", "contradicts")
 
 
 class ChatConversationEngine(ChatEngine[ConversationEngine]):
@@ -238,7 +238,7 @@ def _chosen(
     told: Sequence[resolve_facts.FactDecision], fact: Fact, alike: Sequence[ExistingMemory]
 ) -> Resolution | None:
     """The verdict that weighs most, of those on memories that there are; None for none."""
-    for verdict in _ORDER:
+    for verdict in BY_WEIGHT:
         named = [one for one in told if one.verdict == verdict and 1 <= one.id <= len(alike)]
         if named and _is_sound(verdict, fact, alike[named[0].id - 1], named[0]):
             return _resolution(verdict, fact, alike[named[0].id - 1], named[0])

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.tools.text.cleaning import clean
 
-_Answer = TypeVar("_Answer", bound=BaseModel)
+Answer = TypeVar("Answer", bound=BaseModel)
 
 _MARK: Final = re.compile(r"<(?P<end>/?)(?P<tag>think|thinking|reasoning)>|\{", re.IGNORECASE)
 """Where thoughts begin or end, and where an object begins."""
@@ -72,7 +72,7 @@ def without_calls(message: AIMessage) -> AIMessage:
     )
 
 
-def read(message: AIMessage, answer: type[_Answer]) -> _Answer:
+def read(message: AIMessage, answer: type[Answer]) -> Answer:
     """The answer in a message.
 
     Raises:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableLambda
@@ -20,14 +20,13 @@ from agentic_memory_bank.engines.llm.answers import Call
 from agentic_memory_bank.engines.llm.faults import ModelFault, broken_off, fault_of, sightless
 from agentic_memory_bank.engines.llm.meter import Meter
 from agentic_memory_bank.engines.llm.models import ChatModels, RoleModel, tool_of
+from agentic_memory_bank.engines.llm.parsing import Answer
 from agentic_memory_bank.engines.llm.retry import RetryBudget
 from agentic_memory_bank.state.errors import AnswerRejected, EngineError, ModelRefused, ModelUnavailable
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.text.cleaning import clean
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
-
-_Answer = TypeVar("_Answer", bound=BaseModel)
 
 MESSAGE_TOKENS: Final = 8
 """What a message costs besides its words."""
@@ -39,7 +38,7 @@ _ONE_OBJECT: Final = "Answer with one JSON object and nothing else. Its schema:"
 
 
 @dataclass(frozen=True, slots=True)
-class StructuredRequest(Generic[_Answer]):
+class StructuredRequest(Generic[Answer]):
     """One question to one role."""
 
     role: Role
@@ -47,8 +46,8 @@ class StructuredRequest(Generic[_Answer]):
     """Ours, and nothing that came from outside."""
     prompt: str
     """What is judged, fenced."""
-    answer: type[_Answer]
-    check: Callable[[_Answer], None] | None = None
+    answer: type[Answer]
+    check: Callable[[Answer], None] | None = None
     """Raises `AnswerRejected` for an answer of the right shape that cannot be true."""
     images: tuple[Picture, ...] = ()
     """What is looked at besides the prompt."""
@@ -67,7 +66,7 @@ class Asker:
     refusal: ModelRefused | None = None
     """Why nothing is asked any more."""
 
-    def ask(self, questions: Sequence[StructuredRequest[_Answer]]) -> list[_Answer | None]:
+    def ask(self, questions: Sequence[StructuredRequest[Answer]]) -> list[Answer | None]:
         """Ask questions of one kind at the same time, and answer in their order; None for one that failed twice.
 
         Raises:
@@ -94,7 +93,7 @@ class Asker:
         self.failures += errors
         return answers
 
-    def _answered(self, question: StructuredRequest[_Answer]) -> _Answer:
+    def _answered(self, question: StructuredRequest[Answer]) -> Answer:
         model = self.models.roles[question.role]
         key = _key(question, model)
         kept = self.meter.store.find(key)
@@ -234,7 +233,7 @@ def said(message: AIMessage) -> str:
     return message.text
 
 
-def _checked(answer: _Answer, question: StructuredRequest[_Answer]) -> _Answer:
+def _checked(answer: Answer, question: StructuredRequest[Answer]) -> Answer:
     """An answer that is storable text throughout and passes the question's own check."""
     cleaned = question.answer.model_validate_json(clean(answer.model_dump_json()))
     if question.check:

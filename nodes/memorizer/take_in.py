@@ -49,7 +49,7 @@ class _Source:
 
 
 def take_in(state: MemorizerState, runtime: Runtime[Settings], deps: PageDeps) -> MemorizerUpdate:
-    """Cut what is handed over into pages, and leave out what is empty or known.
+    """Cut the input into pages, and leave out empty and known ones.
 
     Raises:
         InputError: The memory has no name, or something that is handed over is no text.

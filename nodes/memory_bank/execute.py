@@ -63,7 +63,7 @@ def execute(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) 
 
 
 def hand_out(state: MemoryBankState, deps: BankDeps) -> BankDeps:
-    """Hand the step out where it is carried out outside, and come back with what was done.
+    """Hand the step to an executor outside, and return with its result.
 
     It comes before all else: a stage that has to wait for a budget or a model is tried again, and what was done outside
     is not asked for again.

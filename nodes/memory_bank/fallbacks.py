@@ -29,7 +29,7 @@ def raised(error: BaseException | str) -> BaseException:
 
 
 def without(stage: str, error: BaseException, state: MemoryBankState) -> MemoryBankUpdate:
-    """Note that a stage was done without; what somebody decided before it failed holds."""
+    """Record that a stage was passed over; decisions made before it failed hold."""
     decided: MemoryBankUpdate = getattr(error, DECIDED, None) or {}
     unexpected = error if not isinstance(error, MemoryBankError) else None
     _log.warning(

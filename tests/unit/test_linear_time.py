@@ -24,10 +24,12 @@ from agentic_memory_bank.engines.extractive.remembering import (
     deletion,
     extraction,
     insights,
+    life,
     queries,
     relevance,
     resolution,
     subjects,
+    succession,
     telling_chinese,
 )
 from agentic_memory_bank.engines.extractive.remembering.telling import LONGEST
@@ -118,7 +120,15 @@ def quoted(text: str) -> quoting.Passage:
     return quoting.Passage.of("p", text, 1.0)
 
 
-NEAR = relevance.Likeness(0.4, 0.3, 0.9, 0.2, False, False, False)
+def reading(text: str) -> relevance.MessageReading:
+    return relevance.MessageReading(
+        text, [relevance.Likeness(text, "", 0.4, 0.3, 0.9, 1.0, is_marked=False, is_turn=False, by_assistant=False)]
+    )
+
+
+def told(text: str, day: str) -> succession.Told:
+    return succession.Told(text, "user", (day,), frozenset((day,)), is_turn=False)
+
 
 OTHERS: dict[str, Callable[[str], object]] = {
     "engines.conversation.attributed": lambda text: attributed(text, "", text),
@@ -180,9 +190,11 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.changes.replaced": lambda text: changes.replaced(text[::2], text[1::2]),
     "engines.extractive.remembering.changes.without": lambda text: changes.without(text, [(0, 4), (9, 20)]),
     "engines.extractive.remembering.relevance.shared_characters": lambda text: relevance.shared_characters(text, text),
-    "engines.extractive.remembering.relevance.helps": lambda text: relevance.helps(text, [NEAR]),
-    "engines.extractive.remembering.relevance.fit": lambda text: relevance.fit(text, [NEAR]),
-    "engines.extractive.remembering.relevance.message_features": lambda text: relevance.message_features(text, [NEAR]),
+    "engines.extractive.remembering.relevance.MessageReading": lambda text: reading(text).helps,
+    "engines.extractive.remembering.life.shared_subjects": lambda text: life.shared_subjects(text, [text]),
+    "engines.extractive.remembering.succession.succeeded": lambda text: succession.succeeded(
+        text, [told(text, "1"), told(f"{text} now", "2")], [0.5, 0.5], 0.3
+    ),
     "tools.text.spans.cut": lambda text: list(cut(text, (0, len(text)), 1_000)),
     "tools.text.tokens.passages": lambda text: passages(text, 100),
 }

@@ -1,7 +1,6 @@
 """Any embeddings made safe to index: checked, normalised, and each text encoded once."""
 
 import hashlib
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -14,13 +13,12 @@ from langchain_core.embeddings import Embeddings
 
 from agentic_memory_bank.state.errors import EmbeddingError, SettingsError
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.local import LocalEmbeddings
+from agentic_memory_bank.tools.embeddings.local import SURROGATE, LocalEmbeddings
 from agentic_memory_bank.tools.embeddings.models import default_embeddings
 from agentic_memory_bank.tools.embeddings.vector_cache import VectorCache
 from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.embeddings.windows import Vectors, characters, in_parts
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _NOT_ROWS: Final = "something that is not rows of numbers, all of one length"
 _NAMES: Final = ("model", "model_name", "model_id", "model_path", "deployment")
 _SIZES: Final = ("dimensions", "dimension", "size")
@@ -219,7 +217,7 @@ class Encoder:
             if isinstance(self._embeddings, LocalEmbeddings):
                 made = self._embeddings.encode(texts)
             else:
-                made = self._embeddings.embed_documents([_SURROGATE.sub("\ufffd", text) for text in texts])
+                made = self._embeddings.embed_documents([SURROGATE.sub("\ufffd", text) for text in texts])
         except EmbeddingError:
             raise
         except Exception as fault:  # a foreign model may raise anything: time-outs, HTTP errors, faults of its own

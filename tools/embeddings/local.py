@@ -19,7 +19,8 @@ from agentic_memory_bank.tools.embeddings.weights import MODEL, default_folder, 
 from agentic_memory_bank.tools.embeddings.windows import Vectors
 
 _LOG: Final = logging.getLogger(__name__)
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""Half a character, which no model can read."""
 
 
 class LocalModel(Protocol):
@@ -95,7 +96,7 @@ class LocalEmbeddings(Embeddings):
         """Return the vectors as one matrix, (texts x dimension), L2-normalised. Raises as `embed_documents`."""
         with self._lock:
             loaded = self._load()
-            return loaded.encode([_SURROGATE.sub("\ufffd", text) for text in texts])
+            return loaded.encode([SURROGATE.sub("\ufffd", text) for text in texts])
 
     def _load(self) -> LocalModel:
         if self._loaded is None:

@@ -114,7 +114,7 @@ def plan_deletion(records: Mapping[str, Record], ids: Collection[str], *, quotin
 
     Args:
         records: All memories of the user, by id.
-        ids: Of memories, or of parts as `Cut.id` names them. Those that are not there are passed over.
+        ids: Ids of memories, or of parts as `Redaction.id` names them. Unknown ids are passed over.
         quoting: Whether facts go with the turns that they quote.
 
     Raises:
@@ -316,20 +316,20 @@ def _apart(spans: Iterable[Span]) -> tuple[Span, ...]:
 
 
 class DeletionPreview(NamedTuple):
-    """What forgetting would erase: shown first, and erased by its `ids`."""
+    """Shows what a deletion would delete; hand `ids` to `Memories.delete` to do just that."""
 
     matched: Sequence[Record]
     """The memories that are meant."""
     derived: Sequence[Record]
-    """Those that go with them: consolidations and insights drawn from them, and what they were consolidated from."""
+    """Memories that go with them: consolidations and insights derived from them, and what they were merged from."""
     redacted: Sequence[Redaction]
-    """Memories that lose a part: what goes is `gone`, what stays `left`."""
+    """Memories that lose a part: `removed` is the text that goes, `remaining` what stays."""
     ids: Sequence[str]
-    """All of it, to be handed to `forget`; of a part it says which."""
+    """Ids of all of it, those of parts included, to be handed to `Memories.delete`."""
 
 
 def several(ids: object) -> Collection[str]:
-    """The ids; one alone, not in a list, would be taken for its letters, and nothing be erased.
+    """Check a collection of ids; a single text would be taken for its letters, and nothing would be deleted.
 
     Raises:
         InputError: They are no collection.
@@ -340,7 +340,7 @@ def several(ids: object) -> Collection[str]:
 
 
 def preview_of(reached: Deletion, ids: Collection[str]) -> DeletionPreview:
-    """What is reached, told apart by whether it was named; a turn of which nothing is left is as good as erased."""
+    """Make the preview of a planned deletion; a turn of which nothing remains counts as deleted whole."""
     named = {id.partition(":")[0] for id in ids}
     whole = [*reached.deleted, *(cut.record for cut in reached.redacted if not cut.remaining)]
     found = [record for record in whole if record["id"] in named]

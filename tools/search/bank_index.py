@@ -137,7 +137,7 @@ class MemoryIndex:
     def evidence(
         self, graph: QueryGraph, tree: InteractionTree, quotes: Sequence[str], k: int, settings: Settings
     ) -> list[Anchor]:
-        """The passages of this graph that fit each quote best, k of each: what may speak for or against it."""
+        """Search the k passages that fit each quote best: evidence for or against it."""
         with self._lock:
             self.follow(graph, tree)
             return [anchor for quote in quotes for _, _, anchor in self.search_passages(quote, k, settings)]

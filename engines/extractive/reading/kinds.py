@@ -5,6 +5,7 @@ answer, however much it speaks of the same things.
 """
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, Literal
 
@@ -216,7 +217,7 @@ _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
             r"\bwhere\b|\b(?:what|which|whose|to which|in which) (?:[\w'’-]+ ){0,2}(?:city|country|place|state|"
             r"town|village|county|province|region|room|hotel|building|street|hospital|clinic|hall|station|"
             r"school|address)\b",
-            r"哪里|哪儿|何处|何地|什么地方|在哪|地点|地址|哪[一个座间]*(?:国家|城市|省|市|县|地区|地方|国|展厅|"
+            r"哪里|哪儿|何处|何地|什么地方|在哪(?![天年月日])|地点|地址|哪[一个座间]*(?:国家|城市|省|市|县|地区|地方|国|展厅|"
             r"教室|楼|房间|医院)",
         ),
     ),
@@ -259,3 +260,18 @@ def holds(kind: Kind, text: str, named: frozenset[str] = frozenset()) -> bool:
         known = any(named.isdisjoint(tokenize(name)) for name in names_and_numbers(said) - numbers)
         return known or is_role and _ROLE.search(said) is not None
     return _HELD[kind].search(text) is not None
+
+
+def may_hold(kinds: Sequence[Kind], text: str) -> bool:
+    """Whether a text holds something of one of some kinds, or of any where there are none.
+
+    Whoever talks leaves the unit out where both know it ("it's 17 now"), so that a bare number may be most of them.
+    """
+    if not kinds or any(holds(kind, text) for kind in kinds):
+        return True
+    return not _NUMBERS.isdisjoint(kinds) and holds("count", text)
+
+
+_NUMBERS: Final = frozenset[Kind](
+    ("money", "duration", "clock", "weight", "length", "temperature", "percent", "version", "count")
+)

@@ -1,6 +1,6 @@
 """What a model says beyond the texts it names: names, numbers and dates of its own, and what it denies or affirms."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, groupby, islice, takewhile
 from typing import Final
@@ -14,6 +14,8 @@ from agentic_memory_bank.tools.text.spans import Span
 
 OF_THE_TEXT: Final = 0.35
 """Share of the words of a summary that stand in its text, from which it is one of it."""
+MOST_READ: Final = 20
+"""How many sentences of an answer are looked up, and how many that may bear one are read."""
 _REACH: Final = 4
 """How many words a denial denies."""
 _CONDITION: Final = "without"
@@ -46,6 +48,9 @@ class Evidence:
         words: Keys of all words and names.
         values: Numbers and dates.
         clauses: Each with whether it denies what it says.
+        affirmed: Words that some clause does not deny.
+        denied: Words that some clause denies.
+        beside: Of each word that has an opposite, what stands in its clauses.
         letters: The texts as they stand, in small letters.
         is_chinese: Whether all of them are.
     """
@@ -53,6 +58,9 @@ class Evidence:
     words: frozenset[str]
     values: tuple[Value, ...]
     clauses: tuple[_SaidClause, ...]
+    affirmed: frozenset[str]
+    denied: frozenset[str]
+    beside: Mapping[str, frozenset[str]] = field(repr=False)
     letters: str = field(repr=False)
     is_chinese: bool
 
@@ -62,12 +70,18 @@ class Evidence:
         given = [text for text in texts if text.strip()]
         read = [sentence for text in given for sentence in sentences_of(text)]
         units = [unit for sentence in read for unit in sentence.units]
+        clauses = tuple(c for text in given for one in sentences_of(text) for c in _clauses(text, one.units))
+        beside: dict[str, set[str]] = {}
+        for clause in clauses:
+            for word in clause.content & _OPPOSITES.keys():
+                beside.setdefault(word, set()).update(clause.content)
         return cls(
             words=frozenset(unit.key for unit in units),
             values=tuple(unit.value for unit in units if unit.value),
-            clauses=tuple(
-                c for text in given for sentence in sentences_of(text) for c in _clauses(text, sentence.units)
-            ),
+            clauses=clauses,
+            affirmed=frozenset(key for one in clauses for key in one.content - one.denied),
+            denied=frozenset(key for one in clauses for key in one.denied),
+            beside={word: frozenset(others) for word, others in beside.items()},
             letters="\n".join(given).casefold(),
             is_chinese=bool(given) and all(map(is_cjk, given)),
         )
@@ -90,7 +104,10 @@ def unsupported(said: str, texts: Sequence[str], known: Sequence[str] = ()) -> t
         ('(not)',)
     """
     own = Evidence.of(texts)
-    both = own if not known else Evidence.of((*texts, *known))
+    return _beyond(said, own, Evidence.of((*texts, *known)) if known else own)
+
+
+def _beyond(said: str, own: Evidence, both: Evidence) -> tuple[str, ...]:
     found: list[str] = []
     for sentence in sentences_of(said):
         found += [said[u.start : u.end] for u in _foreign(said, sentence.units, both)]
@@ -110,15 +127,21 @@ def support_for(said: str, quoted: Sequence[str], texts: Sequence[str]) -> list[
         For each sentence of the answer one at most, by the index of its text.
     """
     found: list[tuple[int, Span]] = []
-    for start, end in sentences(said):
+    for start, end in sentences(said)[:MOST_READ]:
         one = said[start:end]
-        if not unsupported(one, quoted):
+        missing = [word.casefold() for word in unsupported(one, quoted)]
+        if not missing:
             continue
-        bearing = [
-            (_likeness(one, text[span[0] : span[1]]), -number, span)
+        likely = [
+            (number, span)
             for number, text in enumerate(texts)
             for span in sentences(text)
-            if not unsupported(one, [*quoted, text[span[0] : span[1]]])
+            if any(word in text[span[0] : span[1]].casefold() for word in missing)
+        ]
+        bearing = [
+            (_likeness(one, texts[number][span[0] : span[1]]), -number, span)
+            for number, span in likely[:MOST_READ]
+            if not unsupported(one, [*quoted, texts[number][span[0] : span[1]]])
         ]
         likeness, number, span = max(bearing, default=(0.0, 0, (0, 0)))
         if likeness >= OF_THE_TEXT:
@@ -127,11 +150,27 @@ def support_for(said: str, quoted: Sequence[str], texts: Sequence[str]) -> list[
     return found
 
 
-def marked(said: str, own: Sequence[str]) -> str:
-    """An answer with what it says of its own accord named."""
-    if is_cjk(said):
-        return f"{said.strip()}\n（引文中没有：{'、'.join(own)}）"
-    return f"{said.strip()}\n(In none of the quotes: {', '.join(own)}.)"
+def borne(
+    said: str, quoted: Sequence[str], known: Sequence[str], beside: Sequence[str] = ()
+) -> tuple[str, tuple[str, ...]]:
+    """What of an answer its quotes bear, and what of it they do not, as written.
+
+    Args:
+        said: The answer.
+        quoted: Its quotes; without any, nothing of it is borne.
+        known: What else is taken for true: the question, what was established.
+        beside: Texts whose names and numbers may be used besides.
+
+    Returns:
+        The sentences that are borne, none where what is left speaks of nothing that is quoted; and the words.
+    """
+    if not quoted:
+        return "", ()
+    own = unsupported(said, [*known, *quoted], beside)
+    if not own:
+        return said.strip(), ()
+    kept = supported_part(said, [*known, *quoted], beside)
+    return (kept if kept and _likeness(kept, "\n".join(quoted)) >= OF_THE_TEXT else ""), own
 
 
 def _likeness(said: str, text: str) -> float:
@@ -157,8 +196,9 @@ def is_quotable(words: str) -> bool:
 
 def supported_part(said: str, texts: Sequence[str], known: Sequence[str] = ()) -> str:
     """The sentences of a model's words that the texts support."""
+    own, both = Evidence.of(texts), Evidence.of((*texts, *known))
     spans = [said[start:end] for start, end in sentences(said)]
-    return "".join(one for one in spans if not unsupported(one, texts, known)).strip()
+    return "".join(one for one in spans if not _beyond(one, own, both)).strip()
 
 
 def _foreign(said: str, units: Sequence[Unit], held: Evidence) -> Iterator[Unit]:
@@ -243,8 +283,7 @@ def _turned(said: str, units: Sequence[Unit], held: Evidence) -> Iterator[str]:
 
     A word in place of its opposite counts as well.
     """
-    affirmed = frozenset(key for one in held.clauses for key in one.content - one.denied)
-    denied = frozenset(key for one in held.clauses for key in one.denied)
+    affirmed, denied = held.affirmed, held.denied
     for clause in _clauses(said, units):
         if clause.denial:
             opposites = frozenset(other for word in clause.denied for other in _OPPOSITES.get(word, _NONE))
@@ -254,6 +293,7 @@ def _turned(said: str, units: Sequence[Unit], held: Evidence) -> Iterator[str]:
             continue
         if clause.content & (denied - affirmed):
             yield "(not)"
-        alike = [one for one in held.clauses if one.content & clause.content]
-        near = frozenset(key for one in alike for key in one.content - one.denied) - clause.content
-        yield from (word for word in sorted(clause.content - affirmed - denied) if _OPPOSITES.get(word, _NONE) & near)
+        for word in sorted(clause.content - affirmed - denied):
+            others = _OPPOSITES.get(word, _NONE) & affirmed - clause.content
+            if any(held.beside.get(other, _NONE) & clause.content for other in others):
+                yield word

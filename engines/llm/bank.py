@@ -22,11 +22,10 @@ from agentic_memory_bank.engines.base import (
     TopicSummary,
     TopicText,
 )
-from agentic_memory_bank.engines.extractive.support import marked, unsupported
+from agentic_memory_bank.engines.extractive.support import borne
 from agentic_memory_bank.engines.llm.bank_answers import (
     at_most,
     differing_words,
-    first_sentences,
     further_quotes,
     has_quotes,
     integration_of,
@@ -41,9 +40,11 @@ from agentic_memory_bank.engines.llm.bank_answers import (
     topics_of,
     untold,
     verdict_of,
+    with_other_quotes,
     words_of,
 )
 from agentic_memory_bank.engines.llm.bank_checks import (
+    NAMED,
     held_integration,
     held_summary,
     held_verdict,
@@ -288,16 +289,15 @@ class ChatBankEngine(ChatEngine[Engine]):
         quotes = quotes_of(said, shown) if said.is_found else []
         known = [question, *established]
         quotes += further_quotes(said.answer, quotes, shown, known) if quotes else []
-        own = unsupported(said.answer, [*known, *(words_of(quote, shown) for quote in quotes)])
-        if quotes and not own:
-            return QuotedAnswer(said.answer.strip(), tuple(quotes), first_sentences(said.answer))
+        kept, own = borne(said.answer, [words_of(quote, shown) for quote in quotes], known)
+        if own:
+            self.note(f"The answer says {listed(own[:NAMED])}, which no quote does; that was left out.")
         instead = self._offline.answer(question, passages)
-        if instead.quotes or not quotes:
-            if instead.quotes:
-                self.note(f"The model {f'says {listed(own)}, which no quote does' if quotes else 'found nothing'}.")
-            return instead
-        self.note(f"The answer says {listed(own)}, which no quote does.")
-        return QuotedAnswer(marked(said.answer, own), tuple(quotes), first_sentences(said.answer))
+        if kept:
+            return with_other_quotes(kept, quotes, instead)
+        if instead.quotes and not own:
+            self.note("The model found nothing; what rules find is quoted.")
+        return instead
 
     @property
     def sees(self) -> bool:

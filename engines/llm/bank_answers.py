@@ -15,6 +15,7 @@ from agentic_memory_bank.engines.base import (
     MemoryView,
     MergeGroup,
     PassageQuote,
+    QuotedAnswer,
     Refresh,
     Relation,
     RetrievedPassage,
@@ -306,6 +307,19 @@ def _unrefuted(passage: RetrievedPassage) -> str:
     for start, end in passage.refuted:
         text = text[:start] + " " * (end - start) + text[end:]
     return text
+
+
+def with_other_quotes(said: str, quotes: Sequence[PassageQuote], instead: QuotedAnswer) -> QuotedAnswer:
+    """A model's answer; where rules find the answer in other words than it quotes, theirs as well, below it."""
+    learned = first_sentences(said)
+    if any(_meet(quote, other) for quote in quotes for other in instead.quotes) or not instead.quotes:
+        return QuotedAnswer(said, tuple(quotes), learned)
+    lines = [line for line in instead.text.splitlines() if _plain(line) not in _plain(said)]
+    return QuotedAnswer("\n".join([said, *lines]), tuple(dict.fromkeys((*instead.quotes, *quotes))), learned)
+
+
+def _meet(quote: PassageQuote, other: PassageQuote) -> bool:
+    return quote.passage == other.passage and quote.span[0] < other.span[1] and other.span[0] < quote.span[1]
 
 
 def words_of(quote: PassageQuote, shown: Sequence[RetrievedPassage]) -> str:

@@ -99,8 +99,11 @@ class ChatConversationEngine(ChatEngine[ConversationEngine]):
             said = self._ask(EXTRACT, extract_facts.INSTRUCTIONS, prompt, extract_facts.ExtractedMemories)
         except AnswerRejected as error:
             return list(self.stand_in("extract", error)(turns))
-        found = (fact_of(one, shown) for one in said.memories)
-        return list(dict.fromkeys(fact for fact in found if fact is not None))
+        found = list(dict.fromkeys(fact for one in said.memories if (fact := fact_of(one, shown)) is not None))
+        instead = [] if found else list(self._offline.extract(turns))
+        if instead:
+            self.note("The model drew nothing from turns that state something.")
+        return found or instead
 
     def resolve(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> list[Resolution]:
         """Resolve offline where that is sure or nothing is alike, and the others in one call for each window.

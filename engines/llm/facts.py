@@ -7,7 +7,7 @@ from typing import Final
 
 from agentic_memory_bank.engines.conversation import TRUST, USER, Fact, Turn, TurnQuote, attributed
 from agentic_memory_bank.engines.extractive.conversation import day_of
-from agentic_memory_bank.engines.extractive.support import unsupported
+from agentic_memory_bank.engines.extractive.support import speaks_of, unsupported
 from agentic_memory_bank.engines.llm.locating import locate
 from agentic_memory_bank.engines.own_words import is_order, own_words
 from agentic_memory_bank.prompts import extract_facts
@@ -34,6 +34,8 @@ def fact_of(said: extract_facts.ExtractedMemory, turns: Sequence[Turn]) -> Fact 
     if turn is None or span is None or not said.text.strip():
         return None
     quote = TurnQuote(turn.id, turn.text[slice(*span)], span)
+    if quote.text.rstrip().endswith(("?", "？")) or (turn.role != "user" and not _is_borne(quote.text, turns)):
+        return None
     if secrets_in(f"{said.text}\n{said.value}\n{quote.text}") or is_order(said.text) or is_order(quote.text):
         return None
     speaker = turn.speaker or (USER if turn.role == "user" else turn.role)
@@ -52,6 +54,12 @@ def fact_of(said: extract_facts.ExtractedMemory, turns: Sequence[Turn]) -> Fact 
         date=turn.date,
         trust=TRUST[turn.role],
     )
+
+
+def _is_borne(words: str, turns: Sequence[Turn]) -> bool:
+    """Whether a user says what an assistant does: what it merely says is nobody's memory."""
+    told = "\n".join(own_words(turn.text) for turn in turns if turn.role == "user")
+    return speaks_of(words, told) and not unsupported(words, [told])
 
 
 def _days_meant(turn: Turn) -> Iterator[str]:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from itertools import chain, zip_longest
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.support import marked, speaks_of, support_for, supported_part, unsupported
+from agentic_memory_bank.engines.extractive.support import borne, speaks_of, support_for, supported_part, unsupported
+from agentic_memory_bank.engines.llm.bank_checks import NAMED
 from agentic_memory_bank.engines.llm.base import ChatEngine, names_all, or_offline
 from agentic_memory_bank.engines.llm.locating import locate
 from agentic_memory_bank.engines.llm.packing import pack, within
@@ -129,16 +130,16 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
         )
         quotes = _quotes(said, shown) if said.is_found else []
         quotes += _further(said.answer, quotes, shown, [inquiry.request]) if quotes else []
-        own = unsupported(said.answer, [inquiry.request, *(_words(q, shown) for q in quotes)], _beside(inquiry, shown))
-        if quotes and not own:
-            return ResearchResponse(said.answer.strip(), tuple(quotes))
+        words = [_words(quote, shown) for quote in quotes]
+        kept, own = borne(said.answer, words, [inquiry.request], _beside(inquiry, shown))
+        if own:
+            self.note(f"The answer says {listed(own[:NAMED])}, which no quote does; that was left out.")
+        if kept:
+            return ResearchResponse(kept, tuple(quotes), is_sure=not own)
         instead = self._offline.respond(inquiry, excerpts)
-        if instead.quotes or not quotes:
-            if instead.quotes:
-                self.note(f"The model {f'says {listed(own)}, which no quote does' if quotes else 'found nothing'}.")
-            return instead
-        self.note(f"The answer says {listed(own)}, which no quote does.")
-        return ResearchResponse(marked(said.answer, own), tuple(quotes), is_sure=False)
+        if instead.quotes and not own:
+            self.note("The model found nothing; what rules find is quoted.")
+        return instead
 
     def _fitting(self, excerpts: Sequence[Excerpt], *shown: str) -> list[Excerpt]:
         """The first excerpts that fit into the window beside what else is shown."""

@@ -19,7 +19,7 @@ from agentic_memory_bank.engines.llm import parsing
 from agentic_memory_bank.engines.llm.answers import Call
 from agentic_memory_bank.engines.llm.faults import ModelFault, broken_off, fault_of, sightless
 from agentic_memory_bank.engines.llm.meter import Meter
-from agentic_memory_bank.engines.llm.models import ChatModels, RoleModel, tool_of
+from agentic_memory_bank.engines.llm.models import ChatModels, RoleModel, example_of
 from agentic_memory_bank.engines.llm.parsing import Answer
 from agentic_memory_bank.engines.llm.retry import RetryBudget
 from agentic_memory_bank.state.errors import AnswerRejected, EngineError, ModelRefused, ModelUnavailable
@@ -34,7 +34,9 @@ IMAGE_TOKENS: Final = 1_500
 """What a picture costs, about: providers count between 85 and some thousand."""
 _SHOWN: Final = 4_000
 """How many characters of an unusable answer are shown to the model again."""
-_ONE_OBJECT: Final = "Answer with one JSON object and nothing else. Its schema:"
+_ONE_OBJECT: Final = (
+    "Answer with one JSON object and nothing else, of this form; each text says what belongs in its place:"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +165,7 @@ class _Exchange:
     def _messages(self, mode: str) -> list[BaseMessage]:
         instructions = self._question.instructions
         if self._objections or mode in ("json_mode", "prompt"):
-            schema = tool_of(self._question.answer)["function"]["parameters"]
-            instructions += f"\n\n{_ONE_OBJECT}\n{json.dumps(schema, ensure_ascii=False)}"
+            instructions += f"\n\n{_ONE_OBJECT}\n{json.dumps(example_of(self._question.answer), ensure_ascii=False)}"
         return [SystemMessage(instructions), _asked(self._question), *self._objections]
 
     def _sent(self, messages: list[BaseMessage], mode: str) -> AIMessage | ModelFault:
@@ -195,11 +196,15 @@ class _Exchange:
         """Show the model what is wrong, if it may be asked again."""
         if rejected.is_whole and "{" not in rejected.said:
             self._model.modes.ignored(mode)
-        advice = f" Raise MEMORY_BANK_{self._model.row.role.upper()}_OUTPUT." if rejected.why == parsing.CUT_OFF else ""
+        is_loop = rejected.said and parsing.loops(rejected.said)
+        is_short = rejected.why == parsing.CUT_OFF and not is_loop  # of a loop more would be more of the same
+        advice = f" Raise MEMORY_BANK_{self._model.row.role.upper()}_OUTPUT." if is_short else ""
+        advice = " It says the same again and again." if is_loop else advice
         self._retries.fail(
             AnswerRejected(f"The answer of {self._retries.named} cannot be used. {rejected.why}{advice}")
         )
-        if rejected.said:
+        self._objections = []
+        if rejected.said and not is_loop:
             objection = f"This answer cannot be used. {rejected.why} Give it once more, whole."
             self._objections = [AIMessage(rejected.said[:_SHOWN]), HumanMessage(objection)]
 

@@ -1,6 +1,7 @@
 """Stage 6: does anything new contradict what is remembered, or say it again?"""
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Final
 
 from langgraph.runtime import Runtime
@@ -14,7 +15,7 @@ from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpd
 from agentic_memory_bank.state.query_graph import Conflict, ContradictingClaim, Contradiction, Judgement, MemoryNode
 from agentic_memory_bank.state.settings import Settings
 
-MOST_MERGED: Final = 16
+MOST_MERGED: Final = 100
 """How many memories are made one at a time; what is left is compared with the one that comes of it."""
 
 
@@ -82,7 +83,8 @@ def _agreeing(state: MemoryBankState, pairs: Sequence[tuple[str, str]]) -> list[
         first, second = found.get(a, [a]), found.get(b, [b])
         if first is second or len(first) + len(second) > MOST_MERGED:
             continue
-        if not any(differ(texts[x], texts[y]) for x in first for y in second):
+        sides = {texts[x] for x in first}, {texts[y] for y in second}
+        if not any(differ(x, y) for x, y in product(*sides) if x != y):
             joined = [*first, *second]
             found.update(dict.fromkeys(joined, joined))
     return list({id(group): group for group in found.values()}.values())

@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Hints, Turn, TurnQuote, attributed
-from agentic_memory_bank.engines.extractive import research, responder
+from agentic_memory_bank.engines.extractive import research, responder, support
 from agentic_memory_bank.engines.extractive.answering import choices, quoting, short_answers
 from agentic_memory_bank.engines.extractive.answering import relevance as likeness
 from agentic_memory_bank.engines.extractive.comparing import comparison
@@ -142,6 +142,15 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.comparing.comparison.compare": lambda text: comparison.compare(
         text[: len(text) // 2], f"{text[: len(text) // 2]} not", 0.9
     ),
+    "engines.extractive.comparing.comparison.differ": lambda text: comparison.differ(
+        text[: len(text) // 8], f"{text[: len(text) // 8]} not"
+    ),
+    "engines.extractive.support.unsupported": lambda text: support.unsupported(text[::2], [text[1::2]]),
+    "engines.extractive.support.supported_part": lambda text: support.supported_part(text[:2_000], [text]),
+    "engines.extractive.support.support_for": lambda text: support.support_for(text[:2_000], ["Tea."], [text[:2_000]]),
+    "engines.extractive.support.borne": lambda text: support.borne(text[:2_000], [text], ["Tea?"]),
+    "engines.extractive.support.speaks_of": lambda text: support.speaks_of(text[::2], text[1::2]),
+    "engines.extractive.support.is_quotable": lambda text: support.is_quotable(text),
     "engines.extractive.remembering.deletion.parts_meant": lambda text: deletion.parts_meant(
         record(text), subjects.subjects_of("my tea")
     ),

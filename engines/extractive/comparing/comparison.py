@@ -102,6 +102,8 @@ def differ(a: str, b: str) -> bool:
         False
     """
     first, second = sentences_of(a), sentences_of(b)
+    if not first or not second:
+        return False
     pairs = list(_paired(_distinct(first), _distinct(second)))
     return (
         _other_bearer(first, second)

@@ -277,6 +277,12 @@ class Engine(Protocol):
 
     Raises:
         EngineError: From any method, when nothing can be judged.
+
+    Example:
+        >>> class WithoutDates(ExtractiveEngine):
+        ...     def find_conflicts(self, pairings):
+        ...         return [found for found in super().find_conflicts(pairings) if found.kind != "date"]
+        >>> bank = build_memory_bank(engine=WithoutDates(Encoder()))
     """
 
     @property

@@ -9,7 +9,6 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, Durability
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 from pydantic import BaseModel, GetJsonSchemaHandler, create_model
-from pydantic_core import CoreSchema
 
 from agentic_memory_bank.state.clients import taken_from_clients
 from agentic_memory_bank.state.errors import InputError
@@ -116,7 +115,7 @@ class _Form(BaseModel):
     shown: ClassVar[dict[str, Any]]
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {**cls.shown}
 
 

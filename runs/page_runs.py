@@ -3,7 +3,7 @@
 Nothing is done, lost or paid for twice: the answers of models lie beside the pages until the call is done.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from agentic_memory_bank.graph.researcher import build_researcher
 from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.nodes.memory_bank.views import digest
 from agentic_memory_bank.runs.home import Home, erase_folder, locked
+from agentic_memory_bank.runs.run_steps import Progress
 from agentic_memory_bank.state.errors import RunError
 from agentic_memory_bank.state.memorizer import MemorizerOutput
 from agentic_memory_bank.state.research import ResearcherOutput
@@ -34,7 +35,6 @@ _MEMORIZING_STOPPED = "Memorizing was stopped between two steps. Hand the same t
 _RESEARCH_STOPPED = (
     "Research was stopped between two steps. Ask the same again: what was answered is not paid for twice."
 )
-Progress = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)

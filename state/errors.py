@@ -1,5 +1,6 @@
 """Every error this package raises on purpose, in one tree.
 
+```text
 MemoryBankError
 ├── InputError            what was handed in cannot be used (also a ValueError)
 │   ├── InputTooLarge     it is over a limit of `Settings`
@@ -24,6 +25,7 @@ MemoryBankError
     │   └── DamagedRowError    what the ledger says of one thread is not what was written
     ├── StoreBusyError    another process has the store open, and it serves one at a time
     └── ExportError       an export file is foreign, damaged or newer than this package
+```
 """
 
 

@@ -1,6 +1,6 @@
 """Research over pages: it stops when it may, loses no evidence, names where each word stands, and asks no call in vain.
 
-What went wrong in the public implementation of seed 003, and the test that keeps it from happening here:
+What went wrong in the public implementation of GAM, and the test that keeps it from happening here:
 
 G-01 no fusion of ranks          unit/test_retrieval.py; here `each_search_has_its_turn_in_what_is_read`
 G-02 page numbers shift          `a_page_that_went_shifts_no_other`

@@ -17,11 +17,11 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
 AT_ROOT = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 GRAPHS = {"memory_bank": memory_bank, "memory": recall, "react_mem": react_mem, "research": researcher}
-PRIVATE = re.compile(r"\bseeds? 00\d|种子|\bB-\d\d?\b|\bC-\d\d?\b|\bAMB-\d|\bissues? #?\d", re.IGNORECASE)
+PRIVATE = re.compile(r"\bseeds? 00\d|种子|\bB-\d\d?\b|\bC-\d\d?\b|\bAMB-\d|\b(?<!GitHub )issues? #?\d", re.IGNORECASE)
 """Numbers of plans and lists that are not part of the repository."""
 FENCE = re.compile(r"```.*?```", re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
-ROOMS = ("cli", "engines", "graph", "nodes", "prompts", "runs", "state", "testing", "tools")
+ROOMS = ("benchmarks", "cli", "engines", "graph", "nodes", "prompts", "runs", "state", "testing", "tests", "tools")
 
 
 def _neighbour(name: str) -> ModuleType:

@@ -45,10 +45,10 @@ _PICTURES = (
 )
 
 
-_WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+DOCX: Final = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
 
-_TYPES: dict[Kind, str] = {"pdf": "application/pdf", "docx": _WORD, "html": "text/html"}
+_TYPES: dict[Kind, str] = {"pdf": "application/pdf", "docx": DOCX, "html": "text/html"}
 
 
 _HTML_SUFFIXES = frozenset({".html", ".htm", ".xhtml"})

@@ -140,6 +140,13 @@ class Encoder:
             known.update(self._make(missing[start : start + self._batch]))
         return self._matrix(keys, known)
 
+    def try_vectors(self, texts: Sequence[str]) -> Vectors | None:
+        """Return what `vectors` does, or None where the model fails: keywords alone have to do then."""
+        try:
+            return self.vectors(texts)
+        except EmbeddingError:
+            return None
+
     def retain(self, texts: Iterable[str]) -> None:
         """Erase all vectors from the cache file but those of these texts."""
         if self._disk is not None:

@@ -12,10 +12,12 @@ SUPPOSES: Final = re.compile(
     re.IGNORECASE,
 )
 """It holds on a condition, or not at all."""
+_CHANGED: Final = (
+    r"(?:replaced|changed|moved|shifted|raised|lowered|increased|reduced|extended|postponed|amended|deleted)"
+)
 AMENDS: Final = re.compile(
-    r"\b(?:amendment|erratum|errata|corrigendum|correction|corrected|(?:is|are|was|were|been) (?:replaced|"
-    r"changed|moved|shifted|raised|"
-    r"lowered|increased|reduced|extended|postponed|amended|deleted)|shall read|must read|should read|"
+    rf"\b(?:amendment|erratum|errata|corrigendum|correction|corrected|(?:is|are|been) {_CHANGED}"
+    rf"|(?:was|were) {_CHANGED} (?:to|by|from|with|until)|shall read|must read|should read|"
     r"rises? from|with immediate effect|"
     r"instead of|no longer|in (?:its|their) place|as of now|from now on|with effect from|now)\b"
     r"|改为|改由|改到|改在|调整为|变更|顺延|推迟至|更正|作废|取消|不再|以本通知为准|自即日起|现已|有误|为准",

@@ -22,6 +22,8 @@ from agentic_memory_bank.tools.text.cleaning import clean
 
 RECALLED: Final = "agentic_memory_bank_recalled"
 """In `additional_kwargs` of a message that holds recalled memories: it is never remembered, and shown to nobody."""
+TOLD: Final = "agentic_memory_bank_told"
+"""Beside it, in a request to forget and in its answer: an agent's model is not shown them, since they name it."""
 REPEATS: Final = "agentic_memory_bank_repeats"
 """In `additional_kwargs` of an answer that only says again what was recalled: it is no memory of its own."""
 

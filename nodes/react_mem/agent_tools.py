@@ -8,6 +8,7 @@ from langchain.tools import ToolRuntime
 from langchain_core.messages import AnyMessage
 from langchain_core.tools import BaseTool, StructuredTool
 
+from agentic_memory_bank.engines.extractive.remembering.telling import told_to_forget
 from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes import agent_messages
 from agentic_memory_bank.nodes.react_mem import steps
@@ -107,7 +108,7 @@ class AgentMemoryTools:
         scope = self._scope(runtime)
         if scope is None:
             return four_tiers.OUT_OF_REACH
-        if not text.strip() or secrets_in(text) or is_order(text):
+        if not text.strip() or secrets_in(text) or is_order(text) or told_to_forget(text):
             return four_tiers.REFUSED
         user, project = scope.owner
         source = {"conversation": scope.conversation, "turns": [], "quotes": [text.strip()]}

@@ -56,9 +56,9 @@ class FourTierMemory(FourTierKeeping):
     requests are what they are without it, and no store is touched. Nothing that fails in memory fails the agent.
 
     Args:
-        engine: Who judges what is remembered, in place of chat models and of the extractive engine.
+        engine: Who judges what is remembered, in place of chat models: `ExtractiveConversationEngine()` does by rule.
         models: A LangChain chat model, or a mapping of roles to chat models, for what is remembered: `extract` and
-            `summarise`. Default: the models that the settings name, or else the extractive engine.
+            `summarise`. Default: the models that the settings name, or else the agent's own model.
         embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
         store: Where memories are kept. Default: the server's store, or else a file.
         stores: The same, shared with other graphs, in place of `store` and `embeddings`.
@@ -177,6 +177,7 @@ class FourTierMemory(FourTierKeeping):
         others = [tool for tool in request.tools if id(tool) not in own]
         if mark is None:
             return request.override(tools=others)
+        self._own.note(mark["id"], request.model)
         context, messages = self._context_of(request.runtime), kept(request.messages)
         if len(messages) < len(request.messages):
             request = request.override(messages=messages)
@@ -207,7 +208,8 @@ class FourTierMemory(FourTierKeeping):
         exchanges, told = steps.split(state["messages"]).exchanges, state.get("condensed")
         shown = working_memory.fitted(exchanges, scope.context, id, told)
         is_new = shown.is_cut and not (told and told["invocation"] == id and shown.condensed == told["text"])
-        made = lessons.condense(self.deps, scope, exchanges, id, told, tally_of(state)) if is_new else None
+        deps = self._own.deps(scope.context, id)
+        made = lessons.condense(deps, scope, exchanges, id, told, tally_of(state)) if is_new else None
         return {"condensed": made} if made else {}
 
     def _recollected(self, scope: Scope, messages: Sequence[AnyMessage], id: str) -> Recollection:

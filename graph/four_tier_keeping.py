@@ -24,6 +24,7 @@ from agentic_memory_bank.graph.four_tier_state import (
     scope_from,
     thread_of,
 )
+from agentic_memory_bank.graph.own_model import OwnModels
 from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.graph.tool_offer import ToolOffer
 from agentic_memory_bank.nodes.deps import BackgroundQueue, Clock, utc_now
@@ -65,21 +66,20 @@ class FourTierKeeping(AgentMiddleware[Any, Any, Any]):
         context: MemoryContext | None = None,
     ) -> None:
         super().__init__()
-        offline = ExtractiveConversationEngine()
         shared = stores or stores_for(store, embeddings, clock, utc_now)
         self._queue = background or WorkerPool(MemoryContext.of(None).remember_queue)
-        self.deps = AgentDeps(
-            stores=shared,
-            remember=build_remember(
-                engine=engine, models=models, stores=shared, clock=clock, answers=answers, checkpointer=False
-            ),
-            queue=self._queue,
-            engine=offline,
-            engines=EngineFactory(
-                offline, engine, models, AnswerPool(answers), REMEMBER_ROLES, chat_conversation_engine
-            ),
-            clock=clock,
-        )
+        offline, pool = ExtractiveConversationEngine(), AnswerPool(answers)
+
+        def judged_by(given: "GivenModels | None", drawing: "GivenModels | None") -> AgentDeps:
+            parts: dict[str, Any] = {"engine": engine, "models": drawing, "clock": clock, "answers": answers}
+            engines = EngineFactory(offline, engine, given, pool, REMEMBER_ROLES, chat_conversation_engine)
+            remember = build_remember(stores=shared, checkpointer=False, **parts)
+            return AgentDeps(
+                stores=shared, remember=remember, queue=self._queue, engine=offline, engines=engines, clock=clock
+            )
+
+        self._own = OwnModels(judged_by, models, is_judged=engine is not None)
+        self.deps = self._own.default
         self._context = context
         self.tools = AgentMemoryTools(self.deps, self._scope_of).tools()
         self._offer = ToolOffer(self.tools)
@@ -188,8 +188,8 @@ class FourTierKeeping(AgentMiddleware[Any, Any, Any]):
         told = question or asked.question
         if told is not None:
             done = recording.DoneTask(id, self.deps.now(), told, asked.exchanges, failure)
-            was_silent = recording.record_now(self.deps, scope, done)
-            self._later(scope, partial(recording.record, self.deps, scope, done, was_silent=was_silent))
+            was_silent, deps = recording.record_now(self.deps, scope, done), self._own.deps(scope.context, id)
+            self._later(scope, partial(recording.record, deps, scope, done, was_silent=was_silent))
 
     def _end_later(self, scope: Scope) -> None:
         self._later(scope, partial(recording.end_conversation, self.deps, scope, self.deps.now()))

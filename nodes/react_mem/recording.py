@@ -13,7 +13,7 @@ from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes.agent_messages import Exchange, calls_of
 from agentic_memory_bank.nodes.deps import Owner
 from agentic_memory_bank.nodes.memory_bank.views import digest
-from agentic_memory_bank.nodes.messages import text_of, turns_of
+from agentic_memory_bank.nodes.messages import REPEATS, text_of, turns_of
 from agentic_memory_bank.nodes.react_mem import episodes, steps
 from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope
 from agentic_memory_bank.nodes.react_mem.episodes import masked
@@ -93,7 +93,8 @@ def _written(deps: AgentDeps, scope: Scope, done: DoneTask) -> AgentConversation
     before = records.agents.add(*scope.place, summary, _texts(done), retention_days(scope.context))
     if scope.context.auto_facts:
         save_state(
-            records, IncomingTurns(scope.owner, scope.conversation, _told(done), _drawing(scope), deps.clock(), done.at)
+            records,
+            IncomingTurns(scope.owner, scope.conversation, _told(done), _drawing(scope, done), deps.clock(), done.at),
         )
     if episode and not scope.context.condense_with_model:
         _store(records, scope, episode, summary["turns"], deps.clock(), embed=False)
@@ -258,16 +259,19 @@ def _episode(scope: Scope, done: DoneTask) -> Episode | None:
 
 
 def _told(done: DoneTask) -> list[AnyMessage]:
-    """What the user said and the agent answered; nothing of what was recalled or called."""
+    """What the user said and the agent answered, which its summary keeps; nothing of what was recalled or called."""
     final = steps.final(done.exchanges)
     answer = done.exchanges[-1][0] if final and not done.failure else None
-    return [done.question, *([answer] if isinstance(answer, AIMessage) else [])]
+    if not isinstance(answer, AIMessage):
+        return [done.question]
+    repeated = {**answer.additional_kwargs, REPEATS: True}
+    return [done.question, answer.model_copy(update={"additional_kwargs": repeated})]
 
 
 def _facts(deps: AgentDeps, scope: Scope, done: DoneTask) -> None:
     """Draw facts from what was said."""
     told = {"messages": _told(done), "conversation_id": scope.conversation, "handed_at": done.at}
-    found = _remember(deps, scope, told)
+    found = _remember(deps, scope, told, done)
     if steps.STORE_FACT in {call["name"] for one in done.exchanges for call in calls_of(one).values()}:
         _unite(deps.records(scope), scope, found.get("stored", []))
 
@@ -293,17 +297,14 @@ def _says(record: Record) -> tuple[frozenset[str], bool]:
     return frozenset(tokenize(words)) - _PERSONS, _DENIES.search(words) is not None
 
 
-def _drawing(scope: Scope) -> MemoryContext:
-    """How facts are drawn from what was said: at once, and no turn is a memory of its own."""
-    update = {
-        "user": scope.owner.user,
-        "project": scope.owner.project,
-        "remember_every": 1,
-        "remember_turns": False,
-    }
+def _drawing(scope: Scope, done: DoneTask | None = None) -> MemoryContext:
+    """How facts are drawn from what was said: after each invocation. What asks for a task is kept as an episode."""
+    user, project = scope.owner
+    turns = scope.context.remember_turns and not (done and _is_task(done))
+    update = {"user": user, "project": project, "remember_every": 1, "remember_turns": turns}
     return scope.context.model_copy(update=update)
 
 
-def _remember(deps: AgentDeps, scope: Scope, given: dict[str, Any]) -> RememberOutput:
+def _remember(deps: AgentDeps, scope: Scope, given: dict[str, Any], done: DoneTask | None = None) -> RememberOutput:
     graph = deps.remember if scope.store is None else deps.remember.copy({"store": scope.store})
-    return cast(RememberOutput, graph.invoke(given, context=_drawing(scope)))
+    return cast(RememberOutput, graph.invoke(given, context=_drawing(scope, done)))

@@ -12,6 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank import Memories
+from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 from agentic_memory_bank.graph.four_tier import FourTierMemory
 from agentic_memory_bank.graph.react_mem import build_react_mem
 from agentic_memory_bank.state.conversations import MemoryContext
@@ -46,7 +47,7 @@ class House:
         self.store, self.queue = InMemoryStore(), WorkerPool(100)
         model = Agreeing(heard=self.heard)
         stores = RecordStores(self.store, Encoder(HashEmbeddings(64)))
-        parts: Any = {"stores": stores, "background": self.queue}
+        parts: Any = {"engine": ExtractiveConversationEngine(), "stores": stores, "background": self.queue}
         self.agent: Any = (
             create_agent(
                 model,

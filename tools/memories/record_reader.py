@@ -193,10 +193,10 @@ class RecordReader:
         memories = self._users.peek(user_hash(user))
         return self._encoder.is_busy or (memories is not None and memories.is_indexing)
 
-    def preview_delete(self, user: str, ids: Collection[str]) -> Deletion:
+    def preview_delete(self, user: str, ids: Collection[str], *, quoting: bool = True) -> Deletion:
         """All that `delete` would delete, whole or in part; nothing is deleted. Args and errors as there."""
         with self._users.opened(user_hash(user)) as memories:
-            return plan_deletion(memories.index.records, ids)
+            return plan_deletion(memories.index.records, ids, quoting=quoting)
 
     def preview_delete_all(self, user: str, project: str | None = None, type: RecordType | None = None) -> Deletion:
         """All that `delete_all` would delete; facts stay where only turns are meant. Args and errors as there."""

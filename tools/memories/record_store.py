@@ -272,7 +272,7 @@ class RecordStore(RecordReader):
 
     # --- deleting --------------------------------------------------------------------------------------------------
 
-    def delete(self, user: str, ids: Collection[str]) -> Sequence[str]:
+    def delete(self, user: str, ids: Collection[str], *, quoting: bool = True) -> Sequence[str]:
         """Delete memories with their history and what was derived from them; a tombstone without content stays.
 
         A consolidated memory is deleted with those it was made of, or with those of them that are named. Turns of
@@ -281,6 +281,7 @@ class RecordStore(RecordReader):
         Args:
             user: The user's id.
             ids: Ids of memories, or of parts of them as `preview_delete` names them. Unknown ids are no error.
+            quoting: Whether facts go with the turns that they quote.
 
         Returns:
             The ids of all memories that are gone.
@@ -288,7 +289,7 @@ class RecordStore(RecordReader):
         Raises:
             InputError: A part is named of a memory whose text has changed since.
         """
-        return self._delete(user, self.preview_delete(user, ids))
+        return self._delete(user, self.preview_delete(user, ids, quoting=quoting))
 
     def delete_all(self, user: str, project: str | None = None, type: RecordType | None = None) -> Sequence[str]:
         """Delete all memories of a user, or those of a project, of a type, or both. Returns and raises as `delete`.

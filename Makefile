@@ -10,9 +10,12 @@ INSTALL := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore \
 OFFLINE := HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 LANGGRAPH_STRICT_MSGPACK=true
 SOURCES := $(wildcard *.py cli/*.py engines/*.py engines/*/*.py engines/*/*/*.py graph/*.py nodes/*.py nodes/*/*.py prompts/*.py runs/*.py state/*.py testing/*.py tools/*.py tools/*/*.py)
 
+# Tests start hundreds of processes, which would each compile the package anew where this variable is set.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo map test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks kill attack bench dev readme clean
+.PHONY: help demo map test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks docs kill attack bench dev readme clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -31,7 +34,7 @@ quick: $(BIN)/.test ## run the tests that need neither a server nor a model nor 
 
 check: test besides-tests ## everything CI runs
 
-besides-tests: format-check lint types contracts wheel-test frameworks notebooks
+besides-tests: format-check lint types contracts docs wheel-test frameworks notebooks
 
 format: $(BIN)/.dev ## put the code into shape
 	@$(BIN)/ruff check -q --fix-only --select I,F401,UP,SIM905 .
@@ -63,6 +66,9 @@ frameworks: $(BIN)/.dev ## run the examples with agents of other frameworks
 
 notebooks: $(BIN)/.dev ## run the notebooks
 	@$(OFFLINE) MEMORY_BANK_HOME=build/notebooks $(BIN)/python -m pytest -q --nbmake notebooks -p no:cacheprovider --force-enable-socket
+
+docs: $(BIN)/.dev ## build the site of docs/, which is read from build/site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q --strict
 
 kill: $(BIN)/.test ## kill a run at every point there is, and resume it
 	@$(OFFLINE) $(BIN)/python -m pytest -q -m "kill or kill_full"

@@ -34,7 +34,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from research_calls import machine  # a benchmark, too
 
 from agentic_memory_bank.engines.conversation import unattributed
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.responder import ResponderInput
 from agentic_memory_bank.graph.conversation import build_conversation
 from agentic_memory_bank.graph.remember import build_remember

@@ -20,7 +20,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langgraph.store.memory import InMemoryStore
 
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.graph.react_mem import build_react_mem
 from agentic_memory_bank.nodes.react_mem import episodes
 from agentic_memory_bank.state.react_mem import Episode

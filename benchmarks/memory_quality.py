@@ -38,7 +38,7 @@ from research_calls import machine  # benchmarks, too
 from retrieval_quality import TARGETS, answers
 
 from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, TurnQuote, unattributed
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.nodes.messages import turns_of
 from agentic_memory_bank.state.records import Record

@@ -21,6 +21,8 @@ DOCUMENT = (
     "on 4 March 2014. The telescope observes on some 290 nights a year; its camera has 3.2 gigapixels. In 2019 the "
     "second mirror was replaced, since its coating had aged faster than was thought."
 )
+COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
+"""An installed package is compiled; a variable of this machine must not have our sources compiled at each start."""
 QUESTION = "How wide is the mirror?"
 
 
@@ -58,7 +60,7 @@ def commands(folder: Path) -> Mapping[str, Command]:
 def spent(command: Command, home: Path, backend: str) -> float:
     """CPU seconds of a command, user and system, in a process of its own."""
     program = [sys.executable, "-m", "agentic_memory_bank.cli", *command.words]
-    variables = {"MEMORY_BANK_HOME": str(home), "MEMORY_BANK_EMBEDDING_BACKEND": backend}
+    variables = {"MEMORY_BANK_HOME": str(home), "MEMORY_BANK_EMBEDDING_BACKEND": backend, **COMPILED}
     process = subprocess.Popen(
         program,
         stdin=subprocess.PIPE,
@@ -100,7 +102,11 @@ def imports(least: float) -> dict[str, float]:
     """CPU of importing what `ask` needs, by module, itself alone; those that take at least so many seconds."""
     program = "import agentic_memory_bank.runs.bank_runs, onnxruntime, tokenizers, safetensors.numpy"
     told = subprocess.run(
-        [sys.executable, "-X", "importtime", "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-X", "importtime", "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **COMPILED},
     )
     rows = (line.removeprefix("import time:").split("|") for line in told.stderr.splitlines() if "|" in line)
     found = {name.strip(): int(own) / 1e6 for own, _, name in rows if own.strip().isdigit()}

@@ -167,12 +167,12 @@ def check_export(export: Path | None) -> None:
     """
     if export is None:
         return
-    from agentic_memory_bank.runs.export_file import FORMAT, checked_export
+    from agentic_memory_bank.runs.home import EXPORT_FORMAT, checked_export
 
     checked_export(export)  # not even opened if it is a pipe: that is to wait for who reads it
     folder = next(parent for parent in export.absolute().parents if parent.exists())
     if export.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
         raise InputError(f"An export cannot be written to {export}. Give the name of a file in a folder you can write.")
     with suppress(FileNotFoundError), export.open("rb") as file:
-        if FORMAT.encode() not in file.read(256):
+        if EXPORT_FORMAT.encode() not in file.read(256):
             raise InputError(f"{export} is there already and is no export. Give another name.")

@@ -129,20 +129,20 @@ def _show(
 def pages(
     *,
     memory: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only the memory of this name.")] = None,
-    erase: Annotated[bool, typer.Option("--erase", help="Erase it for good; asks first.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Clear it for good; asks first.")] = False,
     user: Annotated[str, typer.Option("--user", "-u", help="Whose, of a memory that a server keeps.")] = "",
     yes: options.Yes = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """List the memories that `memorize` made, with their pages and how long these stay; or erase one."""
-    if erase and memory is None:
-        raise typer.BadParameter("--erase needs the NAME of a memory.")
+    """List the memories that `memorize` made, with their pages and how long these stay; or clear one."""
+    if clear and memory is None:
+        raise typer.BadParameter("--clear needs the NAME of a memory.")
     if memory is not None and not _is_there(memory, user):
         raise UnknownMemoryError(f"There is no memory of pages {memory!r}. `memory-bank pages` lists them.")
-    from agentic_memory_bank.runs.cleanup import erase_pages, list_pages
+    from agentic_memory_bank.runs.cleanup import clear_pages, list_pages
 
     found = [one for one in list_pages() if memory is None or (one["memory"], one["user"]) == (memory, user)]
-    if not erase:
+    if not clear:
         terminal.print_found({"pages": found}, _page_memories(found), as_json=as_json)
         return
     if not yes:
@@ -150,7 +150,7 @@ def pages(
         terminal.confirm_erasing(
             f"Erase the {whole} of '{memory}' for good?", otherwise="--yes to erase it", as_json=as_json
         )
-    count = erase_pages(cast(str, memory), user=user)
+    count = clear_pages(cast(str, memory), user=user)
     terminal.print_found({"erased": count}, [f"Erased {terminal.counted(count, 'page')}."], as_json=as_json)
 
 

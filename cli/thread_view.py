@@ -26,7 +26,7 @@ def memory(
 
     Args:
         state: As it was saved last.
-        thread: Its name.
+        thread: Name of the thread.
         usage: What its last run has spent on models, if any was asked.
         pause: Why it waits, if it does.
     """

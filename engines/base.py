@@ -216,6 +216,8 @@ class RetrievedPassage:
     score: float
     refuted: tuple[Span, ...] = ()
     """Stretches that a validation found wrong: not to be quoted."""
+    replaced: tuple[tuple[Span, int, Span], ...] = ()
+    """Of those, the ones in whose place another stretch holds: that of the passage with this index."""
     established: tuple[str, ...] = ()
     """What a validation found true of what the passage says; it holds before the passage."""
     placed: tuple[Placed, ...] = ()

@@ -69,9 +69,9 @@ def as_tool(
     Args:
         bank: The graph. One built without a checkpointer knows what it is handed in each call; one built with
             `checkpointer=True` remembers, within an agent's thread, what came in earlier calls.
-        name: Of the tool.
+        name: The name under which the agent calls the tool.
         description: Tells the model when to call it.
-        settings: Of each call. Default: those of the environment.
+        settings: Settings of each call. Default: those of the environment.
 
     Returns:
         A tool that can be invoked synchronously and asynchronously. Input that cannot be used is told to the model.
@@ -110,11 +110,12 @@ def as_research_tool(
     its quotes, or what was found on the way where there is none. What the graph returned is the message's `artifact`.
 
     Args:
-        researcher: The graph.
+        researcher: The compiled graph, as `build_researcher` makes it.
         memory: The name of the memory, as it was given to the memorizer.
-        name: Of the tool; say what the memory holds where an agent has several.
+        name: The name under which the agent calls the tool; let it say what the memory holds where an agent has
+            several.
         description: Tells the model when to call it.
-        settings: Of each call. Default: those of the environment.
+        settings: Settings of each call. Default: those of the environment.
 
     Returns:
         A tool that can be invoked synchronously and asynchronously. Input that cannot be used is told to the model.

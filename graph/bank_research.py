@@ -15,7 +15,7 @@ from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from agentic_memory_bank.engines.extractive.answering.research import ExtractiveResearchEngine
+from agentic_memory_bank.engines.extractive.research import ExtractiveResearchEngine
 from agentic_memory_bank.engines.factory import EngineFactory, chat_research_engine
 from agentic_memory_bank.engines.research import ResearchEngine
 from agentic_memory_bank.nodes.deps import Clock, utc_now
@@ -49,10 +49,10 @@ class BankResearch:
     """Makes the tool `deep_research` of a memory bank.
 
     Args:
-        encoder: Makes the vectors: that of the bank.
+        encoder: Embeds texts and queries; the one of the bank.
         models: As they are given to the bank; the role asked here is `research`. Without a model for it the extractive
             engine searches, puts together and answers.
-        clock: Tells the time.
+        clock: Returns the current time; a fixed one makes runs repeatable.
     """
 
     def __init__(self, encoder: Encoder, models: "GivenModels | None" = None, clock: Clock = utc_now) -> None:

@@ -14,8 +14,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
-from agentic_memory_bank.engines.extractive.answering.responder import ExtractiveResponder
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.responder import ExtractiveResponder
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_responder
 from agentic_memory_bank.engines.responder import Responder
 from agentic_memory_bank.graph.chainable import ChainableGraph
@@ -82,8 +82,8 @@ def build_conversation(
     ends.
 
     Args:
-        engine: Who judges what is recalled and remembered, in place of chat models and of the extractive engine.
-        responder: Who answers, in place of them.
+        engine: Judges what is recalled and remembered, in place of chat models and of the extractive engine.
+        responder: Writes the answers, in place of them.
         models: A LangChain chat model, or a mapping of roles to chat models: `react` answers, `rewrite`, `extract` and
             `summarise` serve memory. Default: the models that the settings name, or else none: answers are quotes.
         embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
@@ -92,7 +92,7 @@ def build_conversation(
         background: Remembers later. Default: a queue of the graph's own.
         checkpointer: Makes runs resumable, and keeps the messages of a thread. Without one a conversation goes on all
             the same from its kept state, by its id.
-        clock: Tells the time.
+        clock: Returns the current time; a fixed one makes runs repeatable.
         answers: File in which answers to judgements are kept. Default: in memory.
 
     Returns:

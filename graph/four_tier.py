@@ -56,13 +56,13 @@ class FourTierMemory(FourTierKeeping):
     requests are what they are without it, and no store is touched. Nothing that fails in memory fails the agent.
 
     Args:
-        engine: Who judges what is remembered, in place of chat models: `ExtractiveConversationEngine()` does by rule.
+        engine: Judges what is remembered, in place of chat models: `ExtractiveConversationEngine()` does by rule.
         models: A LangChain chat model, or a mapping of roles to chat models, for what is remembered: `extract` and
             `summarise`. Default: the models that the settings name, or else the agent's own model.
         embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
         store: Where memories are kept. Default: the server's store, or else a file.
         stores: The same, shared with other graphs, in place of `store` and `embeddings`.
-        clock: Tells the time.
+        clock: Returns the current time; a fixed one makes runs repeatable.
         answers: File in which answers to judgements are kept. Default: in memory.
         background: Keeps things after the answer. Default: a queue of its own, which `flush` waits for.
         context: Settings, user and project of an agent whose context says nothing of them.

@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_conversation_engine
 from agentic_memory_bank.graph.four_tier_state import (
     Trouble,
@@ -104,8 +104,8 @@ class FourTierKeeping(AgentMiddleware[Any, Any, Any]):
         """End conversations of a user that are silent for long; how many. Call it until it is 0.
 
         Args:
-            user: Whose conversations.
-            project: Which project.
+            user: Id of the user whose conversations are meant.
+            project: Project whose memories are meant; an empty text for those without one.
             store: The store, where none was given to the constructor.
 
         Raises:
@@ -125,7 +125,7 @@ class FourTierKeeping(AgentMiddleware[Any, Any, Any]):
         """Erase what agents remember of a user, a project or a conversation; how many memories they were.
 
         Args:
-            user: Whose memories.
+            user: Id of the user whose memories are meant.
             project: Which project; an empty text means memories without one, None all.
             conversation_id: Which conversation; None for all.
             store: The store, where none was given to the constructor.

@@ -59,11 +59,11 @@ def ingest(
 
     Args:
         graph: The memories so far, which stay as they are.
-        tree: The raw text.
+        tree: The Interaction Tree, which holds the raw text.
         said: Ids of entries, in turns: a question, the calls it led to, and the answer.
         now: The time of this round.
-        runtime: Settings and thread.
-        deps: Engine, encoder and indexes.
+        runtime: LangGraph's runtime, with settings and thread.
+        deps: What stages work with: engine, encoder and indexes.
 
     Raises:
         SettingsError: A model that the settings name cannot be asked.

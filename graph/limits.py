@@ -57,7 +57,7 @@ class AgentLimits(AgentMiddleware[Any, Any, Any]):
 
     Args:
         name: Under which the agent's model stands in `prices`. Default: class and model, as `ChatOpenAI:gpt-x`.
-        clock: Tells the time.
+        clock: Returns the current time; a fixed one makes runs repeatable.
         settings: Of an agent whose context is none of our own. Default: what the context says, or the environment.
     """
 

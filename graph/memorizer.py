@@ -14,7 +14,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Command
 
-from agentic_memory_bank.engines.extractive.answering.research import ExtractiveResearchEngine
+from agentic_memory_bank.engines.extractive.research import ExtractiveResearchEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_research_engine
 from agentic_memory_bank.engines.research import ResearchEngine
 from agentic_memory_bank.graph.chainable import ChainableGraph
@@ -91,7 +91,7 @@ def build_memorizer(
     """Compile a memorizer.
 
     Args:
-        engine: Who judges, in place of chat models and of the extractive engine.
+        engine: Makes the judgements, in place of chat models and of the extractive engine.
         models: A LangChain chat model, or a mapping of roles to chat models; the role asked here is `abstract`.
             Default: the model that the settings name, or else the extractive engine, which needs no network and no key.
         stores: Where memories are kept; hand the same to the researcher. Default: `MEMORY_BANK_HOME`, or the user's

@@ -194,7 +194,7 @@ def build_memory_bank(
         tools: What the agent may call besides `deep_retrieval` and `deep_research`.
         checkpointer: Makes runs durable; pass `durability="sync"` when you invoke the graph yourself.
         store: LangGraph's store, handed to the runtime.
-        cache: LangGraph's node cache.
+        cache: LangGraph's node cache, in which results of stages are kept.
         clock: Tells the time of each round; give a fixed one to make runs byte-equal.
         vectors: File in which vectors are kept between processes. Default: in memory only.
         answers: File in which the answers of chat models are kept, so that none is paid for twice. Default: in memory.

@@ -111,8 +111,8 @@ class MemoryBankMiddleware(AgentMiddleware[Any, Any, Any]):
             estimate, which is rather too high.
         keep_last: How many of the latest exchanges (a message, or a call with its results) never leave. They are shown
             whole as long as there is room.
-        settings: For judgement and retrieval. Default: the environment's.
-        clock: Tells the time at which messages arrive.
+        settings: Settings of judgement and retrieval. Default: the environment's.
+        clock: Returns the time that messages are stamped with when they arrive.
 
     Raises:
         SettingsError: The budget is too small to work with, or a model that the settings name cannot be asked.

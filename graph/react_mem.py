@@ -22,7 +22,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
-from agentic_memory_bank.engines.extractive.answering.responder import ExtractiveResponder
+from agentic_memory_bank.engines.extractive.responder import ExtractiveResponder
 from agentic_memory_bank.graph.chainable import ChainableGraph
 from agentic_memory_bank.graph.four_tier import FourTierMemory
 from agentic_memory_bank.graph.limits import AgentLimits
@@ -95,10 +95,10 @@ def build_react_mem(
     Args:
         model: Of the agent, as `create_agent` takes it. Default: that of the role `react`, or else none: what was said
             is quoted, no tool is called, and no episode recorded.
-        tools: Of the agent.
+        tools: Tools of the agent; those of its memory are added.
         middleware: Further ones, which stand around memory: the first is the outermost.
-        system_prompt: Of the agent.
-        engine: Who judges what is remembered, in place of chat models: `ExtractiveConversationEngine()` does by rule.
+        system_prompt: Instructions of the agent.
+        engine: Judges what is remembered, in place of chat models: `ExtractiveConversationEngine()` does by rule.
         models: Chat models for what is remembered: one, or a mapping of roles (`extract`, `summarise`; `react` where no
             `model` is given). Default: the models that the settings name, or else the agent's own; without any, rules.
         embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
@@ -106,7 +106,7 @@ def build_react_mem(
         stores: The same, shared with other graphs, in place of `store` and `embeddings`.
         checkpointer: Makes runs resumable, and keeps the messages of a thread. Without one a conversation goes on all
             the same from its summaries, by its id.
-        clock: Tells the time.
+        clock: Returns the current time; a fixed one makes runs repeatable.
         answers: File in which answers to judgements are kept. Default: in memory.
         background: Keeps what was done. Default: a queue of the graph's own.
 
@@ -147,7 +147,7 @@ class Agents:
 
     Args:
         given: The model of all runs.
-        models: Models by role.
+        models: Chat models by role, for runs without the one that was given.
         make: Makes the agent of a model.
     """
 

@@ -16,7 +16,7 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_conversation_engine
 from agentic_memory_bank.graph.chainable import ChainableGraph
 from agentic_memory_bank.nodes.deps import Clock, utc_now
@@ -102,7 +102,7 @@ def build_remember(
     """Compile the graph that remembers.
 
     Args:
-        engine: Who judges, in place of chat models and of the extractive engine.
+        engine: Makes the judgements, in place of chat models and of the extractive engine.
         models: A LangChain chat model, or a mapping of roles to chat models; the roles asked here are `extract` and
             `summarise`. Default: the models that the settings name, or else the extractive engine, which needs no
             network and no key.

@@ -20,7 +20,7 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Command
 
-from agentic_memory_bank.engines.extractive.answering.research import ExtractiveResearchEngine
+from agentic_memory_bank.engines.extractive.research import ExtractiveResearchEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_research_engine
 from agentic_memory_bank.engines.research import ResearchEngine
 from agentic_memory_bank.graph.chainable import ChainableGraph
@@ -151,7 +151,7 @@ def build_researcher(
     """Compile a researcher.
 
     Args:
-        engine: Who judges, in place of chat models and of the extractive engine.
+        engine: Makes the judgements, in place of chat models and of the extractive engine.
         models: A LangChain chat model, or a mapping of roles to chat models; the role asked here is `research`.
             Default: the model that the settings name, or else the extractive engine, which needs no network and no key.
         embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.

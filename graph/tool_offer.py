@@ -35,7 +35,7 @@ class ToolOffer:
         """Answer a call of a tool that is not offered: that there is no such tool; None for any other call.
 
         Args:
-            request: The call.
+            request: The call that the model made.
             context: None where memory is off.
         """
         is_hidden = request.tool is not None and id(request.tool) in self._hidden(context)

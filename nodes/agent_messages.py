@@ -246,8 +246,8 @@ def fit(
     the question and the application's own instructions.
 
     Args:
-        messages: All there are.
-        room: In tokens.
+        messages: The whole conversation, oldest first.
+        room: How many tokens they may take.
         limits: What is too long to be shown whole.
         name: Under which id a message is kept.
 

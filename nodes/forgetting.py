@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from agentic_memory_bank.engines.conversation import attributed, unattributed
-from agentic_memory_bank.engines.extractive.remembering.deletion import echoes_in, parts_meant
-from agentic_memory_bank.engines.extractive.remembering.subjects import Subject, roots_of
+from agentic_memory_bank.engines.extractive.forgetting import Subject, echoes_in, parts_meant, roots_of
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.memories.deletion import Deletion, Redaction, TurnRef
 from agentic_memory_bank.tools.memories.record_store import RecordStore

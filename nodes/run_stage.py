@@ -54,8 +54,8 @@ def run_stage(
 
     Args:
         state: Of the run; what every graph calls alike is in `MeteredState`.
-        runtime: Of the run.
-        stage: What is run.
+        runtime: LangGraph's runtime of the run: settings, stream and store.
+        stage: The function of the stage: state, runtime and deps in, update out.
         deps: What it works with; its engine is that of the run.
         stopped: What is done in its place once the run is to stop.
         first: What is done once before the stage, however often that is tried; returns what the stage works with.

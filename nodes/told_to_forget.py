@@ -13,8 +13,14 @@ from typing import Final, NamedTuple, TypeVar
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from agentic_memory_bank.engines.conversation import Turn
-from agentic_memory_bank.engines.extractive.remembering.subjects import subject_of, subjects_of
-from agentic_memory_bank.engines.extractive.remembering.telling import Telling, is_no, is_yes, told_to_forget
+from agentic_memory_bank.engines.extractive.forgetting import (
+    Telling,
+    is_no,
+    is_yes,
+    subject_of,
+    subjects_of,
+    told_to_forget,
+)
 from agentic_memory_bank.nodes.deps import BackgroundQueue, Owner
 from agentic_memory_bank.nodes.forgetting import all_records, is_said_in, is_small, meant, near, words_gone
 from agentic_memory_bank.nodes.messages import RECALLED, TOLD, text_of

@@ -36,7 +36,7 @@ def render(question: str, findings: Sequence[str], excerpts: Sequence[tuple[str,
     """Write the question.
 
     Args:
-        question: What is asked.
+        question: The question, word for word.
         findings: What was found out.
         excerpts: Title, which may be empty, and text of each.
     """

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agentic_memory_bank.runs.bank_runs import arun, clear, resume, run
-    from agentic_memory_bank.runs.cleanup import collect_garbage, erase_pages, list_pages
+    from agentic_memory_bank.runs.cleanup import clear_pages, collect_garbage, list_pages
     from agentic_memory_bank.runs.export import export_thread, import_thread, memory_digest, read_state
     from agentic_memory_bank.runs.run_steps import RunOutput
 
@@ -15,7 +15,7 @@ __all__ = [
     "clear",
     "collect_garbage",
     "export_thread",
-    "erase_pages",
+    "clear_pages",
     "import_thread",
     "list_pages",
     "memory_digest",
@@ -30,7 +30,7 @@ _HOMES = {
     "clear": "bank_runs",
     "collect_garbage": "cleanup",
     "export_thread": "export",
-    "erase_pages": "cleanup",
+    "clear_pages": "cleanup",
     "import_thread": "export",
     "list_pages": "cleanup",
     "memory_digest": "export",

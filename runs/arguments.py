@@ -66,7 +66,7 @@ def attached_files(given: object, settings: Settings) -> list[dict[str, str]]:
 
     Args:
         given: Paths, and mappings with `name` and base64 `data`; a single one, or a sequence. None is none.
-        settings: Hold the size limit.
+        settings: Their limits of size are applied.
 
     Raises:
         InputError: One has no name or no data, or is of no type that can be read; or they are too many.
@@ -112,7 +112,7 @@ def checked_result(given: object, prompt: str, kind: str, settings: Settings) ->
         given: Text, a message, messages as a list or under `messages`, or a mapping with `text` or `answer`.
         prompt: What had been handed out.
         kind: The kind of the step.
-        settings: Hold the size limit.
+        settings: Their limits of size are applied.
 
     Raises:
         InputError: It is none of these, or says nothing.

@@ -19,10 +19,9 @@ from agentic_memory_bank.nodes.executors import Execution
 from agentic_memory_bank.nodes.memory_bank.adapter_in import checked_documents
 from agentic_memory_bank.nodes.memory_bank.pausing import Decision, checked_decision
 from agentic_memory_bank.runs.arguments import attached_files, check_models, check_parts, check_wishes
-from agentic_memory_bank.runs.cleanup import check_is_no_stray, erase_thread
+from agentic_memory_bank.runs.cleanup import check_is_no_stray, clear_thread
 from agentic_memory_bank.runs.export import check_is_kept
-from agentic_memory_bank.runs.export_file import checked_export
-from agentic_memory_bank.runs.home import GeneratedName, Home, checked_thread
+from agentic_memory_bank.runs.home import GeneratedName, Home, checked_export, checked_thread
 from agentic_memory_bank.runs.lease import lease
 from agentic_memory_bank.runs.ledger import Ledger, Run, check_has_trace, no_memory
 from agentic_memory_bank.runs.run_steps import Progress, RunOptions, RunOutput, drive, pause
@@ -32,7 +31,7 @@ from agentic_memory_bank.state.settings import Settings, checked_settings
 from agentic_memory_bank.tools.documents.loaders import as_documents, load_all
 from agentic_memory_bank.tools.embeddings.models import default_embeddings
 from agentic_memory_bank.tools.text.cleaning import checked_text
-from agentic_memory_bank.tools.web.toolset import web_tools
+from agentic_memory_bank.tools.web.search import web_tools
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
@@ -62,7 +61,7 @@ def run(
     """Answer a question over documents, durably: killed at any point, `resume` goes on where it was.
 
     Args:
-        question: What to find out.
+        question: The question to answer.
         documents: Texts, LangChain documents, mappings with `text`, and files or folders: a `Path`, or a string of one
             line that names something on disk or ends like a file name. `None` is none.
         attachments: Pictures and files that are recognised, kept and can be looked at again: paths of files, or
@@ -76,12 +75,12 @@ def run(
         engine: Who judges, in place of chat models and of the offline engine. A resume needs the same one.
         models: A LangChain chat model for all roles, or a mapping of roles to chat models; a resume needs the same. The
             settings name models for the roles without one.
-        embeddings: Any LangChain embeddings.
+        embeddings: Any LangChain embeddings. Default: those that the settings name, or else all-MiniLM-L6-v2.
         execute: Who carries out the planned steps: a function that is called with an `Assignment`; a Runnable or a
             compiled graph; or `outside`, which hands each step out in a pause, to be resumed with what was done.
-        clock: Tells the time.
+        clock: Returns the current time; a fixed one makes runs repeatable.
         home: Folder of all runs. Default: `MEMORY_BANK_HOME`, or the user's state folder.
-        on_event: Called with the progress.
+        on_event: Called with each event of progress, a mapping such as `{"stage": "plan", ...}`.
         control: LangGraph's `RunControl`; `request_drain()` stops the run after the step it is in.
 
     Returns:
@@ -118,7 +117,7 @@ def run(
         if before is None:
             check_is_no_stray(parts.home, thread)
         if before is None or not before.keep:
-            parts.home.erase(thread)  # what a run that was killed while it ended left behind
+            parts.home.clear(thread)  # what a run that was killed while it ended left behind
             if not can_begin:
                 raise no_memory(thread)
         else:
@@ -168,7 +167,7 @@ def resume(
             it with what it has.
         result: For a run that waits for an executor outside, what that did: text, or the messages of its work, of
             LangChain or as mappings with `role` and `content`.
-        engine: The engine the run was started with; the others as for `run`.
+        engine: The engine that the run was started with.
         models: As for `run`.
         embeddings: As for `run`.
         execute: As for `run`; of a run that began with `outside` that is known. Whatever else is given takes over.
@@ -195,7 +194,7 @@ def resume(
     with lease(parts.home, found.thread):
         found = parts.ledger.get(found.thread)
         if not found.is_unfinished and not found.keep and not parts.home.folder(found.thread).exists():
-            erase_thread(parts.home, parts.ledger, found.thread)
+            clear_thread(parts.home, parts.ledger, found.thread)
             raise UnknownThreadError(
                 f"The run on the thread '{found.thread}' had come to its end, and its memory is erased. Ask again, or "
                 "read its export if you asked for one."
@@ -231,7 +230,7 @@ def clear(thread: str, *, home: str | Path | None = None) -> None:
     place.prepare()
     with lease(place, checked_thread(thread)):
         check_has_trace(place, thread)
-        erase_thread(place, Ledger(place.ledger), thread)
+        clear_thread(place, Ledger(place.ledger), thread)
 
 
 def _parts(

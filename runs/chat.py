@@ -26,9 +26,9 @@ def answer_message(
     """Answer the last message.
 
     Args:
-        graph: The conversation.
-        messages: What is new, or the whole conversation.
-        conversation: Its id.
+        graph: The compiled graph `conversation`.
+        messages: New messages, or the whole conversation; the last one is answered.
+        conversation: Id of the conversation.
         context: Settings, and on whose behalf it is.
         heard: Told the words of a model while they come; of an answer that is tried twice, those of both.
 

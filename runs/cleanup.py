@@ -32,7 +32,7 @@ def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None)
 
     Args:
         unfinished: Also erase runs that were never finished; they can then no longer be resumed.
-        home: Folder of all runs.
+        home: Folder of all runs. Default: `MEMORY_BANK_HOME`, or the user's state folder.
 
     Returns:
         What was erased: thread names, or folder names where no thread is known.
@@ -50,7 +50,7 @@ def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None)
                 continue
             place.end_import(thread)
             if _is_needless(found, unfinished):
-                erase_thread(place, ledger, thread)
+                clear_thread(place, ledger, thread)
                 erased.append(thread)
             else:
                 _tidy(place, thread, is_finished=not found.is_unfinished)
@@ -107,12 +107,12 @@ def list_pages(home: str | Path | None = None) -> list[PageMemory]:
     return sorted(found, key=lambda one: (one["user"], one["memory"]))
 
 
-def erase_pages(memory: str, *, user: str = "", home: str | Path | None = None) -> int:
+def clear_pages(memory: str, *, user: str = "", home: str | Path | None = None) -> int:
     """Erase a memory of pages for good: pages, vectors, answers of models and its name; how many pages it had.
 
     Args:
-        memory: Its name.
-        user: The user's id.
+        memory: Name of the memory of pages.
+        user: Id of the user whose memories are meant.
         home: Folder of all memories. Default: `MEMORY_BANK_HOME`, or the user's state folder.
 
     Raises:
@@ -176,7 +176,7 @@ def _tidy(place: Home, thread: str, *, is_finished: bool) -> None:
             store.delete_unnamed(named)
 
 
-def erase_thread(place: Home, ledger: Ledger, thread: str) -> None:
+def clear_thread(place: Home, ledger: Ledger, thread: str) -> None:
     """Erase all of a thread, and last its row: killed in between, the row tells that it is to be erased."""
     with suppress(StorageError, OSError):  # a disk that is full, or a damaged row, keeps nothing from being erased
         found = ledger.find(thread)
@@ -184,7 +184,7 @@ def erase_thread(place: Home, ledger: Ledger, thread: str) -> None:
             ledger.write(replace(found, keep=False, state="finished"))
         if found and found.export:
             part_of(Path(found.export), thread).unlink(missing_ok=True)
-    place.erase(thread)
+    place.clear(thread)
     ledger.remove(thread)
 
 

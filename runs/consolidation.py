@@ -15,7 +15,7 @@ from agentic_memory_bank.engines.conversation import (
     Resolution,
     TurnQuote,
 )
-from agentic_memory_bank.engines.extractive.remembering.resolution import is_comparable, resolve
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine, is_comparable
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.record_store import RecordStore
@@ -65,11 +65,11 @@ def consolidate(
     """Draw together memories of one type and project that say the same, or refine or correct each other.
 
     Args:
-        records: All memories.
-        user: The user's id.
+        records: Store of the memories.
+        user: Id of the user whose memories are meant.
         those: The current memories of the user that are looked at.
-        encoder: Makes the vectors.
-        engine: Says how two relate.
+        encoder: Embeds texts and queries.
+        engine: Judges whether a memory repeats, refines or corrects another.
 
     Returns:
         The memories that stand for several now. Each came at once with the marks of its parts.
@@ -103,12 +103,13 @@ def _grouped(
     similar = {n: alike for n, alike in enumerate(_similar(readings, encoder)) if alike}
     facts = [_fact(readings[n]) for n in similar]
     resolutions = engine.resolve(facts, list(similar.values()))
-    for n, fact, resolution in zip(similar, facts, resolutions, strict=True):
+    by_words = ExtractiveConversationEngine().resolve(facts, list(similar.values()))
+    for n, resolution, offline in zip(similar, resolutions, by_words, strict=True):
         if resolution.verdict == "contradicts":
             for id in resolution.known:
                 records.mark_contradiction(user, readings[n].known.id, id)
         else:
-            is_of_a_model = resolution != resolve(fact, similar[n])
+            is_of_a_model = resolution != offline
             _unite(readings[n], resolution, groups, 0.0 if is_of_a_model else HELD)
     yield from {group.head.known.id: group for group in groups.values() if len(group.members) > 1}.values()
 
@@ -181,11 +182,11 @@ def store_insights(
     the one before.
 
     Args:
-        records: All memories.
-        user: The user's id.
+        records: Store of the memories.
+        user: Id of the user whose memories are meant.
         project: To which the insights belong.
         those: The current memories of the user in that project.
-        engine: Draws the insights.
+        engine: Draws insights from memories.
         end: When their time is over; None for never.
 
     Raises:

@@ -54,7 +54,7 @@ class ConversationMemory(MemoryGraphs):
 
         Args:
             messages: The conversation, or the message alone.
-            user: The user's id.
+            user: Id of the user whose memories are meant.
             project: The project; an empty text for none.
             types: Types of memories; None for all.
             limit: How many at most. Default: that of the settings.
@@ -92,7 +92,7 @@ class ConversationMemory(MemoryGraphs):
 
         Args:
             messages: The conversation, or what is new of it; turns that were handed over before are known.
-            user: The user's id.
+            user: Id of the user whose memories are meant.
             project: The project; an empty text for none.
             conversation_id: Which conversation goes on. Default: one that is named by what is said here.
             end: Whether it has ended, so that memories are drawn from it at once.
@@ -166,7 +166,7 @@ class ConversationMemory(MemoryGraphs):
 
         Args:
             messages: What is new of the conversation, or all of it; the last message is answered.
-            user: The user's id.
+            user: Id of the user whose memories are meant.
             project: The project; an empty text for none.
             conversation_id: Which conversation goes on. Default: a new one.
             enable_memory: False: a plain call of the model.

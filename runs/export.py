@@ -19,8 +19,7 @@ from typing_extensions import TypedDict
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.nodes.deps import timestamp, utc_now
 from agentic_memory_bank.runs.checkpoints import open_saver
-from agentic_memory_bank.runs.export_file import FORMAT, checked_export
-from agentic_memory_bank.runs.home import Home, checked_thread
+from agentic_memory_bank.runs.home import EXPORT_FORMAT, Home, checked_export, checked_thread
 from agentic_memory_bank.runs.lease import lease
 from agentic_memory_bank.runs.ledger import Ledger, Run
 from agentic_memory_bank.state.errors import ExportError, InputError, RunError, StorageDamagedError, UnknownThreadError
@@ -84,10 +83,10 @@ def write_export(
     """Write the memory of a thread to a file, 0600; the file is complete or not there.
 
     Args:
-        path: The file.
-        thread: The thread's name.
+        path: Where the file is written.
+        thread: Name of the thread.
         state: The state of the thread.
-        embeddings: Their name.
+        embeddings: Name of the embeddings that its vectors were made with.
         store: Holds the files that entries name. What only waits to be recognised is not exported.
 
     Raises:
@@ -108,7 +107,7 @@ def write_export(
     if store and (files := _files(memory["interaction_tree"], store)):
         version, memory["attachments"] = VERSION_WITH_FILES, files
     digest = hashlib.sha256(canonical(memory)).hexdigest()
-    content = canonical({"format": FORMAT, "version": version, "sha256": digest, "memory": memory})
+    content = canonical({"format": EXPORT_FORMAT, "version": version, "sha256": digest, "memory": memory})
     part = part_of(path, thread)
     with storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -161,8 +160,8 @@ def read_export(path: Path) -> ExportedMemory:
         content = json.loads(raw)
     except (ValueError, RecursionError):
         raise ExportError(f"{path} is not JSON, or was cut short. Export the memory again.") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ExportError(f"{path} is no export of this package (`format` is not '{FORMAT}').")
+    if not isinstance(content, dict) or content.get("format") != EXPORT_FORMAT:
+        raise ExportError(f"{path} is no export of this package (`format` is not '{EXPORT_FORMAT}').")
     if content.get("version") not in (VERSION, VERSION_WITH_FILES):
         raise ExportError(f"{path} was written by a newer version of this package. Update the package to import it.")
     if not _is_intact(content, raw):
@@ -267,7 +266,7 @@ def import_thread(path: str | Path, thread: str, *, home: str | Path | None = No
             raise RunError(
                 f"There is a folder of a thread '{thread}' already. Import under another name, or clear it first."
             )
-        place.erase(thread)  # what an import that was killed left behind
+        place.clear(thread)  # what an import that was killed left behind
         place.make_folder(thread)
         try:
             place.begin_import(thread)
@@ -276,7 +275,7 @@ def import_thread(path: str | Path, thread: str, *, home: str | Path | None = No
             ledger.write(_imported(memory, thread))
             place.end_import(thread)
         except BaseException:
-            place.erase(thread)
+            place.clear(thread)
             raise
 
 

@@ -1,4 +1,4 @@
-"""Where runs live on disk: one folder per thread, readable by its owner only, and how every byte of it is erased."""
+"""Where runs live on disk: one folder per thread, readable by its owner only, how all of it is erased, and exports."""
 
 import hashlib
 import os
@@ -6,10 +6,16 @@ import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 from uuid import uuid4
 
 from agentic_memory_bank.state.errors import InputError, StorageError
 from agentic_memory_bank.tools.storage.disk import FULL, default_home, storage_errors
+
+EXPORT_FORMAT: Final = "agentic-memory-bank"
+"""What an export says of itself."""
+LONGEST_NAME: Final = 200
+"""Bytes of an export's name; the name of the part file is longer, and file systems allow 255."""
 
 _CHUNK = 1 << 20
 _ERASED = ".erased"
@@ -73,7 +79,7 @@ class Home:
         with storage_errors(self.folder(thread)):
             self.folder(thread).mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def erase(self, thread: str) -> None:
+    def clear(self, thread: str) -> None:
         """Remove everything of a thread from disk; files are overwritten before they are removed.
 
         The folder loses its name first: killed in between, a thread is there as a whole or not at all.
@@ -137,6 +143,26 @@ def checked_thread(thread: object) -> str:
     if "\0" in thread or thread.encode("utf-8", "replace").decode() != thread:
         raise InputError(f"The thread name {thread!r} holds characters that cannot be stored. Use another.")
     return thread
+
+
+def checked_export(path: str | Path | None) -> Path | None:
+    """Where an export is to be written.
+
+    Raises:
+        InputError: It is a folder, pipe or device, or its name cannot be one of a file.
+    """
+    if path is None or path == "":
+        return None
+    place = Path(path).absolute()
+    refused = f"The export cannot be written to {str(path)!r}"
+    try:
+        if not place.name or "\0" in str(place) or len(os.fsencode(place.name)) > LONGEST_NAME or place.is_dir():
+            raise InputError(f"{refused}. Give the name of a file.")
+        if place.exists() and not place.is_file():
+            raise InputError(f"{refused}: it is no regular file. Give another name.")
+    except OSError as error:
+        raise InputError(f"{refused} ({error.strerror}). Give another name.") from error
+    return place
 
 
 def erase_folder(folder: Path) -> None:

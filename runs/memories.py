@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack, cast
 
 from agentic_memory_bank.engines.conversation import TRUST
-from agentic_memory_bank.engines.extractive.remembering.subjects import subjects_of
+from agentic_memory_bank.engines.extractive.forgetting import subjects_of
 from agentic_memory_bank.nodes.forgetting import meant
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
 from agentic_memory_bank.runs.consolidation import consolidate, store_insights
@@ -52,11 +52,11 @@ class Memories(ConversationMemory):
     Args:
         store: LangGraph's store in which memories are kept. Default: a file in `home`.
         embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
-        engine: Who judges, in place of chat models and of the extractive engine.
+        engine: Makes the judgements, in place of chat models and of the extractive engine.
         models: A LangChain chat model, or a mapping of roles to chat models. Default: those that the settings name, or
             else the extractive engine, which needs no network and no key.
         settings: `Settings`, or a mapping of their values. Default: those of the environment.
-        clock: Tells the time.
+        clock: Returns the current time; a fixed one makes runs repeatable.
         home: Folder of the file. Default: `MEMORY_BANK_HOME`, or the user's state folder.
         checkpointer: Where graphs of yours checkpoint conversations, each under its id as the thread: forgetting a
             whole user, or a project, erases these threads too.
@@ -72,7 +72,7 @@ class Memories(ConversationMemory):
 
         Args:
             text: The memory; it should be understood alone.
-            user: The user's id.
+            user: Id of the user whose memories are meant.
             about: Its `type` (`semantic` unless said otherwise), `project`, `subject`, `attribute`, `source`, `trust`,
                 `importance`, `expires_at` (default: as `memory_ttl_days` says), `evidence`.
 
@@ -100,8 +100,8 @@ class Memories(ConversationMemory):
         """The memories that fit a query best, best first, without gate and rewriting; they count as used.
 
         Args:
-            query: What to look for.
-            user: The user's id.
+            query: What to search for, in plain words.
+            user: Id of the user whose memories are meant.
             project: An empty text means the memories without a project; None all.
             types: Types of memories; None for all.
             limit: How many at most. Default: that of the settings.
@@ -145,7 +145,7 @@ class Memories(ConversationMemory):
         """The memories of a user, newest first.
 
         Args:
-            user: The user's id.
+            user: Id of the user whose memories are meant.
             project: An empty text means the memories without a project; None all.
             types: Types of memories; None for all.
             limit: How many at most; no more than 100 in any case.
@@ -178,7 +178,7 @@ class Memories(ConversationMemory):
 
         Args:
             ids: Of memories, or of parts of them, as `concerning` and `reach` name them.
-            user: The user's id.
+            user: Id of the user whose memories are meant.
 
         Returns:
             The ids of all that are gone; ids that were not there are no error.
@@ -211,7 +211,7 @@ class Memories(ConversationMemory):
 
         Args:
             description: What is to be forgotten; a few words.
-            user: The user's id.
+            user: Id of the user whose memories are meant.
             project: An empty text means the memories without a project; None all.
 
         Raises:
@@ -233,7 +233,7 @@ class Memories(ConversationMemory):
         What waits to be remembered of the user is dropped, and what is being remembered just now keeps nothing.
 
         Args:
-            user: The user's id.
+            user: Id of the user whose memories are meant.
             project: An empty text means the memories without a project; None all.
             type: The type of the memories; None for all.
 
@@ -263,7 +263,7 @@ class Memories(ConversationMemory):
         Each group becomes one memory with the last value, at once or not at all; its parts stay, marked.
 
         Args:
-            user: The user's id.
+            user: Id of the user whose memories are meant.
             project: An empty text means the memories without a project; None each for itself.
 
         Returns:

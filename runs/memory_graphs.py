@@ -13,7 +13,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import ConversationEngine
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, EngineRequest, chat_conversation_engine
 from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.state.conversations import MemoryContext, RememberOutput
@@ -49,11 +49,11 @@ class MemoryGraphs:
     Args:
         store: LangGraph's store in which memories are kept. Default: a file in `home`.
         embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
-        engine: Who judges, in place of chat models and of the extractive engine.
+        engine: Makes the judgements, in place of chat models and of the extractive engine.
         models: A LangChain chat model, or a mapping of roles to chat models. Default: those that the settings name, or
             else the extractive engine, which needs no network and no key.
         settings: `Settings`, or a mapping of their values. Default: those of the environment.
-        clock: Tells the time.
+        clock: Returns the current time; a fixed one makes runs repeatable.
         home: Folder of the file. Default: `MEMORY_BANK_HOME`, or the user's state folder.
         checkpointer: Where graphs of yours checkpoint conversations, each under its id as the thread: forgetting a
             whole user, or a project, erases these threads too.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
-from agentic_memory_bank.engines.extractive.remembering.telling import told_to_forget
+from agentic_memory_bank.engines.extractive.forgetting import told_to_forget
 from agentic_memory_bank.nodes.forgetting import is_small
 from agentic_memory_bank.nodes.recall.ranking import is_harmful
 from agentic_memory_bank.prompts import forgetting
@@ -78,8 +78,8 @@ def tools_of(memories: "Memories", user: str, project: str) -> Sequence[BaseTool
     """The tools of one user and project. What cannot be done is told to the model.
 
     Args:
-        memories: All memories.
-        user: Whose are reached.
+        memories: The memories that the tools work on.
+        user: Id of the user whose memories the tools reach.
         project: The project; an empty text for none.
     """
     hand = _UserMemoryTools(memories, user, project)

@@ -64,7 +64,7 @@ def memorize(
         memory: The name of the memory, in the home folder.
         settings: Default: those of the environment.
         home: Folder of all memories. Default: `MEMORY_BANK_HOME`, or the user's state folder.
-        given: What to memorize with.
+        given: Engine, models and settings to memorize with.
 
     Raises:
         InputError: A text, or the name, cannot be used.
@@ -107,11 +107,11 @@ def research(
     The answers of models lie beside the memory until the request is answered.
 
     Args:
-        request: What to find out.
+        request: The request to answer.
         memory: The name of the memory, in the home folder.
         settings: Default: those of the environment.
         home: Folder of all memories. Default: `MEMORY_BANK_HOME`, or the user's state folder.
-        given: What to research with.
+        given: Engine, models and settings to research with.
 
     Raises:
         InputError: The request, or the name, cannot be used.
@@ -149,8 +149,8 @@ def _run_to_end(
     """Run a graph to its end.
 
     Args:
-        graph: The compiled graph.
-        asked: Its input.
+        graph: The compiled graph that is run.
+        asked: Input of the graph.
         output: The mapping type that says what comes back.
         settings: The settings of the run.
         given: Holds who hears of events, and who may stop it.

@@ -23,7 +23,7 @@ from agentic_memory_bank.runs.arguments import (
     checked_result,
 )
 from agentic_memory_bank.runs.checkpoints import open_saver
-from agentic_memory_bank.runs.cleanup import erase_thread
+from agentic_memory_bank.runs.cleanup import clear_thread
 from agentic_memory_bank.runs.export import files_of, lost, write_export
 from agentic_memory_bank.runs.home import Home
 from agentic_memory_bank.runs.ledger import Ledger, Run
@@ -350,4 +350,4 @@ def _end(parts: RunOptions, begun: Run, status: str, usage: Usage | None) -> Non
     if begun.is_unfinished:
         parts.ledger.update(begun.thread, "finished", status, parts.now(), usage)
     if not begun.keep:
-        erase_thread(parts.home, parts.ledger, begun.thread)
+        clear_thread(parts.home, parts.ledger, begun.thread)

@@ -65,7 +65,7 @@ def user_of_request(scope: Mapping[str, Any], header: str | None, claimed: str |
 
     Args:
         scope: The ASGI scope of the request; its `user` is who was authenticated.
-        header: The value of `USER_HEADER`.
+        header: Value of the header `USER_HEADER`.
         claimed: Whom the request itself names.
 
     Raises:

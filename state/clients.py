@@ -90,8 +90,8 @@ def check_given(context: Mapping[str, Any], user: str) -> None:
     """See that a client's context holds what is the client's to say.
 
     Args:
-        context: What it handed over.
-        user: Who is authenticated.
+        context: The context that the client sent.
+        user: Id of the authenticated user.
 
     Raises:
         InputError: It names another user.

@@ -108,8 +108,8 @@ def schema_of(graph: str, taken: Collection[str]) -> dict[str, Any]:
     """The JSON schema of a graph's context: what of it may be given, each field with its group in front of its title.
 
     Args:
-        graph: Its name.
-        taken: The names that whoever sees the form may give.
+        graph: Name of the graph, as langgraph.json has it.
+        taken: Names of the settings that the form may show.
     """
     whole = MemoryContext.model_json_schema()
     titles, fields = _titles(), whole["properties"]

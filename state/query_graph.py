@@ -384,7 +384,7 @@ def embedded_text(node: MemoryNode) -> str:
 
 
 def to_networkx(graph: QueryGraph) -> "networkx.Graph[Any]":
-    """Give the graph to networkx (which must be installed): memories as node attributes, `related` as edges."""
+    """Give the graph to networkx (`pip install networkx`): memories as node attributes, `related` as edges."""
     import networkx
 
     view: networkx.Graph[Any] = networkx.Graph()

@@ -138,8 +138,8 @@ def fold_record(id: str, events: Mapping[str, RecordEvent]) -> Record | None:
     Total: an event that cannot apply changes nothing.
 
     Args:
-        id: Whose record is wanted.
-        events: By key.
+        id: Id of the record.
+        events: The record's events, by their keys in the store.
 
     Returns:
         The record; None for one that is forgotten, or whose beginning is not there.

@@ -108,9 +108,9 @@ def record_id(user: str, project: str, type: str, text: str, generation: int = 0
 
     Args:
         user: The hash of the user.
-        project: Its project.
-        type: Its type.
-        text: What it says.
+        project: Project of the memory; empty for none.
+        type: Type of the memory.
+        text: Text of the memory.
         generation: How often the id was taken already by what is no longer current, or forgotten.
     """
     return "m" + digest([user, project, type, normalized(text), generation])[:31]

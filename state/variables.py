@@ -57,8 +57,8 @@ class Environment(PydanticBaseSettingsSource):
     Reading them takes longer than a search, and each message asks for them.
 
     Args:
-        settings_cls: Whose settings are read.
-        source: Reads them.
+        settings_cls: Class whose settings are read.
+        source: pydantic's own reader of variables.
         without: Fields that no variable sets.
     """
 

@@ -3,7 +3,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from agentic_memory_bank.testing.clock import TickingClock
 from agentic_memory_bank.testing.faults import (
     Fault,
     bad_json,
@@ -27,7 +26,7 @@ from agentic_memory_bank.testing.faults import (
 )
 from agentic_memory_bank.testing.judge import ScriptedJudge
 from agentic_memory_bank.testing.replies import ChatRequest, EmbeddingRequest, Reply, ToolCall, hashed_vectors
-from agentic_memory_bank.testing.scripted import ScriptedEngine
+from agentic_memory_bank.testing.scripted import ScriptedEngine, TickingClock
 
 if TYPE_CHECKING:
     from agentic_memory_bank.testing.model_server import ModelServer, SpawnedServer

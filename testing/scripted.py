@@ -1,6 +1,7 @@
-"""An engine that does what a test says: each judgement is a function of the test, or the simplest sound answer."""
+"""An engine that does what a test says, each judgement a function of the test or the simplest sound answer; a clock."""
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from agentic_memory_bank.engines.base import (
@@ -102,3 +103,16 @@ class ScriptedEngine:
         self.calls[judgement] = self.calls.get(judgement, 0) + 1
         scripted = self._judgements.get(judgement)
         return scripted(*given) if scripted else simple
+
+
+class TickingClock:
+    """Gives a moment, and at each further call one that is `step` later; two clocks alike tell the same times."""
+
+    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC), step: timedelta = timedelta(seconds=1)):
+        self._next = start
+        self._step = step
+
+    def __call__(self) -> datetime:
+        """Tell the time, and move on."""
+        moment, self._next = self._next, self._next + self._step
+        return moment

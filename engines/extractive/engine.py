@@ -43,7 +43,7 @@ from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.bank_index import PASSAGE_TOKENS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
-from agentic_memory_bank.tools.text.places import sentences_of
+from agentic_memory_bank.tools.text.places import Placed, sentences_of
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
 from agentic_memory_bank.tools.text.tokens import passages
@@ -150,6 +150,9 @@ class ExtractiveEngine:
         vectors = self._vectors([question, *texts])[1:]
         ends = np.cumsum([len(row.placed) for row in rows]).tolist()
         rows = [replace(row, vectors=vectors[end - len(row.placed) : end]) for row, end in zip(rows, ends, strict=True)]
+        rows = [
+            replace(row, replaced=_replaced(passage, row, rows)) for row, passage in zip(rows, passages, strict=True)
+        ]
         found = quoting.read(question, lambda part: self._vectors([part])[0], rows)
         said = [quoting.shown(question, rows[int(quote.passage)].text, quote) for quote in found.quotes]
         quotes = tuple(PassageQuote(int(quote.passage), (quote.start, quote.end)) for quote in found.quotes)
@@ -316,9 +319,11 @@ def _announced(dispute: Dispute, winner: int) -> DisputeVerdict:
 
 
 def _verdict(dispute: Dispute) -> corroboration.Verdict:
-    claims = [corroboration.Claim(q, v, dispute.kind) for q, v in zip(dispute.quotes, dispute.values, strict=True)]
+    claims = [
+        corroboration.DisputedClaim(q, v, dispute.kind) for q, v in zip(dispute.quotes, dispute.values, strict=True)
+    ]
     shown = [
-        corroboration.Evidence(str(number), evidence.source, evidence.text, evidence.date)
+        corroboration.EvidenceEntry(str(number), evidence.source, evidence.text, evidence.date)
         for number, evidence in enumerate(dispute.evidence)
     ]
     return corroboration.corroborate(claims, shown)
@@ -364,10 +369,27 @@ def _evidence_span(evidence: EvidenceText, span: Span) -> EvidenceSpan:
 
 
 def _readable(id: str, passage: RetrievedPassage) -> quoting.Passage:
-    """A passage with the sentences of it that may be quoted: those that touch nothing refuted."""
+    """A passage with the sentences of it that may be quoted, or for which another one may be."""
+    instead = [span for span, _, _ in passage.replaced]
     allowed = (
         one
         for one in passage.placed or sentences_of(passage.text)
-        if not any(start < one.end and one.start < end for start, end in passage.refuted)
+        if any(_meet(one, span) for span in instead) or not any(_meet(one, span) for span in passage.refuted)
     )
     return quoting.Passage(id, passage.text, passage.score, tuple(allowed))
+
+
+def _replaced(
+    passage: RetrievedPassage, row: quoting.Passage, rows: Sequence[quoting.Passage]
+) -> dict[int, tuple[str, int]]:
+    """The sentences of a passage that do not hold, each with the one that does: its passage, and where it begins."""
+    found: dict[int, tuple[str, int]] = {}
+    for wrong, number, span in passage.replaced:
+        holds = next((one.start for one in rows[number].placed if _meet(one, span)), None)
+        if holds is not None:
+            found |= {one.start: (rows[number].id, holds) for one in row.placed if _meet(one, wrong)}
+    return found
+
+
+def _meet(one: Placed, span: Span) -> bool:
+    return span[0] < one.end and one.start < span[1]

@@ -22,7 +22,7 @@ class ChatEngine(Generic[EngineT]):
     """Judges with chat models.
 
     Args:
-        asker: Sends the questions.
+        asker: Sends questions to models and checks their answers.
         offline: Judges for the roles that have no model.
     """
 

@@ -55,7 +55,7 @@ class ChatConversationEngine(ChatEngine[ConversationEngine]):
     """Judges conversations, and the tasks of agents, with chat models; the gate is judged offline.
 
     Args:
-        asker: Sends the questions.
+        asker: Sends questions to models and checks their answers.
         offline: Judges for the roles that have no model.
         with_passage: Whether a query comes with a sentence that a memory with the answer might say (HyDE).
     """

@@ -72,7 +72,7 @@ class ReactAgent:
         Args:
             step: Names the step: results of tools are kept under it.
             prompt: Task and recalled memory.
-            tools: What may be called.
+            tools: The tools that the agent may call.
             disabled: Lines that say which tools are not there.
 
         Raises:

@@ -80,7 +80,7 @@ class ConversationDeps(EngineDeps[Responder]):
 
         Args:
             runtime: Holds settings, thread and stream.
-            conversation: Its id.
+            conversation: Id of the conversation.
         """
         info = runtime.execution_info
         return self.metered(
@@ -117,9 +117,9 @@ class ConversationDeps(EngineDeps[Responder]):
         """What is recalled for the message that is answered, which is understood by the turns before it.
 
         Args:
-            state: Holds the messages.
+            state: State of the conversation; its last message is recalled for.
             standing: The conversation as it was kept before them.
-            runtime: Names user and store.
+            runtime: LangGraph's runtime, whose context names the user and which may bring a store.
             seconds: How long it may take; nothing that fails here fails the message.
         """
         turns = earlier(state["messages"], turns_in(standing))
@@ -154,9 +154,9 @@ class ConversationDeps(EngineDeps[Responder]):
         """Write messages down; what went wrong, empty where they are on disk.
 
         Args:
-            messages: Those that are new.
-            conversation: Its id.
-            runtime: Names user and store.
+            messages: Messages that were not kept before.
+            conversation: Id of the conversation.
+            runtime: LangGraph's runtime, whose context names the user and which may bring a store.
             seconds: How long it may take.
         """
         owner, context = owner_of(runtime), context_of(runtime)
@@ -169,9 +169,9 @@ class ConversationDeps(EngineDeps[Responder]):
         """Write messages down now, and have memories drawn from them later.
 
         Args:
-            messages: Those that are new.
-            conversation: Its id.
-            runtime: Names user and store.
+            messages: Messages that were not kept before.
+            conversation: Id of the conversation.
+            runtime: LangGraph's runtime, whose context names the user and which may bring a store.
 
         Returns:
             Whether memories are drawn later, which they are not where too many conversations wait, and why the messages

@@ -71,7 +71,7 @@ def with_attachments(done: Report, store: AttachmentStore, most: int) -> Report:
 
     Args:
         done: What it did; an entry has as `brought` what a tool returned besides its text.
-        store: Where files go.
+        store: Attachment store in which files are kept.
         most: The size limit in bytes.
 
     Raises:

@@ -19,7 +19,7 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attachments import AttachmentStore, AttachmentStores
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex
-from agentic_memory_bank.tools.web.toolset import web_tools
+from agentic_memory_bank.tools.web.search import web_tools
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.meter import Meter
@@ -90,8 +90,8 @@ class BankDeps(EngineDeps[Engine]):
         """Open the files of this run: by thread, or by task where there is no thread.
 
         Args:
-            state: Names the task.
-            runtime: Names the thread.
+            state: State of the run; its goal names the task.
+            runtime: LangGraph's runtime, whose config names the thread.
             task: Id of the Insight Doc, where it is not yet in the state.
         """
         info = runtime.execution_info
@@ -104,8 +104,8 @@ class BankDeps(EngineDeps[Engine]):
         """Make the tool `deep_research` over this run's memory, where there is an agent to call it.
 
         Args:
-            state: Holds the memory.
-            runtime: Holds settings and stream.
+            state: State of the run, with its memories and raw text.
+            runtime: LangGraph's runtime, with settings and stream.
             refuted: What a validation found wrong.
         """
         if self.research is None or self.agent is None:

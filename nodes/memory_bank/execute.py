@@ -1,6 +1,6 @@
 """Stage 10: carry out the planned step, with the caller's executor or with the engine as a reader of memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -10,14 +10,14 @@ from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from agentic_memory_bank.engines.base import Dispute, EvidenceText, QuotedAnswer, RetrievedPassage
+from agentic_memory_bank.engines.base import Dispute, EvidenceText, QuotedAnswer, RetrievedPassage, Span
 from agentic_memory_bank.nodes.executors import Assignment, Report, report
 from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.memory_bank.attachments import recognize, to_recognize, with_attachments
 from agentic_memory_bank.nodes.memory_bank.citations import supporting
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.readable import joined
-from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, overlap, refuted_anchors
+from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, losers, overlap, refuted_anchors
 from agentic_memory_bank.prompts.enhanced import render
 from agentic_memory_bank.state.errors import ToolError
 from agentic_memory_bank.state.insight_doc import Task
@@ -34,7 +34,7 @@ from agentic_memory_bank.state.query_graph import Conflict, ContradictingClaim, 
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attachments import AttachmentStore, content
 from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieval
-from agentic_memory_bank.tools.web.toolset import web_tools
+from agentic_memory_bank.tools.web.search import web_tools
 
 EVIDENCE_PER_CLAIM = 12
 """How many passages of raw text are looked at for each side of a contradiction."""
@@ -143,13 +143,17 @@ def _read(state: MemoryBankState, task: Task, deps: BankDeps) -> Result:
     """Answer from the recalled raw text, with quotes; what a validation refuted is not quoted."""
     recalled = [(item, anchor) for item in state.get("recalled", []) for anchor in item["passages"]]
     settled = _settled(state, [anchor for _, anchor in recalled])
-    shown = joined(state["interaction_tree"], [*recalled, *_evidence_of(settled, recalled)])
+    holding = _replacements(state, [anchor for _, anchor in recalled])
+    evidence = [anchor for contradiction in settled for anchor in contradiction.get("evidence", [])]
+    more = _added([*evidence, *(holds for _, holds in holding)], recalled)
+    shown = joined(state["interaction_tree"], [*recalled, *more])
     wrong = refuted_anchors(state)
     passages = [
         RetrievedPassage(
             text_of(state["interaction_tree"], one.anchor),
             one.score,
             tuple(s for w in wrong if (s := _inside(one.anchor, w))),
+            tuple(_replaced(one.anchor, holding, [other.anchor for other in shown])),
             tuple(c.get("statement", "") for c in settled if _is_claimed_in(c, [one.anchor])),
             one.placed,
         )
@@ -193,11 +197,32 @@ def _is_claimed_in(contradiction: Contradiction, anchors: Sequence[Anchor]) -> b
     return any(_inside(anchor, claim["anchor"]) for anchor in anchors for claim in contradiction["claims"])
 
 
-def _evidence_of(
-    settled: Sequence[Contradiction], recalled: Sequence[tuple[Recalled, Anchor]]
-) -> list[tuple[Recalled, Anchor]]:
-    """The raw text that says so, where it is not shown already: an answer may have to rest on it."""
-    anchors = [anchor for contradiction in settled for anchor in contradiction.get("evidence", [])]
+def _replacements(state: MemoryBankState, shown: Sequence[Anchor]) -> list[tuple[Anchor, Anchor]]:
+    """The claims in what is shown that a validation found wrong, each with the one that holds in its place."""
+    return [
+        (loser["anchor"], contradiction["claims"][winner]["anchor"])
+        for conflict in state.get("query_graph", {}).get("conflicts", {}).values()
+        for contradiction in conflict["contradictions"]
+        if contradiction.get("outcome") == "holds" and (winner := contradiction.get("winner")) is not None
+        for loser in losers("holds", winner, contradiction["claims"])
+        if any(_inside(anchor, loser["anchor"]) for anchor in shown)
+    ]
+
+
+def _replaced(
+    anchor: Anchor, holding: Sequence[tuple[Anchor, Anchor]], shown: Sequence[Anchor]
+) -> Iterator[tuple[Span, int, Span]]:
+    """The stretches of a passage in whose place others hold, each with where that is shown."""
+    for wrong, holds in holding:
+        for number, other in enumerate(shown):
+            stretch, instead = _inside(anchor, wrong), _inside(other, holds)
+            if stretch and instead:
+                yield stretch, number, instead
+                break
+
+
+def _added(anchors: Sequence[Anchor], recalled: Sequence[tuple[Recalled, Anchor]]) -> list[tuple[Recalled, Anchor]]:
+    """The raw text that decided, where it is not shown already: an answer may have to rest on it."""
     found: list[tuple[Recalled, Anchor]] = []
     for anchor in anchors:
         if not any(_inside(shown, anchor) for _, shown in (*recalled, *found)):

@@ -9,7 +9,7 @@ from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpd
 from agentic_memory_bank.state.query_graph import QueryGraph, embedded_text, neighbours
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.search import gate
-from agentic_memory_bank.tools.search.hybrid_index import Hit
+from agentic_memory_bank.tools.search.scoring import Hit
 
 _SETTLED = frozenset({"related", "unrelated", "conflict", "merge"})
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from agentic_memory_bank.engines.extractive.comparing.documents import contradictions
+from agentic_memory_bank.engines.extractive import contradictions
 from agentic_memory_bank.state.interaction_tree import InteractionTree
 from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph
 
@@ -19,8 +19,8 @@ def suspected(
     Two documents are read against each other where the search paired any of their memories.
 
     Args:
-        graph: The memories.
-        tree: The documents.
+        graph: The Query Graph, which holds the memories.
+        tree: The Interaction Tree, which holds the documents.
         found: Fresh memories, each with those that the search found for it.
     """
     nodes, entries = graph["nodes"], tree["entries"]

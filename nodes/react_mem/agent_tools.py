@@ -8,7 +8,7 @@ from langchain.tools import ToolRuntime
 from langchain_core.messages import AnyMessage
 from langchain_core.tools import BaseTool, StructuredTool
 
-from agentic_memory_bank.engines.extractive.remembering.telling import told_to_forget
+from agentic_memory_bank.engines.extractive.forgetting import told_to_forget
 from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes import agent_messages
 from agentic_memory_bank.nodes.react_mem import steps
@@ -30,7 +30,7 @@ class AgentMemoryTools:
     """Makes the tools. On whose behalf they work comes from the run, never from a model.
 
     Args:
-        deps: Stores, engine and queue.
+        deps: What stages work with: stores, engine and queue.
         scope_of: On whose behalf a run is made, and in which conversation.
     """
 

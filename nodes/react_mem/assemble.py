@@ -39,7 +39,7 @@ def assemble_prompt(
         messages: The messages of the agent, which keeps them whole.
         known: What was recalled.
         settings: Say how much is shown.
-        id: Names the invocation.
+        id: Id of the invocation.
         told: What a model made of the first steps.
     """
     asked = steps.split(messages)

@@ -72,7 +72,7 @@ class Tally:
         """How the agent goes on: its last call is the one after which a limit would be reached.
 
         Args:
-            settings: The limits.
+            settings: Hold the budgets and `react_calls`.
             most: Calls that the invocation's own limit of super-steps leaves; None for no such limit.
             expected: What the next call takes.
         """

@@ -15,8 +15,8 @@ def delete_memories(
     Of one conversation only what has no other source goes: a fact that was also said elsewhere stays.
 
     Args:
-        records: The memories.
-        user: Whose memories.
+        records: Store of the memories.
+        user: Id of the user whose memories are meant.
         project: Which project; an empty text means memories without one, None all.
         conversation: Which conversation; None for all.
 

@@ -63,7 +63,7 @@ class AgentDeps(EngineDeps[ConversationEngine]):
         """Make the engine that judges a task of the agent.
 
         Args:
-            scope: Names conversation and settings.
+            scope: Conversation and settings of the invocation.
             goal: What is spent is counted under this name.
             extra: What is granted beside the budgets; below 0, what is taken off them.
         """

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 
-from agentic_memory_bank.engines.extractive.answering import quoting
+from agentic_memory_bank.engines.extractive.responder import quoted_from
 from agentic_memory_bank.nodes.messages import RECALLED, text_of
 from agentic_memory_bank.nodes.react_mem import steps
 from agentic_memory_bank.tools.text.cleaning import clean, is_cjk
@@ -68,8 +68,7 @@ def _results(done: Sequence[BaseMessage]) -> list[_Found]:
 
 
 def _quoted(question: str, results: Sequence[_Found]) -> list[str]:
-    rows = [quoting.Passage.of(str(place), one.text, 1 / (1 + place)) for place, one in enumerate(results)]
-    quotes = quoting.quotes(question, None, rows, limit=QUOTES)
-    chosen = [_Found((one := results[int(q.passage)]).tool, one.text[q.start : q.end].strip()) for q in quotes]
+    quotes = quoted_from(question, [one.text for one in results], QUOTES)
+    chosen = [_Found((one := results[place]).tool, one.text[slice(*span)].strip()) for place, span in quotes]
     shown = chosen or [_Found(one.tool, steps.gist(one.text, GIST)) for one in results[:QUOTES]]
     return [f"- {one.tool}: {one.text}" for one in shown]

@@ -105,9 +105,9 @@ def record(deps: AgentDeps, scope: Scope, done: DoneTask, *, was_silent: bool = 
     """Keep what one invocation did, with what models say of it; done twice, it is done once.
 
     Args:
-        deps: Stores, engine and queue.
-        scope: Names user and conversation.
-        done: The invocation.
+        deps: What stages work with: stores, engine and queue.
+        scope: User, project and conversation of the invocation.
+        done: What the invocation asked, did and found.
         was_silent: Whether the conversation had ended in silence before.
 
     Raises:
@@ -148,8 +148,8 @@ def end_conversation(deps: AgentDeps, scope: Scope, at: str = "", *, but: str = 
     """End a conversation: its facts are drawn, and several tasks become an episode. Done twice, it is done once.
 
     Args:
-        deps: Stores, engine and queue.
-        scope: Names user and conversation.
+        deps: What stages work with: stores, engine and queue.
+        scope: User, project and conversation of the invocation.
         at: When it was asked for; nothing is done where all was forgotten since.
         but: The invocation with which it went on since.
 

@@ -3,8 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.reading.phrases import SMALL_TALK
-from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting
+from agentic_memory_bank.engines.extractive.conversation import is_small_talk
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
@@ -24,7 +23,7 @@ def excerpt(text: str, wanted: Collection[str], room: int) -> str:
     """The sentences that say most about what is searched.
 
     Args:
-        text: What was said.
+        text: A turn, word for word.
         wanted: Index terms of what is searched.
         room: Tokens of an excerpt, if the sentence that says most is not longer.
     """
@@ -64,7 +63,7 @@ def _is_idle(sentence: str, terms: Collection[str]) -> bool:
     """Whether a sentence asks, greets, or only keeps a conversation going."""
     if sentence.endswith(_ASKING) or (sentence.endswith(_CALLING) and len(terms) <= CALL):
         return True
-    return is_greeting(sentence) or SMALL_TALK.match(sentence) is not None
+    return is_small_talk(sentence)
 
 
 def _joined(said: Sequence[str], kept: Sequence[int]) -> str:

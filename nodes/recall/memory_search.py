@@ -12,12 +12,13 @@ from typing import Final, TypeVar
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import unattributed
-from agentic_memory_bank.engines.extractive.reading.dates import day_of, past_asked
-from agentic_memory_bank.engines.extractive.remembering.relevance import (
+from agentic_memory_bank.engines.extractive.conversation import (
     SHARE_OF_BEST,
     Likeness,
+    day_of,
     fit,
     helps,
+    past_asked,
     shared_characters,
 )
 from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from agentic_memory_bank.engines.conversation import USER, unattributed
-from agentic_memory_bank.engines.extractive.reading.dates import day_of, written
+from agentic_memory_bank.engines.extractive.conversation import day_of, written
 from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes.recall.excerpts import excerpt, substance
 from agentic_memory_bank.prompts import recalled
@@ -62,7 +62,7 @@ def ranked(
     Args:
         found: What passed the threshold.
         query: What was searched; of a long memory the sentences are shown that say most about it.
-        limit: How many at most.
+        limit: The most that are returned.
         tokens: Budget of the block. A memory that does not fit is left out; the next one may.
         now: What time it is.
         recency_days: In which the weight of recency halves; 0: age does not count.

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from agentic_memory_bank.engines.conversation import unattributed
-from agentic_memory_bank.engines.extractive.remembering.queries import attribute_asked_for
+from agentic_memory_bank.engines.extractive.conversation import attribute_asked_for
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.memories.queries import RecordThreshold

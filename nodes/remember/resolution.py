@@ -11,8 +11,7 @@ from typing import Final
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import ConversationEngine, ExistingMemory, Fact, Resolution
-from agentic_memory_bank.engines.extractive.remembering.changes import announces_change
-from agentic_memory_bank.engines.extractive.remembering.resolution import is_comparable
+from agentic_memory_bank.engines.extractive.conversation import announces_change, is_comparable
 from agentic_memory_bank.engines.factory import MeteredEngine
 from agentic_memory_bank.nodes.deps import Owner, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps

@@ -69,9 +69,9 @@ def save_turns(stores: RecordStores, store: BaseStore | None, handed: IncomingTu
     """Write down what was said, before anybody goes on.
 
     Args:
-        stores: Where memories are kept.
-        store: That of the run.
-        handed: What was said.
+        stores: Finds the store in which memories are kept.
+        store: Store that the runtime brings, if any.
+        handed: Turns that were handed over.
         seconds: How long it may take.
 
     Returns:

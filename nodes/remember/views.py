@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, cast
 
 from agentic_memory_bank.engines.conversation import TRUST, USER, Digest, Turn, attributed
-from agentic_memory_bank.engines.extractive.reading.dates import day_of, written
-from agentic_memory_bank.engines.extractive.remembering.extraction import is_idle_talk, safe_words
+from agentic_memory_bank.engines.extractive.conversation import day_of, is_idle_talk, safe_words, written
 from agentic_memory_bank.state.conversations import MemoryContext, RememberReceipt, StoredTurn, Trigger
 from agentic_memory_bank.state.settings import Sensitive
 from agentic_memory_bank.tools.memories.validation import NewMemory

@@ -21,7 +21,7 @@ Command = Callable[..., Result]
 SLOW = """
 import signal, sys, time
 from agentic_memory_bank.cli import inputs, main
-from agentic_memory_bank.engines.extractive.answering.responder import ExtractiveResponder
+from agentic_memory_bank.engines.extractive.responder import ExtractiveResponder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 answer = ExtractiveResponder.respond

@@ -27,8 +27,8 @@ def test_memories_of_pages_are_listed_with_how_long_they_stay(memory_bank: Comma
 
 @pytest.mark.usefixtures("letters")
 def test_a_memory_of_pages_is_erased_by_its_name(memory_bank: Command) -> None:
-    refused = memory_bank("pages", "letters", "--erase")
-    erased = memory_bank("pages", "letters", "--erase", "--yes")
+    refused = memory_bank("pages", "letters", "--clear")
+    erased = memory_bank("pages", "letters", "--clear", "--yes")
 
     assert refused.exit_code == 2
     assert erased.stdout == "Erased 1 page.\n"
@@ -37,4 +37,4 @@ def test_a_memory_of_pages_is_erased_by_its_name(memory_bank: Command) -> None:
 
 def test_an_unknown_memory_of_pages_is_an_error_and_erasing_needs_a_name(memory_bank: Command) -> None:
     assert "no memory of pages 'letters'" in memory_bank("pages", "letters").stderr
-    assert memory_bank("pages", "--erase").exit_code == 2
+    assert memory_bank("pages", "--clear").exit_code == 2

@@ -19,7 +19,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 
 from agentic_memory_bank import FourTierMemory, Memories
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.responder import ResponderInput
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.tools.embeddings.encoder import Encoder

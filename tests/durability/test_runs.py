@@ -638,13 +638,13 @@ def test_the_export_is_written_before_anything_is_erased(
     go: Go, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[bool] = []
-    file, erase = tmp_path / "out.json", Home.erase
+    file, clear = tmp_path / "out.json", Home.clear
 
     def watch(place: Home, thread: str) -> None:
         seen.append(file.exists())
-        erase(place, thread)
+        clear(place, thread)
 
-    monkeypatch.setattr(Home, "erase", watch)
+    monkeypatch.setattr(Home, "clear", watch)
     go(thread="t", export=file, keep=False)
 
     assert seen == [False, True]  # before the run, of what an earlier one left; and at its end
@@ -788,7 +788,7 @@ def test_strange_values_are_the_same_when_a_run_begins_from_the_ledger(
 ) -> None:
     go(thread="whole", keep=True, documents=[document])
     with monkeypatch.context() as killed:
-        killed.setattr(runs.bank_runs, "_drive", lambda *given: None)  # accepted, and no step taken
+        killed.setattr(runs.bank_runs, "drive", lambda *given: None)  # accepted, and no step taken
         go(thread="t", keep=True, documents=[document])
     resume("t")
 

@@ -108,12 +108,12 @@ def test_memories_of_pages_are_listed_and_erased_by_name_and_user(tmp_path: Path
     assert [(one["memory"], one["user"], one["pages"]) for one in listed] == [("letters", "", 1), ("letters", "ana", 1)]
     assert listed[0]["ttl_seconds"] == 86_400
 
-    assert runs.erase_pages("letters", home=tmp_path) == 1
+    assert runs.clear_pages("letters", home=tmp_path) == 1
 
     assert [(one["memory"], one["user"]) for one in runs.list_pages(tmp_path)] == [("letters", "ana")]
     with pytest.raises(UnknownMemoryError):
-        runs.erase_pages("letters", home=tmp_path)
-    runs.erase_pages("letters", user="ana", home=tmp_path)
+        runs.clear_pages("letters", home=tmp_path)
+    runs.clear_pages("letters", user="ana", home=tmp_path)
     left = everything(tmp_path)
     assert CANARY.encode() not in left
     assert b"letters" not in left

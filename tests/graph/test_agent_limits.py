@@ -16,7 +16,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.graph.four_tier import FourTierMemory
 from agentic_memory_bank.graph.limits import AgentLimits
 from agentic_memory_bank.graph.react_mem import build_react_mem

@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank import Memories
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.graph.four_tier import FourTierMemory
 from agentic_memory_bank.graph.react_mem import build_react_mem
 from agentic_memory_bank.state.conversations import MemoryContext

@@ -845,7 +845,7 @@ class Reflecting:
     """The extractive engine, with insights as the test says."""
 
     def __init__(self, *insights: Insight) -> None:
-        from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+        from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 
         self._offline, self._insights = ExtractiveConversationEngine(), insights
 

@@ -19,7 +19,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
-from agentic_memory_bank.engines.extractive.answering.research import abstract_of
+from agentic_memory_bank.engines.extractive.research import abstract_of
 from agentic_memory_bank.engines.research import PageDraft, paragraph
 from agentic_memory_bank.graph.memorizer import build_memorizer
 from agentic_memory_bank.nodes.memorizer.take_in import page_spans, title_of

@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.engines.conversation import RewrittenQuery, Turn
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.responder import ResponderInput
 from agentic_memory_bank.graph.conversation import build_conversation
 from agentic_memory_bank.graph.recall import build_recall

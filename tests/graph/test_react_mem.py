@@ -23,7 +23,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.graph.four_tier import FourTierMemory
 from agentic_memory_bank.graph.react_mem import build_react_mem
 from agentic_memory_bank.nodes.messages import RECALLED
@@ -734,7 +734,7 @@ def test_an_extraction_that_fails_changes_no_answer(monkeypatch: pytest.MonkeyPa
     def broken(*given: Any) -> Any:
         raise RuntimeError("extraction is broken")
 
-    monkeypatch.setattr("agentic_memory_bank.engines.extractive.remembering.engine.select", broken)
+    monkeypatch.setattr("agentic_memory_bank.engines.extractive.conversation.select", broken)
     shop = Workshop()
 
     assert shop.say(f"I live in Lisbon. {CONVERT}") == "The report is converted: 12.5 MB."
@@ -947,7 +947,7 @@ PROCESS = """
 import sys
 from langchain_core.messages import AIMessage
 from langchain_core.language_models import GenericFakeChatModel
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.graph.react_mem import build_react_mem
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings

@@ -35,7 +35,7 @@ from langgraph.store.base import BaseStore, Op, Result
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.engines.conversation import GateDecision, RewrittenQuery
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.graph.recall import Recall, build_recall
 from agentic_memory_bank.nodes.recall.thresholds import UNKNOWN
 from agentic_memory_bank.prompts.fence import parse

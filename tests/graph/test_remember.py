@@ -23,7 +23,7 @@ from agentic_memory_bank.engines.conversation import (
     TurnQuote,
     attributed,
 )
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.llm import models, retry
 from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.nodes.messages import RECALLED

@@ -14,7 +14,7 @@ from langchain_core.tools import tool
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.engines.conversation import Digest
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.graph.react_mem import build_react_mem
 from agentic_memory_bank.nodes import agent_messages
 from agentic_memory_bank.nodes.messages import RECALLED

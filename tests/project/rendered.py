@@ -66,6 +66,8 @@ def settings_page() -> str:
     """`docs/settings.md`: every setting by its group, with the graphs that use it."""
     parts = [
         "# Settings",
+        "Every setting: what it does, its default, and which graphs use it. The ten that people change are in the "
+        "[README](../README.md).",
         'Made from the code by `make readme`. In code `Settings(k=8)` or `context={"k": 8}`, on the command line '
         "`--set k=8`, in Studio a field of the graph's form, or a variable. Explicit beats environment beats default. "
         "A name that no graph has is an error; a setting that only another graph uses is none.",
@@ -126,6 +128,7 @@ def write(root: Path) -> None:
     for name, parts in {
         "README.md": {"diagram": diagram(), "settings": settings_table()},
         "README.zh.md": {"diagram": diagram()},
+        "docs/memory_bank.md": {"diagram": diagram()},
         "docs/research.md": {"diagram": diagram(researcher)},
         "docs/memory.md": {"diagram": diagram(recall)},
         "docs/react_mem.md": {"diagram": diagram(react_mem)},

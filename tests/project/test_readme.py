@@ -14,6 +14,8 @@ from agentic_memory_bank.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 READMES = ("README.md", "README.zh.md")
+SHOWING = ("README.md", "docs/index.md", "docs/memory_bank.md", "docs/runs.md")
+"""Pages whose Python is run."""
 FENCE = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 
 
@@ -47,8 +49,11 @@ def test_the_first_screen_shows_how_to_begin(name: str) -> None:
     first = text(name).partition("\n## ")[0]
 
     assert [
-        word for word in ("make demo", "make test", "langgraph dev", "```mermaid", "```python") if word in first
+        word
+        for word in ("pip install", "make demo", "make test", "langgraph dev", "```mermaid", "```python")
+        if word in first
     ] == [
+        "pip install",
         "make demo",
         "make test",
         "langgraph dev",
@@ -87,6 +92,11 @@ def test_both_readmes_show_the_same_code() -> None:
 
 
 @pytest.mark.parametrize("name", READMES)
+def test_a_readme_is_read_in_one_go(name: str) -> None:
+    assert len(text(name).splitlines()) <= 200
+
+
+@pytest.mark.parametrize("name", [*READMES, "docs/runs.md", "docs/memory.md"])
 def test_every_command_that_is_named_exists(name: str) -> None:
     known = set(get_command(app).commands)  # type: ignore[attr-defined]
     named = {word for body in blocks(name, "bash") for word in re.findall(r"^memory-bank (\w+)", body, re.MULTILINE)}
@@ -102,15 +112,22 @@ def test_every_folder_and_file_that_is_named_is_there(name: str) -> None:
     assert [path for path in linked if not (ROOT / path).exists()] == []
 
 
+def test_the_page_of_runs_has_every_command() -> None:
+    (commands,) = [body for body in blocks("docs/runs.md", "bash") if "memory-bank runs" in body]
+
+    hidden = {"memories", "memory"}  # of the page on conversations
+    named = set(re.findall(r"^memory-bank (\w+)", commands, re.MULTILINE))
+    assert named == set(get_command(app).commands) - hidden  # type: ignore[attr-defined]
+
+
 @pytest.mark.model
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(len(FENCE.findall((ROOT / "README.md").read_text(encoding="utf-8")))))
-def test_the_python_of_the_readme_runs(number: int, tmp_path: Path) -> None:
-    kind, body = FENCE.findall(text("README.md"))[number]
-    if kind != "python":
-        return
-    (tmp_path / "report.txt").write_text("The mirror of the Meridian Array has a diameter of 8.2 m.")
-    (tmp_path / "code.py").write_text(body)
+@pytest.mark.parametrize(
+    ("name", "number"), [(name, number) for name in SHOWING for number in range(len(blocks(name, "python")))]
+)
+def test_the_python_that_is_shown_runs(name: str, number: int, tmp_path: Path) -> None:
+    (tmp_path / "report.txt").write_text("The mirror of the Meridian Array has a diameter of 8.2 m. It opened in 2014.")
+    (tmp_path / "code.py").write_text(blocks(name, "python")[number])
 
     done = subprocess.run(
         [sys.executable, "code.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False

@@ -13,7 +13,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from agentic_memory_bank.engines.extractive.answering.research import abstract_of
+from agentic_memory_bank.engines.extractive.research import abstract_of
 from agentic_memory_bank.engines.llm import models, retry
 from agentic_memory_bank.graph.memorizer import build_memorizer
 from agentic_memory_bank.state.pages import Page

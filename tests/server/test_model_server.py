@@ -41,7 +41,7 @@ from agentic_memory_bank.testing import (
     html,
     http_error,
     ignoring_tools,
-    model_server,
+    model_http,
     no_choices,
     no_finish_reason,
     null_content,
@@ -618,7 +618,7 @@ def test_a_reply_can_have_a_latency_of_its_own() -> None:
 
 
 def test_a_closed_server_leaves_neither_thread_nor_socket(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_server, "_PATIENCE", 60.0)
+    monkeypatch.setattr(model_http, "PATIENCE", 60.0)
 
     def work(request: ChatRequest) -> Reply:
         time.sleep(0.3)

@@ -7,36 +7,42 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentic_memory_bank.engines.extractive.answering.choices import choose, life
-from agentic_memory_bank.engines.extractive.answering.short_answers import Passage, ShortAnswer, short_answer
+from agentic_memory_bank.engines.extractive.answering.short_answers import ShortAnswer, short_answer
 from agentic_memory_bank.engines.extractive.reading.countries import countries
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments
 from agentic_memory_bank.engines.extractive.reading.questions import Question
+from agentic_memory_bank.engines.research import Excerpt
 
-KESTREL = Passage(
+
+def passage(text: str, score: float, title: str = "", date: str = "") -> Excerpt:
+    return Excerpt("", title, text, score, date=date)
+
+
+KESTREL = passage(
     "The Kestrel probe was launched on 14 March 2021 from Kourou. It was built by Maria Okafor and her team. "
     "It carries 4 instruments and a small lander. Many people watched the launch on television.",
     1.0,
     "Kestrel probe",
 )
-TURN = Passage("Ann: I went to a pottery class yesterday, and it was great fun.", 1.0, date="1:56 pm on 8 May, 2023")
-RAILWAY = Passage("青藏铁路由中国铁路总公司管理运营。全长1956公里，于2006年7月1日全线通车，最高点位于唐古拉山口。", 1.0)
-OLDER = Passage("Harbour Lights is a 1931 drama film directed by Otto Brandt.", 0.9, "Harbour Lights")
-NEWER = Passage("The Glass Road is a 1958 film directed by Jean Moreau.", 0.8, "The Glass Road")
-BRANDT = Passage(
+TURN = passage("Ann: I went to a pottery class yesterday, and it was great fun.", 1.0, date="1:56 pm on 8 May, 2023")
+RAILWAY = passage("青藏铁路由中国铁路总公司管理运营。全长1956公里，于2006年7月1日全线通车，最高点位于唐古拉山口。", 1.0)
+OLDER = passage("Harbour Lights is a 1931 drama film directed by Otto Brandt.", 0.9, "Harbour Lights")
+NEWER = passage("The Glass Road is a 1958 film directed by Jean Moreau.", 0.8, "The Glass Road")
+BRANDT = passage(
     "Otto Brandt (3 May 1902 – 12 June 1981) was a German film director. He died in Hamburg.", 0.7, "Otto Brandt"
 )
-MOREAU = Passage("Jean Moreau (9 April 1899 – 1 January 1970) was a French film director.", 0.6, "Jean Moreau")
+MOREAU = passage("Jean Moreau (9 April 1899 – 1 January 1970) was a French film director.", 0.6, "Jean Moreau")
 FILMS = [OLDER, NEWER, BRANDT, MOREAU]
 
 
-def answer(question: str, *passages: Passage) -> str:
+def answer(question: str, *passages: Excerpt) -> str:
     found = short_answer(question, passages)
     return found.text if found else ""
 
 
-def quoted(question: str, *passages: Passage) -> list[str]:
+def quoted(question: str, *passages: Excerpt) -> list[str]:
     found = short_answer(question, passages)
-    return [passages[q.passage].text[q.start : q.end] for q in found.quotes] if found else []
+    return [passages[q.excerpt].text[slice(*q.span)] for q in found.quotes] if found else []
 
 
 def test_the_kind_of_thing_asked_for_is_the_answer() -> None:
@@ -64,24 +70,24 @@ def test_a_day_told_from_another_is_the_day_of_the_calendar_and_the_words_stay_i
 
 
 def test_without_the_day_on_which_it_was_said_no_day_is_made_up() -> None:
-    assert "2023" not in answer("When did Ann go to a pottery class?", Passage(TURN.text, 1.0))
+    assert "2023" not in answer("When did Ann go to a pottery class?", passage(TURN.text, 1.0))
 
 
 def test_where_nothing_fits_there_is_no_answer() -> None:
     assert short_answer("What is the capital of Mongolia?", [KESTREL, TURN]) is None
     assert short_answer("谁写了红楼梦？", [RAILWAY]) is None
     assert short_answer("Who built the Kestrel probe?", []) is None
-    assert short_answer("Who built the Kestrel probe?", [Passage("", 1.0), Passage(" \n", 0.5)]) is None
+    assert short_answer("Who built the Kestrel probe?", [passage("", 1.0), passage(" \n", 0.5)]) is None
     assert short_answer("", [KESTREL]) is None
 
 
 def test_what_the_question_says_itself_is_no_answer() -> None:
-    passage = Passage("The Kestrel probe is a probe. The Kestrel probe was named after a falcon by Ida Lund.", 1.0)
-    assert "Kestrel" not in answer("Who named the Kestrel probe?", passage)
+    probe = passage("The Kestrel probe is a probe. The Kestrel probe was named after a falcon by Ida Lund.", 1.0)
+    assert "Kestrel" not in answer("Who named the Kestrel probe?", probe)
 
 
 def test_what_somebody_else_said_is_no_answer() -> None:
-    talk = Passage("Ann: I bought a red bicycle in Lisbon.\nBob: I bought a green bicycle in Oslo.", 1.0)
+    talk = passage("Ann: I bought a red bicycle in Lisbon.\nBob: I bought a green bicycle in Oslo.", 1.0)
     assert answer("Where did Ann buy a bicycle?", talk) == "Lisbon"
     assert answer("Where did Bob buy a bicycle?", talk) == "Oslo"
 
@@ -106,12 +112,12 @@ def test_yes_and_no_are_said_only_where_the_texts_tell() -> None:
     assert answer("Do Harbour Lights and The Glass Road have directors of the same nationality?", *FILMS) == "no"
     assert answer("Were both Otto Brandt and Jean Moreau film directors?", *FILMS) == "yes"
     assert answer("Were both Otto Brandt and Jean Moreau German film directors?", *FILMS) == "no"
-    unknown = [Passage("Otto Brandt directed films.", 1.0, "Otto Brandt"), MOREAU]
+    unknown = [passage("Otto Brandt directed films.", 1.0, "Otto Brandt"), MOREAU]
     assert choose("Are Otto Brandt and Jean Moreau from the same country?", unknown) is None
 
 
 def test_a_text_without_title_is_about_the_name_it_opens_with() -> None:
-    bare = [Passage(passage.text, passage.score) for passage in (BRANDT, MOREAU)]
+    bare = [passage(told.text, told.score) for told in (BRANDT, MOREAU)]
     assert answer("Who was born first, Otto Brandt or Jean Moreau?", *bare) == "Jean Moreau"
 
 
@@ -193,9 +199,9 @@ def test_answers_do_not_depend_on_the_run() -> None:
     score=st.sampled_from([0.0, 1.0]),
 )
 def test_whatever_the_text_every_quote_stands_in_it(question: str, text: str, title: str, score: float) -> None:
-    found = short_answer(question, [Passage(text, score, title, "8 May 2023"), KESTREL])
+    found = short_answer(question, [passage(text, score, title, "8 May 2023"), KESTREL])
     assert found is None or isinstance(found, ShortAnswer)
     for quote in found.quotes if found else ():
-        stretch = (text, KESTREL.text)[quote.passage][quote.start : quote.end]
+        stretch = (text, KESTREL.text)[quote.excerpt][slice(*quote.span)]
         assert stretch
         assert stretch == stretch.strip()

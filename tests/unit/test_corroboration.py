@@ -3,30 +3,35 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentic_memory_bank.engines.extractive.comparing.corroboration import Claim, Evidence, Verdict, corroborate
+from agentic_memory_bank.engines.extractive.comparing.corroboration import (
+    DisputedClaim,
+    EvidenceEntry,
+    Verdict,
+    corroborate,
+)
 
 DEADLINES = [
-    Claim("The submission deadline of ICML is 15 August 2025.", "15 August 2025", "date"),
-    Claim("ICML papers are due on 30 August 2025.", "30 August 2025", "date"),
+    DisputedClaim("The submission deadline of ICML is 15 August 2025.", "15 August 2025", "date"),
+    DisputedClaim("ICML papers are due on 30 August 2025.", "30 August 2025", "date"),
 ]
 HEIGHTS = [
-    Claim("The Meridian tower is 324 m tall.", "324 m", "number"),
-    Claim("The Meridian tower is 330 metres tall.", "330 metres", "number"),
+    DisputedClaim("The Meridian tower is 324 m tall.", "324 m", "number"),
+    DisputedClaim("The Meridian tower is 330 metres tall.", "330 metres", "number"),
 ]
 CHIEFS = [
-    Claim("The CEO of Acme is John Smith.", "John Smith", "name"),
-    Claim("The CEO of Acme is Jane Doe.", "Jane Doe", "name"),
+    DisputedClaim("The CEO of Acme is John Smith.", "John Smith", "name"),
+    DisputedClaim("The CEO of Acme is Jane Doe.", "Jane Doe", "name"),
 ]
 CHINESE = [
-    Claim("ICML的投稿截止日期是8月15日。", "8月15日", "date"),
-    Claim("ICML的投稿截止日期是8月30日。", "8月30日", "date"),
+    DisputedClaim("ICML的投稿截止日期是8月15日。", "8月15日", "date"),
+    DisputedClaim("ICML的投稿截止日期是8月30日。", "8月30日", "date"),
 ]
 LOW = ("a", "The Meridian tower is 324 m tall.")
 HIGH = ("b", "The Meridian tower is 330 metres tall.")
 
 
-def settled(claims: list[Claim], *rows: tuple[str, ...]) -> Verdict:
-    return corroborate(claims, [Evidence(f"e{index}", *row) for index, row in enumerate(rows)])
+def settled(claims: list[DisputedClaim], *rows: tuple[str, ...]) -> Verdict:
+    return corroborate(claims, [EvidenceEntry(f"e{index}", *row) for index, row in enumerate(rows)])
 
 
 def entries(verdict: Verdict) -> list[list[str]]:
@@ -104,8 +109,8 @@ def test_names_are_counted_by_source_too() -> None:
 
 def test_a_denial_is_backed_by_denials() -> None:
     claims = [
-        Claim("The Meridian API is stable.", "stable", "negation"),
-        Claim("The Meridian API is not stable.", "not stable", "negation"),
+        DisputedClaim("The Meridian API is stable.", "stable", "negation"),
+        DisputedClaim("The Meridian API is not stable.", "not stable", "negation"),
     ]
     rows = [("a", claims[0].text), ("b", claims[1].text), ("c", "The team no longer calls the Meridian API stable.")]
     assert settled(claims, *rows).winner == 1
@@ -122,15 +127,18 @@ def test_chinese_corrections_and_counts_decide_with_a_chinese_reason() -> None:
 
 
 def test_chinese_conditions_reconcile() -> None:
-    claims = [Claim("Meridian塔高324米。", "324米", "number"), Claim("Meridian塔高330米。", "330米", "number")]
+    claims = [
+        DisputedClaim("Meridian塔高324米。", "324米", "number"),
+        DisputedClaim("Meridian塔高330米。", "330米", "number"),
+    ]
     text = "Meridian塔不含天线高324米，含天线高330米。"
     assert settled(claims, ("a", claims[0].text), ("b", claims[1].text), ("c", text)).outcome == "integrate"
 
 
 def test_evidence_in_the_other_language_counts() -> None:
     claims = [
-        Claim("The Meridian telescope saw first light on 12 March 2019.", "12 March 2019", "date"),
-        Claim("Meridian 望远镜于2021年5月3日首次观测。", "2021年5月3日", "date"),
+        DisputedClaim("The Meridian telescope saw first light on 12 March 2019.", "12 March 2019", "date"),
+        DisputedClaim("Meridian 望远镜于2021年5月3日首次观测。", "2021年5月3日", "date"),
     ]
     third = "观测站公告：Meridian 望远镜首次观测的日期是2019年3月12日。"
     verdict = settled(claims, ("a", claims[0].text), ("b", claims[1].text), ("c", third))
@@ -156,4 +164,4 @@ def test_the_order_of_the_entries_does_not_matter(rows: list[tuple[str, str]]) -
 )
 def test_no_text_breaks_it(rows: list[tuple[str, str]], text: str, value: str) -> None:
     for kind in ("number", "date", "name", "negation"):
-        assert len(settled([Claim(text, value, kind), HEIGHTS[0]], *rows).support) == 2
+        assert len(settled([DisputedClaim(text, value, kind), HEIGHTS[0]], *rows).support) == 2

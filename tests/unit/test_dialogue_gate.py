@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentic_memory_bank.engines.conversation import ConversationEngine, GateDecision, Hints, Turn
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.extractive.remembering.queries import LONGEST_GREETING, MOST_TERMS
 
 ENGINE = ExtractiveConversationEngine()

@@ -18,14 +18,14 @@ from agentic_memory_bank.engines.conversation import (
     attributed,
     unattributed,
 )
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.extractive.reading.attributes import claims_of
-from agentic_memory_bank.engines.extractive.remembering.engine import ExtractiveConversationEngine
 from agentic_memory_bank.engines.llm.conversation import ChatConversationEngine
 from agentic_memory_bank.prompts.extract_facts import ExtractedMemories, ExtractedMemory
 from agentic_memory_bank.prompts.resolve_facts import FactDecision, FactDecisions
 from agentic_memory_bank.prompts.rewrite_query import Rewritten
 from agentic_memory_bank.prompts.summarise_dialogue import State
-from agentic_memory_bank.state import records
+from agentic_memory_bank.state import record_events
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.model_table import RoleSettings
 from agentic_memory_bank.tools.memories.validation import checked_fields
@@ -630,8 +630,8 @@ def test_a_record_is_resolved_by_the_words_it_was_drawn_from() -> None:
     fact = only("I moved to Lisbon yesterday.")
     kept = checked_fields(fact.draft("c1"))
     kept.pop("project_name")
-    event = records.create("m1", "2026-05-08T10:00:00.000000Z", kept)
-    record = records.fold_record("m1", {records.event_key(event): event})
+    event = record_events.create("m1", "2026-05-08T10:00:00.000000Z", kept)
+    record = record_events.fold_record("m1", {record_events.event_key(event): event})
 
     assert record is not None
     known = ExistingMemory.of(record, 0.8)
@@ -641,8 +641,10 @@ def test_a_record_is_resolved_by_the_words_it_was_drawn_from() -> None:
 
 @pytest.mark.parametrize("text", ["Note: buy milk", "I live in Lisbon.", "wifi: slow"])
 def test_a_record_that_was_stored_by_hand_has_no_speaker(text: str) -> None:
-    event = records.create("m1", "2026-05-08T10:00:00.000000Z", {"text": text, "type": "semantic", "project": '""'})
-    record = records.fold_record("m1", {"k": event})
+    event = record_events.create(
+        "m1", "2026-05-08T10:00:00.000000Z", {"text": text, "type": "semantic", "project": '""'}
+    )
+    record = record_events.fold_record("m1", {"k": event})
 
     assert record is not None
     assert (ExistingMemory.of(record, 0.8).words, ExistingMemory.of(record, 0.8).speaker) == (text, "")

@@ -14,7 +14,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Hints, Turn, TurnQuote, attributed
-from agentic_memory_bank.engines.extractive.answering import choices, quoting, research, short_answers
+from agentic_memory_bank.engines.extractive import research, responder
+from agentic_memory_bank.engines.extractive.answering import choices, quoting, short_answers
 from agentic_memory_bank.engines.extractive.answering import relevance as likeness
 from agentic_memory_bank.engines.extractive.comparing import comparison
 from agentic_memory_bank.engines.extractive.reading import attributes, dates, sentence, values
@@ -31,6 +32,7 @@ from agentic_memory_bank.engines.extractive.remembering import (
 )
 from agentic_memory_bank.engines.extractive.remembering.telling import LONGEST
 from agentic_memory_bank.engines.extractive.summarising import summary
+from agentic_memory_bank.engines.research import Excerpt
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.graph.recall import build_recall
 from agentic_memory_bank.graph.remember import build_remember
@@ -108,8 +110,8 @@ def record(text: str) -> Any:
     return {"text": text[:MAX_TEXT], "subject": None, "attribute": None, "sources": [], "history": []}
 
 
-def passage(text: str) -> short_answers.Passage:
-    return short_answers.Passage(text, 1.0, "", "")
+def passage(text: str) -> Excerpt:
+    return Excerpt("", "", text, 1.0)
 
 
 def quoted(text: str) -> quoting.Passage:
@@ -147,6 +149,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.reading.dates.moments": lambda text: list(dates.moments(text, date(2024, 5, 1))),
     "engines.extractive.answering.quoting.likeliest": lambda text: quoting.likeliest(text[:200], [quoted(text)]),
     "engines.extractive.answering.quoting.index_text": lambda text: quoting.index_text(text, Place(title=text)),
+    "engines.extractive.responder.quoted_from": lambda text: responder.quoted_from(text[:200], [text]),
     "engines.extractive.answering.quoting.read": lambda text: quoting.read(text[:200], lambda _: None, [quoted(text)]),
     "engines.extractive.answering.quoting.shown": lambda text: quoting.shown(
         text[:200], text, quoting.Quote("p", Placed(0, len(text), Place()), 0.5)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentic_memory_bank.tools.text.places import Place, Placed, dated, placed
+from agentic_memory_bank.tools.text.places import Place, Placed, placed
 
 
 def where(text: str, words: str, name: str = "") -> Place:
@@ -78,8 +78,8 @@ def test_chinese_clauses_and_headings_in_brackets_are_read() -> None:
 def test_a_mail_has_its_header_apart_and_its_subject_for_a_title() -> None:
     text = "From: Ana\nTo: Bob\nDate: 3 May 2024\nSubject: New room\n\nWe meet in room 4.\n"
 
-    assert dated(text) == "3 May 2024"
-    assert where(text, "We meet").title == "New room"
+    place = where(text, "We meet")
+    assert (place.title, place.sender) == ("New room", "Ana")
     assert where(text, "From: Ana").kind == "header"
 
 
@@ -124,6 +124,51 @@ def test_underlined_titles_are_headings() -> None:
     place = where(text, "Nothing new")
 
     assert (place.title, place.headings) == ("Release notes", ("2.0",))
+
+
+def test_a_version_in_a_heading_is_no_number_of_a_section() -> None:
+    text = "Changes\n=======\n\n4.2.0 (2024-05-14)\n------------------\n\n- It runs on Windows.\n"
+
+    assert where(text, "Windows").headings == ("4.2.0 (2024-05-14)",)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "title", "sender"),
+    [
+        (
+            "From: Ana <ana@x.org>\nTo: all\nSubject: Roof\n\nIt leaks.\n\nAna\n\n----\n"
+            "From: Bob\nTo: Ana\nSubject: Re: Roof\n\nI know a roofer.\n",
+            "roofer",
+            "Roof",
+            "Bob",
+        ),
+        (
+            "发件人:安娜\n主题:屋顶\n\n漏水了。\n\n娜\n\n----\n发件人:老柏\n主题:回复:屋顶\n\n我认识一个师傅。\n",
+            "师傅",
+            "屋顶",
+            "老柏",
+        ),
+    ],
+)
+def test_each_mail_of_a_thread_has_its_subject_and_its_sender(text: str, words: str, title: str, sender: str) -> None:
+    place = where(text, words)
+
+    assert (place.title, place.sender, place.headings) == (title, sender, ())
+
+
+def test_each_field_has_its_own_label_and_what_follows_it_has_none() -> None:
+    fields = "# 纪要\n\n时间:3月18日\n地点:小会议室\n主持:丁校长\n"
+    prices = "Delivery within 15 miles: £12, free above £150.\nWe plant for you from November to March: £18 a tree.\n"
+
+    assert where(fields, "丁校长").headings == ("主持",)
+    assert where(prices, "£12").headings == ("Delivery within 15 miles",)
+    assert where(prices, "£18").headings == ()
+
+
+def test_a_table_may_have_no_head_above_its_labels() -> None:
+    text = "PRICES\n\n             pot size    each      from 10\nApple        10 l        £28.50    £25\n"
+
+    assert where(text, "£28.50").columns == ("", "pot size", "each", "from 10")
 
 
 def test_the_name_stands_for_a_missing_title() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from agentic_memory_bank.state.errors import ToolError
 from agentic_memory_bank.tools.web.client import PublicWeb, retrying
-from agentic_memory_bank.tools.web.public_addresses import WebError, is_public
+from agentic_memory_bank.tools.web.public_addresses import WebError, may_be_reached, parsed
 
 PUBLIC, PUBLIC6 = "93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c"
 
@@ -341,6 +341,10 @@ def test_with_private_addresses_allowed_metadata_servers_stay_closed() -> None:
             "x",
         ),
     ]
+
+    def is_public(address: str, *, allow_private: bool = False) -> bool:
+        found = parsed(address)
+        return found is not None and may_be_reached(found, allow_private)
 
     assert [address for address in opened if not is_public(address, allow_private=True)] == []
     assert [address for address in closed if is_public(address, allow_private=True)] == []

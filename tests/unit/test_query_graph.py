@@ -2,6 +2,7 @@
 
 import copy
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -257,3 +258,13 @@ def test_joined_anchors_cover_the_same_characters_without_overlap(spans: list[tu
         return [(a["entry"], i) for a in of for i in range(a["start"], a["end"])]
 
     assert sorted(characters(joined)) == sorted(set(characters(anchors)))
+
+
+def test_networkx_sees_the_memories_and_what_is_related() -> None:
+    pytest.importorskip("networkx")
+    view = query_graph.to_networkx(
+        graph_of(*(query_graph.put(node(one)) for one in IDS[:3]), query_graph.relate([("n0", "n1")]))
+    )
+
+    assert dict(view.nodes(data="summary")) == {one: f"what {one} says" for one in IDS[:3]}
+    assert list(view.edges) == [("n0", "n1")]

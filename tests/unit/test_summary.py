@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agentic_memory_bank.engines.extractive.summarising.keywords import MAX_KEYWORD, keywords
 from agentic_memory_bank.engines.extractive.summarising.summary import MAX_CONTEXT, context, summarize
-from agentic_memory_bank.tools.text import sentences
+from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 

@@ -33,7 +33,7 @@ class CallFailed(Exception):
     """Nothing came of a call: the request goes on without it. It is logged already, once an outage.
 
     Args:
-        fault: What went wrong.
+        fault: The error that was raised.
         kind: The kind of error, for a receipt.
     """
 

@@ -83,7 +83,7 @@ class OutageLog:
         """Note a failure; it is logged if it is the first of an outage.
 
         Args:
-            fault: What went wrong.
+            fault: The error that was raised.
             told: What stands in its line.
         """
         now = self._now()

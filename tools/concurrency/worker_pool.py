@@ -79,7 +79,7 @@ class WorkerPool:
         """Queue a call; the returned future is cancelled where the queue is full or closed.
 
         Args:
-            work: What is called.
+            work: The function that is called.
             key: Jobs of one key are done in the order in which they came, one at a time. None: whenever a thread is
                 free.
         """

@@ -106,7 +106,7 @@ def checked_attachments(given: object, settings: Settings) -> list[AttachedFile]
 
     Args:
         given: Mappings with `name` and base64 `data`; None is none.
-        settings: Hold the size limit.
+        settings: Their limits of size are applied.
 
     Raises:
         InputError: One has no name or no data, is no base64, or is of no type that can be read; or they are too many.

@@ -287,7 +287,7 @@ def content(store: AttachmentStore, attachment: Attachment, most: int = SHOWN_BY
     """What is in an attachment, for a reader: a picture in base64, a document as its text, code as it stands.
 
     Args:
-        store: Where it is.
+        store: Attachment store that holds it.
         attachment: As an entry names it.
         most: Largest picture that is shown, in bytes.
     """

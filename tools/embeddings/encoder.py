@@ -66,7 +66,7 @@ class Encoder:
         """See that an invocation wants the embeddings that are used here: vectors of two models cannot be compared.
 
         Args:
-            settings: Of the invocation.
+            settings: Settings of the invocation.
 
         Raises:
             SettingsError: It names others, or those of the environment cannot be used.

@@ -101,7 +101,7 @@ def name_of(folder: Path, called: str = "") -> str:
     """The name of the model in a folder, by its weights: that of all-MiniLM-L6-v2 wherever its weights came from.
 
     Args:
-        folder: Of the model.
+        folder: Folder of the model, with its weights and tokenizer.
         called: What the model is called where it is another. Default: as its folder.
 
     Raises:

@@ -64,7 +64,7 @@ class AgentConversations:
 
     Args:
         adapter: The store of their memories.
-        clock: Tells what is over.
+        clock: Returns the time against which expiry is checked.
     """
 
     def __init__(self, adapter: StoreAdapter, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
@@ -103,10 +103,10 @@ class AgentConversations:
             Where the conversation stood before; None where nothing was done in it.
 
         Args:
-            user: The user's id.
+            user: Id of the user whose memories are meant.
             project: The project; empty for none.
-            conversation: The conversation's id.
-            done: The invocation.
+            conversation: Id of the conversation.
+            done: What the invocation asked, did and found.
             steps: The texts that can be read under their ids.
             days: How long the conversation is kept from now on.
 
@@ -158,9 +158,9 @@ class AgentConversations:
         """Note that a conversation has ended, and which memory was made of it. Raises as `load`.
 
         Args:
-            user: The user's id.
+            user: Id of the user whose memories are meant.
             project: The project; empty for none.
-            conversation: The conversation's id.
+            conversation: Id of the conversation.
             episode: Id of the memory that was made of it.
             goes_on: Whether something was done in it since.
         """
@@ -176,7 +176,7 @@ class AgentConversations:
         """Erase conversations of a user: all, those of a project, or one; how many they were.
 
         Args:
-            user: The user's id.
+            user: Id of the user whose memories are meant.
             project: An empty text means the memories without a project; None all.
             conversation: The conversation's id; None for all.
 

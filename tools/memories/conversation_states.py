@@ -40,7 +40,7 @@ class ConversationStates:
 
     Args:
         adapter: The store of their memories.
-        clock: Tells what is over.
+        clock: Returns the time against which expiry is checked.
     """
 
     def __init__(self, adapter: StoreAdapter, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
@@ -90,7 +90,7 @@ class ConversationStates:
         So nothing that was said before comes back, not from a job that waited, nor when it is handed over again.
 
         Args:
-            user: The user's id.
+            user: Id of the user whose memories are meant.
             project: An empty text means the memories without a project; None all.
 
         Raises:
@@ -114,7 +114,7 @@ class ConversationStates:
         """Remove words from the turns of conversations, and their digests. Raises as `get`.
 
         Args:
-            user: The user's id.
+            user: Id of the user whose memories are meant.
             words: What goes, by conversation and turn; nothing means all of a turn.
         """
         named: dict[str, dict[str, Sequence[str]]] = {}

@@ -118,7 +118,7 @@ def plan_deletion(records: Mapping[str, Record], ids: Collection[str], *, quotin
     The plan of a plan's own ids is the same.
 
     Args:
-        records: All of the user.
+        records: All memories of the user, by id.
         ids: Of memories, or of parts as `Cut.id` names them. Those that are not there are passed over.
         quoting: Whether facts go with the turns that they quote.
 

@@ -15,8 +15,9 @@ from agentic_memory_bank.state.records import Record, RecordFilter, is_expired, 
 from agentic_memory_bank.tools.memories.queries import MemoryHit, RecordThreshold, Threshold
 from agentic_memory_bank.tools.memories.turns import RecordTurns
 from agentic_memory_bank.tools.memories.vectors import decode_vector
-from agentic_memory_bank.tools.search.hybrid_index import Hit, HybridIndex, Query, Scoring
+from agentic_memory_bank.tools.search.hybrid_index import HybridIndex, Query
 from agentic_memory_bank.tools.search.passage_index import DEPTH, NEIGHBOUR
+from agentic_memory_bank.tools.search.scoring import Hit, Scoring
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -260,11 +261,11 @@ class RecordIndex:
         """The memories that fit a query best, best first, chosen among those that are meant and no others.
 
         Args:
-            query: What to look for.
+            query: What to search for, in plain words.
             vector: The vector of the query.
-            wanted: Which memories are meant.
+            wanted: Filter by project, type and others.
             now: The time, as a stamp.
-            limit: How many at most.
+            limit: The most that are returned.
             threshold: Least raw cosine, of a hit or of what it stands for, where it shares no rare name or number with
                 the query; None: no threshold.
             alpha: Weight of keywords, from 0 to 1.

@@ -43,8 +43,8 @@ def prune(memories: UserMemories, least: float, types: Collection[str] | None = 
     """Delete the memories whose retention is below a least one; what was derived from them stays.
 
     Args:
-        memories: All of a user.
-        least: The retention.
+        memories: All memories of a user.
+        least: Retention, from 0 to 1, below which a memory is pruned.
         types: Types of memories to prune; None for all.
     """
     now, wanted = memories.clock(), RecordFilter(types=None if types is None else frozenset(types))
@@ -56,7 +56,7 @@ def delete_over_quota(memories: UserMemories, quota: int | None, spared: Collect
     """Bring a user's memories below the quota, the least retained first.
 
     Args:
-        memories: All of a user.
+        memories: All memories of a user.
         quota: How many there may be; None for any number.
         spared: Ids of those that are kept in any case.
     """
@@ -103,7 +103,7 @@ def backfill_vectors(memories: UserMemories, vectors: Sequence[tuple[str, Vector
     """Give memories without a vector one; how many got one.
 
     Args:
-        memories: All of a user.
+        memories: All memories of a user.
         vectors: At least one, each with the id of its memory. A memory that is gone, or has a vector by now, is no
             error; nothing is written where the stored vectors are of another model.
         model: The model that made them.

@@ -48,7 +48,7 @@ class RecordReader:
     Args:
         store: Any `BaseStore` with synchronous methods. `default_store()` is the embedded one.
         encoder: Makes the vectors, which stand beside the texts.
-        clock: Tells what has expired.
+        clock: Returns the time against which expiry is checked.
         settings: The weights of keywords. Default: those of the environment.
         quota: How many memories a user has at most, the least retained are deleted first; None for any number.
         size: Of how many users the index is kept in memory.
@@ -115,8 +115,8 @@ class RecordReader:
         """Find the memories that fit a query best, best first; nothing is counted as used.
 
         Args:
-            user: The user's id.
-            query: What to look for.
+            user: Id of the user whose memories are meant.
+            query: What to search for, in plain words.
             project: An empty text means the memories without a project; None all.
             types: Types of memories; None for all.
             limit: How many at most; never more than `MAX_LIMIT`.
@@ -168,7 +168,7 @@ class RecordReader:
         """List the memories of a user, newest first, a page at a time.
 
         Args:
-            user: The user's id.
+            user: Id of the user whose memories are meant.
             project: An empty text means the memories without a project; None all.
             types: Types of memories; None for all.
             limit: How many at most; never more than `MAX_LIMIT`.

@@ -26,8 +26,8 @@ class RecordStores:
 
     Args:
         store: Where memories are kept, whatever a server brings. Default: the server's store, or else the file.
-        encoder: Makes the vectors.
-        clock: Tells what is over.
+        encoder: Embeds texts and queries.
+        clock: Returns the time against which expiry is checked.
         home: Folder of the file. Default: `MEMORY_BANK_HOME`, or the user's state folder.
     """
 
@@ -85,7 +85,7 @@ def stores_for(
     Args:
         store: Where memories are kept, if it was given.
         embeddings: What makes the vectors, if they were given.
-        clock: Tells what is over.
+        clock: Returns the time against which expiry is checked.
         usual: The clock of graphs that are given none.
     """
     if store is None and embeddings is None and clock is usual:

@@ -37,8 +37,8 @@ class UserMemories:
     Args:
         adapter: The store of all users' memories.
         owner: The hash of the user.
-        encoder: Makes the vectors.
-        clock: Stamps the events.
+        encoder: Embeds texts and queries.
+        clock: Returns the time that events are stamped with.
     """
 
     def __init__(self, adapter: StoreAdapter, owner: str, encoder: Encoder, clock: Callable[[], datetime]) -> None:
@@ -337,9 +337,9 @@ class UserMemoriesPool:
 
     Args:
         adapter: The store of all users' memories.
-        encoder: Makes the vectors.
-        clock: Stamps the events.
-        size: Of how many users.
+        encoder: Embeds texts and queries.
+        clock: Returns the time that events are stamped with.
+        size: Of how many users the memories are kept loaded.
     """
 
     def __init__(self, adapter: StoreAdapter, encoder: Encoder, clock: Callable[[], datetime], size: int) -> None:

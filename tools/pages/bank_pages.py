@@ -41,8 +41,8 @@ class BankPages:
     a word of raw text (it was forgotten) are no pages.
 
     Args:
-        graph: The memories.
-        tree: Their raw text.
+        graph: The Query Graph, which holds the memories.
+        tree: The Interaction Tree, which holds their raw text.
         refuted: What a validation found wrong. It is left blank, so that places stay and nothing of it is quoted.
     """
 
@@ -95,7 +95,7 @@ class BankPages:
 
         Args:
             page_id: The page; one that is not there comes from nowhere.
-            start: First character.
+            start: Position of the first character.
             end: Character behind the last; None for the whole page.
         """
         found: list[PageOrigin] = []

@@ -14,8 +14,9 @@ from agentic_memory_bank.state.interaction_tree import Anchor
 from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
-from agentic_memory_bank.tools.search.hybrid_index import Hit, HybridIndex, Query, Scoring, Vector, alpha_for
+from agentic_memory_bank.tools.search.hybrid_index import HybridIndex, Query, Vector, alpha_for
 from agentic_memory_bank.tools.search.passage_index import DEPTH, Look, PassageIndex
+from agentic_memory_bank.tools.search.scoring import Hit, Scoring
 from agentic_memory_bank.tools.text.sentences import opening
 from agentic_memory_bank.tools.text.spans import Span
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -113,7 +114,7 @@ class PageIndex:
         taken for one document. Where the model of embeddings fails, pages are found by keywords alone until it works.
 
         Args:
-            pages: What is added.
+            pages: Pages to add to the index.
             only: Whether the encoder's file is to keep the vectors of these pages and of nothing else.
         """
         cut = [(page, _parts_of(page)) for page in pages]

@@ -39,7 +39,7 @@ class FeedPosition:
     """How far an index has followed a feed of pages.
 
     Args:
-        feed: The pages.
+        feed: The pages whose changes are followed.
         texts: Whether the raw texts are wanted; without them much less is read.
     """
 
@@ -76,8 +76,8 @@ class PageLibrary:
     """The pages of one source, searched. The index is derived data: it follows the source at each look.
 
     Args:
-        source: Where the pages are.
-        encoder: Makes the vectors.
+        source: Store of the pages.
+        encoder: Embeds texts and queries.
         alone: Whether the encoder's file is for this source alone: at the first look what it holds of pages that are
             gone, and of questions, is erased.
     """
@@ -200,7 +200,7 @@ class PageLibraries:
         """The library of a store, as the store is now.
 
         Args:
-            store: Where the pages are.
+            store: Store of the pages.
             settings: Of the invocation that searches, where they may name embeddings.
 
         Raises:

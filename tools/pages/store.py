@@ -90,7 +90,7 @@ class PageStore:
     Args:
         path: The file, 0600, made by the first page that is put. None keeps the pages in this process.
         label: What the memory is called, by whose; kept in the file.
-        clock: Tells what is over.
+        clock: Returns the time against which expiry is checked.
     """
 
     def __init__(self, path: Path | None = None, label: str = "", clock: Callable[[], datetime] = now) -> None:

@@ -48,7 +48,7 @@ class PageStores:
         folder: The home of all that is kept. Default: `MEMORY_BANK_HOME`, or the user's state folder, as it is when a
             memory is asked for.
         in_memory: Keep everything in this process, for as long as this object lasts.
-        clock: Tells what is over.
+        clock: Returns the time against which expiry is checked.
         size: How many stores stay open.
     """
 
@@ -107,7 +107,7 @@ def delete_expired_pages(home: Path) -> int:
     A memory that cannot be read is left as it is, and the log says so.
 
     Args:
-        home: Folder of all memories.
+        home: Folder of all memories. Default: `MEMORY_BANK_HOME`, or the user's state folder.
     """
     count = 0
     for store in page_stores(home):

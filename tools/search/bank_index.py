@@ -15,8 +15,9 @@ from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, covers
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
-from agentic_memory_bank.tools.search.hybrid_index import Hit, HybridIndex, Query, alpha_for
+from agentic_memory_bank.tools.search.hybrid_index import HybridIndex, Query, alpha_for
 from agentic_memory_bank.tools.search.passage_index import PassageIndex
+from agentic_memory_bank.tools.search.scoring import Hit
 from agentic_memory_bank.tools.text.terms import tokenize
 from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
 
@@ -43,7 +44,7 @@ NEIGHBOUR_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _IndexedMemory:
     """What the indexes hold of one memory; `key` tells whether it is still true."""
 
     node: MemoryNode
@@ -62,7 +63,7 @@ class MemoryIndex:
         self._encoder = encoder
         self._memories = HybridIndex()
         self._passages = PassageIndex()
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _IndexedMemory] = {}
         self._seen: dict[str, MemoryNode | None] = {}
         """The memories as they were met last; None for one without vectors, which is looked at each time."""
         self._lock = threading.RLock()
@@ -182,7 +183,7 @@ class MemoryIndex:
                 rest += 1
             self._memories.put(own, terms, None if vectors is None else vectors[position])
             key = _key(node) if vectors is not None else ()
-            self._known[own] = _Known(node, key, tuple(f"{own}#{number}" for number in range(len(cut))))
+            self._known[own] = _IndexedMemory(node, key, tuple(f"{own}#{number}" for number in range(len(cut))))
 
     def _drop(self, node_id: str) -> None:
         known = self._known.pop(node_id, None)

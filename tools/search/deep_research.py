@@ -18,7 +18,7 @@ DESCRIPTION: Final = (
 )
 
 
-class _Arguments(BaseModel):
+class _ResearchArguments(BaseModel):
     question: str = Field(description="What to find out, in one sentence that can be understood alone.")
 
 
@@ -38,4 +38,6 @@ def deep_research(look_up: Callable[[str], Mapping[str, Any]]) -> BaseTool:
         except ToolError as error:
             return str(error)
 
-    return StructuredTool.from_function(func=research, name=NAME, description=DESCRIPTION, args_schema=_Arguments)
+    return StructuredTool.from_function(
+        func=research, name=NAME, description=DESCRIPTION, args_schema=_ResearchArguments
+    )

@@ -18,7 +18,7 @@ DESCRIPTION = (
 )
 
 
-class _Arguments(BaseModel):
+class _RetrievalArguments(BaseModel):
     node_id: str = Field(description="The id of a memory, as shown in brackets.")
     entry_id: str | None = Field(default=None, description="Only this entry of the memory.")
     attachment_id: str | None = Field(default=None, description="Only this attachment, with the entry it belongs to.")
@@ -37,10 +37,10 @@ def deep_retrieve(
     A memory that was merged away is read through the one that holds its text now.
 
     Args:
-        graph: The memories.
-        tree: The raw text.
-        node_id: Which memory.
-        entry_id: Only this entry.
+        graph: The Query Graph, which holds the memories.
+        tree: The Interaction Tree, which holds the raw text.
+        node_id: Id of the memory to read.
+        entry_id: Id of the one entry to read; otherwise all of the memory.
         attachment_id: Only this attachment, with the entries it belongs to.
         read: Shows what is in an attachment. Without it attachments are only named.
 
@@ -104,8 +104,8 @@ def deep_retrieval(graph: QueryGraph, tree: InteractionTree, read: Reader | None
     """The tool an executor calls. A wrong id gives the agent a sentence to act on, never an exception.
 
     Args:
-        graph: The memories.
-        tree: The raw text.
+        graph: The Query Graph, which holds the memories.
+        tree: The Interaction Tree, which holds the raw text.
         read: Shows what is in an attachment.
     """
 
@@ -117,5 +117,5 @@ def deep_retrieval(graph: QueryGraph, tree: InteractionTree, read: Reader | None
             return str(error)
 
     return StructuredTool.from_function(
-        func=retrieve, name="deep_retrieval", description=DESCRIPTION, args_schema=_Arguments
+        func=retrieve, name="deep_retrieval", description=DESCRIPTION, args_schema=_RetrievalArguments
     )

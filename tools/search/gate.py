@@ -23,8 +23,8 @@ def passes(a: str, b: str, cosine: float, *, english: float = ENGLISH_COSINE, ch
     fact in English and Chinese 0.1 to 0.3.
 
     Args:
-        a: A memory.
-        b: Another one.
+        a: One memory.
+        b: The memory it is compared with.
         cosine: Cosine of their vectors.
         english: Least cosine of two English texts.
         chinese: Least cosine of two Chinese texts.

@@ -1,20 +1,19 @@
 """Search over memories by keywords and meaning at once: an in-memory index that grows, shrinks and stays exact."""
 
-import heapq
 import math
 import threading
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import starmap
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agentic_memory_bank.state.errors import EmbeddingError, InputError
+from agentic_memory_bank.tools.search.scoring import Floats, Hit, RankScoring, Scoring
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 K1 = 0.9
@@ -23,31 +22,12 @@ K1 = 0.9
 B = 0.4
 """BM25: how much a long text is held against its terms."""
 
-RANK_CONSTANT = 60
-"""Reciprocal rank fusion: how little the first ranks differ."""
-
-RANKED = 1_000
-"""Reciprocal rank fusion: how many items of each lane have a rank."""
-
 _FIRST_ROWS = 256
 _BATCH = 64
 _TF_BITS = 16
 _TF_MASK = (1 << _TF_BITS) - 1
-_ROUGH = 1e-4  # above the error of a float32 product of two unit vectors of any usual dimension
 
-Floats = NDArray[np.float64]
 Vector = NDArray[np.floating]
-Slots = NDArray[np.intp]
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One item found. `keyword` is in [0, 1], `cosine` in [-1, 1]; a lane that says nothing of the item is 0."""
-
-    id: str
-    score: float
-    keyword: float
-    cosine: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +102,7 @@ class HybridIndex:
         """Add an item, or replace the one of this id.
 
         Args:
-            id: Names the item.
+            id: Id of the item.
             terms: Index terms with repetitions, as `tools.text.terms.tokenize` gives them.
             vector: Of any length, or None. A vector of zeros points nowhere and counts as none.
 
@@ -251,7 +231,7 @@ class HybridIndex:
         Args:
             terms: Of the query, as `tools.text.terms.tokenize` gives them.
             vector: Of the query. Without one, keywords alone decide; without terms, the vector alone.
-            k: How many at most.
+            k: The most that are returned.
             alpha: Weight of keywords, from 0 to 1.
             exclude: Ids not to return. Unknown ones are no error, here and in `within`.
             within: When given, the only ids that may be returned.
@@ -280,7 +260,7 @@ class HybridIndex:
         with self._lock:
             return [scoring.best(k) for scoring in self._scorings(queries, sequence)]
 
-    def scoring(self, query: Query) -> "Scoring":
+    def scoring(self, query: Query) -> Scoring:
         """Score all items for one query, to be asked for the best and for others; it is good until the index changes.
 
         Raises:
@@ -295,7 +275,7 @@ class HybridIndex:
         frequency = self._frequencies[self._term_ids[term]] if term in self._term_ids else 0
         return math.log1p((len(self._slots) - frequency + 0.5) / (frequency + 0.5)) if frequency else 0.0
 
-    def _scorings(self, queries: Sequence[Query], sequence: Sequence[str]) -> Iterator["Scoring"]:
+    def _scorings(self, queries: Sequence[Query], sequence: Sequence[str]) -> Iterator[Scoring]:
         if not all(0 <= query.alpha <= 1 for query in queries):
             raise InputError("A search needs an alpha from 0 to 1.")
         units = [self._unit(query.vector) for query in queries]
@@ -324,7 +304,7 @@ class HybridIndex:
         cosines: NDArray[np.float32] | None,
         norms: Floats,
         allowed: NDArray[np.bool_],
-    ) -> "Scoring":
+    ) -> Scoring:
         alpha = 1.0 if unit is None else query.alpha if query.terms else 0.0
         keywords = self._keywords(query.terms, norms)
         found = keywords > 0 if alpha else np.zeros(len(keywords), bool)
@@ -333,7 +313,7 @@ class HybridIndex:
         keywords[~allowed] = 0
         keywords /= keywords.max(initial=0.0) or 1.0
         rough = np.zeros(len(keywords)) if cosines is None else _padded(cosines, len(keywords)).astype(np.float64)
-        make = _RankScoring if query.by_rank else Scoring
+        make = RankScoring if query.by_rank else Scoring
         exact = partial(self._exact_cosines, unit=unit)
         return make(self._owners, self._slots, alpha, keywords, rough, found & allowed, exact)
 
@@ -379,83 +359,6 @@ class HybridIndex:
         return cosines.clip(-1, 1)
 
 
-class Scoring:
-    """How all items of an index fit one query; `HybridIndex.scoring` makes it, and it is good until the index changes.
-
-    Rough scores choose who is looked at; what is returned is exact.
-    """
-
-    def __init__(
-        self,
-        owners: Sequence[str],
-        slots: Mapping[str, int],
-        alpha: float,
-        keywords: Floats,
-        cosines: Floats,
-        found: NDArray[np.bool_],
-        exact: Callable[[Slots], Floats],
-    ) -> None:
-        self._owners, self._slots, self._alpha = owners, slots, alpha
-        self._keywords, self._found, self._exact = keywords, found, exact
-        self._cosines = cosines
-        self._rough = self._roughly(cosines)
-
-    def best(self, k: int, least: float | None = None, spared: Iterable[str] = ()) -> list[Hit]:
-        """The k best items, best first.
-
-        Args:
-            k: How many at most.
-            least: Cosine below which an item is left out (some that are hardly below it may be there); None: none is.
-            spared: Ids of items that are not, whatever their cosine.
-        """
-        slots = np.flatnonzero(self._found if least is None else self._found & self._near(least, spared))
-        if not k or not len(slots):
-            return []
-        hits = self._hits(slots[_promising(self._rough[slots], k)])
-        return heapq.nsmallest(k, hits, key=lambda hit: (-hit.score, hit.id))
-
-    def of(self, ids: Iterable[str]) -> dict[str, Hit]:
-        """What a search for everything would return of these items; those it would not return are left out."""
-        slots = np.array([slot for id in ids if (slot := self._slots.get(id)) is not None], np.intp)
-        return {hit.id: hit for hit in self._hits(slots[self._found[slots]])}
-
-    def _near(self, least: float, spared: Iterable[str]) -> NDArray[np.bool_]:
-        near = self._cosines >= least - _ROUGH
-        near[[slot for id in spared if (slot := self._slots.get(id)) is not None]] = True
-        return near
-
-    def _roughly(self, cosines: Floats) -> Floats:
-        return self._alpha * self._keywords + (1 - self._alpha) * cosines
-
-    def _exactly(self, slots: Slots, cosines: Floats) -> Floats:
-        return self._alpha * self._keywords[slots] + (1 - self._alpha) * cosines
-
-    def _hits(self, slots: Slots) -> list[Hit]:
-        cosines = self._exact(slots)
-        lanes = [values.tolist() for values in (self._exactly(slots, cosines), self._keywords[slots], cosines)]
-        owners = [self._owners[slot] for slot in slots.tolist()]
-        return list(starmap(Hit, zip(owners, *lanes, strict=True)))
-
-
-class _RankScoring(Scoring):
-    """Scores are reciprocal ranks, added up over the lanes and scaled so that first in every lane is 1."""
-
-    def _roughly(self, cosines: Floats) -> Floats:
-        lanes = [values for values, weight in ((self._keywords, self._alpha), (cosines, 1 - self._alpha)) if weight]
-        scores = np.zeros(len(cosines))
-        for lane in lanes:
-            slots = np.flatnonzero(self._found & (lane != 0))
-            slots = slots[_promising(lane[slots], RANKED)]
-            values = self._exact(slots) if lane is cosines else lane[slots]
-            order = sorted(range(len(slots)), key=lambda place: (-values[place], self._owners[slots[place]]))
-            ranks = RANK_CONSTANT + 1 + np.arange(len(order))
-            scores[slots[order]] += (RANK_CONSTANT + 1) / len(lanes) / ranks
-        return scores
-
-    def _exactly(self, slots: Slots, cosines: Floats) -> Floats:
-        return self._rough[slots]
-
-
 def _grown(values: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([values, np.zeros(len(values), values.dtype)])
 
@@ -463,11 +366,3 @@ def _grown(values: NDArray[Any]) -> NDArray[Any]:
 def _padded(cosines: NDArray[np.float32], size: int) -> NDArray[np.float32]:
     """Lengthen cosines for the last slots, which have no row when their items came without vectors."""
     return cosines if len(cosines) == size else np.concatenate([cosines, np.zeros(size - len(cosines), np.float32)])
-
-
-def _promising(scores: Floats, k: int) -> NDArray[np.intp]:
-    """Indices of all scores that may be among the `k` best once computed exactly."""
-    if len(scores) <= k:
-        return np.arange(len(scores))
-    least = np.partition(scores, len(scores) - k)[len(scores) - k]
-    return np.flatnonzero(scores >= least - _ROUGH)

@@ -83,8 +83,8 @@ class NameIndex:
         """Add a text, or replace the one of this id.
 
         Args:
-            id: Names the text.
-            text: The text.
+            id: Id of the text.
+            text: The whole text.
             subject: What `subject_of` says of it.
             origin: What it was cut from; texts of one origin do not lead to each other.
         """

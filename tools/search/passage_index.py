@@ -8,8 +8,9 @@ from typing import Final, TypeVar
 
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.interaction_tree import Anchor
-from agentic_memory_bank.tools.search.hybrid_index import Hit, HybridIndex, Query, Scoring, Vector
+from agentic_memory_bank.tools.search.hybrid_index import HybridIndex, Query, Vector
 from agentic_memory_bank.tools.search.names import NameIndex, subject_of
+from agentic_memory_bank.tools.search.scoring import Hit, Scoring
 from agentic_memory_bank.tools.text.sentences import opening
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -87,7 +88,7 @@ class PassageIndex:
         """Add a passage, or replace the one of this id.
 
         Args:
-            id: Names the passage.
+            id: Id of the passage.
             text: The passage.
             terms: `tokenize(text)`.
             anchor: Where it stands. Of two neighbours in an entry, one ends where the other starts.

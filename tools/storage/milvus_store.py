@@ -47,7 +47,7 @@ class MilvusRecordStore(BaseStore):
         dense: Whether the vectors of memories are kept a second time, as `candidates` searches them.
         collection: Name of the collection on a server; letters, digits and underscores.
         timeout: Seconds that one call of a server may take.
-        clock: Stamps the items.
+        clock: Returns the time that items are stamped with.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class MilvusRecordStore(BaseStore):
         Args:
             owner: The hash of the user.
             vector: The vector of the query.
-            limit: How many at most.
+            limit: The most that are returned.
             model: The embedding model of the vector; others are not compared with it.
 
         Raises:

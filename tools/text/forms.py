@@ -1,6 +1,8 @@
 """What a line of a document is, by its form: a heading, a rule, a row, a label, a list item; and the cells of a row."""
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from agentic_memory_bank.tools.text.spans import Span
@@ -18,7 +20,9 @@ HEADER: Final = re.compile(
     r"(From|To|Cc|Bcc|Date|Sent|Subject|Re|发件人|收件人|抄送|日期|发送时间|时间|主题)\s?[:：]\s*+(.*)", re.IGNORECASE
 )
 SUBJECT: Final = frozenset(("subject", "re", "主题"))
-DATED: Final = frozenset(("date", "sent", "日期", "发送时间"))
+SENDER: Final = frozenset(("from", "发件人"))
+REPLIES: Final = re.compile(r"\A(?:(?:re|fwd?|aw|回复|答复|转发)\s?[:：]\s*+)++", re.IGNORECASE)
+ADDRESS: Final = re.compile(r"<[^<>]*>|\"")
 CELL: Final = re.compile(r"[^\s|]+(?: {1,2}[^\s|]+)*")
 PIPED: Final = re.compile(r"(?:\\.|[^|\\])++")
 _STAMP: Final = r"(?:[\[(](?P<time>[0-9]{1,2}[:.][0-9]{2}(?:[:.][0-9]{2})?|[0-9][^\[\]()\n]{3,24})[\])][ \t]*)?"
@@ -106,3 +110,17 @@ def lines(text: str) -> list[Span]:
             (start + len(body) - len(body.lstrip()), start + len(body.rstrip())) if body.strip() else (end, end)
         )
     return found
+
+
+def unwrapped(text: str, lines: list[Span], width: int) -> Iterator[Span]:
+    """Join the lines of a block that were wrapped; a line behind which the next word had room ends where it ends."""
+    width = max(end - start for start, end in lines) if len(lines) > 2 else max(width, lines[0][1] - lines[0][0])
+    begun = lines[0][0]
+    for (start, end), following in pairwise(lines):
+        word = FIRST_WORD.match(text, *following)
+        room = width - (end - start) - (len(word.group()) if word else 1)
+        begins = not text[following[0]].islower() and text[end - 1] not in ",，、;；-"
+        if room > 1 and 4 * (end - start) < 3 * width and begins:
+            yield begun, end
+            begun = following[0]
+    yield begun, lines[-1][1]

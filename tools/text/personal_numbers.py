@@ -109,7 +109,7 @@ def masked(text: str, before: str = "") -> str:
     """A text with `HIDDEN` in place of its personal numbers; the rest is as it was.
 
     Args:
-        text: What was said.
+        text: A turn, word for word.
         before: What was said just before; where it asks for such a number, a short answer is one.
     """
     spans = numbers_in(text)

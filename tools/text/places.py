@@ -16,6 +16,8 @@ from agentic_memory_bank.tools.text.spans import Span
 
 _MOST_LEAD_IN = 60
 """How much of what opens a list is shown with a quote, in characters."""
+_SHORT_LINE = 18
+"""Characters of a line from which on it may be one that was wrapped."""
 Kind = Literal["text", "heading", "item", "row", "turn", "header", "code"]
 
 
@@ -32,6 +34,7 @@ class Place:
         row: Label of the row.
         columns: Labels of the columns, one for each cell; empty where the table has none.
         speaker: Who says it, in a transcript or chat.
+        sender: Who wrote the mail it stands in.
         time: When that was said, as written there.
         kind: What the sentence is part of.
     """
@@ -44,6 +47,7 @@ class Place:
     row: str = ""
     columns: tuple[str, ...] = ()
     speaker: str = ""
+    sender: str = ""
     time: str = ""
     kind: Kind = "text"
 
@@ -55,7 +59,7 @@ class Place:
     def line(self) -> str:
         """The place in one line, outermost first, as it is shown with a quote ("PEP 602 > Schedule > 3.9")."""
         opened = "" if self.row else self.lead_in.rstrip(":： ")[:_MOST_LEAD_IN]
-        parts = (self.title or self.name, *self.headings, opened, self.row, self.speaker)
+        parts = (self.title or self.name, *self.headings, opened, self.row, self.speaker or self.sender)
         return " > ".join(dict.fromkeys(" ".join(part.split()) for part in parts if part.strip()))
 
 
@@ -95,18 +99,6 @@ def sentences_of(text: str, name: str = "") -> tuple[Placed, ...]:
     return tuple(found)
 
 
-def dated(text: str, name: str = "") -> str:
-    """What stands in the date field of a mail or letter; empty where there is none."""
-    return next(
-        (
-            m[2].strip()
-            for line in forms.lines(text)[:12]
-            if (m := forms.HEADER.match(text, *line)) and m[1].casefold() in forms.DATED
-        ),
-        "",
-    )
-
-
 class _PlaceReader:
     """Takes the lines of a document one after the other, and remembers where it is."""
 
@@ -122,11 +114,13 @@ class _PlaceReader:
         self._item = ""
         self._item_title = ""
         self._item_body = -1
+        self._is_field = False
         self._columns: tuple[str, ...] = ()
         self._group = ""
         self._lead_in = ""
         self._in_code = False
         self._head = True
+        self._head_at = 0
         self._asked = ""
         self._is_single = sum(start < end for start, end in self.lines) < 2
         lengths = sorted(end - start for start, end in self.lines if "|" not in text[start : start + 1] and start < end)
@@ -159,7 +153,12 @@ class _PlaceReader:
             self._emit(start, end, "code")
             return
         last = ""
-        for low, high in (span for part in self._parts(lines) for span in self._sentences(*part)):
+        hangs = len(lines) > 1 and self._indent(lines[1]) > self._indent(lines[0])
+        for low, high in (
+            span for part in forms.unwrapped(self.text, lines, self._width) for span in self._sentences(*part)
+        ):
+            if self._is_field and low >= lines[0][1] and not hangs:  # a field ends with its line
+                self._item_title = ""
             self._emit(low, high, "heading" if kind == "item" and high <= self._item_body + 1 else kind)
             last = self.text[low:high]
         if kind == "turn" or kind == "text" and self._place.speaker:
@@ -168,22 +167,6 @@ class _PlaceReader:
             self._lead_in = ""
         if last.endswith((":", "：")):
             self._lead_in = last
-
-    def _parts(self, lines: list[Span]) -> Iterator[Span]:
-        """Join the lines that were wrapped; a line behind which the next word had room ends where it ends."""
-        if len(lines) > 2:
-            width = max(end - start for start, end in lines)
-        else:
-            width = max(self._width, lines[0][1] - lines[0][0])
-        begun = lines[0][0]
-        for (start, end), following in zip(lines, lines[1:], strict=False):
-            word = forms.FIRST_WORD.match(self.text, *following)
-            room = width - (end - start) - (len(word.group()) if word else 1)
-            begins = not self.text[following[0]].islower() and self.text[end - 1] not in ",，、;；-"
-            if room > 1 and 4 * (end - start) < 3 * width and begins:
-                yield begun, end
-                begun = following[0]
-        yield begun, lines[-1][1]
 
     def _sentences(self, start: int, end: int) -> Iterator[Span]:
         for low, high in sentences(self.text[start:end].replace("\n", " ")):
@@ -217,7 +200,7 @@ class _PlaceReader:
     def _end_of_item(self, line: Span) -> None:
         """A blank line ends a list item, unless what follows is indented."""
         following = self.lines[self._at + 1] if self._at + 1 < len(self.lines) else line
-        if self._item and self.text[following[0] - 1 : following[0]] not in (" ", "\t"):
+        if self._item and not self._indent(following):
             self._item = self._item_title = ""
 
     # --- headings --------------------------------------------------------------------------------------------------
@@ -233,24 +216,37 @@ class _PlaceReader:
         if found := forms.BOLD.match(body):
             return self._opened(line, found[1].strip(), 6)
         if forms.RULE.match(body):
-            return self._underlined(line, body)
-        if not self._block and (self._stands_alone(line) or self._opens_letter(line)) and forms.is_title(body):
+            self.flush()
+            return True
+        if not self._block and self._is_underlined(line):
+            return self._opened(line, body, 1 if self._body(self._at + 1)[0] == "=" else 2)
+        if not self._block and (self._stands_alone() or self._opens_letter(line)) and forms.is_title(body):
             return self._opened(line, body, 3 if body.isupper() or not self._place.title else 4)
         return False
 
-    def _underlined(self, line: Span, body: str) -> bool:
-        """A rule under a single line makes it a heading; any other rule parts what stands around it."""
-        if len(self._block) == 1 and self._kind == "text" and body[0] in "=-~^":
-            (title,), self._block = self._block, []
-            return self._opened(title, self.text[slice(*title)], 1 if body[0] == "=" else 2)
-        self.flush()
-        return True
-
-    def _stands_alone(self, line: Span) -> bool:
-        if self._is_single:
+    def _is_underlined(self, line: Span) -> bool:
+        """Whether a rule under a single line makes it a heading; where a mail begins under it, it parts two mails."""
+        rule = self._body(self._at + 1)
+        if not forms.RULE.match(rule) or rule[0] not in "=-~^" or 2 * len(rule) < line[1] - line[0]:
             return False
-        before, after = (self.lines[at] if 0 <= at < len(self.lines) else (0, 0) for at in (self._at - 1, self._at + 1))
-        return before[0] == before[1] and after[0] == after[1]
+        return len(forms.cells(self.text, line, forms.CELL)) <= 2 - bool(self.found) and not self._opens_mail(
+            self._at + 2
+        )
+
+    def _opens_mail(self, at: int) -> bool:
+        """Whether a line, or the one after a blank one, is the first field of a mail."""
+        at += not self._body(at)
+        first, second = (forms.HEADER.match(self._body(n)) for n in (at, at + 1))
+        return first is not None and second is not None and first[1].casefold() in forms.SENDER
+
+    def _body(self, at: int) -> str:
+        return self.text[slice(*self.lines[at])] if 0 <= at < len(self.lines) else ""
+
+    def _indent(self, line: Span) -> int:
+        return line[0] - (self.text.rfind("\n", 0, line[0]) + 1)
+
+    def _stands_alone(self) -> bool:
+        return not (self._is_single or self._body(self._at - 1) or self._body(self._at + 1))
 
     def _opens_letter(self, line: Span) -> bool:
         """Whether the first line of a text is short and what follows is no continuation of it."""
@@ -262,7 +258,7 @@ class _PlaceReader:
         self.flush()
         mark = forms.NUMBERED.match(title) or forms.MARK.match(title)
         number = forms.number(mark) if mark and not title.startswith(tuple("-*+•·◦▪‣–—")) else ""
-        title = title[mark.end() :] if mark and number else title
+        title = title[mark.end() :] if mark and title[mark.end() :][:1].isalnum() and number else title
         self._item = self._item_title = self._lead_in = self._asked = ""
         self._stack = [above for above in self._stack if above[0] < level]
         if not self._place.title and not self.found or level == 1 and not self._stack:
@@ -283,8 +279,8 @@ class _PlaceReader:
         if forms.DIVIDER.match(body):
             return True
         texts = tuple(self.text[slice(*cell)].strip("* ") for cell in cells)
-        if self._is_head(texts, piped):
-            self._columns = texts
+        if self._is_head(line, texts, piped):
+            self._columns = ("", *texts) if not piped and self._width_below() == len(texts) + 1 else texts
             self._emit(*line, "heading")
             return True
         label = texts[0] if texts else ""
@@ -293,21 +289,24 @@ class _PlaceReader:
         self._emit(*line, "row", tuple(cells), label)
         return True
 
-    def _is_head(self, texts: tuple[str, ...], piped: bool) -> bool:
-        after = self.lines[self._at + 1] if self._at + 1 < len(self.lines) else (0, 0)
-        below = self.text[slice(*after)]
+    def _width_below(self) -> int:
+        """How many cells the next line has that is no rule."""
+        at = self._at + 1 + (forms.RULE.match(self._body(self._at + 1)) is not None)
+        return len(forms.cells(self.text, self.lines[at], forms.CELL)) if at < len(self.lines) else 0
+
+    def _is_head(self, line: Span, texts: tuple[str, ...], piped: bool) -> bool:
+        below = self._body(self._at + 1)
         if piped:
             return "-" in below and forms.DIVIDER.match(below) is not None
-        return (
-            not self._columns
-            and len(texts) > 2
-            and (forms.RULE.match(below) is not None or not any(map(forms.has_digit, texts)))
-        )
+        if self._columns or len(texts) < 2:
+            return False
+        if self._width_below() == len(texts) + 1:  # the labels of the rows have no head of their own
+            return self._indent(line) > 5
+        return len(texts) > 2 and (forms.RULE.match(below) is not None or not any(map(forms.has_digit, texts)))
 
     def _grouped(self, line: Span, label: str) -> str:
         """A label further to the left stands for the rows under it too ("TICKETS  Adults  £7.50 / Children  £3.00")."""
-        indent = line[0] - (self.text.rfind("\n", 0, line[0]) + 1)
-        if indent < 6:
+        if self._indent(line) < 6:
             self._group = label
             return label
         return f"{self._group} {label}".strip()
@@ -315,12 +314,11 @@ class _PlaceReader:
     # --- turns, fields, lists --------------------------------------------------------------------------------------
 
     def _labelled(self, line: Span, body: str) -> bool:
-        if self._head and self._at < 12 and (field := forms.HEADER.match(body)):
-            self.flush()
-            if field[1].casefold() in forms.SUBJECT and not self._place.title:
-                self._place = replace(self._place, title=field[2].strip())
-            self._emit(*line, "header")
-            return True
+        if self._at and not self._block and self._opens_mail(self._at):
+            self._place, self._stack = Place(name=self.name), []
+            self._head, self._head_at, self._item, self._item_title, self._lead_in = True, self._at, "", "", ""
+        if self._head and self._at < self._head_at + 12 and (field := forms.HEADER.match(body)):
+            return self._header(line, field)
         found = forms.CHAT.match(body) if not self._block else None
         found = found or forms.LABEL.match(body)
         if found is None or self._runs_on(found["label"]):
@@ -334,8 +332,18 @@ class _PlaceReader:
         value = line[0] + found.end()
         if self._place.speaker or value >= line[1]:
             return False
-        self._item, self._item_title, self._item_body = "", found["label"], line[0]
+        self._item, self._item_title, self._item_body, self._is_field = "", found["label"], line[0], True
         self._open(line, "item")
+        return True
+
+    def _header(self, line: Span, field: re.Match[str]) -> bool:
+        self.flush()
+        name, value = field[1].casefold(), field[2].strip()
+        if name in forms.SUBJECT and not self._place.title:
+            self._place = replace(self._place, title=forms.REPLIES.sub("", value))
+        elif name in forms.SENDER:
+            self._place = replace(self._place, sender=forms.ADDRESS.sub("", value).strip())
+        self._emit(*line, "header")
         return True
 
     def _speaks(self, label: str) -> bool:
@@ -348,8 +356,13 @@ class _PlaceReader:
         if not self._block or self._labels[label] > 1 or self._kind == "turn":
             return False
         start, end = self._block[-1]
-        return self._kind == "item" or (
-            end - start > self._width // 2 and not self.text[start:end].endswith(forms.SENTENCE_END[:9])
+        return (
+            self._kind == "item"
+            and not self._is_field
+            or (
+                end - start > max(self._width // 2, _SHORT_LINE)
+                and not self.text[start:end].endswith(forms.SENTENCE_END[:9])
+            )
         )
 
     def _listed(self, line: Span, body: str) -> bool:
@@ -357,7 +370,7 @@ class _PlaceReader:
         if mark is None or (self._block and not mark["bullet"] and self._kind != "item" and self._is_wrapped(mark)):
             return False
         self.flush()
-        self._item = forms.number(mark)
+        self._item, self._is_field = forms.number(mark), False
         run_in = forms.RUN_IN.match(body, mark.end())
         is_title = run_in is not None and len(run_in["title"].split()) <= 3
         self._item_title = run_in["title"].strip() if run_in and is_title else ""

@@ -60,18 +60,6 @@ NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _ISATAP = (0x0000_5EFE, 0x0200_5EFE)  # the third quarter of an address that has an IPv4 address as its last
 
 
-def is_public(address: str, *, allow_private: bool = False) -> bool:
-    """Say whether an IP address may be connected to.
-
-    Args:
-        address: In its usual spelling; any other is not public.
-        allow_private: Also loopback, RFC 1918, carrier (100.64.0.0/10) and unique local addresses; never link-local,
-            metadata, multicast, reserved, or IPv6 addresses that stand for IPv4 ones.
-    """
-    found = parsed(address)
-    return found is not None and may_be_reached(found, allow_private)
-
-
 def parsed(address: str) -> _Address | None:
     """An IP address in its usual spelling; None for anything else."""
     try:
@@ -82,7 +70,13 @@ def parsed(address: str) -> _Address | None:
 
 
 def may_be_reached(address: _Address, allow_private: bool) -> bool:
-    """Whether an address may be connected to."""
+    """Whether an address may be connected to.
+
+    Args:
+        address: As `parsed` reads it.
+        allow_private: Also loopback, RFC 1918, carrier (100.64.0.0/10) and unique local addresses; never link-local,
+            metadata, multicast, reserved, or IPv6 addresses that stand for IPv4 ones.
+    """
     if any(address in network for network in _NEVER):
         return False
     if any(address in network for network in _OWN):

@@ -1,18 +1,24 @@
-"""Search: the tool with which an agent finds pages of the web, through Serper, Tavily, or a tool of the caller's."""
+"""Search: the tool with which an agent finds pages of the web, through Serper, Tavily, or a tool of the caller's.
+
+`web_tools` makes it and `visit` as the settings of a run name them.
+"""
 
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple, Protocol, cast
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
 from agentic_memory_bank.state.errors import SettingsError
+from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.text.cleaning import clean, language
 from agentic_memory_bank.tools.web.client import PublicWeb, retrying
 from agentic_memory_bank.tools.web.public_addresses import WebError
+from agentic_memory_bank.tools.web.visit import visit
 
 DESCRIPTION = (
     "Search the web, with one query or several at once. Returns for each query the titles, URLs, dates and a few lines "
@@ -172,6 +178,24 @@ def search(
     return StructuredTool.from_function(
         func=found.all, name="search", description=DESCRIPTION, args_schema=_SearchArguments, handle_tool_error=True
     )
+
+
+def web_tools(settings: Settings) -> tuple[tuple[BaseTool, ...], tuple[Disabled, ...]]:
+    """`search` and `visit`, and which of them are not there for want of a key."""
+    web = _web(settings.allow_private_addresses)
+    made: list[BaseTool] = []
+    disabled: list[Disabled] = []
+    if settings.search_provider != "none":
+        found = search(settings.search_provider, web=web)
+        (disabled if isinstance(found, Disabled) else made).append(found)  # type: ignore[arg-type]
+    if settings.visit_reader != "none":
+        made.append(visit(reader=settings.visit_reader, web=web))
+    return tuple(made), tuple(disabled)
+
+
+@lru_cache(maxsize=2)
+def _web(allow_private: bool) -> PublicWeb:
+    return PublicWeb(allow_private=allow_private)
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading.countries import Named, countries
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.values import Value, values_of
+from agentic_memory_bank.engines.research import Excerpt
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -48,20 +49,6 @@ _SHORTEST: Final = 3
 """Fewest characters of a name that is looked for."""
 
 
-class Told(Protocol):
-    """A text with what it is about."""
-
-    @property
-    def text(self) -> str:
-        """The text."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """What it is called, or nothing."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Choice:
     """What was chosen, and the stretches it rests on: each the index of a text, and a span in it."""
@@ -78,7 +65,7 @@ class _Option:
     place: int | None
 
 
-def subject(told: Told) -> str:
+def subject(told: Excerpt) -> str:
     """What a text is about, without brackets: its title, or else the name it opens with."""
     if told.title:
         return _IN_BRACKETS.sub("", told.title)
@@ -102,7 +89,7 @@ def _first_after(pattern: str, text: str, dates: Sequence[Value]) -> Value | Non
     return next((value for value in dates if mark and value.start > mark.start()), None)
 
 
-def choose(question: str, texts: Sequence[Told]) -> Choice | None:
+def choose(question: str, texts: Sequence[Excerpt]) -> Choice | None:
     """Choose as the question asks, when the texts decide it.
 
     Args:
@@ -122,7 +109,7 @@ def choose(question: str, texts: Sequence[Told]) -> Choice | None:
     return _picked(question, texts, two) if len(two) == 2 else None
 
 
-def _options(question: str, texts: Sequence[Told]) -> list[tuple[_Option, Span]]:
+def _options(question: str, texts: Sequence[Excerpt]) -> list[tuple[_Option, Span]]:
     """What texts are about that the question names, in its order; of names inside others the longer ones."""
     asked = question.lower()
     found: list[tuple[int, int, Span]] = []
@@ -160,7 +147,7 @@ def _sides(question: str, options: Sequence[tuple[_Option, Span]], alternative: 
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _Deciding:
     """What decides for or against an option: what is compared, and where it stands."""
 
     compared: tuple[float, ...]
@@ -168,7 +155,7 @@ class _Known:
     start: int
 
 
-def _picked(question: str, texts: Sequence[Told], options: Sequence[_Option]) -> Choice | None:
+def _picked(question: str, texts: Sequence[Excerpt], options: Sequence[_Option]) -> Choice | None:
     """The option that is first, last, most, or most like what is asked for."""
     for asks, known in ((_LIVED, _years), (_LATER, _date), (_EARLIER, _date), (_MORE, _amount)):
         if asks.search(question):
@@ -181,7 +168,7 @@ def _picked(question: str, texts: Sequence[Told], options: Sequence[_Option]) ->
     return _described(question, texts, options)
 
 
-def _extreme(found: Sequence[_Known | None], *, least: bool) -> int | None:
+def _extreme(found: Sequence[_Deciding | None], *, least: bool) -> int | None:
     """Which of two is the lesser or the greater; None where one is not known or they are the same."""
     known = [one.compared for one in found if one]
     if len(known) < 2 or known[0] == known[1]:
@@ -195,7 +182,7 @@ def _sentence(text: str, offset: int) -> Span:
     return start + len(said) - len(said.lstrip()), start + len(said.rstrip())
 
 
-def _date(question: str, texts: Sequence[Told], place: int) -> _Known | None:
+def _date(question: str, texts: Sequence[Excerpt], place: int) -> _Deciding | None:
     """The date that counts for a thing: of the life of whom the question means, else the first that its text gives.
 
     The director of an older film tends to be the older one: without a text about the director, the film speaks.
@@ -209,29 +196,29 @@ def _date(question: str, texts: Sequence[Told], place: int) -> _Known | None:
     return _dated(next(dates, None), place)
 
 
-def _dated(value: Value | None, place: int) -> _Known | None:
-    return _Known(tuple(float(part or 0) for part in value.date), place, value.start) if value else None
+def _dated(value: Value | None, place: int) -> _Deciding | None:
+    return _Deciding(tuple(float(part or 0) for part in value.date), place, value.start) if value else None
 
 
-def _years(question: str, texts: Sequence[Told], place: int) -> _Known | None:
+def _years(question: str, texts: Sequence[Excerpt], place: int) -> _Deciding | None:
     """How many years somebody lived."""
     person = _person(question, texts, place)
     birth, death = life(texts[place if person is None else person].text)
     if birth is None or death is None:
         return None
     years = (death.date[0] or 0) - (birth.date[0] or 0)
-    return _Known((float(years),), place if person is None else person, death.start)
+    return _Deciding((float(years),), place if person is None else person, death.start)
 
 
-def _amount(question: str, texts: Sequence[Told], place: int) -> _Known | None:
+def _amount(question: str, texts: Sequence[Excerpt], place: int) -> _Deciding | None:
     """The greatest number of what the question counts."""
     counted = {stem(word) for word in _WORD.findall(question)}
     numbers = [v for v in values_of(texts[place].text) if v.kind == "number" and not v.ordinal and v.unit in counted]
     greatest = max(numbers, key=lambda value: value.amount, default=None)
-    return _Known((greatest.amount,), place, greatest.start) if greatest else None
+    return _Deciding((greatest.amount,), place, greatest.start) if greatest else None
 
 
-def _person(question: str, texts: Sequence[Told], place: int) -> int | None:
+def _person(question: str, texts: Sequence[Excerpt], place: int) -> int | None:
     """The index of the text about whom the question means: the thing itself, or its director, composer, author."""
     role = _ROLE.search(question)
     if not role:
@@ -249,7 +236,7 @@ def _person(question: str, texts: Sequence[Told], place: int) -> int | None:
     return nearest if gap < _NEAR else None
 
 
-def _described(question: str, texts: Sequence[Told], options: Sequence[_Option]) -> Choice | None:
+def _described(question: str, texts: Sequence[Excerpt], options: Sequence[_Option]) -> Choice | None:
     """The option whose text shares more terms with the question."""
     if any(option.place is None for option in options):
         return None
@@ -275,7 +262,7 @@ _ENOUGH: Final = 0.5
 """Share of the terms of a statement that a text must hold to speak for it."""
 
 
-def _decided(question: str, texts: Sequence[Told], options: Sequence[tuple[_Option, Span]]) -> Choice | None:
+def _decided(question: str, texts: Sequence[Excerpt], options: Sequence[tuple[_Option, Span]]) -> Choice | None:
     """Whether two things are alike: from one country, or both what the question says."""
     both = [option for option, _ in options]
     if _SAME.search(question):
@@ -288,14 +275,14 @@ def _decided(question: str, texts: Sequence[Told], options: Sequence[tuple[_Opti
     return Choice("yes" if speaks else "no", spans)
 
 
-def _speaks_for(asked: set[str], wanted: set[str], told: Told) -> bool:
+def _speaks_for(asked: set[str], wanted: set[str], told: Excerpt) -> bool:
     """Whether a text holds enough of a statement, and first of all names the country that it names."""
     if wanted and wanted.isdisjoint(named.country for named in _opening(told)):
         return False
     return len(asked & set(tokenize(told.text))) >= _ENOUGH * len(asked)
 
 
-def _same_country(question: str, texts: Sequence[Told], options: Sequence[_Option]) -> Choice | None:
+def _same_country(question: str, texts: Sequence[Excerpt], options: Sequence[_Option]) -> Choice | None:
     found = [_homes(question, texts, option.place) for option in options if option.place is not None]
     if len(found) < 2 or not all(named for _, named in found):
         return None
@@ -305,7 +292,7 @@ def _same_country(question: str, texts: Sequence[Told], options: Sequence[_Optio
     return Choice("yes" if same else "no", rests_on)
 
 
-def _homes(question: str, texts: Sequence[Told], place: int) -> tuple[int, list[Named]]:
+def _homes(question: str, texts: Sequence[Excerpt], place: int) -> tuple[int, list[Named]]:
     """The countries that the text about whom the question means opens with, or else that about the thing itself."""
     person = _person(question, texts, place)
     for where in (place if person is None else person, place):
@@ -315,7 +302,7 @@ def _homes(question: str, texts: Sequence[Told], place: int) -> tuple[int, list[
     return place, []
 
 
-def _opening(told: Told) -> list[Named]:
+def _opening(told: Excerpt) -> list[Named]:
     """The countries in the first two sentences, not counting a title above them."""
     head = len(told.title) if told.title and told.text.startswith(told.title) else 0
     spans = [span for span in sentences(told.text) if span[1] > head + 1]

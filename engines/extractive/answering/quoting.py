@@ -1,8 +1,8 @@
 """The offline reader: which sentences of a text answer a question, word for word and in their place, or none."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
@@ -34,6 +34,9 @@ _TELLING: Final = 3
 _MOST_PARTS: Final = 4
 """Questions that one is taken to be made of at most; what looks like more is none."""
 
+_MOST_REPLACED: Final = 4
+"""How often in a row a sentence is taken to have been replaced; two that replace each other hold neither."""
+
 _SHORT: Final = 40
 """Sentences of fewer characters, and rows, are compared by meaning with their place before them."""
 
@@ -44,10 +47,12 @@ class Passage:
 
     Attributes:
         id: What its quotes are known by.
-        text: The text.
+        text: The whole text.
         score: How well it was found, from 0 to 1.
         placed: The sentences that may be quoted, in order, each with its place.
         vectors: One L2-normalised row for each of them, or None where there are none: then words alone decide.
+        replaced: Where sentences of it begin that do not hold, each with the one to quote instead: its passage, and
+            where it begins there.
     """
 
     id: str
@@ -55,6 +60,7 @@ class Passage:
     score: float
     placed: Sequence[Placed]
     vectors: Array | None = None
+    replaced: Mapping[int, tuple[str, int]] = field(default_factory=dict[int, tuple[str, int]])
 
     @classmethod
     def of(cls, id: str, text: str, score: float, name: str = "") -> "Passage":
@@ -227,13 +233,27 @@ def _select(
     ranked = sorted(range(len(reads)), key=lambda n: -judgement.likely[n])
     fewest = _ALSO * judgement.likely[ranked[0]]
     chosen: list[Read] = []
+    standing = {(read.passage.id, read.placed.start): read for read in reads}
     for number in ranked:
         if len(chosen) >= limit or judgement.likely[number] < fewest:
             break
-        is_heading = reads[number].unit.kind == "heading"
-        if not (chosen and is_heading) and not any(_repeats(reads[number].unit, other.unit) for other in chosen):
-            chosen.append(reads[number])
+        one = _holding(reads[number], standing)
+        is_heading = one is None or one.unit.kind == "heading"
+        if one and not (chosen and is_heading) and not any(_repeats(one.unit, other.unit) for other in chosen):
+            chosen.append(one)
     return [Quote(one.passage.id, one.placed, judgement.sure) for one in chosen]
+
+
+def _holding(read: Read, standing: Mapping[tuple[str, int], Read]) -> Read | None:
+    """The sentence that holds in the place of one: mostly itself; what was replaced is asked for by its own words."""
+    for _ in range(_MOST_REPLACED):
+        instead = read.passage.replaced.get(read.placed.start)
+        if instead is None:
+            return read
+        if instead not in standing:
+            return None
+        read = standing[instead]
+    return None
 
 
 def _known(vector: Array | None) -> Array | None:

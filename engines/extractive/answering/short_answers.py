@@ -29,6 +29,7 @@ from agentic_memory_bank.engines.extractive.reading.countries import is_country
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments, written
 from agentic_memory_bank.engines.extractive.reading.questions import RELATED, Question
 from agentic_memory_bank.engines.extractive.reading.values import values_of
+from agentic_memory_bank.engines.research import Excerpt, PageQuote
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import STOP_WORDS, tokenize
 
@@ -38,37 +39,11 @@ Traits = dict[str, Numbers]
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """A text in which the answer may stand: a paragraph, a turn, or several turns, each a line of its own.
-
-    Attributes:
-        text: The text.
-        score: How well it was found; only compared with the other passages.
-        title: What it is called, whether or not that stands in the text.
-        date: When it was said or written, in any words that hold a date: "yesterday" is told from it.
-    """
-
-    text: str
-    score: float
-    title: str = ""
-    date: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """A quote: `text[start:end]` of the passage with this index."""
-
-    passage: int
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
 class ShortAnswer:
     """An answer in words of the passages, or of the calendar, and the sentences it rests on, at least one."""
 
     text: str
-    quotes: tuple[Evidence, ...]
+    quotes: tuple[PageQuote, ...]
     is_choice: bool = False
     """Whether it is one of what the question lets choose from, or yes or no."""
 
@@ -95,7 +70,7 @@ _CONTEXT: Final = 4
 """How many characters beside the question word are compared with those beside a stretch."""
 
 
-def short_answer(question: str, passages: Sequence[Passage]) -> ShortAnswer | None:
+def short_answer(question: str, passages: Sequence[Excerpt]) -> ShortAnswer | None:
     """Answer a question as briefly as the passages do.
 
     Args:
@@ -107,7 +82,7 @@ def short_answer(question: str, passages: Sequence[Passage]) -> ShortAnswer | No
     """
     choice = choose(question, passages)
     if choice:
-        return ShortAnswer(choice.text, tuple(Evidence(place, *span) for place, span in choice.rests_on), True)
+        return ShortAnswer(choice.text, tuple(PageQuote(*found) for found in choice.rests_on), True)
     stretches = _Reader(Question.of(question), passages).stretches()
     best = max(stretches, key=lambda stretch: stretch.score, default=None)
     return ShortAnswer(best.text, (best.quote,)) if best else None
@@ -138,7 +113,7 @@ class _Row:
         return _ENDS_ASKING.search(self.text) is not None
 
 
-def _rows(number: int, passage: Passage) -> Iterator[_Row]:
+def _rows(number: int, passage: Excerpt) -> Iterator[_Row]:
     around = frozenset(tokenize(f"{passage.title}\n{passage.text}"))
     speaker = frozenset[str]()
     for start, end in sentences(passage.text):
@@ -297,14 +272,14 @@ class _Stretch:
     """A candidate: its words, the sentence it stands in, and its score."""
 
     text: str
-    quote: Evidence
+    quote: PageQuote
     score: float
 
 
 class _Reader:
     """Reads passages for one question."""
 
-    def __init__(self, question: Question, passages: Sequence[Passage]) -> None:
+    def __init__(self, question: Question, passages: Sequence[Excerpt]) -> None:
         self._question, self._passages = question, passages
         self._rows = [row for number, passage in enumerate(passages) for row in _rows(number, passage)]
         speakers = frozenset(term for row in self._rows for term in row.speaker)
@@ -323,7 +298,7 @@ class _Reader:
         for row, traits, texts in self.candidates():
             scores = sum((self._weights.get(name, 0.0) * values for name, values in traits.items()), np.zeros(1))
             best = int(np.argmax(scores))
-            yield _Stretch(texts[best], Evidence(row.passage, *row.span), float(scores[best]))
+            yield _Stretch(texts[best], PageQuote(row.passage, row.span), float(scores[best]))
 
     def candidates(self) -> Iterator[tuple[_Row, Traits, list[str]]]:
         """For each of the likeliest sentences its candidates: their texts, and what counts for and against each."""

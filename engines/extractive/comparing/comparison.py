@@ -68,7 +68,7 @@ def compare(a: str, b: str, cosine: float, *, merge_cosine: float = 0.8, merge_s
 
     Args:
         a: A memory, from one sentence to some pages.
-        b: Another one.
+        b: The memory it is compared with.
         cosine: Cosine of their vectors.
         merge_cosine: English texts below it are never merged, unless their words are the same.
         merge_share: Chinese texts that share less of their characters are never merged.

@@ -20,7 +20,7 @@ _LATIN: Final = re.compile(r"[a-z]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class DisputedClaim:
     """One side of a contradiction.
 
     Attributes:
@@ -35,7 +35,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class EvidenceEntry:
     """One raw entry.
 
     Attributes:
@@ -89,7 +89,7 @@ class Verdict:
 class _Statement:
     """A sentence of an entry that is on the subject, the claims whose values it states, and the one that it backs."""
 
-    evidence: Evidence
+    evidence: EvidenceEntry
     sentence: Sentence
     states: tuple[int, ...]
     backs: int | None
@@ -99,7 +99,7 @@ class _Statement:
         return Support(self.evidence.entry_id, self.sentence.start, self.sentence.end)
 
 
-def corroborate(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> Verdict:
+def corroborate(claims: Sequence[DisputedClaim], evidence: Sequence[EvidenceEntry]) -> Verdict:
     """Decides between claims that contradict each other.
 
     A statement that gives each value its condition reconciles them. Else the value with more independent sources
@@ -125,7 +125,7 @@ def corroborate(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> Verdic
     return Verdict("inconclusive", None, support, _because_open(claims, counts, chinese))
 
 
-def _statements(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> Iterator[_Statement]:
+def _statements(claims: Sequence[DisputedClaim], evidence: Sequence[EvidenceEntry]) -> Iterator[_Statement]:
     topics = [_topic(claim) for claim in claims]
     shared = topics[0].intersection(*topics[1:]) if topics else frozenset[str]()
     words = _named_words(claims)
@@ -145,7 +145,7 @@ def _statements(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> Iterat
                 yield _statement(entry, sentence, _decided(states, claims), claims)
 
 
-def _named_words(claims: Sequence[Claim]) -> frozenset[str]:
+def _named_words(claims: Sequence[DisputedClaim]) -> frozenset[str]:
     """The names that claims share, as written: an entry without any of them cannot speak of their subject."""
     shared = [
         frozenset(
@@ -159,13 +159,13 @@ def _named_words(claims: Sequence[Claim]) -> frozenset[str]:
     return shared[0].intersection(*shared[1:]) if shared else frozenset()
 
 
-def _quoted(entry: Evidence, sentence: Sentence, claim: Claim) -> bool:
+def _quoted(entry: EvidenceEntry, sentence: Sentence, claim: DisputedClaim) -> bool:
     """Whether the sentence is what the claim was taken from, or lies in it."""
     start = entry.text.find(claim.text.strip())
     return start >= 0 and start <= sentence.start and sentence.end <= start + len(claim.text)
 
 
-def _topic(claim: Claim) -> frozenset[str]:
+def _topic(claim: DisputedClaim) -> frozenset[str]:
     """What a claim is about: the words of its text without those of its value."""
     content = frozenset(key for sentence in sentences_of(claim.text) for key in sentence.content)
     return content - _keys(claim.value)
@@ -175,7 +175,7 @@ def _keys(text: str) -> frozenset[str]:
     return frozenset(unit.key for sentence in sentences_of(text) for unit in sentence.units if unit.carries)
 
 
-def _on_topic(sentence: Sentence, named: frozenset[str], topic: frozenset[str], claim: Claim) -> bool:
+def _on_topic(sentence: Sentence, named: frozenset[str], topic: frozenset[str], claim: DisputedClaim) -> bool:
     """Whether a sentence has half of a topic's words, names counted anywhere in the entry, or its attribute."""
     present = topic & (sentence.content | named)
     names = frozenset(name for part in sentences_of(claim.text) for name in part.names) & topic
@@ -190,11 +190,11 @@ def _attributes(sentence: Sentence) -> frozenset[str]:
     return frozenset(name for slot in slots_of(sentence) for name in slot.attributes if not name.startswith(("~", "=")))
 
 
-def _claimed_attributes(claim: Claim) -> frozenset[str]:
+def _claimed_attributes(claim: DisputedClaim) -> frozenset[str]:
     return frozenset(name for sentence in sentences_of(claim.text) for name in _attributes(sentence))
 
 
-def _states(sentence: Sentence, claim: Claim) -> bool:
+def _states(sentence: Sentence, claim: DisputedClaim) -> bool:
     if claim.kind in ("number", "date"):
         wanted = _claimed_value(claim)
         return wanted is not None and any(_equal(wanted, value) for value in sentence.values)
@@ -204,7 +204,7 @@ def _states(sentence: Sentence, claim: Claim) -> bool:
     return bool(wanted_keys) and wanted_keys <= {unit.key for unit in sentence.units}
 
 
-def _claimed_value(claim: Claim) -> Value | None:
+def _claimed_value(claim: DisputedClaim) -> Value | None:
     """The claim's value with the unit that its text gives it."""
     position = claim.text.find(claim.value)
     within = [value for value in values_of(claim.text) if position <= value.start < position + len(claim.value)]
@@ -226,7 +226,7 @@ def _equal(wanted: Value, value: Value) -> bool:
     return fits and agree(wanted, value)
 
 
-def _decided(states: tuple[int, ...], claims: Sequence[Claim]) -> tuple[int, ...]:
+def _decided(states: tuple[int, ...], claims: Sequence[DisputedClaim]) -> tuple[int, ...]:
     """With names, the longest of several that match is meant ("Jane Doe Smith" states no "Jane Doe")."""
     if len(states) < 2 or claims[states[0]].kind in ("number", "date", "negation"):
         return states
@@ -246,11 +246,11 @@ def _reconciles(statement: _Statement) -> bool:
     )
 
 
-def _revises(entry: Evidence, sentence: Sentence) -> bool:
+def _revises(entry: EvidenceEntry, sentence: Sentence) -> bool:
     return _has_word(entry, sentence, lexicon.REVISION_WORDS)
 
 
-def _has_word(entry: Evidence, sentence: Sentence, words: frozenset[str]) -> bool:
+def _has_word(entry: EvidenceEntry, sentence: Sentence, words: frozenset[str]) -> bool:
     text = entry.text[sentence.start : sentence.end].lower()
     tokens = set(_LATIN.findall(text))
     return any(word in tokens if word.isascii() else word in text for word in words)
@@ -271,7 +271,7 @@ def _leader(leaders: dict[str, str], source: str) -> str:
     return source
 
 
-def _dependent(entries: Sequence[Evidence]) -> Iterator[tuple[str, str]]:
+def _dependent(entries: Sequence[EvidenceEntry]) -> Iterator[tuple[str, str]]:
     """Pairs of sources of which one has copied from the other.
 
     Two texts that share nine tenths of their words share one of the rarest fifth of them: only such pairs are compared.
@@ -295,7 +295,7 @@ def _most(counts: Sequence[int]) -> int | None:
     return counts.index(best) if best > 0 and counts.count(best) == 1 else None
 
 
-def _corrected(claims: Sequence[Claim], statements: Sequence[_Statement]) -> int | None:
+def _corrected(claims: Sequence[DisputedClaim], statements: Sequence[_Statement]) -> int | None:
     """The claim that corrections name; when they name several, that of the newest dated one."""
     revisions = [
         (statement.evidence.created_at, statement.backs)
@@ -310,7 +310,9 @@ def _corrected(claims: Sequence[Claim], statements: Sequence[_Statement]) -> int
     return next(iter(newest)) if latest is not None and len(newest) == 1 else None
 
 
-def _statement(entry: Evidence, sentence: Sentence, states: tuple[int, ...], claims: Sequence[Claim]) -> _Statement:
+def _statement(
+    entry: EvidenceEntry, sentence: Sentence, states: tuple[int, ...], claims: Sequence[DisputedClaim]
+) -> _Statement:
     """A statement backs its only value, or of several the one it puts in force: not that after "from" or "not"."""
     backed = states
     if _revises(entry, sentence):
@@ -318,7 +320,7 @@ def _statement(entry: Evidence, sentence: Sentence, states: tuple[int, ...], cla
     return _Statement(entry, sentence, states, backed[0] if len(backed) == 1 else None)
 
 
-def _withdrawn(entry: Evidence, sentence: Sentence, claim: Claim) -> bool:
+def _withdrawn(entry: EvidenceEntry, sentence: Sentence, claim: DisputedClaim) -> bool:
     """Whether "from", "instead of", "not" or "previously" stands right before the value."""
     value = _claimed_value(claim)
     for stated in sentence.values:
@@ -328,7 +330,7 @@ def _withdrawn(entry: Evidence, sentence: Sentence, claim: Claim) -> bool:
     return False
 
 
-def _because_both(claims: Sequence[Claim], chinese: bool) -> str:
+def _because_both(claims: Sequence[DisputedClaim], chinese: bool) -> str:
     values = _listed(claims, chinese)
     return (
         f"同一句话同时给出了{values}，并说明了各自的条件。"
@@ -337,7 +339,7 @@ def _because_both(claims: Sequence[Claim], chinese: bool) -> str:
     )
 
 
-def _because_more(claim: Claim, counts: Sequence[int], winner: int, chinese: bool) -> str:
+def _because_more(claim: DisputedClaim, counts: Sequence[int], winner: int, chinese: bool) -> str:
     rest = max(count for index, count in enumerate(counts) if index != winner)
     if chinese:
         return f"“{claim.value}”有{counts[winner]}个独立来源支持，其他说法最多{rest}个。"
@@ -351,12 +353,12 @@ def because_corrected(value: str, chinese: bool) -> str:
     )
 
 
-def _because_open(claims: Sequence[Claim], counts: Sequence[int], chinese: bool) -> str:
+def _because_open(claims: Sequence[DisputedClaim], counts: Sequence[int], chinese: bool) -> str:
     values = _listed(claims, chinese)
     if chinese:
         return f"{values}的独立来源数相同或缺失（{'、'.join(map(str, counts))}），也没有更正说明，无法判定。"
     return f"Sources do not decide between {values} ({' to '.join(map(str, counts))}), and nothing corrects either."
 
 
-def _listed(claims: Sequence[Claim], chinese: bool) -> str:
+def _listed(claims: Sequence[DisputedClaim], chinese: bool) -> str:
     return ("与" if chinese else " and ").join(f"“{claim.value}”" for claim in claims)

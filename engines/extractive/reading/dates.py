@@ -73,7 +73,7 @@ def past_asked(question: str, today: date) -> date | None:
     """The last day of the time in the past that a question asks about: "where did I live in January?"; None for none.
 
     Args:
-        question: What is asked.
+        question: The question, word for word.
         today: The day on which it is.
     """
     if _ASKS_PAST.search(question) is None:
@@ -102,7 +102,7 @@ def moments(text: str, said: date) -> Iterator[Moment]:
     """Yield each expression of time in a text that the day on which it was said makes definite.
 
     Args:
-        text: What was said.
+        text: A turn, word for word.
         said: The day on which it was.
     """
     for found in _RELATIVE.finditer(text):

@@ -187,8 +187,6 @@ GOES_ON: Final = re.compile(
 """Where a sentence goes on about its speaker."""
 TRAILING: Final = re.compile(r"(?<![\s,;，；、])(?:[\s,;，；、]|\b(?:and|but)\b)++$")
 """What is left over at the end where a sentence is cut."""
-PROMISES: Final = re.compile(r"\b(?:i|we)(?:'ll| will)\b|我们?会", re.IGNORECASE)
-"""What will be done."""
 REFUSAL: Final = re.compile(
     r"\b(?:i(?:'m| am) (?:sorry|unable|not able|afraid)|i can(?:'t|not)|i don't have (?:access|information"
     r"|the ability)|as an ai|as a language model|unfortunately)\b"

@@ -70,7 +70,7 @@ def safe_words(turn: Turn, before: Turn | None) -> str:
     Of a sentence with a personal number only the number is left out.
 
     Args:
-        turn: What was said.
+        turn: The turn, word for word.
         before: What was said just before, where that is known.
     """
     turn = replace(turn, text=masked(turn.text, before.text if before else ""))
@@ -86,7 +86,7 @@ def is_idle_talk(text: str, *, refuses: bool) -> bool:
     """Whether a text greets, acknowledges, refuses, or orders a memory about, and says nothing else.
 
     Args:
-        text: What was said.
+        text: A turn, word for word.
         refuses: Whether it may be a refusal: an assistant's "I can't" is one, a user's is a fact.
     """
     said = [text[start:end].strip() for start, end in sentences(text)]

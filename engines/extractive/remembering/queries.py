@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Final
 
 from agentic_memory_bank.engines.conversation import GateDecision, Hints, RewrittenQuery, Turn
+from agentic_memory_bank.engines.extractive.reading.phrases import SMALL_TALK
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.terms import STOP_WORDS, tokenize
@@ -195,6 +196,11 @@ def is_greeting(text: str) -> bool:
     """Whether a message is nothing but a greeting, thanks, a farewell or a short yes or no."""
     bare = text.strip().replace("’", "'")
     return len(bare) <= LONGEST_GREETING and _LETTER.search(bare) is not None and _GREETING.fullmatch(bare) is not None
+
+
+def is_small_talk(text: str) -> bool:
+    """Whether a sentence greets, or only keeps a conversation going."""
+    return is_greeting(text) or SMALL_TALK.match(text) is not None
 
 
 def is_personal(text: str) -> bool:

@@ -80,7 +80,7 @@ def keywords(text: str, *, limit: int = 8, background: Mapping[str, int] | None 
 
     Args:
         text: English, Chinese, or both.
-        limit: How many at most.
+        limit: The most that are returned.
         background: In how many texts of the whole input each index term stands.
 
     Returns:

@@ -57,7 +57,7 @@ def summarize(
     """Select the sentences that say most of what a text says.
 
     Args:
-        text: The text.
+        text: The whole text.
         sentences: The spans of its sentences, in order.
         background: In how many texts of the whole input each index term stands; without it all are equally rare.
         ratio: The share of the text to aim at, in tokens.
@@ -171,7 +171,7 @@ def context(text: str, sentences: Sequence[Span], keywords: Sequence[str]) -> st
     """Select one short sentence that says what a text is about: its heading, or the sentence with most of its keywords.
 
     Args:
-        text: The text.
+        text: The whole text.
         sentences: The spans of its sentences, in order.
         keywords: Its keywords, as `keywords` gives them.
 

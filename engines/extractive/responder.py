@@ -9,11 +9,12 @@ from langchain_core.messages import AIMessage
 
 from agentic_memory_bank.engines.conversation import USER, Turn, unattributed
 from agentic_memory_bank.engines.extractive.answering import quoting
-from agentic_memory_bank.engines.extractive.answering.short_answers import Passage, short_answer
+from agentic_memory_bank.engines.extractive.answering.short_answers import short_answer
 from agentic_memory_bank.engines.extractive.reading.attributes import Claim, claims_of, same_attribute, same_value
 from agentic_memory_bank.engines.extractive.reading.dates import day_of
 from agentic_memory_bank.engines.extractive.reading.phrases import ENDS_ASKING
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting
+from agentic_memory_bank.engines.research import Excerpt
 from agentic_memory_bank.engines.responder import QUOTES_ONLY, ResponderInput
 from agentic_memory_bank.state.conversations import RecalledMemory
 from agentic_memory_bank.tools.text.cleaning import is_cjk
@@ -172,9 +173,15 @@ def _fitting(asked: str, units: Sequence[tuple[_Said, str]]) -> list[tuple[_Said
     ]
     found = [int(quote.passage) for quote in quoting.quotes(asked, None, passages, limit=QUOTES)]
     if not found and is_cjk(asked):
-        short = short_answer(asked, [Passage(words, said.score) for said, words in units])
-        found = [quote.passage for quote in short.quotes[:1]] if short else []
+        short = short_answer(asked, [Excerpt("", "", words, said.score) for said, words in units])
+        found = [quote.excerpt for quote in short.quotes[:1]] if short else []
     return [units[number] for number in found]
+
+
+def quoted_from(question: str, texts: Sequence[str], limit: int = QUOTES) -> list[tuple[int, tuple[int, int]]]:
+    """The sentences that answer a question, each the index of a text and a span in it; the best text comes first."""
+    passages = [quoting.Passage.of(str(n), text, 1 / (1 + n)) for n, text in enumerate(texts)]
+    return [(int(q.passage), (q.start, q.end)) for q in quoting.quotes(question, None, passages, limit=limit)]
 
 
 def _states(unit: tuple[_Said, str], asked: str) -> bool:

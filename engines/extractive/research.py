@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.answering import quoting, short_answers
+from agentic_memory_bank.engines.extractive.answering import quoting
 from agentic_memory_bank.engines.extractive.answering.short_answers import short_answer
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
 from agentic_memory_bank.engines.extractive.summarising.summary import summarize
@@ -77,13 +77,11 @@ class ExtractiveResearchEngine:
 
         It is sure where two readers chose the same sentence, and the words are of the kind that is asked for.
         """
-        found = short_answer(
-            inquiry.request, [short_answers.Passage(e.text, e.score, e.title, e.date) for e in excerpts]
-        )
+        found = short_answer(inquiry.request, excerpts)
         likeliest = _quotes(inquiry.request, excerpts)[:1]
         if found is None and not likeliest:
             return ResearchResponse("")
-        short = [PageQuote(q.passage, (q.start, q.end)) for q in found.quotes] if found else []
+        short = list(found.quotes) if found else []
         sentences = [PageQuote(int(q.passage), (q.start, q.end)) for q in likeliest]
         agree = any(_meet(one, other) for one in short for other in sentences)
         if found and (found.is_choice or (agree and _is_of_kind(inquiry.request, found.text))):

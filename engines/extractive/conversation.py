@@ -1,4 +1,7 @@
-"""Judges conversations without a model: selects from what was said, and writes nothing."""
+"""Judges conversations without a model: selects from what was said, and writes nothing.
+
+What the stages of recall and remember ask of words alone, whichever engine a run has, is had here as well.
+"""
 
 import re
 from collections.abc import Sequence
@@ -17,15 +20,49 @@ from agentic_memory_bank.engines.conversation import (
     Turn,
 )
 from agentic_memory_bank.engines.extractive.reading.attributes import claims_of, same_attribute
+from agentic_memory_bank.engines.extractive.reading.dates import day_of, past_asked, written
 from agentic_memory_bank.engines.extractive.reading.phrases import ENDS_ASKING
-from agentic_memory_bank.engines.extractive.remembering.extraction import select
+from agentic_memory_bank.engines.extractive.remembering.changes import announces_change
+from agentic_memory_bank.engines.extractive.remembering.extraction import is_idle_talk, safe_words, select
 from agentic_memory_bank.engines.extractive.remembering.insights import recurring
-from agentic_memory_bank.engines.extractive.remembering.queries import gate, is_greeting, key_terms, rewrite
-from agentic_memory_bank.engines.extractive.remembering.resolution import resolve
+from agentic_memory_bank.engines.extractive.remembering.queries import (
+    attribute_asked_for,
+    gate,
+    is_greeting,
+    is_small_talk,
+    key_terms,
+    rewrite,
+)
+from agentic_memory_bank.engines.extractive.remembering.relevance import (
+    SHARE_OF_BEST,
+    Likeness,
+    fit,
+    helps,
+    shared_characters,
+)
+from agentic_memory_bank.engines.extractive.remembering.resolution import is_comparable, resolve
 from agentic_memory_bank.engines.own_words import own_words
 from agentic_memory_bank.tools.text.secrets import secrets_in
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
+
+__all__ = [
+    "SHARE_OF_BEST",
+    "ExtractiveConversationEngine",
+    "Likeness",
+    "announces_change",
+    "attribute_asked_for",
+    "day_of",
+    "fit",
+    "helps",
+    "is_comparable",
+    "is_idle_talk",
+    "is_small_talk",
+    "past_asked",
+    "safe_words",
+    "shared_characters",
+    "written",
+]
 
 RECENT: Final = 6
 """Turns that tell what a conversation is about now."""

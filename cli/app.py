@@ -46,6 +46,7 @@ GROUPS: Final[Mapping[str, Mapping[str, Callable[..., None]]]] = {
         "memories": memories.memories,
         "memory": memories.memory,
         "forget": memories.forget,
+        "switch": memories.switch,
         "maintain": memories.maintain,
     },
     "Installation": {"doctor": doctor.doctor, "token": doctor.token},

@@ -98,6 +98,8 @@ class FourTierMemory(FourTierKeeping):
         if heard.is_answered:
             self._end_later(scope) if ends else None
             return {"invocation": None, "messages": heard.messages, "jump_to": "end"}
+        if not self._is_on(scope):
+            return {"invocation": None}
         now = current_question(asked.question, heard.messages) or asked.question  # without what is not to be kept
         question = HumanMessage(text_of(now), id=asked.question.id)
         mark: Mark = {"id": id, "conversation": conversation, "end": ends, "question": question}

@@ -28,6 +28,7 @@ from agentic_memory_bank.graph.own_model import OwnModels
 from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.graph.tool_offer import ToolOffer
 from agentic_memory_bank.nodes.deps import BackgroundQueue, Clock, utc_now
+from agentic_memory_bank.nodes.memory_switch import mode_in_time
 from agentic_memory_bank.nodes.react_mem import recording, steps, told
 from agentic_memory_bank.nodes.react_mem.agent_tools import AgentMemoryTools
 from agentic_memory_bank.nodes.react_mem.deletion import delete_memories
@@ -163,11 +164,24 @@ class FourTierKeeping(AgentMiddleware[Any, Any, Any]):
         """Keep what was done, in the background. Arguments as in `recalled`, with the answer at the end."""
         self._keep_later(self._scope_of(runtime, conversation), invocation_id(messages), messages, "")
 
+    def is_on(self, conversation: str, runtime: Runtime[Any]) -> bool:
+        """Whether memory takes part in a conversation: neither its context nor its user has switched it off."""
+        context = self._context_of(runtime)
+        return context.enable_memory and self._is_on(self._scope_of(runtime, conversation))
+
     def told(self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any]) -> ForgettingTurn:
         """Forget what the last message tells to. Arguments as in `recalled`."""
         return self._told(self._scope_of(runtime, conversation), messages)
 
     # --- inside ----------------------------------------------------------------------------------------------------
+
+    def _is_on(self, scope: Scope) -> bool:
+        try:
+            mode = mode_in_time(self.deps.stores, scope.store, scope.owner, scope.context, scope.conversation)
+        except Exception as error:  # whatever keeps anything asks again
+            _LOG.error(AMISS, type(error).__name__)
+            return True
+        return mode != "off"
 
     def _told(self, scope: Scope, messages: Sequence[AnyMessage]) -> ForgettingTurn:
         try:

@@ -18,7 +18,7 @@ from agentic_memory_bank.nodes.remember.saving import (
 )
 from agentic_memory_bank.nodes.remember.views import queued_receipt, receipt
 from agentic_memory_bank.runs.chat import answer_message
-from agentic_memory_bank.state.conversations import ConversationOutput, RecallOutput, RememberOutput
+from agentic_memory_bank.state.conversations import ConversationOutput, MemoryMode, RecallOutput, RememberOutput
 from agentic_memory_bank.state.records import RecordType
 from agentic_memory_bank.tools.memories.validation import stamp, user_hash
 
@@ -140,6 +140,34 @@ class ConversationMemory(MemoryGraphs):
         told = queued_receipt(len(turns), fault, is_queued=is_queued)
         return {"stored": [], "updated": [], "superseded": [], "receipt": told}
 
+    def switch(
+        self, mode: MemoryMode, *, user: str, project: str = "", conversation_id: str | None = None
+    ) -> MemoryMode:
+        """Say whether a user, or a conversation, wants a memory: every graph and agent obeys it from now on.
+
+        What is remembered already stays, can be looked at and forgotten, and is recalled again once memory is on.
+
+        Args:
+            mode: `on`; `recall`: memories are recalled, and nothing is stored; `off`: neither.
+            user: Id of the user whose memories are meant.
+            project: The conversation's project; an empty text for none.
+            conversation_id: Id of the conversation; None for all conversations of the user, in all projects.
+
+        Returns:
+            What holds now: the stricter of what was said for the user and for the conversation.
+
+        Raises:
+            NoUserError: No user is named.
+            InputError: There is no such mode.
+            StorageError: The store failed.
+        """
+        self._records.switches.set(user, mode, project, conversation_id)
+        return self.mode(user=user, project=project, conversation_id=conversation_id)
+
+    def mode(self, *, user: str, project: str = "", conversation_id: str | None = None) -> MemoryMode:
+        """Whether a user, or a conversation, wants a memory. Args, returns and raises as `switch`."""
+        return self._records.switches.mode(user, project, conversation_id)
+
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until all that was to be remembered later is; whether that was so in time.
 
@@ -156,6 +184,7 @@ class ConversationMemory(MemoryGraphs):
         project: str = "",
         conversation_id: str | None = None,
         enable_memory: bool = True,
+        auto_store: bool = True,
         heard: Callable[[str], None] | None = None,
     ) -> ConversationOutput:
         """Answer the last message with what is remembered.
@@ -170,6 +199,7 @@ class ConversationMemory(MemoryGraphs):
             project: The project; an empty text for none.
             conversation_id: Which conversation goes on. Default: a new one.
             enable_memory: False: a plain call of the model.
+            auto_store: False: memories are recalled, and nothing of what is said is kept.
             heard: Told the words of a model's answer while they come.
 
         Raises:
@@ -178,6 +208,6 @@ class ConversationMemory(MemoryGraphs):
             EngineError: The model did not answer; what the user said is remembered.
         """
         user_hash(user)
-        context = self._context(user, project, enable_memory=enable_memory)
+        context = self._context(user, project, enable_memory=enable_memory, auto_store=auto_store)
         conversation = conversation_id or uuid4().hex
         return answer_message(self._conversation(), checked_messages(messages), conversation, context, heard)

@@ -85,6 +85,7 @@ class Memories(ConversationMemory):
             EmbeddingError: Vectors of another model are there; the message names the command that makes them anew.
             StorageError: The store failed.
         """
+        self._check_on(user)
         return self._records.store(user, text, **{"trust": TRUST["user"], **self._end(), **about}).record
 
     def search(
@@ -98,6 +99,8 @@ class Memories(ConversationMemory):
         threshold: ThresholdChoice = "default",
     ) -> Sequence[MemoryHit]:
         """The memories that fit a query best, best first, without gate and rewriting; they count as used.
+
+        None are found for a user who has switched memory off.
 
         Args:
             query: What to search for, in plain words.
@@ -113,6 +116,8 @@ class Memories(ConversationMemory):
             EmbeddingError: The query cannot be embedded, or the vectors that are there are of another model.
             StorageError: The store failed.
         """
+        if self.mode(user=user) == "off":
+            return []
         wanted = self.settings.recall_limit if limit is None else limit
         records, least = self._records, self._least(query, threshold)
         found = records.search(user, query, project=project, types=types, limit=wanted, threshold=least)
@@ -164,10 +169,12 @@ class Memories(ConversationMemory):
             UnknownMemoryError: This user has no such memory.
             NoUserError, InputError, EmbeddingError, StorageError: As `store`.
         """
+        self._check_on(user)
         return self._records.update(user, id, text)
 
     def supersede(self, id: str, text: str, *, user: str) -> Record:
         """Put a new value in place of a memory, which stays, dated and marked; returns the new. Raises as `update`."""
+        self._check_on(user)
         about: MemoryFields = {"trust": TRUST["user"], **self._end()}
         return self._records.supersede(user, id, text, **about)
 
@@ -273,6 +280,8 @@ class Memories(ConversationMemory):
             EngineError: A model could not judge them; the groups before are drawn together.
             NoUserError, EmbeddingError, StorageError: As `retrieve`.
         """
+        if self.mode(user=user) != "on":
+            return []
         those = self._all(user, project)
         return consolidate(self._records, user, those, self._stores.encoder, self._engine("consolidate"))
 
@@ -286,6 +295,8 @@ class Memories(ConversationMemory):
             EngineError: A model could not judge the memories.
             NoUserError, EmbeddingError, StorageError: As `retrieve`.
         """
+        if self.mode(user=user) != "on":
+            return []
         end = self._end().get("expires_at")
         return store_insights(self._records, user, project, self._all(user, project), self._engine("reflect"), end)
 

@@ -113,6 +113,17 @@ class MemoryGraphs:
         days = self.settings.memory_ttl_days
         return {"expires_at": self._clock() + timedelta(days=days)} if days else {}
 
+    def _check_on(self, user: str) -> None:
+        """See that a user wants memories to be kept.
+
+        Raises:
+            InputError: Memory is switched off, or recalls only.
+        """
+        if (mode := self._records.switches.mode(user)) != "on":
+            raise InputError(
+                f"Nothing is stored: memory is switched to '{mode}' for this user. `memory-bank switch on` undoes it."
+            )
+
     def _context(self, user: str, project: str, **more: Any) -> MemoryContext:
         if not isinstance(project, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InputError(f"A project is named by a text, not by {project!r}. Leave it out where there is none.")

@@ -26,8 +26,9 @@ def told(state: ConversationState, runtime: Runtime[MemoryContext], deps: Conver
     """
     message, context = asked(state.get("messages", [])), context_of(runtime)
     if not context.enable_memory:
-        return Command(goto="recall")
+        return Command(goto="recall", update={"mode": "off"})
     conversation = conversation_of(state, runtime)
+    mode = deps.mode(conversation, runtime)
 
     def said_before() -> list[Turn]:
         return earlier(state["messages"], turns_in(deps.standing(conversation, runtime)))
@@ -39,7 +40,7 @@ def told(state: ConversationState, runtime: Runtime[MemoryContext], deps: Conver
     heard = listener.hear(state["messages"], message)
     if not heard.is_answered:
         update: ConversationUpdate = {"messages": heard.messages} if heard.messages else {}
-        return Command(goto="recall", update=update)
+        return Command(goto="recall", update={**update, "conversation_id": conversation, "mode": mode})
     done: ConversationUpdate = {
         "messages": heard.messages,
         "conversation_id": conversation,

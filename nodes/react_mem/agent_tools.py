@@ -1,7 +1,6 @@
 """The tools of an agent with memory: it reads on what it was shown in part, and may look up and keep facts."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Annotated, Any
 
 from langchain.tools import ToolRuntime
@@ -11,6 +10,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from agentic_memory_bank.engines.extractive.forgetting import told_to_forget
 from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes import agent_messages
+from agentic_memory_bank.nodes.memory_switch import keeps
 from agentic_memory_bank.nodes.react_mem import steps
 from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope
 from agentic_memory_bank.nodes.react_mem.recall import search_memories
@@ -114,14 +114,19 @@ class AgentMemoryTools:
         source = {"conversation": scope.conversation, "turns": [], "quotes": [text.strip()]}
         draft: Any = {"text": text.strip(), "project": project, "source": source, "trust": TRUST}
         draft["expires_at"] = expiry_of(self._deps.clock(), scope.context)
-        job = partial(self._deps.records(scope).store, user, **draft)
+        records = self._deps.records(scope)
+
+        def store() -> bool:
+            is_kept = keeps(records, scope.owner, scope.context, scope.conversation)
+            return is_kept and bool(records.store(user, **draft))
+
         try:
-            circuit_breaker_of(self._deps.stores).call(job, scope.context.recall_timeout)
+            is_kept = circuit_breaker_of(self._deps.stores).call(store, scope.context.recall_timeout)
         except CallFailed:
             return four_tiers.OUT_OF_REACH
         except MemoryBankError as error:
             return str(error)
-        return four_tiers.STORED
+        return four_tiers.STORED if is_kept else four_tiers.SWITCHED_OFF
 
 
 def _in_state(runtime: ToolRuntime[Any, Any], id: str) -> str | None:

@@ -37,6 +37,10 @@ class AgentMemory(Protocol):
         """Keep how far an agent came that failed."""
         ...
 
+    def is_on(self, conversation: str, runtime: Runtime[Any]) -> bool:
+        """Whether memory takes part in a conversation."""
+        ...
+
     def told(self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any]) -> ForgettingTurn:
         """Forget what the last message tells to."""
         ...
@@ -99,6 +103,7 @@ class Answering:
         heard = self.memory.told(messages, state["conversation_id"], runtime) if is_on else NOTHING
         if heard.is_answered:
             return {"messages": heard.messages}
+        is_on = is_on and self.memory.is_on(state["conversation_id"], runtime)
         messages = add_said(messages, heard.messages)
         asked = steps.split(messages)
         message = text_of(asked.question) if asked.question else ""

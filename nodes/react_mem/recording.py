@@ -13,6 +13,7 @@ from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes.agent_messages import Exchange, calls_of
 from agentic_memory_bank.nodes.deps import Owner
 from agentic_memory_bank.nodes.memory_bank.views import digest
+from agentic_memory_bank.nodes.memory_switch import keeps
 from agentic_memory_bank.nodes.messages import REPEATS, text_of, turns_of
 from agentic_memory_bank.nodes.react_mem import episodes, steps
 from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope
@@ -86,7 +87,7 @@ def record_now(deps: AgentDeps, scope: Scope, done: DoneTask) -> bool:
 def _written(deps: AgentDeps, scope: Scope, done: DoneTask) -> AgentConversation | None:
     """Keep the summary, the results, what was said, and the episode by rule. Returns where the conversation stood."""
     records, (user, project) = deps.records(scope), scope.owner
-    if done.at < records.conversations.deleted_at(user, project):
+    if done.at < records.conversations.deleted_at(user, project) or not _keeps(records, scope):
         return None
     episode = _episode(scope, done)
     summary = _summary(done, episode)
@@ -114,8 +115,8 @@ def record(deps: AgentDeps, scope: Scope, done: DoneTask, *, was_silent: bool = 
         MemoryBankError: Something of it could not be kept.
     """
     records, user = deps.records(scope), scope.owner.user
-    if done.at < records.conversations.deleted_at(user, scope.owner.project):
-        return  # it was to be forgotten while it waited
+    if done.at < records.conversations.deleted_at(user, scope.owner.project) or not _keeps(records, scope):
+        return  # it was to be forgotten while it waited, or is not to be kept
     if was_silent:
         end_conversation(deps, scope, but=done.id)
     end_idle(deps, scope)
@@ -157,7 +158,7 @@ def end_conversation(deps: AgentDeps, scope: Scope, at: str = "", *, but: str = 
         MemoryBankError: Something of it could not be kept.
     """
     records, (user, project) = deps.records(scope), scope.owner
-    if at and at < records.conversations.deleted_at(user, project):
+    if (at and at < records.conversations.deleted_at(user, project)) or not _keeps(records, scope):
         return
     if scope.context.auto_facts:
         _remember(deps, scope, {"messages": [], "conversation_id": scope.conversation, "end": True})
@@ -187,6 +188,10 @@ def end_idle(deps: AgentDeps, scope: Scope) -> int:
     for talk in silent:
         end_conversation(deps, _scope_of(scope, talk))
     return len(silent)
+
+
+def _keeps(records: RecordStore, scope: Scope) -> bool:
+    return keeps(records, scope.owner, scope.context, scope.conversation)
 
 
 def _silent_since(deps: AgentDeps, scope: Scope) -> str:

@@ -48,6 +48,18 @@ def test_what_is_remembered_is_recalled_by_its_user_alone(memory_bank: Command) 
     assert "Rex" not in other.stdout
 
 
+def test_memory_is_switched_off_for_good_and_on_again(memory_bank: Command, kept: str) -> None:
+    assert memory_bank("switch", "off", *USER).stdout == "Memory is switched to: off.\n"
+    assert memory_bank("recall", "Where does Eva live?", *USER).exit_code == 3
+    assert memory_bank("remember", "I sail.", *USER, "--type", "semantic").exit_code == 1
+    assert listed(memory_bank) == ["My sister Eva lives in Rome."]
+
+    assert parsed(memory_bank("switch", *USER, "--json")) == {"mode": "off"}
+    assert memory_bank("switch", "sometimes", *USER).exit_code == 1
+    memory_bank("switch", "on", *USER)
+    assert memory_bank("recall", "Where does Eva live?", *USER).exit_code == 0
+
+
 def test_a_conversation_comes_from_a_file_or_from_standard_input(memory_bank: Command, tmp_path: Path) -> None:
     file = tmp_path / "talk.json"
     talk = [{"role": "user", "content": "My dog is called Rex."}, {"role": "assistant", "content": "How nice!"}]

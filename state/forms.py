@@ -66,7 +66,7 @@ _USES: Final[Mapping[str, tuple[tuple[Role, ...], tuple[str, ...]]]] = {
         ("user", *GROUPS["Pages"], *GROUPS["Abstracts"], *_ASKING, "max_input_characters"),
     ),
     "researcher": (RESEARCHER_ROLES, ("user", *GROUPS["Research"], *_ALPHAS, *_ASKING)),
-    "recall": (RECALL_ROLES, (*_WHOSE, "tool_names", *GROUPS["Recall"], *_ASKING)),
+    "recall": (RECALL_ROLES, (*GROUPS["Whose memories"], *GROUPS["Recall"], *_ASKING)),
     "remember": (REMEMBER_ROLES, (*_WHOSE, "auto_store", *GROUPS["Remember"], *_GATES, *_ASKING)),
     "conversation": (
         CONVERSATION_ROLES,

@@ -47,6 +47,8 @@ GROUPS: Final[Mapping[str, Mapping[str, Callable[..., None]]]] = {
         "memory": memories.memory,
         "forget": memories.forget,
         "switch": memories.switch,
+        "export-memories": memories.export_memories,
+        "import-memories": memories.import_memories,
         "maintain": memories.maintain,
     },
     "Installation": {"doctor": doctor.doctor, "token": doctor.token},

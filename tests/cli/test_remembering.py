@@ -60,6 +60,20 @@ def test_memory_is_switched_off_for_good_and_on_again(memory_bank: Command, kept
     assert memory_bank("recall", "Where does Eva live?", *USER).exit_code == 0
 
 
+def test_memories_go_out_and_come_in_for_another_user(memory_bank: Command, kept: str, tmp_path: Path) -> None:
+    file, lines = tmp_path / "ana.json", tmp_path / "ana.jsonl"
+    assert memory_bank("export-memories", str(file), *USER).exit_code == 0
+    assert memory_bank("export-memories", str(file), *USER).exit_code == 0
+    assert memory_bank("export-memories", str(lines), "--documents", *USER).exit_code == 0
+
+    came = memory_bank("import-memories", str(file), "--user", "ben")
+
+    assert came.stdout == "Imported 1 memory; erased 0 memories.\n"
+    assert kept in memory_bank("memories", "--user", "ben").stdout
+    assert json.loads(lines.read_text())["page_content"] == "My sister Eva lives in Rome."
+    assert memory_bank("import-memories", str(lines), "--user", "ben").exit_code == 1
+
+
 def test_a_conversation_comes_from_a_file_or_from_standard_input(memory_bank: Command, tmp_path: Path) -> None:
     file = tmp_path / "talk.json"
     talk = [{"role": "user", "content": "My dog is called Rex."}, {"role": "assistant", "content": "How nice!"}]

@@ -4,9 +4,9 @@ What a user's memories are is a fold of events (`state/records.py`), which any n
 time (`tools/memories/event_log.py`); each process keeps an index of the users it serves (`tools/memories/index.py`).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Final, Unpack
+from typing import Any, Final, Unpack
 
 from agentic_memory_bank.state import record_events as events
 from agentic_memory_bank.state.errors import EmbeddingError, InputError
@@ -21,7 +21,7 @@ from agentic_memory_bank.state.records import (
     Replacement,
     normalized,
 )
-from agentic_memory_bank.tools.memories import maintenance
+from agentic_memory_bank.tools.memories import maintenance, transfer
 from agentic_memory_bank.tools.memories.deletion import Deletion
 from agentic_memory_bank.tools.memories.maintenance import StoreMaintenance
 from agentic_memory_bank.tools.memories.record_reader import RecordReader
@@ -269,6 +269,32 @@ class RecordStore(RecordReader):
         with self._users.opened(user_hash(user)) as memories:
             known = [memories.index.records[id] for id in dict.fromkeys(ids) if id in memories.index.records]
             memories.write([memories.use_event(record) for record in known])
+
+    # --- handing over ----------------------------------------------------------------------------------------------
+
+    def export_events(self, user: str) -> Sequence[Mapping[str, Any]]:
+        """All events of a user's memories, with those that say what was forgotten: no vectors, and not who it is."""
+        with self._users.opened(user_hash(user)) as memories:
+            return transfer.outgoing(memories)
+
+    def import_events(self, user: str, events: object) -> tuple[Sequence[str], Sequence[str]]:
+        """Take exported events in: those that are there already are passed over, and what was forgotten stays so.
+
+        Args:
+            user: Id of the user who gets them.
+            events: As `export_events` gives them.
+
+        Returns:
+            The ids of the memories that are new, and of those that went since they were forgotten where they come from.
+
+        Raises:
+            InputError: They are no events.
+        """
+        checked = transfer.checked_events(events)
+        with self._users.opened(user_hash(user)) as memories:
+            new, gone = transfer.incoming(memories, checked)
+            maintenance.delete_over_quota(memories, self._quota, set(new))
+        return new, self.delete(user, gone) if gone else []
 
     # --- deleting --------------------------------------------------------------------------------------------------
 

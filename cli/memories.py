@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
@@ -239,43 +238,6 @@ def switch(
     with opened(settings, user=user) as memories:
         holds = memories.mode(**named) if mode is None else memories.switch(cast(Any, mode), **named)
     terminal.print_found({"mode": holds}, [f"Memory is switched to: {holds}."], as_json=as_json)
-
-
-def export_memories(
-    *,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],
-    user: options.User,
-    documents: Annotated[
-        bool, typer.Option("--documents", help="LangChain's documents, a line of JSON each, in place of all events.")
-    ] = False,
-    settings: options.Assignments = None,
-) -> None:
-    """Write a user's memories with all of their history to one JSON file, which `import-memories` takes in anywhere."""
-    inputs.check_export(file)
-    from agentic_memory_bank.runs.memory_export import documents_json
-    from agentic_memory_bank.tools.storage.disk import write_whole
-
-    with opened(settings, user=user) as memories:
-        text = documents_json(memories.documents(user=user)) if documents else memories.export(user=user)
-    place = file.absolute()
-    write_whole(place, text.encode(), place.with_name(f".{place.name}.part"))
-    typer.echo(f"Exported the memories to {terminal.on_one_line(str(file))}.")
-
-
-def import_memories(
-    *,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `export-memories` wrote.")],
-    user: options.User,
-    settings: options.Assignments = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Take exported memories in, beside those that are there; what was forgotten stays forgotten."""
-    text = inputs.text_of(str(file), "Give a file that `export-memories` wrote.")
-    with opened(settings, user=user) as memories:
-        report = memories.import_(text, user=user)
-    counted = terminal.memories_counted
-    told = f"Imported {counted(len(report['stored']))}; erased {counted(len(report['erased']))}."
-    terminal.print_found(report, [told], as_json=as_json)
 
 
 def maintain(

@@ -1,8 +1,9 @@
 """Memory in conversations: recalled before an answer, remembered after it, now or in the background."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import date
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 from uuid import uuid4
 
@@ -18,12 +19,13 @@ from agentic_memory_bank.nodes.remember.saving import (
 )
 from agentic_memory_bank.nodes.remember.views import queued_receipt, receipt
 from agentic_memory_bank.runs.chat import answer_message
+from agentic_memory_bank.runs.deletion_preview import several
 from agentic_memory_bank.state.conversations import ConversationOutput, MemoryMode, RecallOutput, RememberOutput
 from agentic_memory_bank.state.records import RecordType
 from agentic_memory_bank.tools.memories.validation import stamp, user_hash
 
 if TYPE_CHECKING:
-    pass
+    from agentic_memory_bank.runs.memory_folder import FolderReport
 
 from agentic_memory_bank.runs.memory_graphs import MemoryGraphs
 
@@ -167,6 +169,36 @@ class ConversationMemory(MemoryGraphs):
     def mode(self, *, user: str, project: str = "", conversation_id: str | None = None) -> MemoryMode:
         """Whether a user, or a conversation, wants a memory. Args, returns and raises as `switch`."""
         return self._records.switches.mode(user, project, conversation_id)
+
+    def sync_folder(
+        self,
+        folder: str | Path,
+        *,
+        user: str,
+        project: str = "",
+        erase: Collection[str] = (),
+        restore: Collection[str] = (),
+    ) -> "FolderReport":
+        """Bring a folder of Markdown files in step with a user's memories: one file a subject, one line a memory.
+
+        An edited line is a revision, a new line is remembered; a line that is gone is reported as missing, and its
+        memory forgotten only by a further call with its id in `erase`.
+
+        Args:
+            folder: Where the files are; made where it is not there.
+            user: Id of the user whose memories are meant.
+            project: The project; an empty text for none.
+            erase: Ids of missing lines whose memories are to be forgotten.
+            restore: Ids of missing lines that are put back.
+
+        Raises:
+            InputError: It is no folder, or one of another user or project; or the user has switched memory off.
+            NoUserError, EmbeddingError, StorageError: As `store`.
+        """
+        from agentic_memory_bank.runs.memory_folder import MemoryFolder
+
+        self._check_on(user)
+        return MemoryFolder(cast("Any", self), Path(folder), user, project).sync(several(erase), several(restore))
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until all that was to be remembered later is; whether that was so in time.

@@ -74,6 +74,24 @@ def test_memories_go_out_and_come_in_for_another_user(memory_bank: Command, kept
     assert memory_bank("import-memories", str(lines), "--user", "ben").exit_code == 1
 
 
+def test_a_folder_of_files_is_kept_in_step_and_a_line_that_is_gone_is_asked_about(
+    memory_bank: Command, kept: str, tmp_path: Path
+) -> None:
+    folder = str(tmp_path / "notes")
+    assert memory_bank("folder", folder, *USER).stdout == "0 new, 0 revised.\n"
+    (file,) = (tmp_path / "notes").glob("*.md")
+    file.write_text("# Me\n\n- Eva paints.\n")
+
+    asked = memory_bank("folder", folder, *USER)
+
+    assert asked.exit_code == 2
+    assert "1 new, 0 revised." in asked.stdout
+    assert "My sister Eva lives in Rome." in asked.stdout
+    assert len(listed(memory_bank)) == 2
+    assert "Erased 1 memory." in memory_bank("folder", folder, "--yes", *USER).stdout
+    assert listed(memory_bank) == ["Eva paints."]
+
+
 def test_a_conversation_comes_from_a_file_or_from_standard_input(memory_bank: Command, tmp_path: Path) -> None:
     file = tmp_path / "talk.json"
     talk = [{"role": "user", "content": "My dog is called Rex."}, {"role": "assistant", "content": "How nice!"}]

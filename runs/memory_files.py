@@ -14,7 +14,7 @@ LONGEST_NAME: Final = 60
 """Characters of a file's name."""
 
 _LINE: Final = re.compile(r"[-*] (?P<text>\S[^\n]*)")
-_ID: Final = re.compile(r"[ \t]*<!-- (?P<id>m[0-9a-f]{31}) -->[ \t]*\Z")
+_ID: Final = re.compile(r"<!-- (?P<id>m[0-9a-f]{31}) -->\Z")
 _UNFIT: Final = re.compile(r"[^\w-]+")
 _HEADING: Final = re.compile(r"# (?P<subject>\S[^\n]*)")
 
@@ -99,7 +99,7 @@ def named(text: str, ids: Iterable[tuple[str, str]]) -> str:
 
 
 def _memory(line: str) -> MemoryLine | None:
-    found = _LINE.fullmatch(line)
+    found = _LINE.fullmatch(line.rstrip())
     if found is None:
         return None
     behind = _ID.search(found["text"])

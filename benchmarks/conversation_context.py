@@ -40,7 +40,6 @@ from agentic_memory_bank.graph.conversation import build_conversation
 from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.nodes.agent_messages import total
 from agentic_memory_bank.nodes.messages import RECALLED, turns_of
-from agentic_memory_bank.nodes.recall.excerpts import LEFT_OUT
 from agentic_memory_bank.prompts.fence import parse
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.stores import RecordStores
@@ -70,6 +69,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--half", default="dev", help="which half's files to read (default: dev)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the questions")
     arguments = parser.parse_args(argv)
+    there = sorted(path.suffixes[-2][1:] for path in arguments.eval.glob("locomo/turns.*.jsonl"))
+    if arguments.half not in there:
+        parser.error(f"There is no half {arguments.half!r} in {arguments.eval}/locomo; there is: {', '.join(there)}")
     if arguments.cache:
         arguments.cache.mkdir(parents=True, exist_ok=True)
     encoder = Encoder(cache=arguments.cache / "vectors.sqlite" if arguments.cache else None)
@@ -271,20 +273,24 @@ def _shown(memories: Sequence[str], lines: list[str]) -> list[frozenset[str]]:
 
 
 def _line_of(memory: str, lines: list[str]) -> str:
-    """The line that shows a memory, which is taken out.
+    """The words of the line that shows a memory, which is taken out: that with most of its terms in common.
 
-    Raises:
-        LookupError: None does, so that nothing can be said of what is shown.
+    What is shown is not always word for word what is kept: marks are escaped, sentences joined by one space.
     """
     speaker, _, _ = unattributed(memory)
-    said = " ".join(memory.split())
+    said = frozenset(tokenize(memory))
     shown = {line: line.removeprefix(f"{speaker}: ") for line in lines}
-    fitting = [line for line, words in shown.items() if all(part.strip() in said for part in words.split(LEFT_OUT))]
-    if not fitting:
-        raise LookupError(f"No line of the block shows the memory {memory!r}.")
-    line = max(fitting, key=len)
+    shares = {line: _share(frozenset(tokenize(words)), said) for line, words in shown.items()}
+    line = max(shares, key=lambda one: (shares[one], len(one)), default="")
+    if not shares.get(line):
+        return ""
     lines.remove(line)
     return shown[line]
+
+
+def _share(words: frozenset[str], said: frozenset[str]) -> float:
+    """The share of the terms of a line that a memory holds."""
+    return len(words & said) / len(words) if words else 0.0
 
 
 def _said(turn: Row) -> str:

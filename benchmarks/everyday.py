@@ -17,15 +17,16 @@ import json
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langgraph.store.base import BaseStore
+from langgraph.store.base import BaseStore, Op, Result
 from langgraph.store.memory import InMemoryStore
 from research_calls import machine  # benchmarks, too
 
@@ -77,6 +78,18 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
+class _LockedStore(InMemoryStore):
+    """A store that is copied while what was shown is counted in the background."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        with self._lock:
+            return super().batch(ops)
+
+
 class Forgotten:
     """How far what a description shows, once it is erased, was what was meant."""
 
@@ -125,7 +138,7 @@ class Dialogue:
 
     def run(self) -> Row:
         """Tell it, with its checks; what the judge wants to know of it."""
-        store, found = InMemoryStore(), dict[int, Row]()
+        store, found = _LockedStore(), dict[int, Row]()
         with self._memories(store) as memories:
             for conversation in self._data["conversations"]:
                 self._tell(memories, conversation)
@@ -166,9 +179,11 @@ class Dialogue:
     def _checked(self, memories: Memories, store: BaseStore, check: Row, project: str) -> Row:
         match check["kind"]:
             case "answer":
+                memories.flush()
                 with self._memories(_copied(store)) as copy:
                     return {"answer": self._said(copy, check["ask"], project)}
             case "forget":
+                memories.flush()
                 with self._memories(_copied(store)) as copy:
                     self.forgotten.append((check, self._texts(copy), self._by_description(copy, check)))
                 with self._memories(_copied(store)) as copy:
@@ -212,7 +227,7 @@ def _message(role: str, text: str) -> BaseMessage:
 
 def _copied(store: BaseStore) -> BaseStore:
     """Another store with all that is in one."""
-    copy = InMemoryStore()
+    copy = _LockedStore()
     for namespace in store.list_namespaces(limit=1_000_000):
         for item in store.search(namespace, limit=1_000_000):
             if item.namespace == namespace:

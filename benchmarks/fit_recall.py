@@ -3,15 +3,15 @@
     python benchmarks/fit_recall.py --eval DIR [--file dialogues.dev.jsonl]
 
 DIR is the folder of evaluation data. Each dialogue of `everyday` is told as in `everyday.py`; each of its checks is one
-message. A message of kind `silent` needs no memory, and neither do those of other dialogues; of the others, the
-memories that hold what the check asks for help, but for what the assistant says after them. Prints how well weights do
-on dialogues they were not fitted on (four parts), and the weights fitted on all, as they stand in
-engines/extractive/remembering/relevance.py.
+message. A message of kind `silent` needs no memory, and neither do those of other dialogues, nor what anybody may ask
+(general_messages.txt); of the others, the memories that hold what the check asks for help, but for what the assistant
+says after them. Prints how well weights do on dialogues they were not fitted on (four parts), and the weights fitted on
+all, as they stand in engines/extractive/remembering/relevance.py.
 """
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,13 +20,8 @@ from everyday import Dialogue, _is_held, _rows  # benchmarks, too
 from langgraph.store.base import BaseStore
 from sklearn.linear_model import LogisticRegression
 
-from agentic_memory_bank.engines.extractive.remembering.relevance import (
-    HELPS,
-    Likeness,
-    memory_features,
-    message_features,
-)
-from agentic_memory_bank.nodes.recall.memory_search import likeness
+from agentic_memory_bank.engines.extractive.remembering.relevance import HELPS, Likeness, MessageReading
+from agentic_memory_bank.nodes.recall.memory_search import CANDIDATES, likenesses, worth_reading
 from agentic_memory_bank.runs.memories import Memories
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.local import local_embeddings
@@ -34,11 +29,11 @@ from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 PARTS = 4
-OTHERS = 0.3
-"""What a message of another dialogue counts."""
+OTHERS = 0.15
+"""What a message counts that is not of the dialogue."""
 HELPFUL = 3.0
 """What a memory that helps counts: there are many more that do not."""
-CANDIDATES = 20
+GENERAL = Path(__file__).with_name("general_messages.txt")
 
 
 class Message(NamedTuple):
@@ -46,7 +41,7 @@ class Message(NamedTuple):
 
     part: int
     text: str
-    found: Sequence[Likeness]
+    reading: MessageReading
     helpful: Sequence[bool]
     needs: bool
     is_own: bool
@@ -71,12 +66,13 @@ class _Asked(Dialogue):
 
     def _message(self, store: RecordStore, ask: str, has: Sequence[Any], project: str, *, is_own: bool) -> Message:
         found = store.search(self._data["id"], ask, project=project, limit=CANDIDATES, threshold=None)
-        likenesses = [likeness(ask, one) for one in found]
+        found = worth_reading(ask, found)
+        likeness: Sequence[Likeness] = likenesses(ask, found)
         helpful = [
             any(_is_held([one.record["text"]], term) for term in has) and not like.by_assistant  # which only echoes
-            for one, like in zip(found, likenesses, strict=True)
+            for one, like in zip(found, likeness, strict=True)
         ]
-        return Message(self._part, ask, likenesses, helpful, bool(has), is_own)
+        return Message(self._part, ask, MessageReading(ask, likeness), helpful, bool(has), is_own)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -88,43 +84,70 @@ def main(argv: list[str] | None = None) -> int:
     data = _rows(arguments.eval / "everyday" / arguments.file)
     messages = [message for one in _told(data) for message in one]
     for chinese in (False, True):
-        own = [message for message in messages if is_cjk(message.text) == chinese and message.found]
+        own = [message for message in messages if is_cjk(message.text) == chinese and message.reading.memories]
         _print(own, "Chinese" if chinese else "English")
     return 0
 
 
 def _told(data: Sequence[dict[str, Any]]) -> Iterator[Sequence[Message]]:
+    general = GENERAL.read_text(encoding="utf8").split("\n")
     for number, one in enumerate(data):
         silent = [c["ask"] for other in data if other is not one for c in other["checks"] if c["kind"] == "silent"]
-        dialogue = _Asked(one, [ask for ask in silent if is_cjk(ask) == (one["lang"] == "zh")], number % PARTS)
+        others = [ask for ask in (*silent, *general) if ask and is_cjk(ask) == (one["lang"] == "zh")]
+        dialogue = _Asked(one, others, number % PARTS)
         dialogue.run()
         yield dialogue.messages
 
 
 def _print(messages: Sequence[Message], language: str) -> None:
     told: list[tuple[float, Message]] = []
+    places: list[int] = []
     for part in range(PARTS):
-        model = _fitted_messages([one for one in messages if one.part != part])
-        told += [(_probability(model, one), one) for one in messages if one.part == part]
+        others = [one for one in messages if one.part != part]
+        memories = _fitted_memories(others)
+        needs = _fitted_messages(others, memories)
+        for one in (one for one in messages if one.part == part):
+            told.append((_needs(needs, memories, one), one))
+            places += _place_of_best(memories, one)
     own = [(p, one) for p, one in told if one.is_own]
     opened = np.mean([p >= HELPS for p, one in own if one.needs])
     closed = np.mean([p < HELPS for p, one in own if not one.needs])
     others = np.mean([p < HELPS for p, one in told if not one.is_own])
+    first, third = np.mean([place < 1 for place in places]), np.mean([place < 3 for place in places])
     sys.stdout.write(f"{language}: {opened:.3f} of messages that need memories are let through, {closed:.3f} of those ")
-    sys.stdout.write(f"that need none are not; of those of other dialogues {others:.3f}\n")
-    sys.stdout.write(f"  HELP {_weights(_fitted_messages(messages), message_features('', []))}\n")
-    sys.stdout.write(f"  FIT  {_weights(_fitted_memories(messages), memory_features(messages[0].found[0]))}\n")
+    sys.stdout.write(f"that need none are not; of those that are not of the dialogue {others:.3f}\n")
+    sys.stdout.write(f"  a memory that helps is first for {first:.3f}, among the first three for {third:.3f}\n")
+    memories = _fitted_memories(messages)
+    sys.stdout.write(f"  HELP {_weights(_fitted_messages(messages, memories), _message(messages[0], memories))}\n")
+    sys.stdout.write(f"  FIT  {_weights(memories, messages[0].reading.memories[0])}\n")
 
 
-def _fitted_messages(messages: Sequence[Message]) -> LogisticRegression:
-    features = [[*message_features(one.text, one.found).values()] for one in messages]
+def _place_of_best(model: LogisticRegression, one: Message) -> Sequence[int]:
+    """Where the likeliest memory that helps stands; nothing where there is none."""
+    if not any(one.helpful):
+        return []
+    ranked = np.argsort([-chance for chance in _chances(model, one)], kind="stable")
+    return [next(place for place, number in enumerate(ranked) if one.helpful[number])]
+
+
+def _chances(model: LogisticRegression, one: Message) -> list[float]:
+    return [float(chance) for chance in model.predict_proba([[*f.values()] for f in one.reading.memories])[:, 1]]
+
+
+def _message(one: Message, memories: LogisticRegression) -> Mapping[str, float]:
+    return one.reading.message(_chances(memories, one))
+
+
+def _fitted_messages(messages: Sequence[Message], memories: LogisticRegression) -> LogisticRegression:
+    features = [[*_message(one, memories).values()] for one in messages]
     counts = [1.0 if one.is_own else OTHERS for one in messages]
-    return _model(3.0).fit(features, [one.needs for one in messages], sample_weight=counts)
+    return _model(1.0).fit(features, [one.needs for one in messages], sample_weight=counts)
 
 
 def _fitted_memories(messages: Sequence[Message]) -> LogisticRegression:
-    pairs = [pair for one in messages if any(one.helpful) for pair in zip(one.found, one.helpful, strict=True)]
-    features = [[*memory_features(found).values()] for found, _ in pairs]
+    asked = [one for one in messages if any(one.helpful)]
+    pairs = [pair for one in asked for pair in zip(one.reading.memories, one.helpful, strict=True)]
+    features = [[*found.values()] for found, _ in pairs]
     counts = [HELPFUL if helpful else 1.0 for _, helpful in pairs]
     return _model(1.0).fit(features, [helpful for _, helpful in pairs], sample_weight=counts)
 
@@ -133,8 +156,8 @@ def _model(strength: float) -> LogisticRegression:
     return LogisticRegression(C=strength, max_iter=5_000, fit_intercept=False)
 
 
-def _probability(model: LogisticRegression, one: Message) -> float:
-    return float(model.predict_proba([[*message_features(one.text, one.found).values()]])[0, 1])
+def _needs(model: LogisticRegression, memories: LogisticRegression, one: Message) -> float:
+    return float(model.predict_proba([[*_message(one, memories).values()]])[0, 1])
 
 
 def _weights(model: LogisticRegression, names: Any) -> dict[str, float]:

@@ -35,12 +35,12 @@ from agentic_memory_bank.engines.extractive.answering.relevance import (
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.text.places import sentences_of
 
-BY_HAND = {"other speaker": -8.0, "found": 1.0, "new": 1.0}
+BY_HAND = {"other speaker": -8.0, "found": 0.1, "new": 1.0}
 """Weights of what the data hardly has."""
 PENALTY, PENALTY_OF_SURE = 0.5, 1.0
 WITHOUT_ANSWER, WITHOUT_VECTORS = 0.1, 0.5
 """How much a question counts without the sentences that answer it, and without vectors."""
-OWN, OWN_SURE = 0.5, 0.3
+OWN, OWN_SURE = 1.0, 0.6
 """How much a question of `questions.jsonl` counts for the weights, and where it is learnt how sure to be."""
 ABSENT = 3.0
 """How much a question without an answer counts where it is learnt how sure to be."""

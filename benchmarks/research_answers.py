@@ -140,7 +140,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _measure(target: Target, data: Path, half: str, limit: int | None, harness: _Harness) -> tuple[str, bool]:
-    queries = [q for q in _rows(data / f"{target.queries}.{half}.jsonl") if q.get("type") != target.exclude]
+    rows = _rows(data / f"{target.queries}.{half}.jsonl")
+    queries = [q for q in rows if q.get("type") != target.exclude and q["query"].strip()]  # two of CMRC ask nothing
     queries = queries[:: max(1, len(queries) // limit)][:limit] if limit else queries
     spent = Spent()
     begun = time.perf_counter()

@@ -11,10 +11,9 @@ from agentic_memory_bank.cli.progress import loading_shown
 from agentic_memory_bank.state.records import Record
 
 if TYPE_CHECKING:
-    from agentic_memory_bank.runs.deletion_preview import DeletionPreview
     from agentic_memory_bank.runs.memories import Memories
     from agentic_memory_bank.state.conversations import RecallOutput, RememberOutput
-    from agentic_memory_bank.tools.memories.deletion import Redaction
+    from agentic_memory_bank.tools.memories.deletion import DeletionPreview, Redaction
 
 MOST_LISTED: Final = 100
 """How many memories are listed at a time."""

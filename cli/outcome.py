@@ -138,7 +138,7 @@ def can_go_on(output: Mapping[str, Any]) -> bool:
 
 
 def is_handed_out(output: Mapping[str, Any]) -> bool:
-    """Whether a run waits for an executor outside."""
+    """Ask whether a run waits for an executor outside."""
     return output.get("pause", {}).get("reason") == "execute"
 
 

@@ -1,1 +1,1 @@
-"""Who judges: the protocol of an engine, and the engines that come with the package."""
+"""Engines make the judgements: their protocols, and the extractive engine and the chat engine."""

@@ -12,24 +12,24 @@ from agentic_memory_bank.state.query_graph import Conflict
 from agentic_memory_bank.tools.text.places import Placed
 
 Span = tuple[int, int]
-"""Characters `start` up to, not including, `end`."""
+"""`(start, end)`: characters from `start` up to, not including, `end`."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePart:
-    """A stretch of a document that a memory stands for, with the whole document: a sentence is read in its place."""
+    """A stretch of a document that a memory stands for, with the whole document, so that it is read in its place."""
 
     name: str
     document: str
     span: Span
-    """Where the stretch is in the document."""
+    """Span of the stretch in the document."""
     start: int
-    """Where it begins in `Memory.text`."""
+    """Where it begins in `MemoryView.text`."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryView:
-    """A memory as a judge sees it: its words and where they come from, never its vector."""
+    """A memory as an engine is shown it: its words and where they come from, without its vector."""
 
     id: str
     summary: str
@@ -100,7 +100,7 @@ class Relation:
     claims: tuple[ClaimSpan, ClaimSpan] | None = None
     """For a conflict: what the fresh memory says, then what the existing one says."""
     announced: int | None = None
-    """Which of the two claims the texts themselves put in the place of the other: a correction, an amendment."""
+    """Index of the claim that a text itself puts in the place of the other, as a correction does; None for neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Refresh:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Two memories belong together; `updates` refreshes what each of them is about."""
+    """A relation of two memories; `updates` has new context and keywords for them."""
 
     fresh: str
     existing: str
@@ -122,7 +122,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class MergeGroup:
-    """Memories to be made one, their neighbours, and why; after a validation, what was found."""
+    """Memories to merge, their neighbours, and why; after a validation, its outcome."""
 
     memories: tuple[MemoryView, ...]
     neighbours: tuple[MemoryView, ...]
@@ -135,19 +135,19 @@ class MergeGroup:
 
 @dataclass(frozen=True, slots=True)
 class Integration:
-    """The one memory that stands for a group, and what its neighbours are about now."""
+    """The memory that a group is merged into, and new context and keywords for its neighbours."""
 
     summary: str
     context: str
     keywords: tuple[str, ...]
     description: str
-    """What was put together and why; kept in the Interaction Tree."""
+    """Description of the merge, kept in the Interaction Tree."""
     neighbours: Mapping[str, Refresh] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class PlannerInput:
-    """What the planner looks at: the state of the task, the news, and the conflicts that stay open or disputed."""
+    """What the planner is shown: the state of the task, new memories, and conflicts that are open or disputed."""
 
     insight_doc: InsightDoc
     fresh: tuple[MemoryView, ...]
@@ -186,7 +186,7 @@ class Dispute:
     values: tuple[str, ...]
     evidence: tuple[EvidenceText, ...]
     announced: int | None = None
-    """Which claim the texts themselves put in the place of the other, if they do."""
+    """Index of the claim that a text itself puts in the place of the other; None for neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,11 +217,11 @@ class RetrievedPassage:
     refuted: tuple[Span, ...] = ()
     """Stretches that a validation found wrong: not to be quoted."""
     replaced: tuple[tuple[Span, int, Span], ...] = ()
-    """Of those, the ones in whose place another stretch holds: that of the passage with this index."""
+    """Those of them that another stretch corrects, with the index of its passage."""
     established: tuple[str, ...] = ()
-    """What a validation found true of what the passage says; it holds before the passage."""
+    """What a validation found to be true instead; it overrides the passage."""
     placed: tuple[Placed, ...] = ()
-    """Its sentences, each with its place in the document; none: they are read from the text as it stands here."""
+    """Its sentences, each with its place in the document; where empty, they are read from the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,10 +244,10 @@ class QuotedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An image as a judge is shown it."""
+    """An image as an engine is shown it."""
 
     name: str
-    """What the file was called."""
+    """Name of the file."""
     data: bytes
     type: str
     """Its media type, such as `image/png`."""
@@ -255,37 +255,43 @@ class Picture:
 
 @runtime_checkable
 class Recognizer(Protocol):
-    """An engine that can look at pictures. No engine has to."""
+    """The part of an engine that looks at pictures; it is optional."""
 
     @property
     def sees(self) -> bool:
-        """Whether there is a model that looks at pictures."""
+        """Ask whether there is a model that looks at pictures."""
         ...
 
     def recognize(self, pictures: Sequence[Picture]) -> Sequence[str | EngineError]:
-        """Put each picture into words, or say why it could not be done."""
+        """Describe each picture, or say why that failed."""
         ...
 
 
 @runtime_checkable
 class Engine(Protocol):
-    """Who judges. Stages ask an engine and nothing else, so a graph runs alike with a chat model and without.
+    """Makes the judgements of `memory_bank`. Stages ask nothing else, so the graph runs with chat models and without.
 
-    Every method takes all the questions of a round at once and answers in the same order. Memories and texts are
-    named by the ids and indices given; an answer that names anything else is dropped by the stage. Where a single
-    question could not be judged and others could, its answer is None.
+    Every method takes all questions of a round and answers in the same order. Answers name memories and texts by the
+    ids and indices they were given; the stage drops an answer that names anything else. Where a single question could
+    not be judged, its answer is None.
 
     Raises:
-        EngineError: From any method, when no judgement can be had.
+        EngineError: From any method, when nothing can be judged.
+
+    Example:
+        >>> class WithoutDates(ExtractiveEngine):
+        ...     def find_conflicts(self, pairings):
+        ...         return [found for found in super().find_conflicts(pairings) if found.kind != "date"]
+        >>> bank = build_memory_bank(engine=WithoutDates(Encoder()))
     """
 
     @property
     def name(self) -> str:
-        """What runs are recorded under; a run is resumed only with an engine of the same name."""
+        """Name of the engine in the ledger; a run is resumed only with an engine of the same name."""
         ...
 
     def classify(self, texts: Sequence[str], task: str) -> Sequence[list[TopicSpans] | None]:
-        """Divide each text into topics. What no topic claims is kept by the stage in a rest topic."""
+        """Divide each text into topics; the stage puts what no topic claims into a rest topic."""
         ...
 
     def structure(self, topics: Sequence[TopicText]) -> Sequence[TopicSummary | None]:
@@ -293,15 +299,15 @@ class Engine(Protocol):
         ...
 
     def find_conflicts(self, pairings: Sequence[Pairing]) -> list[Relation]:
-        """Find what contradicts (first) or says the same (second); pairs that do neither are not in the answer."""
+        """Find pairs that contradict each other and pairs that say the same; other pairs are not in the answer."""
         ...
 
     def find_related(self, pairings: Sequence[Pairing]) -> list[Link]:
-        """Find what belongs together though it neither contradicts nor repeats."""
+        """Find pairs that are related though they neither contradict nor repeat each other."""
         ...
 
     def integrate(self, groups: Sequence[MergeGroup]) -> Sequence[Integration | None]:
-        """Make one memory of each group, without what a validation refuted."""
+        """Merge each group into one memory, without what a validation refuted."""
         ...
 
     def plan(self, situation: PlannerInput) -> Step | None:
@@ -318,4 +324,4 @@ class Engine(Protocol):
 
 
 EngineT = TypeVar("EngineT", default=Engine)
-"""The protocol of an engine: that of the memory bank, or of another graph."""
+"""Protocol of an engine: that of the memory bank, or of another graph."""

@@ -11,17 +11,19 @@ from agentic_memory_bank.tools.memories.validation import NewMemory
 
 Role = Literal["user", "assistant", "system", "tool"]
 Why = Literal["search", "empty", "greeting", "fact", "tool"]
-"""Why memories are searched, or not: `fact` is one of the world, `tool` is what a tool knows."""
+"""Why memories are searched or not: `fact` asks for a fact of the world, `tool` for what a tool knows."""
 ResolutionAction = Literal["create", "same", "revise", "supersede", "contradicts"]
-"""Keep it as new; it is known; it says a known memory better; its value took the place of another one; two sources
-say what cannot both be true."""
+"""What becomes of a fact: it is new; it is known; it rewords a known memory; its value replaces another one; it
+contradicts one of another source."""
 
+BY_WEIGHT: Final[tuple[ResolutionAction, ...]] = ("same", "revise", "supersede", "contradicts")
+"""What counts, first to last, where several memories are met."""
 DIGEST_TOKENS: Final = 100
-"""What the digest of a conversation takes, unless said otherwise."""
+"""Default length of the digest of a conversation, in tokens."""
 USER: Final = "user"
 """The subject of what users say of themselves, where nobody gave their name."""
 TRUST: Final = {"user": 0.9, "assistant": 0.6}
-"""How far what was said is trusted, from 0 to 1, by who said it."""
+"""Trust in what was said, from 0 to 1, by role of the speaker."""
 
 _HEADER: Final = re.compile(
     r"(?P<speaker>[^:：()\n]{1,60}?)(?: \((?P<date>[^()\n]{4,40})\))?: (?P<words>\S.*)", re.DOTALL
@@ -32,20 +34,20 @@ _NOTE: Final = re.compile(r" \[[^\[\]\n]{1,60} = [^\[\]\n]{1,40}\]")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one side of a conversation said at a time."""
+    """One message of a conversation."""
 
     id: str
     role: Role
     text: str
     speaker: str = ""
-    """Its name, where that is known."""
+    """Name of the speaker, where known."""
     date: str = ""
-    """When it was said, in any words that hold a full date."""
+    """When it was said, as a text with a full date."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What the caller knows of a message; None leaves it to the engine."""
+    """What the caller knows of a message; None leaves the question to the engine."""
 
     tools: tuple[str, ...] = ()
     """Names of the tools that the answering model has."""
@@ -63,19 +65,19 @@ class GateDecision:
 
     @property
     def is_open(self) -> bool:
-        """Whether to search."""
+        """Ask whether to search."""
         return self.why == "search"
 
 
 @dataclass(frozen=True, slots=True)
 class RewrittenQuery:
-    """What is searched for a message."""
+    """A query that can be understood without the conversation."""
 
     text: str
     added: tuple[str, ...] = ()
-    """The key terms of earlier messages in front of it."""
+    """Text of the query, with key terms of earlier messages in front where it needs them."""
     passages: tuple[str, ...] = ()
-    """What a memory with the answer might say; only models write any."""
+    """Passages that a memory with the answer might hold (HyDE); only models write any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +91,16 @@ class TurnQuote:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A memory as it was drawn from turns, before it is weighed against those that are there."""
+    """A memory extracted from turns, before it is resolved against known ones."""
 
     text: str
-    """Understood alone: with who said it and when."""
+    """Text that can be understood alone, with speaker and date."""
     type: RecordType
     quotes: tuple[TurnQuote, ...]
     subject: str | None = None
-    """Whom it is about."""
+    """Whom or what it is about."""
     attribute: str | None = None
-    """What of the subject it states; a new value of the same takes the place of the old one."""
+    """Attribute of the subject that it states; a new value of it supersedes the old one."""
     value: str | None = None
     speaker: str = ""
     date: str = ""
@@ -107,11 +109,11 @@ class Fact:
 
     @property
     def words(self) -> str:
-        """What was said, without who and when."""
+        """Return what was said, without speaker and date."""
         return " ".join(quote.text for quote in self.quotes)
 
     def draft(self, conversation: str) -> NewMemory:
-        """The memory as it is stored."""
+        """Make the memory to store."""
         turns = list(dict.fromkeys(quote.turn for quote in self.quotes))
         quotes = [quote.text for quote in self.quotes]
         return {
@@ -127,18 +129,18 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class ExistingMemory:
-    """A memory that is there, as a new one is weighed against it."""
+    """A stored memory that a new fact is resolved against."""
 
     id: str
     words: str
-    """What it says, without who and when."""
+    """Text of the memory, without speaker and date."""
     type: RecordType
     cosine: float
-    """Of what both say: of the vectors of their words, without who and when, which make unlike memories alike."""
+    """Cosine of both texts, without speaker and date, which would make unlike memories alike."""
     subject: str | None = None
     attribute: str | None = None
     speaker: str = ""
-    """Who said it; empty where that is not known."""
+    """Speaker; empty where unknown."""
     date: str = ""
     trust: float = 0.0
     """How far its best source is trusted, from 0 to 1; 0 where that is not known."""
@@ -148,8 +150,8 @@ class ExistingMemory:
         """Read a record.
 
         Args:
-            record: As the store gives it.
-            cosine: Of its words and those of the new memory, where that is known.
+            record: The stored record.
+            cosine: Cosine of its text and that of the new fact, where known.
         """
         speaker, date, words = unattributed(record["text"])
         quoted = any(quote in words for source in record["sources"] for quote in source["quotes"])
@@ -170,37 +172,37 @@ class ExistingMemory:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What becomes of a new memory."""
+    """What becomes of a new fact."""
 
     verdict: ResolutionAction
     known: tuple[str, ...] = ()
-    """The ids of the memories that it concerns, the surest first; for `create` none."""
+    """Ids of the memories that it concerns, the surest first; none for `create`."""
     is_newer: bool = True
-    """For `supersede`: whether the new memory holds now. Otherwise it was said earlier, and comes already replaced."""
+    """For `supersede`: whether the new fact is the current one; otherwise it is older and is stored as replaced."""
     values: tuple[str, str] = ("", "")
-    """For `supersede` and `contradicts`: the new value and the one that is there, as written."""
+    """For `supersede` and `contradicts`: the new value and the stored one, as written."""
     reason: str = ""
     left: Mapping[str, str] = field(default_factory=dict[str, str])
-    """For `supersede`: what of the words of a memory still holds, by its id; nothing of those it does not name."""
+    """For `supersede`: the part of each memory's text that still holds, by its id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Insight:
-    """What several memories show together."""
+    """A statement that several memories support together."""
 
     text: str
     evidence: tuple[str, ...]
-    """The ids of all memories that it rests on."""
+    """Ids of all memories that it rests on."""
     subject: str = ""
-    """What it is about; a later insight of the same takes its place."""
+    """What it is about; a later insight of the same subject replaces it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """Where a conversation stands, in place of its history."""
+    """Summary of where a conversation stands, shown in place of its history."""
 
     topic: tuple[str, ...] = ()
-    """Key terms of what it is about now."""
+    """Key terms of its current topic."""
     facts: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
@@ -209,19 +211,19 @@ class Digest:
 
 @runtime_checkable
 class ConversationEngine(Protocol):
-    """Who judges conversations. Stages ask an engine and nothing else.
+    """Makes the judgements of `recall` and `remember`.
 
     Raises:
-        EngineError: From any method, when no judgement can be had.
+        EngineError: From any method, when nothing can be judged.
     """
 
     @property
     def name(self) -> str:
-        """What runs are recorded under."""
+        """Name of the engine."""
         ...
 
     def gate(self, turn: Turn, history: Sequence[Turn], hints: Hints | None = ...) -> GateDecision:
-        """Say whether memories are worth a search for a message, whose conversation so far is `history`."""
+        """Decide whether memories are searched for a message; `history` is the conversation before it."""
         ...
 
     def rewrite(self, query: str, history: Sequence[Turn]) -> RewrittenQuery:
@@ -229,30 +231,30 @@ class ConversationEngine(Protocol):
         ...
 
     def extract(self, turns: Sequence[Turn]) -> Sequence[Fact]:
-        """Draw from turns, in their order, what is worth remembering; mostly nothing."""
+        """Extract what is worth remembering from turns, in their order; often nothing."""
         ...
 
     def resolve(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> Sequence[Resolution]:
-        """Say what becomes of new memories, each beside those of the same user and type that are most like it."""
+        """Resolve new facts, each against the memories of the same user and type that are most like it."""
         ...
 
     def summarise(self, turns: Sequence[Turn], max_tokens: int = DIGEST_TOKENS) -> Digest:
-        """Say where a conversation stands, within so many tokens."""
+        """Summarise where a conversation stands, within so many tokens."""
         ...
 
     def reflect(self, memories: Sequence[ExistingMemory]) -> Sequence[Insight]:
-        """Draw insights from the memories of one user, each with those it rests on; mostly none."""
+        """Derive insights from the memories of one user, each with those it rests on; often none."""
         ...
 
 
 def attributed(speaker: str, date: str, words: str) -> str:
-    """A memory in its speaker's own words, so that it can be understood alone."""
+    """Put speaker and date in front of a text, so that it can be understood alone."""
     named = " ".join(_NAME_MARK.sub(" ", speaker).split())[:60] or USER
     return f"{named} ({date}): {words}" if date else f"{named}: {words}"
 
 
 def unattributed(text: str) -> tuple[str, str, str]:
-    """The reverse of `attributed`: speaker, date and words; the first two are empty where nobody is named."""
+    """Split what `attributed` made into speaker, date and words; the first two are empty where there are none."""
     found = _HEADER.fullmatch(text)
     if found is None:
         return "", "", _NOTE.sub("", text)

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MeteredEngine(Generic[EngineT]):
-    """The engine of one stage of one run, and what it spends."""
+    """The engine of one stage of one run, with the meter of what it spends."""
 
     engine: EngineT
     meter: "Meter | None" = None
     agent: "ReactAgent | None" = None
     """Carries out steps with tools, where a chat model has the role `react`."""
     notes: "Callable[[], AnswerStore] | None" = None
-    """Where is noted what the stage waits for; opened only where there is something to note."""
+    """Opens the store of paid answers, where it is needed."""
 
     @property
     def failures(self) -> Sequence[EngineError]:
@@ -43,19 +43,19 @@ class MeteredEngine(Generic[EngineT]):
 
 @dataclass(frozen=True, slots=True)
 class EngineRequest:
-    """The run an engine is wanted for."""
+    """Describes the run that an engine is made for."""
 
     settings: Settings
     thread: str
     goal: str
-    """Id of the Insight Doc: what is spent is counted for this."""
+    """Id of the Insight Doc, under which usage is counted."""
     allowance: Allowance
     elapsed: Callable[[], float]
     on_call: Callable[[Usage], None]
 
 
 def engine_name(settings: Settings, models: "GivenModels | None", roles: Sequence[Role] = BANK_ROLES) -> str:
-    """What runs are recorded under: the models of these roles, each once; no client is made and no key needed.
+    """Name the models of some roles, each once, for the ledger; no client is made and no key needed.
 
     Raises:
         SettingsError: `models` is neither a chat model nor a mapping of roles to chat models.
@@ -68,14 +68,14 @@ def engine_name(settings: Settings, models: "GivenModels | None", roles: Sequenc
 
 
 class AnswerPool:
-    """The answers of the tasks that were active last, in memory, or those of one task in its file."""
+    """Keeps the answers of models: of the latest tasks in memory, or of one task in its file."""
 
     def __init__(self, path: Path | None = None, size: int = 1_024) -> None:
         self._path = path
         self._stores: LruCache[str, AnswerStore] = LruCache(size)
 
     def of(self, thread: str) -> "AnswerStore":
-        """The answers of a thread."""
+        """Get the answers of a thread."""
         from agentic_memory_bank.engines.llm.answers import AnswerStore
 
         return self._stores.get("" if self._path else thread, lambda: AnswerStore(self._path))
@@ -116,24 +116,24 @@ def chat_responder(asker: "Asker", offline: "Responder") -> "Responder":
 
 @dataclass(frozen=True, slots=True)
 class EngineFactory(Generic[EngineT]):
-    """Who judges, for each run: settings may name other models than those of the run before."""
+    """Makes the engine of each run: settings may name other models than those of the run before."""
 
     offline: EngineT
     given: EngineT | None = None
     models: "GivenModels | None" = None
     answers: AnswerPool = field(default_factory=AnswerPool)
     roles: tuple[Role, ...] = BANK_ROLES
-    """Whom the graph asks: models that other roles name are none of its business."""
+    """Roles that the graph asks; models of other roles are ignored."""
     chat: "Callable[[Asker, Any], Any]" = chat_bank_engine
-    """Makes the engine that asks chat models, and the offline one for the roles without a model."""
+    """Makes the chat engine, which hands roles without a model to the offline engine."""
 
     @property
     def default(self) -> EngineT:
-        """The engine that needs no settings: the one passed in code, or the offline one."""
+        """Return the engine that needs no settings: the one passed in code, or the offline one."""
         return self.given or self.offline
 
     def check(self, settings: Settings) -> None:
-        """See that the models of a run can be asked, before anything is spent.
+        """Check that the models of a run can be asked, before anything is spent.
 
         Raises:
             SettingsError: A name is not known, a key is not set, or a budget of money lacks a price.
@@ -147,11 +147,11 @@ class EngineFactory(Generic[EngineT]):
             )
 
     def models_of(self, settings: Settings) -> str:
-        """The chat models of a run with these settings; empty where it has none."""
+        """Name the chat models of a run with these settings; empty where it has none."""
         return engine_name(settings, self.models, self.roles) if self._has_models(settings) else ""
 
     def of(self, run: EngineRequest) -> MeteredEngine[EngineT]:
-        """The engine of a run."""
+        """Make the engine of a run."""
         models = None if run.allowance.get("ending") else self._chat_models(run.settings)
         notes = partial(self.answers.of, run.thread)
         if models is None:

@@ -9,7 +9,7 @@ from agentic_memory_bank.state.errors import SettingsError
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Where a provider is reached, and which variables say so. Keys and addresses never become settings."""
+    """Variables and default address of a provider; keys and addresses are never settings."""
 
     name: str
     key: str
@@ -33,10 +33,10 @@ PROVIDERS: Final = {
 
 
 def provider_of(model: str) -> tuple[Provider, str]:
-    """The provider and the provider's own name of a model.
+    """Split the name of a model into its provider and the name there.
 
     Raises:
-        SettingsError: The name is not `provider:name`, or nothing is known of the provider.
+        SettingsError: The name is not `provider:name`, or the provider is unknown.
     """
     name, colon, rest = model.partition(":")
     if not colon or not rest.strip() or name not in PROVIDERS:
@@ -48,6 +48,6 @@ def provider_of(model: str) -> tuple[Provider, str]:
 
 
 def missing_key(model: str) -> str | None:
-    """The variable that has to be set for this model and is not."""
+    """Name the variable that this model needs and that is not set; None where none is missing."""
     provider, _ = provider_of(model)
     return provider.key if provider.needs_key and not os.environ.get(provider.key) else None

@@ -10,8 +10,9 @@ from agentic_memory_bank.state.pages import PageSearch
 
 _MARK: Final = re.compile(r"^\s*(?:#{1,6}\s+|[-*•·]\s+|\d{1,3}[.)]\s+)")
 _LEAD: Final = re.compile(
-    r"^(?:in )?(?:this|the) (?:page|text|passage|document|excerpt|abstract|session|conversation|dialogue)"
-    r"(?: (?:says|states|mentions|notes|reports|explains|describes|records|shows|tells us)) that ",
+    r"^(?:(?:in )?(?:this|the) (?:page|text|passage|document|excerpt|abstract|session|conversation|dialogue)"
+    r"(?: (?:says|states|mentions|notes|reports|explains|describes|records|shows|tells us))"
+    r"|the (?:user|assistant|speaker|author) (?:has )?(?:said|says|stated|states|mentioned|mentions|told us)) that ",
     re.IGNORECASE,
 )
 
@@ -21,9 +22,9 @@ class PageDraft:
     """A text that is to become a page, with what it may refer to."""
 
     title: str
-    """What its source calls it, with its date; empty when nothing does."""
+    """Title of its source, with its date; empty for none."""
     text: str
-    """Word for word."""
+    """The text, word for word."""
     earlier: tuple[str, ...] = ()
     """Abstracts of the pages before it that are most like it, best first."""
     previous: str = ""
@@ -32,7 +33,7 @@ class PageDraft:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A page as the planner sees it: by its title and abstract alone."""
+    """A page as the planner is shown it: title and abstract alone."""
 
     page: str
     title: str
@@ -45,17 +46,17 @@ class Excerpt:
 
     page: str
     title: str
-    """What the page is called, with its date where it has one."""
+    """Title of the page, with its date where it has one."""
     text: str
     score: float
-    """That of its retrieval."""
+    """Score of its retrieval."""
     source: str = ""
     date: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SupportedFinding:
-    """One thing that was found out, and the ids of the pages that say so."""
+    """A fact that was found, and the ids of the pages that say so."""
 
     text: str
     pages: tuple[str, ...]
@@ -63,33 +64,33 @@ class SupportedFinding:
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """Where research stands."""
+    """State of the research that an engine is shown."""
 
     request: str
-    """What is to be found out in the end."""
+    """The request of the user."""
     open: tuple[str, ...] = ()
     """The requests of this round, the most important first; the first round has the request itself."""
     findings: tuple[SupportedFinding, ...] = ()
     asked: tuple[str, ...] = ()
-    """The requests of earlier rounds."""
+    """Requests of earlier rounds."""
     outlines: tuple[Outline, ...] = ()
-    """The pages whose headers fit best."""
+    """Outlines of the pages whose title and abstract fit best."""
     titles: tuple[str, ...] = ()
-    """Of further pages."""
+    """Titles of further pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What a judge made of excerpts."""
+    """What an engine gathered from excerpts."""
 
     findings: tuple[SupportedFinding, ...]
-    """New ones; what was found before stays."""
+    """New findings; earlier ones stay."""
     dropped: tuple[int, ...] = ()
-    """Positions of earlier findings that turned out to be wrong, or beside the point."""
+    """Indices of earlier findings that are wrong or beside the point."""
     is_enough: bool = False
-    """Whether the findings answer the request now, all of it."""
+    """Whether the findings now answer the whole request."""
     missing: tuple[PageSearch, ...] = ()
-    """What to search next where they do not, the most important first, if the excerpts show it."""
+    """Requests for the next round where they do not, the most important first, if the excerpts show any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ class Reflection:
 
     is_enough: bool
     requests: tuple[str, ...] = ()
-    """What to look for next, the most important first; each can be understood alone."""
+    """Requests for the next round, the most important first; each can be understood alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,36 +117,36 @@ class ResearchResponse:
     text: str
     quotes: tuple[PageQuote, ...] = ()
     is_sure: bool = True
-    """Whether it rests on what the findings say; else it is a guess, however much was found."""
+    """Whether it follows from the findings; otherwise it is a guess."""
 
 
 @runtime_checkable
 class ResearchEngine(Protocol):
-    """Who judges pages. Stages ask an engine and nothing else, so a graph runs alike with a chat model and without.
+    """Makes the judgements of `memorizer` and `researcher`.
 
     Raises:
-        EngineError: From any method, when no judgement can be had.
+        EngineError: From any method, when nothing can be judged.
     """
 
     @property
     def name(self) -> str:
-        """What runs are recorded under."""
+        """Name of the engine."""
         ...
 
     def abstract(self, drafts: Sequence[PageDraft]) -> Sequence[str | None]:
-        """Say what each text says in one paragraph that stands on its own; None where that could not be done."""
+        """Summarise each text in one paragraph that stands on its own; None where that failed."""
         ...
 
     def plan_searches(self, inquiry: Inquiry) -> Sequence[PageSearch]:
-        """Say what to search for each open request, in their order; of pages only those that are outlined."""
+        """Plan the searches of each open request, in their order; only outlined pages may be named."""
         ...
 
     def gather(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
-        """Find in the excerpts what the request asks for: facts with their pages, no answer."""
+        """Gather from the excerpts the facts that the request asks for, with their pages."""
         ...
 
     def reflect(self, inquiry: Inquiry) -> Reflection:
-        """Say whether the findings are enough, and what to look for where they are not."""
+        """Judge whether the findings suffice, and request what is missing."""
         ...
 
     def respond(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> ResearchResponse:
@@ -154,7 +155,7 @@ class ResearchEngine(Protocol):
 
 
 def paragraph(said: str) -> str:
-    """An abstract as one line: without headings and bullets, and without words about the text in place of its own."""
+    """Write an abstract as one paragraph, without headings, bullets and phrases such as "the text says that"."""
     lines = [_MARK.sub("", line).strip() for line in said.splitlines()]
     joined = " ".join(" ".join(lines).split())
     bare = _LEAD.sub("", joined, count=1)

@@ -1,4 +1,4 @@
-"""Who answers a message of a conversation, and what is at hand for it."""
+"""The Responder protocol: answers a message of a conversation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,40 +10,45 @@ from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.state.conversations import RecalledMemory
 
 QUOTES_ONLY: Final = "agentic_memory_bank_quotes"
-"""In `response_metadata` of an answer that says nothing of its own: it is nothing to be remembered."""
+"""Key in `response_metadata` of an answer that only quotes: it is not remembered."""
+
+FOUND: Final = "agentic_memory_bank_found"
+"""In `response_metadata` of such an answer: whether it quotes anything."""
+DEGRADED: Final = "degraded"
+"""In `response_metadata` of an answer that stands in place of a model's: what the model failed with."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResponderInput:
-    """A message, and what is at hand to answer it."""
+    """A message, with what was recalled and said before."""
 
     messages: Sequence[BaseMessage]
-    """What a model is shown, as it is."""
+    """Messages that a model is shown."""
     message: str
-    """What is answered."""
+    """The message to answer."""
     memories: Sequence[RecalledMemory] = ()
-    """What was recalled for it, the best first."""
+    """Memories recalled for it, best first."""
     earlier: Sequence[Turn] = ()
-    """What was said before in this conversation, oldest first."""
+    """Earlier turns of this conversation, oldest first."""
 
 
 @runtime_checkable
 class Responder(Protocol):
-    """Who answers.
+    """Answers messages of a conversation.
 
     Raises:
-        EngineError: There is no answer to be had.
+        EngineError: There is no answer.
     """
 
     @property
     def name(self) -> str:
-        """What runs are recorded under."""
+        """Name of the responder."""
         ...
 
     def respond(self, situation: ResponderInput) -> AIMessage:
         """Answer the message.
 
         Args:
-            situation: The message, and what is at hand.
+            situation: The message, with what was recalled and said before.
         """
         ...

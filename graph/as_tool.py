@@ -1,4 +1,4 @@
-"""The graphs as LangChain tools: an agent asks a memory bank, over texts it hands along, or researches a memory."""
+"""The graphs as LangChain tools: an agent asks a memory bank about texts, or researches a memory of pages."""
 
 from collections.abc import Sequence
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field, model_validator
 
-from agentic_memory_bank.nodes.answer_text import answer_in_words, research_in_words
+from agentic_memory_bank.nodes.messages import answer_in_words, research_in_words
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.memory_bank import MemoryBankOutput
 from agentic_memory_bank.state.research import ResearcherOutput
@@ -45,14 +45,14 @@ class Text(BaseModel):
 
 
 class Arguments(BaseModel):
-    """What an agent hands to the tool."""
+    """Arguments of the tool `memory_bank`."""
 
     question: str = Field(description="What to find out, in one sentence.")
     documents: list[Text] = Field(default_factory=list[Text], description="The texts to answer it from.")
 
 
 class ResearchArguments(BaseModel):
-    """What an agent hands to the tool that researches a memory."""
+    """Arguments of the tool that researches a memory."""
 
     question: str = Field(description="What to find out, in one sentence.")
 
@@ -62,19 +62,21 @@ def as_tool(
 ) -> BaseTool:
     """Make a tool of a memory bank, for `create_agent` or any other agent that takes LangChain's tools.
 
-    LangChain's own `as_tool` makes every argument one that the model must give, attachments too, and returns the whole
-    state of the task; this one asks for a question and, if there are any, texts, and returns the answer in words. What
-    the graph returned is the message's `artifact`.
+    Unlike LangChain's own `as_tool`, which asks the model for every field of the input, this one asks for a question
+    and, if there are any, texts, and returns the answer in words. The whole output is the message's `artifact`.
 
     Args:
-        bank: The graph. One built without a checkpointer knows what it is handed in each call; one built with
-            `checkpointer=True` remembers, within an agent's thread, what came in earlier calls.
+        bank: The compiled graph. Built without a checkpointer, it knows what a call hands it; built with
+            `checkpointer=True`, it also remembers earlier calls of the agent's thread.
         name: The name under which the agent calls the tool.
         description: Tells the model when to call it.
         settings: Settings of each call. Default: those of the environment.
 
     Returns:
-        A tool that can be invoked synchronously and asynchronously. Input that cannot be used is told to the model.
+        A tool for synchronous and asynchronous agents. Input that cannot be used is told to the model.
+
+    Example:
+        >>> agent = create_agent(model, [as_tool(build_memory_bank())])
     """
 
     def ask(question: str, documents: Sequence[Text] = ()) -> tuple[str, MemoryBankOutput]:
@@ -106,19 +108,22 @@ def as_research_tool(
 ) -> BaseTool:
     """Make a tool of a researcher over one memory, for `create_agent` or any other agent that takes LangChain's tools.
 
-    The model gives the question and nothing else: which memory is searched is not its to say. It reads the answer with
-    its quotes, or what was found on the way where there is none. What the graph returned is the message's `artifact`.
+    The model gives the question alone and cannot choose another memory. It reads the answer with its quotes, or what
+    was found on the way. The whole output is the message's `artifact`.
 
     Args:
         researcher: The compiled graph, as `build_researcher` makes it.
-        memory: The name of the memory, as it was given to the memorizer.
+        memory: Name of the memory, as it was given to the memorizer.
         name: The name under which the agent calls the tool; let it say what the memory holds where an agent has
             several.
         description: Tells the model when to call it.
         settings: Settings of each call. Default: those of the environment.
 
     Returns:
-        A tool that can be invoked synchronously and asynchronously. Input that cannot be used is told to the model.
+        A tool for synchronous and asynchronous agents. Input that cannot be used is told to the model.
+
+    Example:
+        >>> agent = create_agent(model, [as_research_tool(researcher, "letters", name="letters")])
     """
 
     def research(question: str) -> tuple[str, ResearcherOutput]:
@@ -143,14 +148,14 @@ def as_research_tool(
 
 
 def _researched(output: Any) -> tuple[str, ResearcherOutput]:
-    """The outcome in words, and as it is."""
+    """Word the outcome of research, and return it as it is besides."""
     found = cast("ResearcherOutput", output)
     return research_in_words(found), found
 
 
 @contextmanager
 def _told_to_the_model() -> "Iterator[None]":
-    """Tell the model what it can mend; whatever else goes wrong is the caller's to hear."""
+    """Turn errors that the model can mend into messages for it; others reach the caller."""
     try:
         yield
     except InputError as error:
@@ -163,6 +168,6 @@ def _input(question: str, documents: Sequence[Text]) -> Any:
 
 
 def _worded(output: Any) -> tuple[str, MemoryBankOutput]:
-    """The outcome in words, and as it is."""
+    """Word the outcome, and return it as it is besides."""
     found = cast("MemoryBankOutput", output)
     return answer_in_words(found), found

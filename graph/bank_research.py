@@ -1,8 +1,7 @@
-"""The researcher at work on a memory bank: what its agent calls as `deep_research`.
+"""The tool `deep_research` of a memory bank's agent: the graph `researcher` over the bank's memories.
 
-It is the researcher's own graph, over the memories of the bank in place of a store of pages. What it asks models is
-counted, limited and kept by the run that called it: where research has to stop, that run pauses, and what was answered
-is not asked again when it goes on.
+Its calls of models are counted, limited and kept by the run that called it: where a budget ends the research, that run
+pauses, and when it goes on no answer is asked for again.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
 
 RECURSION_LIMIT: Final = 1_000
-"""More super-steps than the most rounds take."""
+"""Limit of super-steps, above what the most rounds take."""
 
 
 class BankResearch:
@@ -50,8 +49,8 @@ class BankResearch:
 
     Args:
         encoder: Embeds texts and queries; the one of the bank.
-        models: As they are given to the bank; the role asked here is `research`. Without a model for it the extractive
-            engine searches, puts together and answers.
+        models: Chat models as `build_memory_bank` takes them; the role asked is `research`. Without a model for it, the
+            extractive engine researches.
         clock: Returns the current time; a fixed one makes runs repeatable.
     """
 
@@ -61,7 +60,7 @@ class BankResearch:
         self._clock = clock
 
     def check(self, settings: Settings) -> None:
-        """See that the models of a run can be asked; where the run has no agent, nobody will ask them.
+        """Check that the models of a run can be asked; a run without an agent asks none.
 
         Raises:
             SettingsError: A name is not known, a key is not set, or a budget of money lacks a price.
@@ -75,16 +74,16 @@ class BankResearch:
             self._judges.check(settings)
 
     def tool(self, bank: SearchedBank) -> BaseTool:
-        """The tool over a bank as it is now."""
+        """Make the tool over the bank as it is now."""
         return deep_research(partial(self._look_up, bank))
 
     def _look_up(self, bank: SearchedBank, question: str) -> Mapping[str, Any]:
-        """Answer from the bank.
+        """Research a question in the bank.
 
         Raises:
             ToolError: Research failed.
             BudgetReachedError: The run has spent what it may.
-            ModelRefused: A key, a name or a quota has to be mended first.
+            ModelRefused: The model refuses until a key, a name or a quota is mended.
         """
         with self._libraries.lent(bank.thread, bank.graph, bank.tree, bank.refuted) as (pages, library):
             deps = PageDeps(
@@ -101,7 +100,7 @@ class BankResearch:
             }
 
     def _engine(self, bank: SearchedBank) -> ResearchEngine:
-        """Who judges: on the account of the run."""
+        """Choose the engine; its calls count for the run."""
         from agentic_memory_bank.engines.llm.models import ChatModels
         from agentic_memory_bank.engines.llm.structured_output import Asker
 
@@ -110,7 +109,7 @@ class BankResearch:
 
 
 def _driven(deps: PageDeps, question: str, bank: SearchedBank) -> ResearcherOutput:
-    """Run the graph; its events are those of the run, marked as what they are."""
+    """Run the graph; its events are passed on to the run, marked as research."""
     from agentic_memory_bank.graph.researcher import wire
 
     researcher = wire(deps, _on_account, _unless_it_is_the_runs).compile(checkpointer=False, name="deep_research")
@@ -133,7 +132,7 @@ def _driven(deps: PageDeps, question: str, bank: SearchedBank) -> ResearcherOutp
 
 
 def _on_account(state: ResearcherState, runtime: Runtime[Settings], *, stage: Any, deps: PageDeps) -> ResearcherUpdate:
-    """Run a stage; who counts, pauses and goes on is the run that called."""
+    """Run a stage on the account of the run that called, which also pauses and resumes."""
     return stage(state, runtime, deps)
 
 
@@ -148,7 +147,7 @@ def _unless_it_is_the_runs(state: ResearcherState, error: NodeError) -> Command[
 
 
 def _places(source: ResearchSource, pages: BankPages, bank: SearchedBank) -> list[dict[str, Any]]:
-    """A quote by the memory and the entry it stands in."""
+    """Show a quote with the ids of its memory and entry."""
     found: list[dict[str, Any]] = []
     for place in pages.places(source["page"], source["start"], source["end"]):
         entry = bank.tree["entries"][place.anchor["entry"]]
@@ -158,7 +157,7 @@ def _places(source: ResearchSource, pages: BankPages, bank: SearchedBank) -> lis
 
 
 def _finding(finding: Finding, pages: BankPages) -> dict[str, Any]:
-    """Something that was found out, with the memories that say so and their entries."""
+    """Show a finding with the ids of its memories and their entries."""
     places = [place for page in finding["pages"] for place in pages.places(page)]
     return {
         "text": finding["text"],

@@ -1,39 +1,44 @@
-"""A compiled graph as one Runnable among others: it does in a chain, also a streamed one, what it does alone."""
+"""A compiled graph that works the same in LangChain chains, streamed ones too, as alone."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT, var_child_runnable_config
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, Durability
 from langgraph.typing import ContextT, InputT, OutputT, StateT
+from pydantic import BaseModel, GetJsonSchemaHandler, create_model
 
 from agentic_memory_bank.state.clients import taken_from_clients
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.forms import schema_of
 
 RECURSION_LIMIT = 10_000
-"""Super-steps of one invocation. A graph that is about to reach it pauses, and goes on with a fresh allowance."""
+"""Super-steps of one invocation; a graph that is about to reach it pauses, and is resumed with as many again."""
 
 
 class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
-    """A compiled graph with two defaults changed, and one schema.
+    """A compiled graph with two other defaults, and a context schema for servers.
 
-    A chain hands its steps LangChain's limit of 25 super-steps, which nobody chose and which would end a long task
-    early; and what follows in a streamed chain expects values, not the updates of stages. The schema of the context is
-    for servers: it names what a client may fill in, and LangGraph's server drops everything else.
+    Chains hand their steps LangChain's default limit of 25 super-steps, which would end a long task early, and streamed
+    chains expect values, not the updates of stages. The context schema names what a client of a server may set.
     """
 
     @classmethod
     def of(cls, graph: CompiledStateGraph[Any, Any, Any, Any]) -> "ChainableGraph[Any, Any, Any, Any]":
-        """The same graph, to be put into chains."""
+        """Make one of a compiled graph."""
         attributes: dict[str, Any] = {**vars(graph), "stream_mode": "values"}
         return ChainableGraph(**attributes)
 
     def get_context_jsonschema(self) -> dict[str, Any] | None:
-        """What clients of a server may hand over as context: what this graph uses, and no operator's setting."""
+        """Give the schema of the context that clients may send: what this graph uses, and nothing of the operator's."""
         return schema_of(self.get_name(), taken_from_clients())
+
+    def config_schema(self, *, include: Sequence[str] | None = None) -> type[BaseModel]:
+        """Give the same schema under `configurable`: servers show clients both, and forms may be made of either."""
+        form = type(self.get_name(), (_Form,), {"shown": self.get_context_jsonschema()})
+        return create_model(self.get_name("Config"), configurable=(form, None))
 
     if TYPE_CHECKING:  # LangGraph's own signatures know neither a mapping as context nor what comes back
 
@@ -86,7 +91,7 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
     def stream(  # pyright: ignore[reportIncompatibleMethodOverride] - LangGraph's overloads differ in what they yield
         self, input: Any, config: RunnableConfig | None = None, **options: Any
     ) -> Iterator[Any]:
-        """As LangGraph's `stream`; `stream_mode` is "values" unless given.
+        """Stream as LangGraph does; `stream_mode` is "values" unless given.
 
         Raises:
             InputError: The input is no mapping.
@@ -96,7 +101,7 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
     def astream(  # pyright: ignore[reportIncompatibleMethodOverride] - as above
         self, input: Any, config: RunnableConfig | None = None, **options: Any
     ) -> AsyncIterator[Any]:
-        """As LangGraph's `astream`; `stream_mode` is "values" unless given.
+        """Stream as LangGraph's `astream` does; `stream_mode` is "values" unless given.
 
         Raises:
             InputError: The input is no mapping.
@@ -104,15 +109,25 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
         return super().astream(_checked(input), _roomy(config, self.config), **options)
 
 
+class _Form(BaseModel):
+    """A model whose JSON schema is given."""
+
+    shown: ClassVar[dict[str, Any]]
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {**cls.shown}
+
+
 def _checked(input: Any) -> Any:
-    """What is handed over, where a graph can take it at all; None goes on with what waits."""
+    """Check that the input is a mapping, a `Command`, or None, which goes on with what waits."""
     if input is None or isinstance(input, Mapping | Command):
         return input
     raise InputError(f"The input is of type {type(input).__name__}. Hand over a mapping of what the graph takes.")
 
 
 def _roomy(config: RunnableConfig | None, own: RunnableConfig | None) -> RunnableConfig | None:
-    """The config of an invocation; LangChain's limit is also inherited, from a function or a tool around the graph."""
+    """Replace LangChain's default limit in a config; a function or tool around the graph hands it down, too."""
     given: RunnableConfig = config or {}
     around = {} if own and "recursion_limit" in own else var_child_runnable_config.get() or {}
     if given.get("recursion_limit", around.get("recursion_limit")) != DEFAULT_RECURSION_LIMIT:

@@ -1,7 +1,7 @@
-"""A conversation with memory: what is known of the user goes in front of a message, what was said is kept after it.
+"""The graph `conversation`: recalls what is known of the user before an answer, and keeps what was said after it.
 
-talk       told > recall > respond > remember      a request to forget is done, and ends, at `told`
-                                                   a plain model call where memory is switched off
+talk       told > recall > respond > remember      `told` carries out a request to forget, and ends there
+                                                   with memory off, the model is called without it
 """
 
 from functools import partial
@@ -75,11 +75,10 @@ def build_conversation(
     clock: Clock = utc_now,
     answers: Path | None = None,
 ) -> Conversation:
-    """Compile a conversation.
+    """Compile a chat that knows its user.
 
-    What was said is remembered after the answer, by a queue: hand one over as `background`, and its `flush` waits for
-    all of it, `close` ends it. The queue of a graph that is given none is drained for some seconds when the process
-    ends.
+    Memories are extracted after the answer, in a queue: pass one as `background` to wait for it with `flush` and to end
+    it with `close`. The graph's own queue is drained for some seconds when the process ends.
 
     Args:
         engine: Judges what is recalled and remembered, in place of chat models and of the extractive engine.
@@ -88,15 +87,19 @@ def build_conversation(
             `summarise` serve memory. Default: the models that the settings name, or else none: answers are quotes.
         embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
         store: LangGraph's store in which memories are kept. Default: the server's, or else a file.
-        stores: The same, shared with other graphs, in place of `store` and `embeddings`.
-        background: Remembers later. Default: a queue of the graph's own.
-        checkpointer: Makes runs resumable, and keeps the messages of a thread. Without one a conversation goes on all
-            the same from its kept state, by its id.
+        stores: Stores shared with other graphs, in place of `store` and `embeddings`.
+        background: Queue for what is done after the answer. Default: one of the graph's own.
+        checkpointer: Makes runs resumable, and keeps the messages of a thread. Without one, a conversation goes on from
+            its stored state, by its id.
         clock: Returns the current time; a fixed one makes runs repeatable.
         answers: File in which answers to judgements are kept. Default: in memory.
 
     Returns:
-        The compiled graph: `invoke({"messages": [...]}, context={"user": "..."})`.
+        The compiled graph.
+
+    Example:
+        >>> chat = build_conversation(models=ChatOpenAI(model="gpt-4o-mini"))
+        >>> chat.invoke({"messages": [("user", "Hello!")], "conversation_id": "c1"}, context={"user": "ana"})
     """
     shared = stores or stores_for(store, embeddings, clock, utc_now)
     parts: dict[str, Any] = {"engine": engine, "models": models, "stores": shared, "clock": clock, "answers": answers}

@@ -1,4 +1,4 @@
-"""Four tiers of memory for an agent you have already: a middleware for `langchain.agents.create_agent`.
+"""`FourTierMemory`, a middleware for `langchain.agents.create_agent`: four tiers of memory for an agent.
 
 before     facts, episodes and the conversation are recalled, once an invocation, in parallel and within a time limit
 during     they stand in one message before the question; steps over the threshold are shown in few words
@@ -49,23 +49,23 @@ _Request = ModelRequest[Any]
 
 
 class FourTierMemory(FourTierKeeping):
-    """Gives an agent of `create_agent` facts, episodes, its conversation and a working memory that is bounded.
+    """Gives an agent of `create_agent` facts, episodes, its conversation and a bounded working memory.
 
-    On whose behalf it works comes with each invocation, as `context={"user": ..., "project": ...}` (`MemoryContext`, or
-    any object with these fields), or from whoever is authenticated on a server. With `enable_memory` false the agent's
-    requests are what they are without it, and no store is touched. Nothing that fails in memory fails the agent.
+    Each invocation names its user as `context={"user": ..., "project": ...}` (a mapping, a `MemoryContext`, or any
+    object with these fields); on a server it is whoever is authenticated. With `enable_memory` false, the agent's
+    requests are those of the plain agent, and no store is touched. A failure of memory never fails the agent.
 
     Args:
         engine: Judges what is remembered, in place of chat models: `ExtractiveConversationEngine()` does by rule.
         models: A LangChain chat model, or a mapping of roles to chat models, for what is remembered: `extract` and
             `summarise`. Default: the models that the settings name, or else the agent's own model.
         embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
-        store: Where memories are kept. Default: the server's store, or else a file.
-        stores: The same, shared with other graphs, in place of `store` and `embeddings`.
+        store: Store in which memories are kept. Default: the server's store, or else a file.
+        stores: Stores shared with other graphs, in place of `store` and `embeddings`.
         clock: Returns the current time; a fixed one makes runs repeatable.
         answers: File in which answers to judgements are kept. Default: in memory.
-        background: Keeps things after the answer. Default: a queue of its own, which `flush` waits for.
-        context: Settings, user and project of an agent whose context says nothing of them.
+        background: Queue for what is done after the answer. Default: one of its own, which `flush` waits for.
+        context: Settings, user and project for invocations whose context names none.
 
     Raises:
         SettingsError: A setting has a value that is not allowed.
@@ -81,10 +81,10 @@ class FourTierMemory(FourTierKeeping):
 
     @hook_config(can_jump_to=["end"])
     def before_agent(self, state: FourTierState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Name the invocation; one that only tells memory to forget is done here, and no model is asked.
+        """Open the invocation; one that only tells memory to forget is answered here, and no model is asked.
 
         Raises:
-            NoUserError: Nobody is named whose memories are meant.
+            NoUserError: No user is named.
             InputError: The conversation's id is no text.
             SettingsError: The settings name embeddings that cannot be used, or others than those of this agent.
         """
@@ -106,7 +106,7 @@ class FourTierMemory(FourTierKeeping):
         return {"invocation": mark, **({"messages": heard.messages} if heard.messages else {})}
 
     def before_model(self, state: FourTierState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Recall, the first time or after a resume; and have a model condense older steps, where that is wanted."""
+        """Recall, at first and after a resume; have a model condense older steps where `condense_with_model` is on."""
         mark = self._mark(state, runtime)
         if mark is None:
             return None
@@ -125,27 +125,27 @@ class FourTierMemory(FourTierKeeping):
         return update or None
 
     async def abefore_model(self, state: FourTierState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """The same in a thread, so that nothing blocks."""
+        """Do what `before_model` does, in a thread so that nothing blocks."""
         return await asyncio.to_thread(self.before_model, state, runtime)
 
     def wrap_model_call(
         self, request: _Request, handler: Callable[[_Request], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """Ask the model with what memory holds."""
+        """Add facts, episodes, conversation and condensed steps to the request."""
         with self._noting(request.state, request.runtime):
             return handler(self._shown(request))
 
     async def awrap_model_call(
         self, request: _Request, handler: Callable[[_Request], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        """The same; the prompt is put together in a thread, so that nothing blocks."""
+        """Do what `wrap_model_call` does; the prompt is made in a thread so that nothing blocks."""
         with self._noting(request.state, request.runtime):
             return await handler(await asyncio.to_thread(self._shown, request))
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
-        """Call a tool; an error that ends the agent is noted."""
+        """Call a tool; note an error that ends the agent."""
         with self._noting(request.state, request.runtime, request):
             context = self._active_context(request)
             return self._offer.refusal(request, context) or self._offer.corrected(request, handler(request), context)
@@ -153,14 +153,14 @@ class FourTierMemory(FourTierKeeping):
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
-        """The same."""
+        """Do what `wrap_tool_call` does."""
         with self._noting(request.state, request.runtime, request):
             context = self._active_context(request)
             refusal = self._offer.refusal(request, context)
             return refusal or self._offer.corrected(request, await handler(request), context)
 
     def after_agent(self, state: FourTierState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Write down what was done, and hand it over: facts and lessons follow, and nobody waits for them."""
+        """Store what was done, and queue the extraction of facts and lessons."""
         mark = self._mark(state, runtime)
         if mark is not None:
             scope = self._scope_of(runtime, mark["conversation"])
@@ -173,7 +173,7 @@ class FourTierMemory(FourTierKeeping):
     # --- inside ----------------------------------------------------------------------------------------------------
 
     def _shown(self, request: _Request) -> _Request:
-        """The request with memory; unchanged where memory is off, but for our tools, which are not offered then."""
+        """Add memory to a request; where memory is off, only the tools of memory are taken out."""
         state = cast("FourTierState", request.state)
         mark, own = self._mark(state, request.runtime), {id(tool) for tool in self.tools}
         others = [tool for tool in request.tools if id(tool) not in own]
@@ -202,7 +202,7 @@ class FourTierMemory(FourTierKeeping):
         return changed.override(messages=shown.messages) if shown else changed
 
     def _active_context(self, request: ToolCallRequest) -> MemoryContext | None:
-        """The context of an invocation with memory; None where memory is off."""
+        """Read the context of an invocation; None where memory is off."""
         is_on = self._mark(cast("FourTierState", request.state), request.runtime)
         return self._context_of(request.runtime) if is_on else None
 
@@ -223,7 +223,7 @@ class FourTierMemory(FourTierKeeping):
 
     @contextmanager
     def _noting(self, state: Any, runtime: Any, call: ToolCallRequest | None = None) -> Iterator[None]:
-        """Note an error on its way to whoever called."""
+        """Note an error on its way to the caller."""
         try:
             yield
         except GraphBubbleUp:
@@ -239,5 +239,5 @@ class FourTierMemory(FourTierKeeping):
         self._troubles.note(mark["id"], Trouble.of(state["messages"], call, error))
 
     def _mark(self, state: Mapping[str, Any] | FourTierState, runtime: Any) -> Mark | None:
-        """Which invocation this is; None where memory is off."""
+        """Read the id of the invocation; None where memory is off."""
         return cast("Mark | None", state.get("invocation")) if self._context_of(runtime).enable_memory else None

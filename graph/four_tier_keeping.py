@@ -89,28 +89,28 @@ class FourTierKeeping(AgentMiddleware[Any, Any, Any]):
     # --- for applications --------------------------------------------------------------------------------------------
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until everything is kept that was handed over; whether it is."""
+        """Wait for the queue; return whether all of it was done in time."""
         flush = getattr(self._queue, "flush", None)
         return bool(flush(timeout)) if flush else True
 
     def end(self, conversation: str, runtime: Runtime[Any]) -> None:
-        """End a conversation, in the background: its facts are drawn, several tasks become an episode.
+        """End a conversation in the background: extract its facts, and make one episode of several tasks.
 
         Raises:
-            NoUserError: Nobody is named whose conversation is meant.
+            NoUserError: No user is named.
         """
         self._end_later(self._scope_of(runtime, conversation))
 
     def end_idle(self, user: str, project: str = "", *, store: BaseStore | None = None) -> int:
-        """End conversations of a user that are silent for long; how many. Call it until it is 0.
+        """End conversations of a user that have long been silent, and count them; call it until it returns 0.
 
         Args:
             user: Id of the user whose conversations are meant.
             project: Project whose memories are meant; an empty text for those without one.
-            store: The store, where none was given to the constructor.
+            store: Store of the memories, where none was given to the constructor.
 
         Raises:
-            MemoryBankError: Something could not be kept.
+            MemoryBankError: Something could not be stored.
         """
         context = (self._context or MemoryContext.of(None)).model_copy(update={"user": user, "project": project})
         return recording.end_idle(self.deps, Scope(owner_named(context), "", context, store))
@@ -123,17 +123,17 @@ class FourTierKeeping(AgentMiddleware[Any, Any, Any]):
         *,
         store: BaseStore | None = None,
     ) -> int:
-        """Erase what agents remember of a user, a project or a conversation; how many memories they were.
+        """Delete what agents remember of a user, a project or a conversation, and count the memories.
 
         Args:
             user: Id of the user whose memories are meant.
-            project: Which project; an empty text means memories without one, None all.
-            conversation_id: Which conversation; None for all.
-            store: The store, where none was given to the constructor.
+            project: Project whose memories are meant; an empty text for those without one, None for all.
+            conversation_id: Id of the conversation; None for all.
+            store: Store of the memories, where none was given to the constructor.
 
         Raises:
-            NoUserError: Nobody is named.
-            StorageError: The store failed; called once more, it goes on.
+            NoUserError: No user is named.
+            StorageError: The store failed; another call goes on where this one ended.
         """
         key = user_hash(user)
         drop = getattr(self._queue, "drop", None)
@@ -145,7 +145,7 @@ class FourTierKeeping(AgentMiddleware[Any, Any, Any]):
     def failed(
         self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any], error: Exception
     ) -> None:
-        """Keep how far an agent came that failed, in the background. For whoever runs it: an agent cannot see it."""
+        """Store in the background how far a failed agent came; called by whoever runs it, who sees it fail."""
         asked = steps.split(messages)
         if asked.question is None or not self._context_of(runtime).enable_memory:
             return
@@ -155,13 +155,13 @@ class FourTierKeeping(AgentMiddleware[Any, Any, Any]):
         self._keep_later(scope, id, trouble.messages, trouble.kind, asked.question)
 
     def recalled(self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any]) -> Recollection:
-        """What memory holds on what is asked, for whoever answers without an agent."""
+        """Recall for whoever answers without an agent."""
         found = recall_for_agent(self.deps, self._scope_of(runtime, conversation), messages, invocation_id(messages))
         runtime.stream_writer({"memory": receipt(found)})
         return found
 
     def done(self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any]) -> None:
-        """Keep what was done, in the background. Arguments as in `recalled`, with the answer at the end."""
+        """Store in the background what was done without an agent; arguments as in `recalled`, then the answer."""
         self._keep_later(self._scope_of(runtime, conversation), invocation_id(messages), messages, "")
 
     def is_on(self, conversation: str, runtime: Runtime[Any]) -> bool:
@@ -215,7 +215,7 @@ class FourTierKeeping(AgentMiddleware[Any, Any, Any]):
             _LOG.error(AMISS, type(error).__name__)
 
     def _context_of(self, runtime: Any) -> MemoryContext:
-        """Settings, user and project of an invocation, whatever its context is."""
+        """Read settings, user and project of an invocation, whatever type its context has."""
         return context_from(runtime, self._context)
 
     def _scope_of(self, runtime: Any, conversation: str) -> Scope:

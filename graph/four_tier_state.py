@@ -24,29 +24,29 @@ from agentic_memory_bank.tools.concurrency.outage_log import error_kind
 from agentic_memory_bank.tools.memories.validation import user_hash
 
 TROUBLES: Final = 64
-"""Of how many invocations that failed it is known how far they came."""
+"""Number of failed invocations whose trouble is kept."""
 
 
 REASON: Final = 200
-"""Characters of what a tool says of its failure."""
+"""Longest message of a failed tool, in characters."""
 
 
 class Mark(TypedDict):
-    """Names an invocation."""
+    """Identifies an invocation."""
 
     id: str
     conversation: str
     end: bool
     """Whether the conversation ends with it."""
     question: NotRequired[HumanMessage]
-    """Its words: another middleware may take the message itself out."""
+    """Text of the question: another middleware may remove the message itself."""
 
 
 class FourTierState(AgentState[Any]):
     """The state of an agent with four tiers of memory. What was recalled never enters a checkpoint."""
 
     conversation_id: NotRequired[Annotated[str, OmitFromOutput]]
-    """Which conversation goes on. Default: the thread's id, or a new one."""
+    """Id of the conversation that goes on. Default: the thread's id, or a new one."""
     end: NotRequired[Annotated[bool, OmitFromOutput, UntrackedValue]]
     """Whether the conversation ends with this invocation."""
     invocation: NotRequired[Annotated[Mark, PrivateStateAttr]]
@@ -120,10 +120,10 @@ def tally_of(state: FourTierState) -> Tally | None:
 
 
 def owner_named(context: MemoryContext) -> Owner:
-    """Say whose memories are meant outside of any run.
+    """Make the owner of memories from a user and project, outside of any run.
 
     Raises:
-        NoUserError: There is no user.
+        NoUserError: No user is named.
     """
     user_hash(context.user)
     return Owner(cast(str, context.user), context.project)
@@ -136,7 +136,7 @@ def invocation_id(messages: Sequence[AnyMessage]) -> str:
 
 
 def with_instructions(message: SystemMessage | None, text: str) -> SystemMessage:
-    """Append to instructions; their parts stay what they are, marks for a provider's cache included."""
+    """Append to instructions, whose parts stay as they are, marks for a provider's cache included."""
     if message is None or isinstance(message.content, str):
         return SystemMessage(f"{message.text}\n\n{text}" if message else text)
     return SystemMessage([*message.content, {"type": "text", "text": text}])
@@ -164,10 +164,10 @@ def context_from(runtime: Any, default: MemoryContext | None) -> MemoryContext:
 
 
 def scope_from(runtime: Any, context: MemoryContext, conversation: str) -> Scope:
-    """Say whose conversation an invocation belongs to, and in which store it is kept.
+    """Read which conversation an invocation belongs to, and in which store it is kept.
 
     Raises:
-        NoUserError: There is no user.
+        NoUserError: No user is named.
     """
     owner = owner_of(OwnerRuntime(context, runtime.server_info))  # pyright: ignore[reportArgumentType]
     named = context.model_copy(update={"user": owner.user, "project": owner.project})

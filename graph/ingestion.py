@@ -1,4 +1,4 @@
-"""How a conversation is remembered inside somebody else's agent: the stages of the memory bank, in one call.
+"""Runs the remembering stages of the memory bank in one call, for `MemoryBankMiddleware`.
 
 remember   classify > structure > embed > retrieve > analyze_conflict > analyze_related
 merge      analyze_conflict > integrate > embed > ...        two memories say the same
@@ -38,7 +38,7 @@ Stage = Callable[[MemoryBankState, Runtime[Settings], BankDeps], MemoryBankUpdat
 
 @dataclass(frozen=True, slots=True)
 class MemoryEdits:
-    """What was changed by remembering, oldest edit first."""
+    """Edits of the layers, oldest first."""
 
     query_graph: list[GraphEdit] = field(default_factory=list[GraphEdit])
     interaction_tree: list[TreeEdit] = field(default_factory=list[TreeEdit])
@@ -54,14 +54,14 @@ def ingest(
 ) -> MemoryEdits:
     """Make memories of entries that are in the tree.
 
-    A judgement that fails stops nothing: what could not be classified becomes a topic as it stands, what could not be
-    summarised is remembered by how it begins, what could not be compared stays alone.
+    No failed judgement stops it: entries that could not be classified become a topic each, a topic that could not be
+    summarised is remembered by its first words, and a memory that could not be compared stays apart.
 
     Args:
-        graph: The memories so far, which stay as they are.
+        graph: Memories so far; the mapping is not changed.
         tree: The Interaction Tree, which holds the raw text.
-        said: Ids of entries, in turns: a question, the calls it led to, and the answer.
-        now: The time of this round.
+        said: Ids of entries by turn: a question, the calls it led to, and the answer.
+        now: Time of this round.
         runtime: LangGraph's runtime, with settings and thread.
         deps: What stages work with: engine, encoder and indexes.
 
@@ -77,7 +77,7 @@ def ingest(
 
 
 class _Round:
-    """The state that the stages of one round read, and what they made of it."""
+    """Holds the state that the stages of one round read, and the edits they made."""
 
     def __init__(
         self, graph: QueryGraph, tree: InteractionTree, now: str, runtime: Runtime[Settings], deps: BankDeps
@@ -99,7 +99,7 @@ class _Round:
         }
 
     def compare(self) -> None:
-        """Find what the fresh memories contradict, repeat or touch; what was merged is compared again."""
+        """Find what the fresh memories contradict, repeat or relate to; merged ones are compared again."""
         while True:
             self.do(embed, "embed", _nothing)
             if not (
@@ -114,7 +114,7 @@ class _Round:
             self.do(analyze_related, "analyze_related", _nothing)
 
     def do(self, stage: Stage, name: str, instead: Callable[[MemoryBankState], MemoryBankUpdate]) -> bool:
-        """Run a stage; where it fails, do what stands in for it, and say no."""
+        """Run a stage; where it fails, apply its fallback and return False."""
         try:
             self._fold(stage(self._state, self._runtime, replace(self._deps, engine=self._engine())))
         except (GraphBubbleUp, SettingsError):
@@ -128,7 +128,7 @@ class _Round:
         return True
 
     def _engine(self) -> Engine:
-        """Who judges: once a budget is used up, the offline engine."""
+        """Choose the engine: the extractive one once a budget is used up."""
         if self._deps.engines is None:
             return self._deps.engine
         info = self._runtime.execution_info

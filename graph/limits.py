@@ -1,7 +1,7 @@
-"""Ends the loop of an agent: a middleware that counts what an invocation spends, and has it answer from what it found.
+"""`AgentLimits`, a middleware that counts what an invocation of an agent spends, and has it answer before a limit.
 
-on         the agent's model is asked as it likes
-last       after this call a limit would be reached: the model is asked without tools, and has to answer
+on         no limit is near: the model is asked with its tools
+last       this call would reach a limit: the model is asked without tools, and has to answer
 over       a limit is reached: the model is not asked, the answer is made of what was found
 """
 
@@ -36,29 +36,32 @@ _Response = ModelResponse[Any]
 
 
 class LimitState(AgentState[Any]):
-    """What the limits of an invocation need. What was spent is checkpointed: a resumed invocation counts on."""
+    """State of the limits; what was spent is checkpointed, so that a resumed invocation counts on."""
 
     most_calls: NotRequired[Annotated[int, OmitFromOutput]]
-    """Calls that a limit of super-steps leaves."""
+    """Calls of the model that `recursion_limit` leaves."""
     spent: NotRequired[Annotated[Spent, PrivateStateAttr]]
     tally: NotRequired[Annotated[Any, PrivateStateAttr, UntrackedValue]]
     """`Tally`: it counts failed calls as well, of which no checkpoint is told."""
     stopped: NotRequired[Annotated[str, OmitFromInput]]
-    """Why the agent had to answer; begins with the name of the setting. Empty where it came to its end by itself."""
+    """Why the agent had to answer, beginning with the name of the setting; empty where it ended by itself."""
 
 
 class AgentLimits(AgentMiddleware[Any, Any, Any]):
-    """Holds an agent of `create_agent` to `react_calls` and to the budgets; `react_mem` has it, others may take it.
+    """Holds an agent of `create_agent` to `react_calls` and to the budgets, as `react_mem` is.
 
-    An invocation has one account, from its question to its answer, pauses and resumes included; the next invocation of
-    the thread has its own. It never ends in an error: near a limit the model is asked once more, without tools; where
-    not even that is left, or it calls tools all the same, the answer is made of its last words and of what was found.
-    The output says in `stopped` why. Put it last, so that calls are counted that another middleware sends again.
+    An invocation has one account from its question to its answer, pauses and resumes included; the next invocation of
+    the thread has its own. It does not end in an error: near a limit, the model is asked once more, without tools;
+    where no call is left, or it calls tools all the same, the answer is made of its last words and of what was found.
+    The output says why in `stopped`. Put it last, so that calls are counted that another middleware sends again.
 
     Args:
-        name: Under which the agent's model stands in `prices`. Default: class and model, as `ChatOpenAI:gpt-x`.
+        name: Name of the agent's model in `prices`. Default: class and model, as `ChatOpenAI:gpt-x`.
         clock: Returns the current time; a fixed one makes runs repeatable.
-        settings: Of an agent whose context is none of our own. Default: what the context says, or the environment.
+        settings: Settings for an agent whose context has none. Default: those of the context, or the environment.
+
+    Example:
+        >>> agent = create_agent(model, tools, middleware=[FourTierMemory(), AgentLimits()])
     """
 
     state_schema = LimitState
@@ -76,7 +79,7 @@ class AgentLimits(AgentMiddleware[Any, Any, Any]):
     def wrap_model_call(
         self, request: _Request, handler: Callable[[_Request], _Response]
     ) -> ExtendedModelResponse[Any]:
-        """Ask the model, if that is left.
+        """Ask the model, unless a limit is reached.
 
         Raises:
             SettingsError: A budget of money lacks the price of the model.
@@ -93,7 +96,7 @@ class AgentLimits(AgentMiddleware[Any, Any, Any]):
     async def awrap_model_call(
         self, request: _Request, handler: Callable[[_Request], Awaitable[_Response]]
     ) -> ExtendedModelResponse[Any]:
-        """The same."""
+        """Do what `wrap_model_call` does."""
         call = self._call(request)
         if call.verdict.course == "over":
             return call.ended()
@@ -139,19 +142,19 @@ class _Call:
     tally: Tally
     verdict: LimitDecision
     price: tuple[float, float]
-    """Of a million tokens, in and out."""
+    """Price of a million tokens, in and out."""
     began: float
     now: Callable[[], float]
 
     def asked(self) -> _Request:
-        """The request; the last one without tools."""
+        """Make the request; the last one has no tools."""
         if self.verdict.course == "on":
             return self.request
         messages = [*self.request.messages, HumanMessage(react.ANSWER_NOW)]
         return self.request.override(messages=messages, tools=[], tool_choice=None)
 
     def answered(self, response: _Response) -> ExtendedModelResponse[Any]:
-        """What the model said; of the last call its words alone, since nobody serves a tool any more."""
+        """Count the answer; of the last call keep the words alone, since no tool is called any more."""
         message = next((one for one in response.result if isinstance(one, AIMessage)), AIMessage(""))
         self.tally.charge(self._cost(message))
         if self.verdict.course == "on" or response.structured_response is not None:
@@ -160,10 +163,10 @@ class _Call:
         return self._told(ModelResponse(result=[words])) if words.text.strip() else self.ended(words)
 
     def failed(self, error: Exception) -> ExtendedModelResponse[Any]:
-        """Count a call that failed; where it was the last one, what was found is answered from.
+        """Count a call that failed; after the last one, answer from what was found.
 
         Raises:
-            Exception: This error, if there is a call left, or nothing to answer from.
+            Exception: The error of the call, where a call is left or there is nothing to answer from.
         """
         self.tally.charge(Cost(seconds=self.now() - self.began))
         is_last = self.verdict.course == "last" and fallback_answer.has_found(self.request.state["messages"])
@@ -173,10 +176,10 @@ class _Call:
         return self.ended()
 
     def ended(self, said: AIMessage | None = None) -> ExtendedModelResponse[Any]:
-        """The answer without the model, from what was found.
+        """Make an answer without the model, from what was found.
 
         Args:
-            said: What the model said in place of an answer: what it cost stays with it.
+            said: Message of the model in place of an answer; its usage is kept.
         """
         answer = fallback_answer.answer_from_results(self.request.state["messages"])
         if said is not None:

@@ -1,4 +1,4 @@
-"""The memorizer: a stream of texts becomes pages, each an abstract above the text word for word.
+"""The graph `memorizer`: makes pages of texts, each an abstract above the text word for word.
 
 memorize   take_in > recall > abstract > store       and back to recall until nothing waits
 nothing    take_in > END                             all of it is empty, or known already
@@ -45,7 +45,7 @@ def anything_left(state: MemorizerState) -> Literal["recall", "__end__"]:
 
 
 def without_model(state: MemorizerState, error: NodeError, *, deps: PageDeps) -> Command[Literal["store"]]:
-    """Go on with the central sentences of each page where nobody could judge it; what refuses one, refuses all."""
+    """Use the central sentences of each page as its abstract where no model could be asked."""
     fault = fallbacks.raised(error.error)
     note = fallbacks.without(error.node, fault, cast(Any, state))
     if isinstance(fault, ModelRefused):
@@ -88,22 +88,25 @@ def build_memorizer(
     clock: Clock = utc_now,
     answers: Path | None = None,
 ) -> Memorizer:
-    """Compile a memorizer.
+    """Compile the graph that makes pages of texts.
 
     Args:
         engine: Makes the judgements, in place of chat models and of the extractive engine.
         models: A LangChain chat model, or a mapping of roles to chat models; the role asked here is `abstract`.
             Default: the model that the settings name, or else the extractive engine, which needs no network and no key.
-        stores: Where memories are kept; hand the same to the researcher. Default: `MEMORY_BANK_HOME`, or the user's
-            state folder, on disk: a memory outlives the process. `PageStores(in_memory=True)` keeps none.
-        checkpointer: Makes runs resumable; pass `durability="sync"` when you invoke the graph yourself. Without one, a
-            run that was killed is made up for by handing the same texts over again: what is there is left out.
+        stores: Stores of the memories of pages; pass the same to the researcher. Default: files in `MEMORY_BANK_HOME`,
+            or the user's state folder. `PageStores(in_memory=True)` writes none.
+        checkpointer: Makes runs resumable; pass `durability="sync"` when you invoke the graph yourself. Without one,
+            hand the same texts over again after a kill: pages that are there are left out.
         store: LangGraph's store, handed to the runtime.
-        clock: Tells the time; give a fixed one to make runs byte-equal.
+        clock: Returns the current time; a fixed one makes runs byte-equal.
         answers: File in which the answers of chat models are kept, so that none is paid for twice. Default: in memory.
 
     Returns:
-        The compiled graph: `invoke({"texts": [...], "memory": "name"})`.
+        The compiled graph.
+
+    Example:
+        >>> build_memorizer().invoke({"texts": ["The mirror was paid for by the Lund fund."], "memory": "letters"})
     """
     engines: EngineFactory[ResearchEngine] = EngineFactory(
         ExtractiveResearchEngine(), engine, models, AnswerPool(answers), MEMORIZER_ROLES, chat_research_engine

@@ -1,4 +1,4 @@
-"""The memory bank: remember what arrives, settle what contradicts, plan one step, have it carried out, repeat.
+"""The graph `memory_bank`: remembers texts, settles contradictions, plans a step, carries it out, and repeats.
 
 remember   adapter_in > classify > structure > embed > retrieve > analyze_conflict > analyze_related > plan
 merge      analyze_conflict > integrate > embed > retrieve > ...     two memories say the same
@@ -106,7 +106,7 @@ def go_on(state: MemoryBankState, runtime: Runtime[Settings], error: NodeError) 
 
 
 def give_up(state: MemoryBankState, error: NodeError) -> Command[Literal["adapter_out"]]:
-    """End the run when no next step can be planned: everything is kept."""
+    """End the run as `failed` when no next step can be planned, and keep everything."""
     fault = fallbacks.raised(error.error)
     return Command(update={"status": "failed", **fallbacks.without("plan", fault, state)}, goto="adapter_out")
 
@@ -180,28 +180,32 @@ def build_memory_bank(
     answers: Path | None = None,
     attachments: Path | None = None,
 ) -> MemoryBank:
-    """Compile a memory bank.
+    """Compile the graph that answers questions over documents.
 
     Args:
-        engine: Who judges, in place of everything below. Default: the chat models of a run, or else the extractive
+        engine: Makes the judgements, in place of `models`. Default: the chat models of a run, or else the extractive
             engine, which needs no network and no key.
         models: A LangChain chat model for all roles, or a mapping of roles to chat models. Roles without one have the
             model that the settings name for them.
         embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
-        execute: Who carries out the planned steps: a function that is called with an `Assignment`; a Runnable or a
-            compiled graph of any framework's; or `outside`, which pauses with the prompt and is resumed with what was
-            done. Default: with a chat model in the role `react` an agent, otherwise the engine reads what is recalled.
-        tools: What the agent may call besides `deep_retrieval` and `deep_research`.
+        execute: Carries out the planned steps: a function that is called with an `Assignment`; a Runnable or a compiled
+            graph; or `outside`, which pauses with the prompt and is resumed with the result. Default: an agent where
+            the role `react` has a chat model; otherwise the engine reads what is recalled.
+        tools: Tools of that agent besides `deep_retrieval` and `deep_research`.
         checkpointer: Makes runs durable; pass `durability="sync"` when you invoke the graph yourself.
         store: LangGraph's store, handed to the runtime.
         cache: LangGraph's node cache, in which results of stages are kept.
-        clock: Tells the time of each round; give a fixed one to make runs byte-equal.
+        clock: Returns the time of each round; a fixed one makes runs byte-equal.
         vectors: File in which vectors are kept between processes. Default: in memory only.
         answers: File in which the answers of chat models are kept, so that none is paid for twice. Default: in memory.
         attachments: Folder in which the pictures and files of each thread are held and kept. Default: in memory.
 
     Returns:
-        The compiled graph: `invoke({"question": ..., "documents": [...]})`.
+        The compiled graph.
+
+    Example:
+        >>> bank = build_memory_bank(models=ChatOpenAI(model="gpt-4o-mini"))
+        >>> bank.invoke({"question": "How wide is the mirror?", "documents": ["The mirror is 8.2 m wide."]})["answer"]
     """
     encoder = Encoder(embeddings, cache=vectors)
     pool = IndexPool(partial(MemoryIndex, encoder))

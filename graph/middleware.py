@@ -1,4 +1,4 @@
-"""Memory for an agent you have already: a middleware for `langchain.agents.create_agent`.
+"""`MemoryBankMiddleware` for `langchain.agents.create_agent`: keeps prompts within a budget, and all that was said.
 
 before the model   what is new goes into the Interaction Tree word for word; what leaves the window becomes memories
 at the model       the prompt is fitted to the budget; what memory holds on the question goes in front of it, fenced
@@ -55,25 +55,25 @@ DEFAULT_BUDGET: Final = 32_000
 MESSAGE_SHARE: Final = 0.25
 """Share of the budget from which a message is shown as an excerpt."""
 RESULT_SHARE: Final = 0.1
-"""The same for the result of a tool."""
+"""Share of the budget from which the result of a tool is shown as an excerpt."""
 MEMORY_SHARE: Final = 0.25
 """Share of the budget that recalled memory may take."""
 FIXED_SHARE: Final = 0.1
-"""What instructions and tools are taken to cost until the first call shows it."""
+"""Tokens that instructions and tools are assumed to cost until the first call shows it."""
 LEAST_BUDGET: Final = 1_000
 LEAST_MEMORY: Final = 150
-"""Tokens below which recalled memory is not worth its tags."""
+"""Tokens of recalled memory below which none is shown."""
 LEAST_PASSAGE: Final = 40
-"""Characters of raw text below which a memory that is too long is rather not shown."""
+"""Least characters of raw text that are shown of a memory that is too long."""
 QUERY_CHARACTERS: Final = 1_000
-"""Longest message that memory is asked with as it stands."""
+"""Longest message, in characters, that memory is searched with as it stands."""
 
 _SAVER = "__pregel_checkpointer"
 _Request = ModelRequest[Any]
 
 
 class BatchedLayerChannel(LayerChannel):
-    """For a layer that is written seldom and much at a time: by updates alone, each call would fold them all again."""
+    """A channel for layers that are written seldom and much at a time, with full copies more often."""
 
     __slots__ = ()
 
@@ -81,7 +81,7 @@ class BatchedLayerChannel(LayerChannel):
 
 
 class RememberingState(AgentState[Any]):
-    """The state of an agent with memory. What is added is private: it is neither input nor output of the agent."""
+    """State of an agent with memory; what is added to the agent's own is neither its input nor its output."""
 
     query_graph: NotRequired[Annotated[QueryGraph, PrivateStateAttr, BatchedLayerChannel(apply_graph_edits)]]
     """Memories of what left the window, and of texts too long for it."""
@@ -94,22 +94,21 @@ class RememberingState(AgentState[Any]):
 
 
 class MemoryBankMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Gives an agent of `create_agent` a memory, and its prompts a bound.
+    """Keeps the prompts of an agent of `create_agent` within a budget, and forgets nothing.
 
     Every message is written into the Interaction Tree before a model sees it. When the conversation outgrows its share
-    of the budget, the older half leaves: memories are made of it, and in the same step the messages are taken out of
-    the agent's `messages`, so that checkpoints stay small and a crash finds either both or neither. Where nothing
-    keeps the agent's state (no checkpointer, or an agent inside of another graph), messages stay where they are, and
-    only prompts leave them out.
+    of the budget, memories are made of the older half, and in the same step its messages are removed from the agent's
+    `messages`, so that checkpoints stay small and a crash finds both or neither. Where nothing keeps the agent's state
+    (no checkpointer, or an agent inside another graph), messages stay, and only prompts leave them out.
 
     Args:
-        engine: Who judges, in place of `models`. Default: the chat models that the settings name, or else the
+        engine: Makes the judgements, in place of `models`. Default: the chat models that the settings name, or else the
             extractive engine, which needs no network and no key.
         models: A LangChain chat model for all judgements, or a mapping of roles to chat models.
         embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
-        budget: What a prompt may take in tokens: instructions, tools, messages and memory together, by this package's
-            estimate, which is rather too high.
-        keep_last: How many of the latest exchanges (a message, or a call with its results) never leave. They are shown
+        budget: Most tokens of a prompt: instructions, tools, messages and memory together, by this package's estimate,
+            which is rather too high.
+        keep_last: How many of the latest exchanges (a message, or a call with its results) always stay. They are shown
             whole as long as there is room.
         settings: Settings of judgement and retrieval. Default: the environment's.
         clock: Returns the time that messages are stamped with when they arrive.
@@ -147,7 +146,7 @@ class MemoryBankMiddleware(AgentMiddleware[Any, Any, Any]):
         self.tools = [_reader(self._limits.message)]
 
     def before_model(self, state: RememberingState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Take in what is new, and make memories of what leaves the window and of what is too long for it.
+        """Write down new messages, and make memories of those that leave the window or are too long for it.
 
         Raises:
             SettingsError: A model that the settings name cannot be asked.
@@ -171,10 +170,10 @@ class MemoryBankMiddleware(AgentMiddleware[Any, Any, Any]):
     def wrap_model_call(
         self, request: _Request, handler: Callable[[_Request], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """Ask the model with a prompt that fits the budget, and with what memory holds on the question.
+        """Fit the prompt to the budget, and add what memory holds on the question.
 
         Raises:
-            SettingsError: Instructions, tools and the shortest form of the last exchange are over the budget.
+            SettingsError: Instructions, tools and the shortest form of the last exchange exceed the budget.
         """
         self._order.shown(request.messages)
         return handler(self._fitted(request))
@@ -182,7 +181,7 @@ class MemoryBankMiddleware(AgentMiddleware[Any, Any, Any]):
     async def awrap_model_call(
         self, request: _Request, handler: Callable[[_Request], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        """The same; memory is searched in a thread, so that nothing blocks."""
+        """Do what `wrap_model_call` does; memory is searched in a thread so that nothing blocks."""
         self._order.shown(request.messages)
         return await handler(await asyncio.to_thread(self._fitted, request))
 
@@ -219,7 +218,7 @@ class MemoryBankMiddleware(AgentMiddleware[Any, Any, Any]):
     def _recalled(
         self, request: _Request, messages: Sequence[BaseMessage], graph: QueryGraph, tree: InteractionTree, tokens: int
     ) -> HumanMessage | None:
-        """What memory holds on the question, in a message of at most so many tokens; None when there is nothing."""
+        """Recall for the question, as a message of at most so many tokens; None when there is nothing."""
         asked = agent_messages.question(messages)
         query = _query(asked.text) if asked else ""
         if tokens < LEAST_MEMORY or not query.strip():
@@ -239,7 +238,7 @@ class MemoryBankMiddleware(AgentMiddleware[Any, Any, Any]):
 
 @dataclass(frozen=True, slots=True)
 class _Heard:
-    """The messages that are no instructions, as entries, by the id of the message."""
+    """The messages as entries, by the id of the message; instructions are left out."""
 
     entries: dict[str, Entry]
 
@@ -250,7 +249,7 @@ class _Heard:
         return cls({message_id: entry for message_id, entry in found if entry})
 
     def turns(self, messages: set[str]) -> list[list[str]]:
-        """The ids of the entries of some messages, each turn of the user with what followed; failures aside."""
+        """Group entries of messages by turn of the user with what followed; failed calls are left out."""
         turns: list[list[str]] = [[]]
         for message_id, entry in self.entries.items():
             if message_id in messages and entry["text"] and "status" not in entry["metadata"]:
@@ -271,7 +270,7 @@ def _deps(
 
 
 def _reader(tokens: int) -> BaseTool:
-    """Deep retrieval over the state of the agent that calls it, in pages that a prompt has room for."""
+    """Make `deep_retrieval` over the state of the agent that calls it, in pages that fit a prompt."""
     room = tokens - agent_messages.NOTE_TOKENS
 
     def read(
@@ -291,7 +290,7 @@ def _reader(tokens: int) -> BaseTool:
 
 
 def _text(state: Mapping[str, Any], node_id: str, entry_id: str | None) -> str:
-    """The raw text of an entry, word for word; or that of all entries of a memory, each below a line that names it."""
+    """Read the raw text of an entry, or of all entries of a memory, each below a line that names it."""
     graph: QueryGraph = state.get("query_graph") or {}
     tree: InteractionTree = state.get("interaction_tree") or {}
     if entry := tree.get("entries", {}).get(node_id):
@@ -308,7 +307,7 @@ def _shown(state: RememberingState, messages: Sequence[AnyMessage]) -> list[AnyM
 
 
 def _unknown(turns: Sequence[Sequence[str]], graph: QueryGraph) -> list[list[str]]:
-    """The turns without what memories stand for already."""
+    """Leave out of the turns what memories hold already."""
     if not any(turns):
         return []
     owned = {anchor["entry"] for node in graph.get("nodes", {}).values() for anchor in node["anchors"]}
@@ -317,7 +316,7 @@ def _unknown(turns: Sequence[Sequence[str]], graph: QueryGraph) -> list[list[str
 
 
 def _departure(state: RememberingState, gone: Sequence[str]) -> dict[str, Any]:
-    """Takes messages out of a state that is kept with its memory; in any other, notes that they are not shown."""
+    """Remove messages from a state that is checkpointed with its memory; in any other, note that they are not shown."""
     if not gone:
         return {}
     if _is_kept():
@@ -326,7 +325,7 @@ def _departure(state: RememberingState, gone: Sequence[str]) -> dict[str, Any]:
 
 
 def _is_kept() -> bool:
-    """Whether this very state is what the next call of the agent begins with."""
+    """Ask whether the next call of the agent begins with this state."""
     with suppress(RuntimeError):  # outside of a graph there is no config
         options = get_config().get("configurable", {})
         return bool(options.get(_SAVER)) and "|" not in str(options.get("checkpoint_ns", ""))
@@ -334,14 +333,14 @@ def _is_kept() -> bool:
 
 
 def _fixed_tokens(request: _Request) -> int:
-    """What every prompt of this agent costs before a word is said: instructions, tools, the form of the answer."""
+    """Count the tokens of every prompt besides messages: instructions, tools, the form of the answer."""
     tools = [json.dumps(convert_to_openai_tool(tool), ensure_ascii=False) for tool in request.tools]
     instructions = [request.system_message] if request.system_message else []
     return agent_messages.total(instructions) + sum(map(estimate_tokens, [*tools, _form(request.response_format)]))
 
 
 def _form(response_format: Any) -> str:
-    """The schema of a structured answer, as the model is sent it."""
+    """Write the schema of a structured answer as the model is sent it."""
     schema = getattr(response_format, "schema", response_format)
     if schema is None or isinstance(schema, dict):
         return json.dumps(schema) if schema else ""
@@ -349,7 +348,7 @@ def _form(response_format: Any) -> str:
 
 
 def _with(memory: HumanMessage | None, messages: list[AnyMessage]) -> list[AnyMessage]:
-    """The messages with the memory in front of the question: what stands before it stays the same for a cache."""
+    """Put memory in front of the question; what stands before stays the same, for a provider's cache."""
     if memory is None:
         return messages
     asked = agent_messages.question(messages)
@@ -358,7 +357,7 @@ def _with(memory: HumanMessage | None, messages: list[AnyMessage]) -> list[AnyMe
 
 
 def _less(found: list[Recalled], graph: QueryGraph) -> list[Recalled]:
-    """Without the last one; of the only one, less and less of its raw text, and then nothing."""
+    """Drop the last memory; of the only one, shorten the raw text step by step, then drop it."""
     *others, last = found
     if others:
         return others
@@ -370,7 +369,7 @@ def _less(found: list[Recalled], graph: QueryGraph) -> list[Recalled]:
 
 
 def _query(text: str) -> str:
-    """What memory is asked with: of a long message its first and last paragraph, where people ask about the rest."""
+    """Choose what memory is searched with: of a long message its first and last paragraph, where questions stand."""
     if len(text) <= QUERY_CHARACTERS:
         return text
     first, last = text.lstrip().partition("\n")[0], text.rstrip().rpartition("\n")[2]

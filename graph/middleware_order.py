@@ -1,4 +1,4 @@
-"""Notices that a middleware behind memory changes what memory has taken in, as one does that masks addresses."""
+"""Warns where a middleware behind memory changes messages that memory has kept, such as one that masks addresses."""
 
 import hashlib
 import logging
@@ -10,15 +10,15 @@ from typing import Final
 from langchain_core.messages import BaseMessage
 
 KNOWN: Final = 4_096
-"""Of how many messages it is known what they said."""
+"""Number of messages whose hashes are kept."""
 
 _LOG = logging.getLogger(__name__)
 
 
 class MiddlewareOrder:
-    """Compares what memory took in with what the model is shown, since a middleware is not told what stands behind it.
+    """Compares what memory kept with what the model is shown, as a middleware does not know what stands behind it.
 
-    Hashes are kept and no words. Safe across threads.
+    Only hashes are kept. Safe across threads.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class MiddlewareOrder:
         self._is_told = False
 
     def taken_in(self, messages: Iterable[BaseMessage]) -> None:
-        """Note what memory keeps."""
+        """Note the messages that memory keeps."""
         with self._lock:
             for message in messages:
                 if message.id:
@@ -37,7 +37,7 @@ class MiddlewareOrder:
                 self._said.popitem(last=False)
 
     def shown(self, messages: Iterable[BaseMessage]) -> None:
-        """Warn, once, where one of these says something else by now."""
+        """Warn, once, where one of these messages has changed."""
         with self._lock:
             changed = any(self._said.get(m.id or "") not in (None, _hash(m)) for m in messages)
             is_new, self._is_told = changed and not self._is_told, self._is_told or changed

@@ -1,4 +1,4 @@
-"""A ReAct agent with four tiers of memory, which keeps what it failed of as well.
+"""The graph `react_mem`: a ReAct agent with four tiers of memory, which also remembers its failures.
 
 ask        open > answer                what was done is kept in the background
 last       open > answer > close        the conversation ends with it
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
 
 AGENTS: Final = 16
-"""Of how many models the agents are kept."""
+"""Number of models whose agents are kept."""
 
 ReactMem = ChainableGraph[ReactMemState, Settings, ReactMemInput, ReactMemOutput]
 
@@ -87,32 +87,36 @@ def build_react_mem(
     answers: Path | None = None,
     background: BackgroundQueue | None = None,
 ) -> ReactMem:
-    """Compile an agent with memory.
+    """Compile an agent with memory, whose invocations always end.
 
-    What was done is kept after the answer, by a queue: hand one over as `background`, and its `flush` waits for all of
-    it, `close` ends it. The queue of a graph that is given none is drained for some seconds when the process ends.
+    Facts and lessons are extracted after the answer, in a queue: pass one as `background` to wait for it with `flush`
+    and to end it with `close`. The graph's own queue is drained for some seconds when the process ends.
 
     Args:
-        model: Of the agent, as `create_agent` takes it. Default: that of the role `react`, or else none: what was said
-            is quoted, no tool is called, and no episode recorded.
+        model: Chat model of the agent, as `create_agent` takes it. Default: that of the role `react`, or else none:
+            what was said is quoted then, no tool is called and no episode recorded.
         tools: Tools of the agent; those of its memory are added.
-        middleware: Further ones, which stand around memory: the first is the outermost.
+        middleware: Further middleware, around that of memory; the first is the outermost.
         system_prompt: Instructions of the agent.
         engine: Judges what is remembered, in place of chat models: `ExtractiveConversationEngine()` does by rule.
         models: Chat models for what is remembered: one, or a mapping of roles (`extract`, `summarise`; `react` where no
             `model` is given). Default: the models that the settings name, or else the agent's own; without any, rules.
         embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
         store: LangGraph's store in which memories are kept. Default: the server's, or else a file.
-        stores: The same, shared with other graphs, in place of `store` and `embeddings`.
-        checkpointer: Makes runs resumable, and keeps the messages of a thread. Without one a conversation goes on all
-            the same from its summaries, by its id.
+        stores: Stores shared with other graphs, in place of `store` and `embeddings`.
+        checkpointer: Makes runs resumable, and keeps the messages of a thread. Without one, a conversation goes on from
+            its summaries, by its id.
         clock: Returns the current time; a fixed one makes runs repeatable.
         answers: File in which answers to judgements are kept. Default: in memory.
-        background: Keeps what was done. Default: a queue of the graph's own.
+        background: Queue for what is done after the answer. Default: one of the graph's own.
 
     Returns:
-        The compiled graph: `invoke({"messages": [...], "conversation_id": "c"}, context={"user": "..."})`. An
-        invocation is held to `react_calls` and the budgets; its output says in `stopped` which of them ended it.
+        The compiled graph. An invocation is held to `react_calls` and the budgets; its output says in `stopped` which
+        of them ended it.
+
+    Example:
+        >>> agent = build_react_mem("openai:gpt-4o-mini", [search_flights])
+        >>> agent.invoke({"messages": [("user", "Find a flight.")], "conversation_id": "c1"}, context={"user": "ana"})
     """
     memory = FourTierMemory(
         engine=engine,
@@ -143,12 +147,12 @@ def _agent(
 
 
 class Agents:
-    """The agent of each model that settings name; one where the model was given.
+    """Makes the agent of each model that settings name; of the one that was given, where there is one.
 
     Args:
-        given: The model of all runs.
+        given: Chat model of all runs.
         models: Chat models by role, for runs without the one that was given.
-        make: Makes the agent of a model.
+        make: Function that makes the agent of a model.
     """
 
     def __init__(
@@ -158,7 +162,7 @@ class Agents:
         self._made: LruCache[str, Agent] = LruCache(AGENTS)
 
     def of(self, settings: Settings) -> Agent | None:
-        """The agent of a run; None where it has no model.
+        """Get the agent of a run; None where it has no model.
 
         Raises:
             SettingsError: The model that the settings name cannot be asked.
@@ -169,13 +173,13 @@ class Agents:
         return self._made.get(key, lambda: self._made_for(settings))
 
     def _key(self, settings: Settings) -> str | None:
-        """What makes one agent differ from another; None where there is no model."""
+        """Make the key of an agent; None where there is no model."""
         is_passed = isinstance(self._models, BaseChatModel) or (self._models is not None and "react" in self._models)
         row = settings.role("react")
         return "passed" if is_passed else None if row.model is None else repr(row)
 
     def _made_for(self, settings: Settings) -> Agent:
-        """An agent; our own clients send each request once, so that here it is asked again."""
+        """Make an agent; requests are retried here, as our own clients send each once."""
         if self._given is not None:
             return self._make(self._given, self._given if isinstance(self._given, str) else "")
         from agentic_memory_bank.engines.llm.models import ChatModels

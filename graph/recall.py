@@ -1,10 +1,10 @@
-"""Recall: what of earlier conversations helps with this message, for its user alone.
+"""The graph `recall`: finds what is known from earlier conversations of a user that helps with a message.
 
 recall     gate > rewrite > search > inject      memories, fenced, for a message of the role user
 closed     gate > END                            a greeting, a fact of the world, what a tool knows, or memory is off
 
-It never pauses, and no request fails of it: what goes wrong is in the receipt, and once in the log.
-What was recalled is in no checkpoint; a run that is resumed searches anew.
+It never pauses, and an error in it fails no request: the receipt names it, and the log, once.
+What was recalled is in no checkpoint; a run that is resumed searches again.
 """
 
 from functools import partial
@@ -71,7 +71,7 @@ def build_recall(
     clock: Clock = utc_now,
     answers: Path | None = None,
 ) -> Recall:
-    """Compile a recall.
+    """Compile the graph that finds the memories for a message.
 
     Args:
         engine: Makes the judgements, in place of chat models and of the extractive engine.
@@ -79,13 +79,16 @@ def build_recall(
             Default: the model that the settings name, or else the extractive engine, which needs no network and no key.
         embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
         store: Any `BaseStore` in which memories are kept. Default: the server's, or else a file in `MEMORY_BANK_HOME`.
-        stores: The same for several graphs, so that they share indexes; in place of `embeddings` and `store`.
-        checkpointer: Keeps a run, but nothing that was recalled.
-        clock: Tells the time; give a fixed one to make runs byte-equal.
+        stores: Stores shared with other graphs, and so their indexes, in place of `embeddings` and `store`.
+        checkpointer: Keeps the state of a run, without what was recalled.
+        clock: Returns the current time; a fixed one makes runs byte-equal.
         answers: File in which the answers of chat models are kept, so that none is paid for twice. Default: in memory.
 
     Returns:
-        The compiled graph: `invoke({"messages": [...]}, context={"user": "..."})`.
+        The compiled graph.
+
+    Example:
+        >>> build_recall().invoke({"messages": [("user", "Where do I live?")]}, context={"user": "ana"})["block"]
     """
     engines: EngineFactory[ConversationEngine] = EngineFactory(
         ExtractiveConversationEngine(), engine, models, AnswerPool(answers), RECALL_ROLES, chat_conversation_engine

@@ -1,7 +1,7 @@
-"""Remember: a conversation's turns are kept word for word at once, and memories are drawn from them in batches.
+"""The graph `remember`: keeps turns word for word at once, and extracts memories from them in batches.
 
 waiting    take_in > END                        nothing is new, memory is off, or it is not time yet
-drawing    take_in > extract > weigh > store    enough turns, the end, silence, or another topic
+extract    take_in > extract > weigh > store    enough turns, the end, silence, or another topic
 """
 
 from collections.abc import Callable
@@ -47,18 +47,18 @@ Remember = ChainableGraph[RememberState, Settings, RememberInput, RememberOutput
 _Stage = Callable[[RememberState, Runtime[MemoryContext]], RememberUpdate]
 
 ANSWERED: Final = 64
-"""Of how many runs the answers of models are kept in memory."""
+"""Number of runs whose answers of models are kept in memory."""
 
 
 def anything_to_draw(state: RememberState) -> Literal["on", "over"]:
-    """Ask whether it is time to draw memories, and whether they can be reached."""
+    """Ask whether it is time to extract memories, and whether the store can be reached."""
     return "on" if state["draws"] else "over"
 
 
 def or_unavailable(
     state: RememberState, runtime: Runtime[MemoryContext], *, stage: _Stage, deps: MemoryDeps
 ) -> RememberUpdate:
-    """Run a stage; where the memories cannot be reached, say so: whoever talks is not to be bothered with it."""
+    """Run a stage; where the store cannot be reached, the receipt says so and the request goes on."""
     outages = circuit_breaker_of(deps.stores).outages
     try:
         done = stage(state, runtime)
@@ -99,7 +99,7 @@ def build_remember(
     clock: Clock = utc_now,
     answers: Path | None = None,
 ) -> Remember:
-    """Compile the graph that remembers.
+    """Compile the graph that remembers conversations.
 
     Args:
         engine: Makes the judgements, in place of chat models and of the extractive engine.
@@ -107,15 +107,19 @@ def build_remember(
             `summarise`. Default: the models that the settings name, or else the extractive engine, which needs no
             network and no key.
         embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
-        store: Where memories are kept. Default: the server's store, or else the file of the embedded one.
-        stores: In place of `store`: hand those of `build_recall` over, so that both see one index.
+        store: Store in which memories are kept. Default: the server's store, or else a file.
+        stores: Stores shared with other graphs, such as those of `build_recall`, in place of `store` and `embeddings`.
         checkpointer: Makes runs resumable; pass `durability="sync"` when you invoke the graph yourself. False: none,
             even where the graph is part of another one.
-        clock: Tells the time; give a fixed one to make runs byte-equal.
+        clock: Returns the current time; a fixed one makes runs byte-equal.
         answers: File in which the answers of chat models are kept, so that none is paid for twice. Default: in memory.
 
     Returns:
-        The compiled graph: `invoke({"messages": [...], "conversation_id": "..."}, context={"user": "..."})`.
+        The compiled graph.
+
+    Example:
+        >>> said = {"messages": [("user", "I moved to Lisbon.")], "conversation_id": "c1", "end": True}
+        >>> build_remember().invoke(said, context={"user": "ana"})["stored"]
     """
     stores = stores or stores_for(store, embeddings, clock, utc_now)
     pool = AnswerPool(answers, ANSWERED)

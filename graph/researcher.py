@@ -1,4 +1,4 @@
-"""The researcher: plans, searches a memory of pages, puts together and reflects until the evidence suffices.
+"""The graph `researcher`: plans, searches a memory of pages, integrates and reflects until the evidence suffices.
 
 easy       take_in > plan > search > integrate > reflect > answer       found at once: two calls of a model
 hard       reflect > plan > search > integrate > reflect > ...          up to five follow-up requests a round
@@ -76,7 +76,7 @@ def _is_stopped(state: ResearcherState) -> bool:
 
 
 def go_on(state: ResearcherState, error: NodeError) -> Command[_After]:
-    """Go on without a stage that failed twice: nothing that was found is lost, and no error becomes a finding."""
+    """Go on without a stage that failed twice, with what was found before."""
     note = fallbacks.without(error.node, fallbacks.raised(error.error), cast(Any, state))
     match error.node:
         case "plan":  # the requests are searched as they stand
@@ -95,7 +95,7 @@ def go_on(state: ResearcherState, error: NodeError) -> Command[_After]:
 def count_and_go_on(
     state: ResearcherState, runtime: Runtime[Settings], error: NodeError, *, deps: PageDeps
 ) -> Command[_After]:
-    """Go on without a stage that failed twice, and count what it has spent: after the last one nobody else does."""
+    """Go on without a stage that failed twice, and count what it has spent."""
     gone_on, meter = go_on(state, error), deps.engine_for(cast(MeteredState, state), runtime).meter
     return replace(gone_on, update={**cast(Any, gone_on.update), "usage": meter.usage()}) if meter else gone_on
 
@@ -109,8 +109,8 @@ def wire(
 
     Args:
         deps: What the stages work with.
-        run: Runs the stages that ask an engine.
-        without: Goes on without one of these that failed twice. Default: `go_on`, with what it has spent.
+        run: Function that runs the stages that ask an engine.
+        without: Function that goes on without one of these that failed twice. Default: `count_and_go_on`.
     """
     researcher: StateGraph[ResearcherState, Settings, ResearcherInput, ResearcherOutput] = StateGraph(
         ResearcherState, input_schema=ResearcherInput, output_schema=ResearcherOutput, context_schema=MemoryContext
@@ -148,21 +148,25 @@ def build_researcher(
     clock: Clock = utc_now,
     answers: Path | None = None,
 ) -> Researcher:
-    """Compile a researcher.
+    """Compile the graph that answers requests from a memory of pages.
 
     Args:
         engine: Makes the judgements, in place of chat models and of the extractive engine.
         models: A LangChain chat model, or a mapping of roles to chat models; the role asked here is `research`.
             Default: the model that the settings name, or else the extractive engine, which needs no network and no key.
         embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
-        stores: Where memories are kept: those of the memorizer. Default: `MEMORY_BANK_HOME`, or the state folder.
+        stores: Stores of the memories of pages, those of the memorizer. Default: files in `MEMORY_BANK_HOME`, or the
+            user's state folder.
         checkpointer: Makes runs resumable; pass `durability="sync"` when you invoke the graph yourself.
         store: LangGraph's store, handed to the runtime.
-        clock: Tells the time; give a fixed one to make runs byte-equal.
+        clock: Returns the current time; a fixed one makes runs byte-equal.
         answers: File in which the answers of chat models are kept, so that none is paid for twice. Default: in memory.
 
     Returns:
-        The compiled graph: `invoke({"request": "...", "memory": "name"})`.
+        The compiled graph.
+
+    Example:
+        >>> build_researcher().invoke({"request": "Who paid for the mirror?", "memory": "letters"})["answer"]
     """
     engines: EngineFactory[ResearchEngine] = EngineFactory(
         ExtractiveResearchEngine(), engine, models, AnswerPool(answers), RESEARCHER_ROLES, chat_research_engine

@@ -1,4 +1,4 @@
-"""Which tools of its memory an agent is offered: a hidden one is answered as if there were no such tool."""
+"""Chooses which tools of memory an agent is offered; a call of a hidden one is answered as if it did not exist."""
 
 from collections.abc import Sequence
 from typing import Any

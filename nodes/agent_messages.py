@@ -38,7 +38,7 @@ Calls = Mapping[str | None, Mapping[str, Any]]
 
 
 def exchanges(messages: Iterable[BaseMessage]) -> list[Exchange]:
-    """The messages in groups that stay together. A result nobody called for is in none: no model accepts it."""
+    """Group messages that stay together; a result without its call is left out, as no model accepts it."""
     callers: dict[str | None, int] = {}
     found: list[Exchange] = []
     for message in messages:
@@ -92,7 +92,7 @@ def _said(message: BaseMessage) -> str:
     """Text and calls: what a call was made with is looked up later like anything else that was said."""
     if not isinstance(message, AIMessage):
         return message.text
-    made = [f"{c['name']}({_json(c['args'])})" for c in message.tool_calls if c["name"] not in OWN_TOOLS]
+    made = [f"{c['name']}({as_json(c['args'])})" for c in message.tool_calls if c["name"] not in OWN_TOOLS]
     return "\n\n".join(part for part in (message.text, *made) if part)
 
 
@@ -135,10 +135,10 @@ def _blocks(message: BaseMessage) -> list[dict[str, Any]]:
 def size(message: BaseMessage) -> int:
     """How many tokens a message takes in a prompt, estimated rather too high."""
     calls = cast("Sequence[Any]", getattr(message, "tool_calls", ()))
-    words = [message.text, message.name or "", str(getattr(message, "tool_call_id", "")), *map(_json, calls)]
+    words = [message.text, message.name or "", str(getattr(message, "tool_call_id", "")), *map(as_json, calls)]
     for block in _blocks(message):
         if block.get("type") not in {"text", *_MEDIA}:
-            words.append(_json(block))
+            words.append(as_json(block))
     return MESSAGE_TOKENS + sum(map(estimate_tokens, words)) + MEDIA_TOKENS * len(_media(message))
 
 
@@ -147,7 +147,8 @@ def total(messages: Iterable[BaseMessage]) -> int:
     return sum(map(size, messages))
 
 
-def _json(value: Any) -> str:
+def as_json(value: Any) -> str:
+    """A value as a model is shown it."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -209,14 +210,14 @@ def _shortened(message: AIMessage, limit: int, entry_id: str | None, content: st
 
 
 def _short_call(call: Any, limit: int, entry_id: str | None) -> Any:
-    if estimate_tokens(_json(call["args"])) <= limit:
+    if estimate_tokens(as_json(call["args"])) <= limit:
         return call
     share = min(limit, max(LEAST_TOKENS, limit // max(1, len(call["args"]))))
     return {**call, "args": {name: _short_value(value, share, entry_id) for name, value in call["args"].items()}}
 
 
 def _short_value(value: Any, limit: int, entry_id: str | None) -> Any:
-    text = value if isinstance(value, str) else _json(value)
+    text = value if isinstance(value, str) else as_json(value)
     return _excerpt(text, limit, entry_id) if estimate_tokens(text) > limit else value
 
 

@@ -102,7 +102,7 @@ def report(said: object, prompt: str, kind: str) -> Report:
     Args:
         said: What came back.
         prompt: What had been handed out.
-        kind: Of the step; the last words of an `answer` step are its answer.
+        kind: Kind of the step; the last words of an `answer` step are its answer.
 
     Raises:
         ToolError: It is none of these, or says nothing.

@@ -1,4 +1,4 @@
-"""Reads messages as turns of user and assistant, and inserts recalled memories into them."""
+"""Reads messages as turns of user and assistant, inserts recalled memories, and says in words what a graph found."""
 
 import re
 from collections import Counter
@@ -18,23 +18,32 @@ from langchain_core.messages import (
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.nodes.memory_bank.views import digest
 from agentic_memory_bank.state.errors import InputError
+from agentic_memory_bank.state.memorizer import MemorizerOutput
+from agentic_memory_bank.state.memory_bank import MemoryBankOutput
+from agentic_memory_bank.state.research import ResearcherOutput
 from agentic_memory_bank.tools.text.cleaning import clean
 
 RECALLED: Final = "agentic_memory_bank_recalled"
-"""In `additional_kwargs` of a message that holds recalled memories: it is never remembered, and shown to nobody."""
+"""Key in `additional_kwargs` of a message with recalled memories, which is neither remembered nor shown."""
 TOLD: Final = "agentic_memory_bank_told"
-"""Beside it, in a request to forget and in its answer: an agent's model is not shown them, since they name it."""
+"""Key beside it in a request to forget and in its answer, which an agent's model is not shown: they name it."""
 REPEATS: Final = "agentic_memory_bank_repeats"
-"""In `additional_kwargs` of an answer that only says again what was recalled: it is no memory of its own."""
+"""Key in `additional_kwargs` of an answer that only repeats what was recalled, which is not remembered."""
 
 LONGEST_TURN: Final = 12_000
-"""Characters that are read of a turn; what is longer was pasted."""
+"""Characters that are read of a turn; longer ones were pasted."""
 _LONGEST_WORD: Final = 200
 """Characters of a word that is left out where a turn is cut within it: half a password would look like none."""
 
 _THOUGHT: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _OF_APPLICATION: Final = ("system", "developer")
-_TEXT_PARTS: Final = frozenset(("text", "input_text", "output_text"))
+TEXT_PARTS: Final = frozenset(("text", "input_text", "output_text"))
+"""Types of the parts of a message that are its words."""
+
+
+def is_of_user(message: BaseMessage) -> bool:
+    """Whether the user said it, and no recalled memory stands in its place."""
+    return isinstance(message, HumanMessage) and not message.additional_kwargs.get(RECALLED)
 
 
 def checked_messages(given: object) -> list[BaseMessage]:
@@ -78,7 +87,7 @@ def turns_of(messages: Iterable[AnyMessage | BaseMessage]) -> list[Turn]:
 
 
 def repeated_in(messages: Iterable[AnyMessage | BaseMessage]) -> set[str]:
-    """The ids of the turns that only say again what was recalled."""
+    """List the ids of turns that only repeat what was recalled."""
     messages = list(messages)
     words = {truncated(text_of(message)) for message in messages if message.additional_kwargs.get(REPEATS)}
     return {turn.id for turn in turns_of(messages) if turn.role == "assistant" and turn.text in words}
@@ -139,7 +148,7 @@ def injected(messages: Sequence[AnyMessage | BaseMessage], block: str) -> list[A
 
 def _text(part: Mapping[str, Any]) -> str:
     text = part.get("text")
-    return text if part.get("type") in _TEXT_PARTS and isinstance(text, str) else ""
+    return text if part.get("type") in TEXT_PARTS and isinstance(text, str) else ""
 
 
 def _role(message: BaseMessage) -> Any:
@@ -159,3 +168,40 @@ def _date(message: BaseMessage) -> str:
 def _is_of_application(message: BaseMessage) -> bool:
     """Whether the application says it; LangChain keeps the role developer as a kind of system message."""
     return isinstance(message, SystemMessage) or (isinstance(message, ChatMessage) and message.role in _OF_APPLICATION)
+
+
+def answer_in_words(found: MemoryBankOutput) -> str:
+    """The answer of a memory bank with its quotes, and what contradicts."""
+    lines = [found.get("answer") or f"There is no answer ({found.get('status', 'stopped')})."]
+    if sources := found.get("sources"):
+        lines += ["", "Quotes:", *(f"- “{source['quote']}” ({source['source']})" for source in sources)]
+    if conflicts := found.get("conflicts"):
+        lines += ["", "Contradictions:", *(line for conflict in conflicts for line in _conflict(conflict))]
+    return "\n".join(lines)
+
+
+def research_in_words(found: ResearcherOutput) -> str:
+    """The answer of a researcher with its quotes, or what it found on the way."""
+    lines = [found.get("answer") or f"There is no answer ({found.get('status', 'stopped')})."]
+    if sources := found.get("sources"):
+        quoted = (f"- “{s['quote']}” ({', '.join(filter(None, (s['title'], s['source'])))})" for s in sources)
+        lines += ["", "Quotes:", *quoted]
+    elif findings := found.get("findings"):
+        lines += ["", "Found on the way:", *(f"- {finding['text']}" for finding in findings)]
+    return "\n".join(lines)
+
+
+def pages_in_words(found: MemorizerOutput) -> str:
+    """How many pages a memorizer kept, and what it left out."""
+    skipped = [one["reason"] for one in found.get("skipped", [])]
+    reasons = ", ".join(f"{skipped.count(reason)} {reason}" for reason in dict.fromkeys(skipped))
+    return f"Pages kept: {len(found.get('pages', []))}." + (f" Left out: {reasons}." if reasons else "")
+
+
+def _conflict(conflict: Mapping[str, Any]) -> list[str]:
+    """The claims of a contradiction, and what came of it."""
+    claims = [f"“{claim['quote']}” ({claim['source']})" for claim in conflict["claims"]]
+    winner: int | None = conflict["winner"] if conflict["outcome"] == "holds" else None
+    verdict = f"{claims[winner]} holds" if winner is not None else conflict["outcome"]
+    said = ". ".join(filter(None, (verdict, conflict["statement"], conflict["explanation"])))
+    return [f"- {' against '.join(claims)}: {said}"]

@@ -11,7 +11,7 @@ from langgraph.types import RetryPolicy
 
 from agentic_memory_bank.engines.factory import MeteredEngine
 from agentic_memory_bank.nodes.deps import EngineDeps, MeteredState
-from agentic_memory_bank.nodes.memory_bank.pausing import Halt, decided, is_saved
+from agentic_memory_bank.nodes.memory_bank.pausing import DECIDED, Halt, decided, is_saved
 from agentic_memory_bank.state.errors import (
     BudgetReachedError,
     EngineMismatchError,
@@ -53,7 +53,7 @@ def run_stage(
     What was answered before is not asked again.
 
     Args:
-        state: Of the run; what every graph calls alike is in `MeteredState`.
+        state: State of the run; the keys that all graphs share are in `MeteredState`.
         runtime: LangGraph's runtime of the run: settings, stream and store.
         stage: The function of the stage: state, runtime and deps in, update out.
         deps: What it works with; its engine is that of the run.
@@ -86,6 +86,10 @@ def run_stage(
             now = cast("MeteredState", {**now, **decision})
             halts += 1
             continue
+        except Exception as error:
+            if decision:  # what was decided holds, whatever becomes of this stage
+                setattr(error, DECIDED, decision)
+            raise
         _forget(metered, halts)
         return _together(decision, update, _report(now, cast("MeteredState", update), metered, stage.__name__))
 
@@ -165,6 +169,6 @@ def _report(state: MeteredState, update: MeteredState, metered: MeteredEngine[An
         report["usage"] = metered.meter.usage()
     if failures := metered.failures:
         kinds = dict.fromkeys(type(error).__name__ for error in failures)
-        note = f"{stage}: {', '.join(kinds)} ({len(failures)} of its questions)"
+        note = f"{stage}: {', '.join(kinds)} ({len(failures)} of its questions): {failures[0]}"
         report["degraded"] = [*update.get("degraded", state.get("degraded", [])), note]
     return report

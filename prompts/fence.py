@@ -62,3 +62,8 @@ def parse(text: str, tag: str) -> list[str]:
     """The contents of all fences of a tag, as they were before they were escaped."""
     found = re.findall(rf"<{re.escape(tag)}(?: [^>]*)?>\n(.*?)\n</{re.escape(tag)}>", text, re.DOTALL)
     return [unescape(content) for content in found]
+
+
+def one_line(text: str) -> str:
+    """A text in one line."""
+    return " ".join(text.split())

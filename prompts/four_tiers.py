@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from agentic_memory_bank.prompts.fence import fence
+from agentic_memory_bank.prompts.fence import fence, one_line
 from agentic_memory_bank.state.react_mem import Episode, Invocation, KnownFact
 
 ABOUT = (
@@ -71,7 +71,7 @@ def episodes(done: Sequence[Episode]) -> str:
 
 def conversation(invocations: Sequence[Invocation], earlier: Sequence[str] = ()) -> str:
     """What was asked, done and found in the conversation so far, oldest first; of the first ones the question only."""
-    lines = [f"- {_flat(line)}" for line in earlier]
+    lines = [f"- {one_line(line)}" for line in earlier]
     before = f"Earlier still, the user asked:\n{chr(10).join(lines)}" if lines else ""
     brief = "\n".join(_brief(one) for one in invocations[:-DETAILED])
     latest = [_invocation(one, RESULT // 3) for one in invocations[-DETAILED:-1]]
@@ -84,7 +84,7 @@ def _brief(one: Invocation) -> str:
 
 
 def _episode(number: int, one: Episode) -> str:
-    steps = "; ".join(_flat(step) for step in one["steps"])
+    steps = "; ".join(one_line(step) for step in one["steps"])
     lines = [f"Episode {number} ({one['at'][:10]}). Goal: {_cut(one['goal'], EPISODE // 2)}"]
     lines += [f"Steps: {_cut(steps, EPISODE)}"] if steps else []
     lines += [f"Outcome: {_cut(one['outcome'], EPISODE // 2)}"] if one["outcome"] else []
@@ -97,10 +97,6 @@ def _invocation(one: Invocation, room: int) -> str:
     return f"[{one['id']}] User: {_cut(one['query'], QUERY)}{did}\nResult: {_cut(one['result'], room)}"
 
 
-def _flat(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _cut(text: str, room: int) -> str:
-    flat = _flat(text)
+    flat = one_line(text)
     return flat if len(flat) <= room else f"{flat[: room - 4].rstrip()} ..."

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from agentic_memory_bank.prompts.enhanced import memory_block
-from agentic_memory_bank.prompts.fence import fence
+from agentic_memory_bank.prompts.fence import fence, one_line
 from agentic_memory_bank.state.interaction_tree import InteractionTree
 from agentic_memory_bank.state.memory_bank import Recalled
 from agentic_memory_bank.state.query_graph import QueryGraph
@@ -86,7 +86,7 @@ def origin(memory: Earlier) -> str:
 
 def earlier(memory: Earlier) -> str:
     """A memory as one line: no text in it begins another one, which could name a day or a trust of its own."""
-    return "- " + ": ".join(filter(None, (_one_line(memory.speaker), _one_line(memory.text))))
+    return "- " + ": ".join(filter(None, (one_line(memory.speaker), one_line(memory.text))))
 
 
 def block(memories: Sequence[Earlier]) -> str:
@@ -101,10 +101,6 @@ def block(memories: Sequence[Earlier]) -> str:
     return f"{EARLIER}\n{fence('memory', lines)}" if memories else ""
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _bare(name: str) -> str:
     """A name without what parts it from others."""
-    return _one_line(_PARTING.sub(" ", name))
+    return one_line(_PARTING.sub(" ", name))

@@ -48,7 +48,7 @@ def render(
         requests: The open ones.
         findings: What is known; may be empty.
         abstracts: Title, which may be empty, and abstract of the closest pages.
-        titles: Of further pages.
+        titles: Titles of further pages.
     """
     shown = [f"{title}: {said}" if title else said for title, said in abstracts]
     parts = [fence("question", question), numbered("request", requests), numbered("finding", findings)]

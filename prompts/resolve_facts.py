@@ -46,7 +46,7 @@ def render(pairs: Sequence[tuple[str, str, str, Sequence[tuple[str, str, str]]]]
     """Write the question.
 
     Args:
-        pairs: Of each new memory: its text, who said it and when (both may be empty), and the same of each known one.
+        pairs: Each new memory with its speaker and date (both may be empty), and the same of each known one.
     """
     return "\n\n".join(f"New memory {number}:\n{_pair(*pair)}" for number, pair in enumerate(pairs, 1))
 

@@ -1,4 +1,4 @@
-"""Durable runs: started, resumed, exported, imported and erased. Loaded on first use: a list of runs needs no graph."""
+"""Durable runs: start, resume, export, import and erase. Loaded on first use: a list of runs needs no graph."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

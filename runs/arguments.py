@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
 
 _TOLD: Final = ("text", "output", "result", "answer", "source", "learned")
-"""What a mapping may say of a step."""
+"""Keys of a mapping that says what a step brought."""
 _NO_MESSAGES: Final = (ValueError, TypeError, NotImplementedError, KeyError, AttributeError, RecursionError)
-"""How LangChain says that something is no message."""
+"""What LangChain raises for something that is no message."""
 _INTEGER_BITS: Final = 63
-"""Checkpoints hold no larger whole numbers."""
+"""Largest whole number that a checkpoint can hold."""
 
 
 def check_parts(
     engine: object, embeddings: object, execute: object, clock: object, home: object, on_event: object, control: object
 ) -> None:
-    """See that everything given to run with can be what it is given as; `None` is always fine but for the clock.
+    """Check the types of engine, embeddings, executor, home, callback, control and clock; only the clock is required.
 
     Raises:
-        InputError: Something is not.
+        InputError: One of them is of another type.
     """
     for name, given, is_fit, wanted in (
         ("engine", engine, _is_engine(engine), "an `Engine`, which has a name and every judgement"),
@@ -53,7 +53,7 @@ def check_parts(
 
 
 def check_models(settings: Settings, engine: Engine | None, models: "GivenModels | None") -> None:
-    """See that the models of a run can be asked; where an engine is given there are none. Sends nothing.
+    """Check that the models of a run can be asked, without sending anything; an engine that is given needs none.
 
     Raises:
         SettingsError: A name is not known, a key is not set, or a budget of money lacks a price.
@@ -62,7 +62,7 @@ def check_models(settings: Settings, engine: Engine | None, models: "GivenModels
 
 
 def attached_files(given: object, settings: Settings) -> list[dict[str, str]]:
-    """The attachments of a question as the ledger and the graph take them; paths are read here, and nowhere else.
+    """Read the attachments of a question into the form of ledger and graph; paths are read here and nowhere else.
 
     Args:
         given: Paths, and mappings with `name` and base64 `data`; a single one, or a sequence. None is none.
@@ -94,10 +94,10 @@ def _attached(item: object, most: int) -> object:
 
 
 def check_wishes(*, keep: object, export: object) -> None:
-    """See that what is to become of the memory is said in terms that can be written down.
+    """Check the types of `keep` and `export`.
 
     Raises:
-        InputError: It is not.
+        InputError: One of them is of another type.
     """
     if keep is not None and not isinstance(keep, bool):
         raise _unfit("keep", keep, "True, False or None")
@@ -106,12 +106,12 @@ def check_wishes(*, keep: object, export: object) -> None:
 
 
 def checked_result(given: object, prompt: str, kind: str, settings: Settings) -> object:
-    """What an executor outside did, as plain data that can be saved; read the way the step will read it.
+    """Check what an executor outside did, and return it as plain data, read as the step will read it.
 
     Args:
         given: Text, a message, messages as a list or under `messages`, or a mapping with `text` or `answer`.
-        prompt: What had been handed out.
-        kind: The kind of the step.
+        prompt: The prompt that had been handed out.
+        kind: Kind of the step.
         settings: Their limits of size are applied.
 
     Raises:
@@ -132,10 +132,10 @@ def checked_result(given: object, prompt: str, kind: str, settings: Settings) ->
 
 
 def _plain_transcript(given: object) -> object:
-    """Text, a mapping of texts, or the turns of agent and tools as mappings.
+    """Turn a result into text, a mapping of texts, or turns of agent and tools as mappings.
 
     Raises:
-        ToolError: It is nothing of this.
+        ToolError: It is none of these.
     """
     if isinstance(given, Mapping):
         fields = cast("Mapping[str, object]", given)
@@ -166,10 +166,10 @@ def _plain_turn(message: AIMessage | ToolMessage) -> dict[str, Any]:
 
 
 def _plain(value: object) -> Any:
-    """Plain data as a checkpoint can hold it.
+    """Return plain data as a checkpoint can hold it.
 
     Raises:
-        TypeError: There is something else in it.
+        TypeError: It holds an object of another type.
     """
     if isinstance(value, str):
         return clean(value)

@@ -1,4 +1,4 @@
-"""Who asks a server, and what is theirs: the auth handler that langgraph.json names.
+"""The auth handler that langgraph.json names: who makes a request, and which threads and assistants are theirs.
 
 MEMORY_BANK_AUTH   who asks
 local              one user, MEMORY_BANK_USER, and only from this machine
@@ -22,33 +22,33 @@ from agentic_memory_bank.state.clients import check_given, of_clients
 from agentic_memory_bank.state.errors import InputError, SettingsError
 
 STUDIO: Final = ("https://smith.langchain.com", "https://eu.smith.langchain.com")
-"""Where LangGraph Studio's pages come from."""
+"""Origins of LangGraph Studio's pages."""
 ME: Final = "me"
 """The one user of a server on this machine, unless `MEMORY_BANK_USER` says otherwise."""
 OWNER: Final = "owner"
-"""Under which name the metadata of threads, assistants and crons say whose they are."""
+"""Key of the owner in the metadata of threads, assistants and crons."""
 
 _SYSTEM: Final = "system"
 _PROXIED: Final = ("forwarded", "x-forwarded-for", "x-forwarded-host")
 _OF_THE_SERVER: Final = frozenset(
     ("thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "graph_id", "assistant_id", "run_id", "cron_id")
 )
-"""What LangGraph's server puts among the values of a run that are handed to a graph as its context."""
+"""Keys that LangGraph's server itself adds to a context."""
 
 Scope = Mapping[str, Any]
-"""Of a request, as ASGI has it."""
+"""ASGI scope of a request."""
 Identify = Callable[[Scope], str]
-"""Says who makes a request, or refuses it."""
+"""Identifies who makes a request, or refuses it."""
 
 
 def build_auth(environment: Mapping[str, str] | None = None) -> Auth:
-    """The handler for `auth.path` in langgraph.json.
+    """Build the handler for `auth.path` in langgraph.json.
 
     Args:
-        environment: The variables. Default: those of this process.
+        environment: Variables to read. Default: those of this process.
 
     Raises:
-        SettingsError: The variables make no sense together.
+        SettingsError: A variable has no meaning, or lacks one that it needs.
     """
     identify = identifier({**os.environ} if environment is None else environment)
     of_clients()  # a name in it that is none is said when the server starts
@@ -72,10 +72,10 @@ def build_auth(environment: Mapping[str, str] | None = None) -> Auth:
 
 
 def identifier(environment: Mapping[str, str]) -> Identify:
-    """How it is known who asks.
+    """Choose how users are identified, by `MEMORY_BANK_AUTH`.
 
     Raises:
-        SettingsError: The variables make no sense together.
+        SettingsError: A variable has no meaning, or lacks one that it needs.
     """
     mode = environment.get("MEMORY_BANK_AUTH", "").strip() or "local"
     if mode == "proxy":
@@ -97,7 +97,7 @@ def _of_proxy(scope: Scope) -> str:
 
 
 class _Tokens:
-    """Knows users by their bearer tokens."""
+    """Identifies users by their bearer tokens."""
 
     def __init__(self, path: str) -> None:
         if not path:
@@ -114,7 +114,7 @@ class _Tokens:
 
 
 class _Local:
-    """Takes everybody on this machine for one user, and nobody else; a page of another site is somebody else."""
+    """Identifies every program of this machine as the one user; refuses other machines and other sites' pages."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._user = environment.get("MEMORY_BANK_USER", "").strip() or ME
@@ -135,7 +135,7 @@ class _Local:
         return _as(self._user, scope)
 
     def _check_is_here(self, scope: Scope, host: str) -> None:
-        """See that the request came to this machine's own address, under its own name, and through no proxy."""
+        """Check that the request came to a loopback address, under its name, and through no proxy."""
         server: Sequence[Any] = scope.get("server") or ("",)
         named = _host(f"//{host}")
         if not (is_loopback(str(server[0])) and is_loopback(named)) or any(_header(scope, name) for name in _PROXIED):
@@ -151,7 +151,7 @@ class _Local:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine as only this machine can name it."""
+    """Ask whether a host is a loopback address or `localhost`."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -163,7 +163,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _host(url: str) -> str:
-    """The host of an address; empty where it is written as no program writes one."""
+    """Read the host of an address; empty where it is malformed."""
     try:
         found = urlsplit(url)
         is_plain_address = not (found.username or found.password or found.path or "@" in url or "\\" in url)
@@ -173,14 +173,14 @@ def _host(url: str) -> str:
 
 
 def _as(user: str, scope: Scope) -> str:
-    """The one who is known, whom a request need not name, and instead of whom it can name nobody."""
+    """Return the identified user, and refuse a request that names another."""
     if _header(scope, USER_HEADER) not in ("", user):
         _refuse(403, f"The header {USER_HEADER} names another user than the one who is authenticated. Leave it out.")
     return user
 
 
 def _header(scope: Scope, name: str) -> str:
-    """What a header says. One that is given twice says nothing certain, and is refused."""
+    """Read a header; one that is given twice is refused."""
     wanted = name.encode()
     said = [value for key, value in scope.get("headers", ()) if key.lower() == wanted]
     if len(said) > 1:
@@ -196,7 +196,7 @@ def _refuse(status: int, message: str) -> NoReturn:
 
 
 async def _threads(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.FilterType:
-    """Threads and their runs: each has an owner, and nobody else sees it."""
+    """Restrict threads and their runs to their owner."""
     user = ctx.user.identity
     if ctx.action == "create_run":
         _check(value.get("kwargs", {}).get("context"), user)
@@ -204,14 +204,14 @@ async def _threads(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.Filter
 
 
 async def _crons(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.FilterType:
-    """Crons, likewise; what they will run with is seen to when they are made."""
+    """Restrict crons to their owner; their context is checked when they are made."""
     payload: Mapping[str, Any] = value.get("payload") or {}
     _check_both(payload, ctx.user.identity)
     return _owned(ctx, value)
 
 
 async def _assistants(ctx: Auth.types.AuthContext, value: Any) -> Any:
-    """Assistants: those of langgraph.json are everybody's to use and nobody's to change, the others their owner's."""
+    """Restrict assistants to their owner; those of langgraph.json are for all to use and for nobody to change."""
     if ctx.action in ("create", "update"):
         if (value.get("metadata") or {}).get("created_by") == _SYSTEM:
             _refuse(403, "The assistants of the system are those of langgraph.json. Leave `created_by` out.")
@@ -221,7 +221,7 @@ async def _assistants(ctx: Auth.types.AuthContext, value: Any) -> Any:
 
 
 def _owned(ctx: Auth.types.AuthContext, value: Any) -> Any:
-    """Say whose a thing is where one is made or changed, whatever the client says; and which things are seen."""
+    """Write the owner into what is made or changed, whatever the client says, and filter what is seen by it."""
     own = {OWNER: ctx.user.identity}
     if ctx.action in ("create", "create_run", "update") and isinstance(value.get("metadata"), dict):
         value["metadata"].update(own)
@@ -235,7 +235,7 @@ def _check_both(given: Mapping[str, Any], user: str) -> None:
 
 
 def _check(context: object, user: str) -> None:
-    """See that a client fills in nothing that is not its to say."""
+    """Check that a client's context has no setting of the operator."""
     if not isinstance(context, Mapping):
         return
     given = {str(k): v for k, v in cast("Mapping[object, Any]", context).items() if not _is_of_the_server(str(k))}
@@ -252,4 +252,4 @@ def _is_of_the_server(name: str) -> bool:
 
 
 auth: Final = build_auth()
-"""What `auth.path` in langgraph.json names."""
+"""The object that `auth.path` in langgraph.json names."""

@@ -21,8 +21,7 @@ from agentic_memory_bank.nodes.memory_bank.pausing import Decision, checked_deci
 from agentic_memory_bank.runs.arguments import attached_files, check_models, check_parts, check_wishes
 from agentic_memory_bank.runs.cleanup import check_is_no_stray, clear_thread
 from agentic_memory_bank.runs.export import check_is_kept
-from agentic_memory_bank.runs.home import GeneratedName, Home, checked_export, checked_thread
-from agentic_memory_bank.runs.lease import lease
+from agentic_memory_bank.runs.home import GeneratedName, Home, checked_export, checked_thread, lease
 from agentic_memory_bank.runs.ledger import Ledger, Run, check_has_trace, no_memory
 from agentic_memory_bank.runs.run_steps import Progress, RunOptions, RunOutput, drive, pause
 from agentic_memory_bank.state.errors import InputError, RunError, UnknownThreadError
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
 
 FILE_SUFFIXES = frozenset({".txt", ".md", ".markdown", ".html", ".htm", ".pdf", ".docx", ".jsonl", ".json", ".csv"})
-"""A string of one word that ends like this is meant as a file, also when the file is missing."""
+"""Endings of file names: a single word with one of them is meant as a file, and is an error where there is none."""
 
 
 def run(
@@ -67,16 +66,16 @@ def run(
         attachments: Pictures and files that are recognised, kept and can be looked at again: paths of files, or
             mappings with `name` and base64 `data`. `None` is none.
         thread: Names the run, to resume it or to ask again: its memory is kept until it is cleared, or until a run on
-            it with `keep` false has ended. Default: a name of its own.
+            it with `keep` false has ended. Default: a generated name.
         keep: Keep the memory for further questions. Otherwise every byte of it is erased when the run ends. Default:
             kept if the thread is named.
         export: A JSON file the memory is written to before anything is erased.
         settings: `Settings`, or a mapping of their values. Default, for each: that of the environment.
-        engine: Who judges, in place of chat models and of the offline engine. A resume needs the same one.
+        engine: Makes the judgements, in place of chat models and of the extractive engine. A resume needs the same.
         models: A LangChain chat model for all roles, or a mapping of roles to chat models; a resume needs the same. The
             settings name models for the roles without one.
         embeddings: Any LangChain embeddings. Default: those that the settings name, or else all-MiniLM-L6-v2.
-        execute: Who carries out the planned steps: a function that is called with an `Assignment`; a Runnable or a
+        execute: Carries out the planned steps: a function that is called with an `Assignment`; a Runnable or a
             compiled graph; or `outside`, which hands each step out in a pause, to be resumed with what was done.
         clock: Returns the current time; a fixed one makes runs repeatable.
         home: Folder of all runs. Default: `MEMORY_BANK_HOME`, or the user's state folder.
@@ -88,7 +87,7 @@ def run(
         decision, or, with the `reason` "execute", for the result of the `task` that `prompt` hands out (see `resume`).
 
     Raises:
-        InputError: Something that was handed over cannot be used. Nothing was written.
+        InputError: An argument cannot be used. Nothing was written.
         SettingsError: A setting is not allowed, or a model cannot be asked: its name is not known, its key is not
             set, its price is needed and not given. Nothing was written.
         LoadError: A file cannot be read. Nothing was written.
@@ -96,6 +95,10 @@ def run(
         ThreadBusyError: The thread is being run right now.
         RunError: The thread has an unfinished run.
         StorageError: The disk failed. What was saved can be resumed.
+
+    Example:
+        >>> found = run("How wide is the mirror?", documents=["report.txt", Path("notes")])
+        >>> found["answer"], found["sources"][0]["quote"]
     """
     settings = checked_settings(settings)
     parts = _parts(engine, models, embeddings or default_embeddings(settings), execute, clock, home, on_event, control)
@@ -127,9 +130,9 @@ def run(
 
 
 async def arun(question: str, **options: Any) -> RunOutput:
-    """`run` for asynchronous code: the same run on a thread of its own, which never blocks the event loop.
+    """Do what `run` does, for asynchronous code: on a thread of its own, without blocking the event loop.
 
-    Cancelled, it ends the step it is in, saves it, and can be resumed. Takes and raises what `run` does.
+    When it is cancelled, it ends and saves the step it is in, and can be resumed. Takes and raises what `run` does.
     """
     control = options.pop("control", None) or RunControl()
     work = asyncio.ensure_future(asyncio.to_thread(partial(run, question, control=control, **options)))
@@ -161,29 +164,32 @@ def resume(
     step out again.
 
     Args:
-        thread: Default: the unfinished run that was active last.
-        decision: For a run that waits: `continue`, which grants as much again of what is used up; a mapping of budgets
-            such as `{"budget_calls": 200}`; `finish`, to go on without models and executors outside; or `stop`, to end
-            it with what it has.
-        result: For a run that waits for an executor outside, what that did: text, or the messages of its work, of
+        thread: Name of the run. Default: the unfinished run that was active last.
+        decision: How a run that waits goes on: `continue`, which grants as much again of what is used up; a mapping of
+            budgets such as `{"budget_calls": 200}`; `finish`, without models and executors outside; or `stop`, which
+            ends it with what it has.
+        result: What an executor outside did, for a run that waits for it: text, or the messages of its work, of
             LangChain or as mappings with `role` and `content`.
         engine: The engine that the run was started with.
         models: As for `run`.
         embeddings: As for `run`.
-        execute: As for `run`; of a run that began with `outside` that is known. Whatever else is given takes over.
+        execute: As for `run`. A run that began with `outside` goes on so unless something else is given.
         clock: As for `run`.
         home: As for `run`.
         on_event: As for `run`.
         control: As for `run`.
 
     Raises:
-        InputError: There is no such decision, it would not let the run go on, or something else that was handed over
-            cannot be used: a result that is no transcript, or that nobody waits for. The run stays as it was.
-        SettingsError: A model cannot be asked, such as for want of its key. The run stays as it was.
+        InputError: The decision is unknown or would not let the run go on, or the result is no transcript, or the run
+            waits for none. The run stays as it was.
+        SettingsError: A model cannot be asked, for example because its key is missing. The run stays as it was.
         UnknownThreadError: There is no such run, or none that is unfinished.
         EngineMismatchError: It was started with another engine or other embeddings.
         ThreadBusyError: The thread is being run right now.
         StorageDamagedError: Its checkpoints are lost or damaged.
+
+    Example:
+        >>> resume("observatory", decision={"budget_calls": 200})["status"]
     """
     parts = _parts(engine, models, embeddings, execute, clock, home, on_event, control)
     decision = checked_decision(decision)
@@ -206,7 +212,7 @@ def resume(
 
 
 def read_pause(thread: str, *, home: str | Path | None = None) -> dict[str, Any] | None:
-    """Why a run waits, with the `reason` "execute" for an executor outside; None where it does not.
+    """Read why a run waits, with the `reason` "execute" for an executor outside; None where it does not wait.
 
     Raises:
         UnknownThreadError: Nothing is known of the thread.
@@ -220,7 +226,7 @@ def read_pause(thread: str, *, home: str | Path | None = None) -> dict[str, Any]
 
 
 def clear(thread: str, *, home: str | Path | None = None) -> None:
-    """Erase a thread: checkpoints, log, vectors and ledger row, from disk too.
+    """Erase a thread from disk: checkpoints, their log, vectors, attachments and its row in the ledger.
 
     Raises:
         UnknownThreadError: Nothing is known of it.
@@ -248,7 +254,7 @@ def _parts(
 
 
 def _can_find(parts: RunOptions, settings: Settings) -> bool:
-    """Whether somebody may bring what is answered from: an executor, or a model that searches."""
+    """Ask whether an executor or a model that searches may find what to answer from."""
     if parts.execute is not None:
         return True
     has_models = parts.engine is None and (parts.models is not None or settings.has_models(BANK_ROLES))
@@ -266,7 +272,7 @@ def _loaded(documents: object) -> list[Document]:
 
 
 def _names_a_file(item: object) -> bool:
-    """A path, or a string of one line that is on disk or ends like a file name; a missing file is then an error."""
+    """Ask whether a string is meant as a file: one line that is on disk or ends like a file name."""
     if isinstance(item, Path):
         return True
     if not isinstance(item, str) or not item.strip() or len(item) > 4096 or "\n" in item or "\0" in item:
@@ -289,7 +295,7 @@ def _begin(
     keep: bool,
     export: Path | None,
 ) -> Run:
-    """Write down what is asked before the first step is taken."""
+    """Write the question into the ledger before the first step is taken."""
     parts.home.make_folder(thread)
     now = parts.now()
     begun = Run(

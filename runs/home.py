@@ -1,21 +1,28 @@
-"""Where runs live on disk: one folder per thread, readable by its owner only, how all of it is erased, and exports."""
+"""Where runs live on disk: one folder per thread, readable by its owner only, and one that runs it at a time.
+
+Whatever runs a thread holds its lock, in this process or another, and a dead holder loses it. The file of a lock is
+removed while it is still held; a lock that somebody gets on a file without a name counts for none (`filelock` looks),
+so that two never hold one lock.
+"""
 
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
-from agentic_memory_bank.state.errors import InputError, StorageError
+from filelock import FileLock, Timeout
+
+from agentic_memory_bank.state.errors import InputError, StorageError, ThreadBusyError
 from agentic_memory_bank.tools.storage.disk import FULL, default_home, storage_errors
 
 EXPORT_FORMAT: Final = "agentic-memory-bank"
-"""What an export says of itself."""
+"""Value of the field `format` in an export."""
 LONGEST_NAME: Final = 200
-"""Bytes of an export's name; the name of the part file is longer, and file systems allow 255."""
+"""Longest name of an export, in bytes: that of the part file is longer, and file systems allow 255."""
 
 _CHUNK = 1 << 20
 _ERASED = ".erased"
@@ -51,27 +58,27 @@ class Home:
         return self.path / "runs.sqlite"
 
     def folder(self, thread: str) -> Path:
-        """The folder of a thread; it is named by a hash, since a thread may be called anything."""
+        """Path of the folder of a thread, named by a hash, since a thread may be called anything."""
         return self.path / "threads" / _name(thread)
 
     def lock(self, thread: str) -> Path:
-        """The file that is locked while a thread runs; it holds nothing."""
+        """Path of the file that is locked while a thread runs; it holds nothing."""
         return self.path / "locks" / f"{_name(thread)}.lock"
 
     def checkpoints(self, thread: str) -> Path:
-        """The checkpoint database of a thread."""
+        """Path of the checkpoints of a thread."""
         return self.folder(thread) / "checkpoints.sqlite"
 
     def vectors(self, thread: str) -> Path:
-        """The vector cache of a thread."""
+        """Path of the vector cache of a thread."""
         return self.folder(thread) / "vectors.sqlite"
 
     def answers(self, thread: str) -> Path:
-        """The answers of chat models that a thread has paid for."""
+        """Path of the answers of chat models that a thread has paid for."""
         return self.folder(thread) / "answers.sqlite"
 
     def attachments(self, thread: str) -> Path:
-        """The pictures and files of a thread."""
+        """Path of the attachments of a thread."""
         return self.folder(thread) / "attachments"
 
     def make_folder(self, thread: str) -> None:
@@ -80,9 +87,9 @@ class Home:
             self.folder(thread).mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def clear(self, thread: str) -> None:
-        """Remove everything of a thread from disk; files are overwritten before they are removed.
+        """Erase everything of a thread from disk; files are overwritten before they are removed.
 
-        The folder loses its name first: killed in between, a thread is there as a whole or not at all.
+        The folder is renamed first, so that a thread is there as a whole or not at all when the process is killed.
         """
         folder = self.folder(thread)
         gone = folder.with_suffix(_ERASED)
@@ -93,31 +100,31 @@ class Home:
                 erase_folder(gone)
 
     def strays(self, known: Iterable[str]) -> list[Path]:
-        """Folders of threads the ledger does not know, and of threads whose erasure was not completed."""
+        """List folders of threads that the ledger does not know, or whose erasure was not completed."""
         names = {_name(thread) for thread in known}
         threads = self.path / "threads"
         return [f for f in sorted(threads.iterdir()) if f.name not in names] if threads.is_dir() else []
 
     def is_half(self, folder: Path) -> bool:
-        """Whether a folder is what is left of an erasure or an import that was not completed."""
+        """Ask whether a folder is left over from an erasure or an import that was not completed."""
         return folder.suffix == _ERASED or (folder / _IMPORTING).exists()
 
     def begin_import(self, thread: str) -> None:
-        """Mark the folder of a thread: until the mark is gone, what it holds is in an export as well."""
+        """Mark the folder of a thread as being imported: until `end_import`, its content is in the export as well."""
         with storage_errors(self.folder(thread)):
             (self.folder(thread) / _IMPORTING).touch(mode=0o600)
 
     def end_import(self, thread: str) -> None:
-        """Take the mark away, once the ledger knows the thread."""
+        """Remove the mark of `begin_import`, once the ledger knows the thread."""
         with storage_errors(self.folder(thread)):
             (self.folder(thread) / _IMPORTING).unlink(missing_ok=True)
 
     def locks(self) -> list[Path]:
-        """The files of all locks: those that are held, and those of processes that were killed."""
+        """List the files of all locks: those that are held, and those of processes that were killed."""
         return sorted((self.path / "locks").glob("*.lock"))
 
     def lock_of(self, folder: Path) -> Path:
-        """The lock of the thread whose folder this is, or was."""
+        """Path of the lock of the thread that a folder belongs to, or belonged to."""
         return self.path / "locks" / f"{folder.stem}.lock"
 
 
@@ -128,12 +135,12 @@ class GeneratedName(str):
 
     @classmethod
     def new(cls) -> "GeneratedName":
-        """One that no other run has."""
+        """Make a name that no other run has."""
         return cls(uuid4().hex[:12])
 
 
 def checked_thread(thread: object) -> str:
-    """A thread id as it is stored.
+    """Check a thread id, and return it as it is stored.
 
     Raises:
         InputError: It is not a non-empty string; `1` and `"1"` would be the same thread to LangGraph.
@@ -194,3 +201,35 @@ def _overwrite(file: Path) -> None:
 
 def _name(thread: str) -> str:
     return hashlib.sha256(thread.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+@contextmanager
+def lease(home: Home, thread: str) -> Iterator[None]:
+    """Hold the lock of a thread while something runs on it; the operating system frees it when the process dies.
+
+    Raises:
+        ThreadBusyError: It is held already; nothing was done.
+    """
+    with locked(home.lock(thread), f"The thread '{thread}'"):
+        yield
+
+
+@contextmanager
+def locked(file: Path, what: str) -> Iterator[None]:
+    """Hold a lock file.
+
+    Raises:
+        ThreadBusyError: Somebody else holds it.
+    """
+    lock = FileLock(file, timeout=0, mode=0o600, thread_local=False)
+    with storage_errors(file):
+        try:
+            lock.acquire()
+        except Timeout:
+            raise ThreadBusyError(f"{what} is in use by another run. Wait for it to end, then try again.") from None
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # not everywhere can a file go that is open; then `gc` removes it
+            file.unlink()
+        lock.release()

@@ -1,4 +1,4 @@
-"""The routes of the memory operations, `/v1/memory`, as an HTTP app that langgraph.json names for LangGraph's server.
+"""The HTTP app with the routes of `/v1/memory`, which langgraph.json names for LangGraph's server.
 
 Only a server loads this: Starlette comes with it. Whatever blocks is done on threads. A request that names no project
 means those of all projects where it reads or erases, and none where it stores; an empty `project_id` means the memories
@@ -21,7 +21,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agentic_memory_bank.runs.deletion_preview import DeletionPreview
 from agentic_memory_bank.runs.http_requests import (
     UNSET,
     MemoryRequest,
@@ -52,10 +51,11 @@ from agentic_memory_bank.state.errors import (
     StorageError,
     UnknownMemoryError,
 )
+from agentic_memory_bank.tools.memories.deletion import DeletionPreview
 from agentic_memory_bank.tools.memories.store_adapter import underneath
 
 LIMIT: Final = 20
-"""How many memories a listing has, unless asked for another number."""
+"""How many memories a listing has by default."""
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -64,23 +64,22 @@ Operation = Callable[[Memories, MemoryRequest], Mapping[str, Any]]
 
 
 class _Route(NamedTuple):
-    """One operation on the way from a request to its answer."""
+    """Takes one operation from a request to its answer."""
 
     method: str
     path: str
     operation: Operation
     takes: frozenset[str]
     refused_as: str
-    """The code of what the memories themselves refuse."""
+    """Code of the error for what `Memories` refuses."""
     status: int = 200
 
 
 def build_app(memories: Memories | None = None) -> Starlette:
-    """The routes as an app of their own.
+    """Build the app.
 
     Args:
-        memories: What is worked on. Default: the memories in the store of the server around the app, or else in the
-            file.
+        memories: The memories to serve. Default: those in the store of the server around the app, or else in the file.
     """
     served = _Served(memories)
 
@@ -97,7 +96,7 @@ def build_app(memories: Memories | None = None) -> Starlette:
 
 
 def _store(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
-    """Keep a memory as it is said."""
+    """Store a memory as it is given."""
     given = asked.given
     about: dict[str, Any] = {name: given[name] for name in ("subject", "attribute") if name in given}
     about["project"] = project_of(given) or ""
@@ -111,7 +110,7 @@ def _store(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
 
 
 def _search(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
-    """Find the memories that fit a query best."""
+    """Search memories, best first."""
     given = asked.given
     found = memories.search(
         text_of(given, "query"),
@@ -125,7 +124,7 @@ def _search(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
 
 
 def _list(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
-    """Show memories, newest first, some at a time."""
+    """List memories, newest first, a page at a time."""
     given = asked.given
     limit = limit_of(given.get("limit", LIMIT))
     types = types_of(given.get("type", UNSET))
@@ -136,30 +135,30 @@ def _list(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
 
 
 def _get(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
-    """Show one memory with its history."""
+    """Get a memory with its history."""
     return memory_json(memories.get(asked.id, user=asked.user), asked.user)
 
 
 def _update(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
-    """Change what a memory says; its earlier words go to its history."""
+    """Change the text of a memory; the earlier text goes to its history."""
     return memory_json(memories.update(asked.id, text_of(asked.given, "content"), user=asked.user), asked.user)
 
 
 def _delete(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
-    """Erase a memory with its history and all that was drawn from it."""
+    """Delete a memory with its history and all that was derived from it."""
     memories.get(asked.id, user=asked.user)
     return _erased(memories.delete([asked.id], user=asked.user))
 
 
 def _delete_scope(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
-    """Erase all memories of the user, or those of a project, of some types, or both."""
+    """Delete all memories of the user, or those of a project, of some types, or both."""
     project, types = project_of(asked.given), types_of(asked.given.get("type", UNSET))
     forget = partial(memories.delete_all, user=asked.user, project=project)
     return _erased([id for type in types or (None,) for id in forget(type=type)])
 
 
 def _forget(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
-    """Show what concerns a description, or goes with some ids; with `ids` and `confirm`, erase just these."""
+    """Preview the deletion of what a description is about, or of ids; with `ids` and `confirm`, delete just these."""
     confirm, ids = asked.given.get("confirm", False), ids_of(asked.given)
     if not isinstance(confirm, bool):
         refuse("INVALID_CONFIRM", "`confirm` is true or false.")
@@ -209,14 +208,14 @@ def _conversation(given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _consolidate(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
-    """Draw together memories that say the same, or refine or correct each other."""
+    """Merge memories that repeat, refine or correct each other."""
     return {
         "memories": memories_json(memories.consolidate(user=asked.user, project=project_of(asked.given)), asked.user)
     }
 
 
 def _reflect(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
-    """Draw insights from what recurs; each names the memories it rests on."""
+    """Derive insights from what recurs; each names the memories it rests on."""
     return {
         "memories": memories_json(memories.reflect(user=asked.user, project=project_of(asked.given) or ""), asked.user)
     }
@@ -250,7 +249,7 @@ _ROUTES: Final[Sequence[_Route]] = (
 
 
 class _Served:
-    """The memories in each store that a server brings; usually there is one."""
+    """Keeps one `Memories` for each store that a server brings; usually there is one."""
 
     def __init__(self, given: Memories | None) -> None:
         self._given = given
@@ -326,4 +325,4 @@ def _erased(ids: Sequence[str]) -> Mapping[str, Any]:
 
 
 app: Final = build_app()
-"""What `http.app` in langgraph.json names."""
+"""The object that `http.app` in langgraph.json names."""

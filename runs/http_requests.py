@@ -17,7 +17,7 @@ from agentic_memory_bank.state.errors import (
 from agentic_memory_bank.state.records import TYPES, Record, RecordType
 
 MOST: Final = 100
-"""How many it has at most, whatever is asked for."""
+"""The most memories that a listing has, whatever is asked for."""
 
 
 LONGEST: Final = 262_144
@@ -28,12 +28,12 @@ UNSET: Final = object()
 
 
 class RequestRefused(Exception):
-    """A request is answered with an error.
+    """Raised for a request that is answered with an error.
 
     Args:
-        status: Of the answer, as HTTP counts.
-        code: Names the kind of error to programs.
-        message: Tells people what went wrong and what to do.
+        status: HTTP status of the answer.
+        code: Kind of error, for programs.
+        message: What went wrong and what to do, for people.
     """
 
     def __init__(self, status: int, code: str, message: str) -> None:
@@ -43,16 +43,16 @@ class RequestRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MemoryRequest:
-    """What a request asks for, and on whose behalf."""
+    """A request for memories: its user and its fields."""
 
     user: str
     id: str
     given: Mapping[str, Any]
-    """The parameters of the address, or else the fields of the body."""
+    """Parameters of the address, or else fields of the body."""
 
 
 async def read_request(request: Request, takes: frozenset[str]) -> MemoryRequest:
-    """What a request asks for, checked as far as that goes without the memories."""
+    """Read a request, and check what can be checked without the memories."""
     parameters = _parameters(request)
     body = await _body(request) if request.method != "GET" else {}
     if body and request.method == "DELETE":  # whoever names a scope there would have everything erased
@@ -86,7 +86,7 @@ def _parameters(request: Request) -> dict[str, str]:
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    """The JSON object of a request; nothing at all counts as an empty one."""
+    """Read the JSON object in the body of a request; an empty body counts as an empty object."""
     received = bytearray()
     async for part in request.stream():
         received += part
@@ -102,7 +102,7 @@ async def _body(request: Request) -> dict[str, Any]:
 
 
 def _claimed(parameters: Mapping[str, str], body: Mapping[str, Any]) -> str | None:
-    """Whom the request itself names; it may do so in its address or its body, but not two different ones."""
+    """Read the user that a request names in its address or body; two different ones are refused."""
     named = [source["user_id"] for source in (parameters, body) if source.get("user_id") not in (None, "")]
     if any(not isinstance(name, str) for name in named) or len(set(named)) > 1:
         raise RequestRefused(400, "INVALID_USER_ID", "`user_id` is a text, and the same wherever it is given.")
@@ -110,12 +110,12 @@ def _claimed(parameters: Mapping[str, str], body: Mapping[str, Any]) -> str | No
 
 
 def refuse(code: str, message: str) -> NoReturn:
-    """Refuse a request as malformed."""
+    """Make the error for a malformed request."""
     raise RequestRefused(400, code, message)
 
 
 def text_of(given: Mapping[str, Any], name: str) -> str:
-    """A field that is a text and not blank."""
+    """Read a field that has to be a text and not blank."""
     value = given.get(name)
     if not isinstance(value, str) or not value.strip():
         refuse(f"INVALID_{name.upper()}", f"`{name}` is a text that is not blank.")
@@ -123,7 +123,7 @@ def text_of(given: Mapping[str, Any], name: str) -> str:
 
 
 def ids_of(given: Mapping[str, Any]) -> Sequence[str] | None:
-    """The ids that a request names; None where it names none."""
+    """Read the ids that a request names; None where it names none."""
     value = given.get("ids")
     if value is not None and not (
         isinstance(value, list) and all(isinstance(id, str) for id in cast("list[Any]", value))
@@ -133,7 +133,7 @@ def ids_of(given: Mapping[str, Any]) -> Sequence[str] | None:
 
 
 def project_of(given: Mapping[str, Any]) -> str | None:
-    """The project that a request means; None for all."""
+    """Read the project that a request means; None for all."""
     value = given.get("project_id")
     if value is not None and not isinstance(value, str):
         refuse("INVALID_PROJECT_ID", "`project_id` is a text.")
@@ -141,14 +141,14 @@ def project_of(given: Mapping[str, Any]) -> str | None:
 
 
 def type_of(value: object) -> RecordType:
-    """A type of memory; raises RequestRefused where there is none of this name."""
+    """Read a type of memory; raises RequestRefused for an unknown one."""
     if value not in TYPES:
         refuse("INVALID_TYPE", f"There is no type of memory {value!r}. Use {', '.join(TYPES)}.")
     return value
 
 
 def types_of(value: object) -> Sequence[RecordType] | None:
-    """Types as a list, or as a text parted by commas; an empty one is an error, since it could mean all."""
+    """Read types as a list, or as a text with commas; an empty one is refused, since it could mean all."""
     if value is UNSET or value is None:
         return None
     names: object = [name.strip() for name in value.split(",")] if isinstance(value, str) else value
@@ -158,7 +158,7 @@ def types_of(value: object) -> Sequence[RecordType] | None:
 
 
 def limit_of(value: object) -> int:
-    """How many memories a listing has."""
+    """Read how many memories a listing has."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -167,7 +167,7 @@ def limit_of(value: object) -> int:
 
 
 def threshold_of(value: object) -> ThresholdChoice:
-    """The least cosine that a request asks for."""
+    """Read the least cosine that a request asks for."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
@@ -176,14 +176,14 @@ def threshold_of(value: object) -> ThresholdChoice:
 
 
 def share_of(value: object, name: str) -> float:
-    """A field that is a number from 0 to 1."""
+    """Read a field that has to be a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         refuse(f"INVALID_{name.upper()}", f"`{name}` is a number from 0 to 1.")
     return float(value)
 
 
 def moment_of(value: object) -> datetime:
-    """A time with its zone, in UTC."""
+    """Read a time with its zone, and convert it to UTC."""
     try:
         moment = datetime.fromisoformat(cast(str, value))
         if moment.tzinfo is not None:
@@ -194,12 +194,12 @@ def moment_of(value: object) -> datetime:
 
 
 def memories_json(records: Sequence[Record], user: str) -> list[Mapping[str, Any]]:
-    """Memories as they are sent."""
+    """Write memories as JSON."""
     return [memory_json(record, user) for record in records]
 
 
 def memory_json(record: Record, user: str) -> Mapping[str, Any]:
-    """A memory as it is sent."""
+    """Write a memory as JSON."""
     return {
         "id": record["id"],
         "type": record["type"],

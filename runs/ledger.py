@@ -39,7 +39,7 @@ _FORM = DatabaseForm(
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run as the ledger knows it. Settings are plain values; keys of providers are never among them."""
+    """One row of the ledger. Settings are plain values; keys of providers are never among them."""
 
     thread: str
     state: RunState
@@ -52,24 +52,24 @@ class Run:
     export: str | None
     status: str
     continues: bool
-    """Whether the thread held memory before this run: without its checkpoints, that is lost."""
+    """Whether the thread held memory before this run; if so, missing checkpoints mean that it is lost."""
     created_at: str
     updated_at: str
     usage: dict[str, Any] | None = None
-    """What it had spent on models when it last came to an end or a pause; None where no model was asked."""
+    """Usage of models at the last end or pause; None where no model was asked."""
     attachments: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
-    """The pictures and files of the question, by `name` and base64 `data`."""
+    """Attachments of the question, by `name` and base64 `data`."""
     outside: bool = False
-    """Whether its steps are carried out by whoever drives it, who is handed each in a pause."""
+    """Whether an executor outside carries the steps out, each handed to it in a pause."""
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether there is something to resume."""
+        """Ask whether there is something to resume."""
         return self.state != "finished"
 
 
 class Ledger:
-    """The table of runs. Every method opens and closes the database, so processes do not get in each other's way."""
+    """Reads and writes the table of runs; each method opens and closes the database, so processes do not block."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -101,12 +101,12 @@ class Ledger:
     def update(
         self, thread: str, state: RunState, status: str, at: str, usage: Mapping[str, Any] | None = None
     ) -> None:
-        """Note how far a run is, and, if it is said, what it has spent so far.
+        """Update the status of a run and, where it is given, its usage.
 
-        A finished run no longer needs its documents and attachments, so they are dropped.
+        The documents and attachments of a finished run are dropped: it no longer needs them.
 
         Raises:
-            StorageDamagedError: The row is not what was written.
+            StorageDamagedError: The row is damaged.
         """
         dropped = ", documents = '[]', attachments = '[]'" if state == "finished" else ""
         with self._file() as file, file.using() as database:
@@ -121,28 +121,28 @@ class Ledger:
                 cut_log(database)
 
     def remove(self, thread: str) -> None:
-        """Forget a run; its bytes are overwritten and the log is cut."""
+        """Erase the row of a run; its bytes are overwritten and the log is cut."""
         with self._file() as file:
             file.erase(lambda database: database.execute("DELETE FROM runs WHERE thread = ?", (thread,)))
 
     def knows(self, thread: str) -> bool:
-        """Whether there is a row of this thread, readable or not."""
+        """Ask whether there is a row of this thread, readable or not."""
         with self._file() as file, file.using() as database:
             return database.execute("SELECT 1 FROM runs WHERE thread = ?", (thread,)).fetchone() is not None
 
     def threads(self) -> list[str]:
-        """The names of all threads, readable rows or not."""
+        """List the names of all threads, those of damaged rows included."""
         with self._file() as file, file.using() as database:
             return [row[0] for row in database.execute("SELECT thread FROM runs ORDER BY thread")]
 
     def find(self, thread: str) -> Run | None:
-        """The run of a thread, if there is one."""
+        """Find the run of a thread; None where there is none."""
         with self._file() as file, file.using() as database:
             found = _rows(database, "WHERE thread = ?", thread)
         return _run(found[0]) if found else None
 
     def get(self, thread: str) -> Run:
-        """The run of a thread.
+        """Get the run of a thread.
 
         Raises:
             UnknownThreadError: There is none.
@@ -153,7 +153,7 @@ class Ledger:
         return run
 
     def all(self) -> list[Run]:
-        """All runs, the latest first."""
+        """List all runs, the latest first."""
         with self._file() as file, file.using() as database:
             rows = _rows(database, "ORDER BY updated_at DESC, thread")
         return [_run(row) for row in rows]
@@ -180,22 +180,22 @@ class Ledger:
 
 
 def has_trace(place: Home, thread: str) -> bool:
-    """Whether there is anything of a thread, readable or not; its folder first, since the disk may be full."""
+    """Ask whether anything of a thread is on disk, readable or not: the folder first, as the disk may be full."""
     return place.folder(thread).exists() or (place.ledger.exists() and Ledger(place.ledger).knows(thread))
 
 
 def check_has_trace(place: Home, thread: str) -> None:
-    """Refuse a thread of which there is nothing.
+    """Check that something of a thread is on disk.
 
     Raises:
-        UnknownThreadError: There is nothing of it.
+        UnknownThreadError: Nothing is.
     """
     if not has_trace(place, thread):
         raise UnknownThreadError(f"Nothing is known of the thread '{thread}'. `memory-bank runs` lists them.")
 
 
 def no_memory(thread: str) -> UnknownThreadError:
-    """The error for a question to a thread that holds nothing, with nothing else to answer from."""
+    """Make the error for a question to an empty thread that has nothing else to answer from."""
     return UnknownThreadError(
         f"The thread '{thread}' holds no memory to answer from. Give documents with the question, or name a thread "
         "that is kept; `memory-bank runs` lists them."

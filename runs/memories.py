@@ -1,4 +1,4 @@
-"""Memories across conversations in Python: recalled, remembered, corrected, drawn together, and truly forgotten."""
+"""The class `Memories`: stores, searches, corrects, consolidates and deletes the memories of users."""
 
 from collections.abc import Collection, Sequence
 from datetime import timedelta
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 from agentic_memory_bank.runs.conversation_memory import ConversationMemory, ThresholdChoice
-from agentic_memory_bank.runs.deletion_preview import DeletionPreview, preview_of, several
+from agentic_memory_bank.tools.memories.deletion import DeletionPreview, preview_of, several
 
 LONGEST_DESCRIPTION: Final = 1_000
-"""Characters in which it is said what is to be forgotten."""
+"""Longest description of what is to be deleted, in characters."""
 
 
 class MaintenanceReport(TypedDict):
-    """What maintenance has done, in numbers."""
+    """Counts what `maintain` has done."""
 
     expired: int
     pruned: int
@@ -36,18 +36,19 @@ class MaintenanceReport(TypedDict):
     writers: int
     reembedded: int
     conversations: int
-    """From how many memories were drawn, since they have ended in silence."""
+    """Conversations that had fallen silent and from which memories were extracted."""
     consolidated: int
     insights: int
     pages: int
-    """How many pages of memories of pages in the same home were erased, since their time was over."""
+    """Expired pages that were erased from the memories of pages in the same home."""
 
 
 class Memories(ConversationMemory):
-    """The memories of all users; each call says whose are meant, and reaches those of nobody else.
+    """Store, search, correct and delete what is known of users across conversations.
 
-    Safe across threads; other processes may work on the same store at the same time. It is a context manager: leaving
-    it waits for what is still to be remembered and closes what it has opened.
+    Each call names a user and reaches the memories of that user alone. Safe across threads, and other processes may
+    work on the same store at the same time. Used as a context manager, it waits at the end for what is still being
+    remembered, and closes what it has opened.
 
     Args:
         store: LangGraph's store in which memories are kept. Default: a file in `home`.
@@ -58,31 +59,36 @@ class Memories(ConversationMemory):
         settings: `Settings`, or a mapping of their values. Default: those of the environment.
         clock: Returns the current time; a fixed one makes runs repeatable.
         home: Folder of the file. Default: `MEMORY_BANK_HOME`, or the user's state folder.
-        checkpointer: Where graphs of yours checkpoint conversations, each under its id as the thread: forgetting a
-            whole user, or a project, erases these threads too.
+        checkpointer: Checkpointer of your own graphs, where threads are named after conversations: `delete_all` then
+            erases these threads, too.
 
     Raises:
-        SettingsError: A setting has no meaning.
+        SettingsError: A setting is not known, or its value is not allowed.
+
+    Example:
+        >>> with Memories() as memories:
+        ...     memories.remember("I moved to Lisbon last month.", user="ana", end=True)
+        ...     memories.recall("Where do I live now?", user="ana")["block"]
     """
 
     # --- single memories -------------------------------------------------------------------------------------------
 
     def store(self, text: str, *, user: str, **about: Unpack[MemoryFields]) -> Record:
-        """Keep a memory as it is said here, credentials too: that is the caller's decision.
+        """Store a memory as it is given; unlike what is extracted from conversations, credentials are not left out.
 
         Args:
-            text: The memory; it should be understood alone.
+            text: Text of the memory, which should be understood without its conversation.
             user: Id of the user whose memories are meant.
-            about: Its `type` (`semantic` unless said otherwise), `project`, `subject`, `attribute`, `source`, `trust`,
+            about: Further fields: `type` (default: `semantic`), `project`, `subject`, `attribute`, `source`, `trust`,
                 `importance`, `expires_at` (default: as `memory_ttl_days` says), `evidence`.
 
         Returns:
-            The memory; where it was known, that one, with one more source.
+            The stored memory; where the same text was stored before, that memory with one more source.
 
         Raises:
             NoUserError: No user is named.
-            InputError: It cannot be kept.
-            EmbeddingError: Vectors of another model are there; the message names the command that makes them anew.
+            InputError: The text is empty or too long, or a field has no meaning.
+            EmbeddingError: The stored vectors are of another model; the message names the command that renews them.
             StorageError: The store failed.
         """
         self._check_on(user)
@@ -98,7 +104,9 @@ class Memories(ConversationMemory):
         limit: int | None = None,
         threshold: ThresholdChoice = "default",
     ) -> Sequence[MemoryHit]:
-        """The memories that fit a query best, best first, without gate and rewriting; they count as used.
+        """Search memories, best first; unlike `recall`, no gate and no rewriting stand before the search.
+
+        What is found counts as used, and so is retained longer.
 
         None are found for a user who has switched memory off.
 
@@ -108,12 +116,12 @@ class Memories(ConversationMemory):
             project: An empty text means the memories without a project; None all.
             types: Types of memories; None for all.
             limit: How many at most. Default: that of the settings.
-            threshold: Which hits are near enough.
+            threshold: Least cosine of a hit, from -1 to 1; None for no threshold. Default: that of the settings.
 
         Raises:
             NoUserError: No user is named.
-            InputError: What is asked has no meaning.
-            EmbeddingError: The query cannot be embedded, or the vectors that are there are of another model.
+            InputError: The query is empty, or a filter has no meaning.
+            EmbeddingError: The query cannot be embedded, or the stored vectors are of another model.
             StorageError: The store failed.
         """
         if self.mode(user=user) == "off":
@@ -125,10 +133,10 @@ class Memories(ConversationMemory):
         return found
 
     def get(self, id: str, *, user: str) -> Record:
-        """A memory, with its history.
+        """Get a memory by its id, with its history.
 
         Raises:
-            UnknownMemoryError: This user has none of this id, whoever else may.
+            UnknownMemoryError: This user has no memory of this id.
             NoUserError: No user is named.
             StorageError: The store failed.
         """
@@ -147,23 +155,23 @@ class Memories(ConversationMemory):
         cursor: str | None = None,
         replaced: bool = False,
     ) -> Listing:
-        """The memories of a user, newest first.
+        """List the memories of a user, newest first.
 
         Args:
             user: Id of the user whose memories are meant.
             project: An empty text means the memories without a project; None all.
             types: Types of memories; None for all.
-            limit: How many at most; no more than 100 in any case.
-            cursor: That of the page before; None for the first.
-            replaced: Whether to show also what is superseded or consolidated by now.
+            limit: The most that are returned, up to 100.
+            cursor: Cursor that the call before returned; None for the first page.
+            replaced: Whether superseded and consolidated memories are listed, too.
 
         Raises:
-            NoUserError, InputError, StorageError: As `retrieve`.
+            NoUserError, InputError, StorageError: As `search`.
         """
         return self._records.list(user, project=project, types=types, limit=limit, cursor=cursor, replaced=replaced)
 
     def update(self, id: str, text: str, *, user: str) -> Record:
-        """Change what a memory says: it is found by its new words, and the earlier ones go to its history.
+        """Change the text of a memory; its vector follows, and the earlier text goes to its history.
 
         Raises:
             UnknownMemoryError: This user has no such memory.
@@ -173,7 +181,7 @@ class Memories(ConversationMemory):
         return self._records.update(user, id, text)
 
     def supersede(self, id: str, text: str, *, user: str) -> Record:
-        """Put a new value in place of a memory, which stays, dated and marked; returns the new. Raises as `update`."""
+        """Store a new value in place of a memory, which stays, dated and marked, and return it. Raises as `update`."""
         self._check_on(user)
         about: MemoryFields = {"trust": TRUST["user"], **self._end()}
         return self._records.supersede(user, id, text, **about)
@@ -181,48 +189,49 @@ class Memories(ConversationMemory):
     # --- forgetting ------------------------------------------------------------------------------------------------
 
     def delete(self, ids: Collection[str], *, user: str) -> Sequence[str]:
-        """Erase memories with their history and all that was drawn from them; of what is named in part, the rest stays.
+        """Delete memories with their history and all that was derived from them.
+
+        Of a memory that is named in part, the rest stays as a memory of its own.
 
         Args:
-            ids: Of memories, or of parts of them, as `concerning` and `reach` name them.
+            ids: Ids of memories, or of parts of them as a `DeletionPreview` names them.
             user: Id of the user whose memories are meant.
 
         Returns:
-            The ids of all that are gone; ids that were not there are no error.
+            The ids of all memories that are gone. Unknown ids are no error.
 
         Raises:
-            InputError: It is one text, and no collection of ids; or a memory of which a part is named says something
-                else by now.
+            InputError: `ids` is a single text; or a memory of which a part is named has changed since.
             NoUserError, StorageError: As `get`.
         """
         return self._records.delete(user, several(ids))
 
     def preview_delete(self, ids: Collection[str], *, user: str) -> DeletionPreview:
-        """All that `forget` would erase, whole or in part; nothing is erased. Raises as `forget`."""
+        """Preview what `delete` would delete, whole or in part. Deletes nothing; raises as `delete`."""
         return preview_of(self._records.preview_delete(user, several(ids)), ids)
 
     def preview_delete_all(
         self, *, user: str, project: str | None = None, type: RecordType | None = None
     ) -> DeletionPreview:
-        """All that `forget_scope` would erase, whole or in part; nothing is erased. Args and errors as there."""
+        """Preview what `delete_all` would delete. Deletes nothing; arguments and errors are those of `delete_all`."""
         found = self._records.preview_delete_all(user, project, type)
         return preview_of(found, {record["id"] for record in found.deleted if type in (None, record["type"])})
 
     def preview_delete_about(self, description: str, *, user: str, project: str | None = None) -> DeletionPreview:
-        """What concerns a description ("my sister", "Project Falcon"): shown before it is forgotten, erases nothing.
+        """Preview the deletion of what a description is about, such as "my sister" or "Project Falcon".
 
-        A memory does where it, an earlier wording of it, or what was said for it holds the words of the description:
-        all of them in one clause, in any of their forms; of "my husband Tom's allergy" the allergy and one of the
-        others. Nothing is found by likeness. Of a memory that says other things, too, only the clauses that hold the
-        words are meant. Also what is superseded by now is found.
+        A memory is meant where its text, an earlier wording or a quote of its sources has all words of the description
+        in one clause, in any of their forms; of "my husband Tom's allergy", the allergy and one of the two names are
+        enough. Similar meaning is not. Of a memory that says other things, too, only the clauses with the words are
+        meant. Superseded memories are included. Deletes nothing: hand `ids` of the preview to `delete`.
 
         Args:
-            description: What is to be forgotten; a few words.
+            description: A few words for what is to be deleted.
             user: Id of the user whose memories are meant.
             project: An empty text means the memories without a project; None all.
 
         Raises:
-            InputError: The description says nothing.
+            InputError: The description is empty, or has no word to look for.
             NoUserError, StorageError: As `get`.
         """
         user_hash(user)
@@ -235,9 +244,9 @@ class Memories(ConversationMemory):
         return preview_of(self._records.preview_delete(user, ids), ids)
 
     def delete_all(self, *, user: str, project: str | None = None, type: RecordType | None = None) -> Sequence[str]:
-        """Erase all memories of a user, or those of a project, of a type, or both, and whatever else is kept of them.
+        """Delete all memories of a user, or those of a project, of a type, or both, with all else that is kept of them.
 
-        What waits to be remembered of the user is dropped, and what is being remembered just now keeps nothing.
+        What still waits to be remembered for the user is dropped.
 
         Args:
             user: Id of the user whose memories are meant.
@@ -245,7 +254,7 @@ class Memories(ConversationMemory):
             type: The type of the memories; None for all.
 
         Returns:
-            The ids of all that are gone.
+            The ids of all memories that are gone.
 
         Raises:
             NoUserError, InputError, StorageError: As `list`.
@@ -265,20 +274,20 @@ class Memories(ConversationMemory):
     # --- upkeep ----------------------------------------------------------------------------------------------------
 
     def consolidate(self, *, user: str, project: str | None = None) -> Sequence[Record]:
-        """Draw together memories of one type and project that say the same, or refine or correct each other.
+        """Merge memories of one type and project that repeat, refine or correct each other.
 
-        Each group becomes one memory with the last value, at once or not at all; its parts stay, marked.
+        Each group becomes one memory with the latest value, in one step or not at all; its parts stay, marked.
 
         Args:
             user: Id of the user whose memories are meant.
-            project: An empty text means the memories without a project; None each for itself.
+            project: An empty text means the memories without a project; None every project, each for itself.
 
         Returns:
-            The new memories; `replaces` names what each was made of.
+            The new memories; `replaces` of each names those it was merged from.
 
         Raises:
-            EngineError: A model could not judge them; the groups before are drawn together.
-            NoUserError, EmbeddingError, StorageError: As `retrieve`.
+            EngineError: A model could not judge a group; the groups before it are merged.
+            NoUserError, EmbeddingError, StorageError: As `search`.
         """
         if self.mode(user=user) != "on":
             return []
@@ -286,14 +295,14 @@ class Memories(ConversationMemory):
         return consolidate(self._records, user, those, self._stores.encoder, self._engine("consolidate"))
 
     def reflect(self, *, user: str, project: str = "") -> Sequence[Record]:
-        """Draw insights from what recurs in at least three memories; each names the memories it rests on.
+        """Derive insights from what recurs in at least three memories; each names the memories it rests on.
 
         Returns:
-            The insights that are new, as memories of the type `reflective`.
+            The new insights, as memories of the type `reflective`.
 
         Raises:
             EngineError: A model could not judge the memories.
-            NoUserError, EmbeddingError, StorageError: As `retrieve`.
+            NoUserError, EmbeddingError, StorageError: As `search`.
         """
         if self.mode(user=user) != "on":
             return []
@@ -303,18 +312,19 @@ class Memories(ConversationMemory):
     def maintain(
         self, *, reembed: bool = False, consolidate: bool = False, reflect: bool = False, user: str | None = None
     ) -> MaintenanceReport:
-        """For all users: erase what is over, no longer retained, or over the quota. To be run from time to time.
+        """Keep the store in order, for all users; run it from time to time, such as by cron.
 
-        Memories are drawn from conversations that have ended in silence.
+        Deletes what has expired, what is no longer retained and what is over the quota, makes missing vectors, and
+        extracts memories from conversations that have fallen silent.
 
         Args:
-            reembed: Make the vectors anew that are of another embedding model.
-            consolidate: Draw memories together, too, as `consolidate` does.
-            reflect: Draw insights, too, as `reflect` does.
-            user: For whom alone memories are drawn, from conversations and from memories; None for all.
+            reembed: Renew vectors that are of another embedding model.
+            consolidate: Also call `consolidate`.
+            reflect: Also call `reflect`.
+            user: The one user for whom memories are extracted, merged and reflected on; None for all.
 
         Raises:
-            EmbeddingError, EngineError, StorageError: As what it does.
+            EmbeddingError, EngineError, StorageError: As the calls that it makes.
         """
         records = self._records
         pages = delete_expired_pages(self._file.path.parent) if self._file is not None else 0
@@ -338,11 +348,11 @@ class Memories(ConversationMemory):
     # --- agents ----------------------------------------------------------------------------------------------------
 
     def as_tools(self, user: str, project: str = "") -> "Sequence[BaseTool]":
-        """The operations as LangChain tools, for an agent that serves one user: no model can name another.
+        """Make LangChain tools of the operations, for an agent that serves one user: no argument names another.
 
         Args:
-            user: Whose memories the tools reach.
-            project: The project; an empty text for none.
+            user: Id of the user whose memories the tools reach.
+            project: Project whose memories the tools reach; an empty text for those without one.
 
         Raises:
             NoUserError: No user is named.
@@ -355,7 +365,7 @@ class Memories(ConversationMemory):
     # --- inside ----------------------------------------------------------------------------------------------------
 
     def _draw_from_silent(self, user: str) -> int:
-        """Draw memories from conversations that ended in silence, or whose time had come; from how many that was."""
+        """Extract memories from conversations that fell silent or are due, and count these."""
         ended = stamp(self._clock() - timedelta(minutes=self.settings.remember_idle_minutes))
         all_states = (state for state in self._records.conversations.list_all(user) if state["pending"])
         states = [state for state in all_states if state["due"] or state["at"] <= ended]
@@ -376,7 +386,7 @@ class Memories(ConversationMemory):
         return sorted({record["project"] for record in self._all(user, None)})
 
     def _conversations(self, user: str, project: str | None) -> set[str]:
-        """The conversations that a user's memories come from; where nobody has threads, nobody asks."""
+        """List the conversations that a user's memories come from; none where no checkpointer was given."""
         if self._checkpointer is None:
             return set()
         sources = (source for record in self._all(user, project, replaced=True) for source in record["sources"])

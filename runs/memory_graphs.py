@@ -38,32 +38,13 @@ if TYPE_CHECKING:
     from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 
 DRAIN_SECONDS: Final = 30.0
-"""How long closing waits for conversations that are still to be remembered."""
+"""Seconds that `close` waits for conversations that are still to be remembered."""
 EXIT_SECONDS: Final = 5.0
-"""How long it waits for what is written down of what was recalled."""
+"""Seconds that `close` waits until it is written which memories were used."""
 
 
 class MemoryGraphs:
-    """Stores, graphs and a background queue over the memories of all users.
-
-    Safe across threads; other processes may work on the same store at the same time. It is a context manager: leaving
-    it waits for what is still to be remembered and closes what it has opened.
-
-    Args:
-        store: LangGraph's store in which memories are kept. Default: a file in `home`.
-        embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
-        engine: Makes the judgements, in place of chat models and of the extractive engine.
-        models: A LangChain chat model, or a mapping of roles to chat models. Default: those that the settings name, or
-            else the extractive engine, which needs no network and no key.
-        settings: `Settings`, or a mapping of their values. Default: those of the environment.
-        clock: Returns the current time; a fixed one makes runs repeatable.
-        home: Folder of the file. Default: `MEMORY_BANK_HOME`, or the user's state folder.
-        checkpointer: Where graphs of yours checkpoint conversations, each under its id as the thread: forgetting a
-            whole user, or a project, erases these threads too.
-
-    Raises:
-        SettingsError: A setting has no meaning.
-    """
+    """Holds the stores, graphs and background queue that `Memories` works with, whose arguments are the same."""
 
     def __init__(
         self,
@@ -87,7 +68,7 @@ class MemoryGraphs:
         self._queue: WorkerPool | None = None
 
     def close(self) -> None:
-        """Wait for what is still to be remembered, at most some seconds, and close what was opened here."""
+        """Wait some seconds at most for what is still to be remembered, then close what was opened here."""
         with self._lock:
             queue, self._queue = self._queue, None
         if queue is not None:
@@ -112,7 +93,7 @@ class MemoryGraphs:
         return self._stores.of(settings=self.settings)
 
     def _end(self) -> MemoryFields:
-        """When a memory ends that is stored now, where the settings say so."""
+        """Compute when a memory that is stored now expires, by the settings; None for never."""
         days = self.settings.memory_ttl_days
         return {"expires_at": self._clock() + timedelta(days=days)} if days else {}
 
@@ -135,7 +116,7 @@ class MemoryGraphs:
         return MemoryContext(**own)
 
     def _graph(self, name: str) -> Any:
-        """One of the two graphs, built when it is first needed; what is never asked is never imported."""
+        """Build `recall` or `remember` when it is first needed, so that nothing is imported before."""
         with self._lock:
             if name not in self._graphs:
                 # False: inside a graph of somebody else's, nothing of this goes into its checkpoints.
@@ -227,7 +208,7 @@ class MemoryGraphs:
         types: Collection[RecordType] | None = None,
         replaced: bool = False,
     ) -> Sequence[Record]:
-        """All memories that are meant, newest first."""
+        """List all memories that a filter means, newest first."""
         found: list[Record] = []
         cursor: str | None = None
         while True:

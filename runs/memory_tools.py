@@ -1,4 +1,4 @@
-"""The operations on one user's memories as LangChain tools; whose they are is not for a model to say."""
+"""The operations on one user's memories as LangChain tools; the user is fixed, not an argument of a model."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ _TYPES: Final = (
 
 
 class SearchArguments(BaseModel):
-    """What an agent asks for."""
+    """Arguments of `search_memories`."""
 
     query: str = Field(description="What to find out, in a phrase that can be understood alone.")
     types: list[RecordType] | None = Field(default=None, description=f"Only these types; {_TYPES} Leave out for all.")
@@ -39,27 +39,27 @@ class SearchArguments(BaseModel):
 
 
 class StoreArguments(BaseModel):
-    """What an agent stores."""
+    """Arguments of `store_memory`."""
 
     text: str = Field(description="One thing to remember, in a sentence that can be understood alone, with its date.")
     type: StorableType = Field(default="semantic", description=_TYPES.partition(", reflective")[0] + ".")
 
 
 class UpdateArguments(BaseModel):
-    """What an agent corrects."""
+    """Arguments of `update_memory`."""
 
     id: str = Field(description="The id of the memory, as the other tools show it.")
     text: str = Field(description="What holds now, in a sentence that can be understood alone.")
 
 
 class DeleteArguments(BaseModel):
-    """What an agent erases."""
+    """Arguments of `delete_memories`."""
 
     ids: list[str] = Field(description="The ids of the memories, as the other tools show them.")
 
 
 class PreviewArguments(BaseModel):
-    """What an agent is to forget."""
+    """Arguments of `find_memories_to_delete`."""
 
     about: str = Field(
         description="What is to be forgotten, in the user's words or in a few: a name, or a thing and whose it is."
@@ -67,7 +67,7 @@ class PreviewArguments(BaseModel):
 
 
 class ListArguments(BaseModel):
-    """What an agent lists."""
+    """Arguments of `list_memories`."""
 
     types: list[RecordType] | None = Field(default=None, description=f"Only these types; {_TYPES} Leave out for all.")
     limit: int = Field(default=20, ge=1, le=100, description="How many memories at most.")
@@ -75,12 +75,12 @@ class ListArguments(BaseModel):
 
 
 def tools_of(memories: "Memories", user: str, project: str) -> Sequence[BaseTool]:
-    """The tools of one user and project. What cannot be done is told to the model.
+    """Make the tools of one user and project; what cannot be done is told to the model.
 
     Args:
         memories: The memories that the tools work on.
         user: Id of the user whose memories the tools reach.
-        project: The project; an empty text for none.
+        project: Project whose memories the tools reach; an empty text for those without one.
     """
     hand = _UserMemoryTools(memories, user, project)
     return [
@@ -128,7 +128,7 @@ def _tool(function: Callable[..., str], name: str, description: str, schema: typ
 
 
 class _UserMemoryTools:
-    """One user's memories, as an agent reaches them."""
+    """The functions behind the tools, for one user and project."""
 
     def __init__(self, memories: "Memories", user: str, project: str) -> None:
         self._memories = memories
@@ -174,10 +174,10 @@ class _UserMemoryTools:
             return _shown(listing.records) + more
 
     def _own(self, ids: Sequence[str]) -> Sequence[str]:
-        """The ids, once it is certain that the memories are of this project.
+        """Check that memories are of this project, and return their ids.
 
         Raises:
-            UnknownMemoryError: One is not, or there is none.
+            UnknownMemoryError: One is not, or does not exist.
         """
         for id in ids:
             if self._memories.get(id.partition(":")[0], user=self._user)["project"] != self._whose["project"]:
@@ -186,7 +186,7 @@ class _UserMemoryTools:
 
 
 def _shown(records: Iterable[Record]) -> str:
-    """Memories as data: those that give orders are left out."""
+    """Write memories as data for the model, without those that give orders."""
     lines = [
         fence("memory", record["text"], id=record["id"], type=record["type"], date=record["updated_at"][:10])
         for record in records

@@ -3,7 +3,7 @@
 Nothing is done, lost or paid for twice: the answers of models lie beside the pages until the call is done.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +19,8 @@ from agentic_memory_bank.graph.memorizer import build_memorizer
 from agentic_memory_bank.graph.researcher import build_researcher
 from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.nodes.memory_bank.views import digest
-from agentic_memory_bank.runs.home import Home, erase_folder
-from agentic_memory_bank.runs.lease import locked
+from agentic_memory_bank.runs.home import Home, erase_folder, locked
+from agentic_memory_bank.runs.run_steps import Progress
 from agentic_memory_bank.state.errors import RunError
 from agentic_memory_bank.state.memorizer import MemorizerOutput
 from agentic_memory_bank.state.research import ResearcherOutput
@@ -35,12 +35,11 @@ _MEMORIZING_STOPPED = "Memorizing was stopped between two steps. Hand the same t
 _RESEARCH_STOPPED = (
     "Research was stopped between two steps. Ask the same again: what was answered is not paid for twice."
 )
-Progress = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class PageRunOptions:
-    """What is given in code to memorize or to research with; none of it is written to disk."""
+    """Options of `memorize` and `research` in code; none of them is written to disk."""
 
     engine: ResearchEngine | None = None
     models: "GivenModels | None" = None
@@ -57,12 +56,12 @@ def memorize(
     home: Path | None = None,
     given: PageRunOptions | None = None,
 ) -> MemorizerOutput:
-    """Make pages of texts. Killed at any point, it is called again with the same texts and does what was left.
+    """Make pages of texts; killed at any point, a call with the same texts does what was left.
 
     Args:
-        texts: As the graph takes them.
+        texts: Texts in any form that the graph `memorizer` takes.
         memory: The name of the memory, in the home folder.
-        settings: Default: those of the environment.
+        settings: Settings of the run. Default: those of the environment.
         home: Folder of all memories. Default: `MEMORY_BANK_HOME`, or the user's state folder.
         given: Engine, models and settings to memorize with.
 
@@ -70,7 +69,7 @@ def memorize(
         InputError: A text, or the name, cannot be used.
         SettingsError: A model cannot be asked.
         ThreadBusyError: Another process is memorizing for this memory.
-        RunError: It was stopped through `RunControl`.
+        RunError: The run was stopped through `RunControl`.
         StorageError: The memory cannot be read or written, or is damaged.
     """
     given, place = given or PageRunOptions(), Home(home)
@@ -102,22 +101,22 @@ def research(
     home: Path | None = None,
     given: PageRunOptions | None = None,
 ) -> ResearcherOutput:
-    """Answer a request from a memory. Killed or stopped at any point, it is called again with the same request.
+    """Answer a request from a memory of pages; killed at any point, a call with the same request goes on.
 
-    The answers of models lie beside the memory until the request is answered.
+    Answers of models are kept beside the memory until the request is answered.
 
     Args:
         request: The request to answer.
         memory: The name of the memory, in the home folder.
-        settings: Default: those of the environment.
+        settings: Settings of the run. Default: those of the environment.
         home: Folder of all memories. Default: `MEMORY_BANK_HOME`, or the user's state folder.
         given: Engine, models and settings to research with.
 
     Raises:
         InputError: The request, or the name, cannot be used.
         SettingsError: A model cannot be asked.
-        ThreadBusyError: Another process is looking the same up in this memory.
-        RunError: It was stopped through `RunControl`.
+        ThreadBusyError: Another process is researching the same request in this memory.
+        RunError: The run was stopped through `RunControl`.
         StorageError: The memory cannot be read, or is damaged.
     """
     given, place, asked = given or PageRunOptions(), Home(home), checked_text(request, "request")
@@ -151,10 +150,10 @@ def _run_to_end(
     Args:
         graph: The compiled graph that is run.
         asked: Input of the graph.
-        output: The mapping type that says what comes back.
-        settings: The settings of the run.
-        given: Holds who hears of events, and who may stop it.
-        stopped: What is said when it was stopped.
+        output: The `TypedDict` of the output.
+        settings: Settings of the run.
+        given: Options of the run, with its callback and control.
+        stopped: Message of the error when it was stopped.
 
     Raises:
         RunError: It was stopped through `RunControl`.

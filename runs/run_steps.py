@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
 
 Progress = Callable[[dict[str, Any]], None]
-"""Called with each event of a run: `{"stage": ..., counts}` while a stage works, `{"done": stage}` after it, and
+"""Callback for the events of a run: `{"stage": ..., counts}` while a stage works, `{"done": stage}` after it, and
 `{"usage": ...}` after each call of a model."""
 
 
@@ -50,7 +50,7 @@ _NOTHING = object()
 
 
 BEFORE_PLAN = "analyze_related"
-"""The stage after which a run that failed to plan goes on when it is resumed."""
+"""The stage after which a run whose planner failed goes on when it is resumed."""
 
 
 RECURSION_LIMIT = 10_000
@@ -58,7 +58,7 @@ RECURSION_LIMIT = 10_000
 
 
 class RunOutput(MemoryBankOutput):
-    """What a run gives back: the graph's output, the thread, and why it waits if it does."""
+    """Output of a run: that of the graph, the thread, and `pause` where the run waits."""
 
     thread: str
     pause: NotRequired[dict[str, Any]]
@@ -66,7 +66,7 @@ class RunOutput(MemoryBankOutput):
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What is given in code to run with; none of it is written to disk."""
+    """Options of `run` and `resume` in code; none of them is written to disk."""
 
     engine: Engine | None = None
     models: "GivenModels | None" = None
@@ -79,7 +79,7 @@ class RunOptions:
 
     @contextmanager
     def bank(self, thread: str) -> Iterator[MemoryBank]:
-        """The graph over the thread's own checkpoints and vectors."""
+        """Build the graph over the thread's own checkpoints and vectors."""
         self.home.make_folder(thread)
         with database_errors(self.home.checkpoints(thread)), open_saver(self.home.checkpoints(thread)) as saver:
             yield build_memory_bank(
@@ -95,12 +95,12 @@ class RunOptions:
             )
 
     def engine_name(self, settings: Settings) -> str:
-        """What the run is recorded under; a resume needs the same."""
+        """Name of the engine in the ledger; a resume needs the same."""
         return self.engine.name if self.engine else engine_name(settings, self.models)
 
     @property
     def embeddings_name(self) -> str:
-        """What the embeddings are recorded under."""
+        """Name of the embeddings in the ledger; a resume needs the same."""
         return Encoder(self.embeddings).model
 
     @property
@@ -109,11 +109,11 @@ class RunOptions:
         return Ledger(self.home.ledger)
 
     def now(self) -> str:
-        """The time as it is written down."""
+        """Return the current time as the ledger stores it."""
         return timestamp(self.clock())
 
     def spent(self, thread: str, goal: str, settings: Settings) -> Usage | None:
-        """What a goal has cost, by the calls that are on disk: also those of a stage that never came to its end."""
+        """Sum what a goal has cost, by the calls on disk: those of a stage that was killed are included."""
         place = self.home.answers(thread)
         if self.engine or not place.exists():
             return None
@@ -128,7 +128,7 @@ class RunOptions:
 def drive(
     parts: RunOptions, begun: Run, settings: Settings, decision: Decision = "continue", result: object = None
 ) -> RunOutput:
-    """Take a run from wherever it is to its end, or to the next pause."""
+    """Drive a run from where it is to its end, or to the next pause."""
     _check_engine(parts, begun, settings)
     parts, begun = _doer_noted(parts, begun, decision)
     place = {"thread_id": begun.thread, "checkpoint_ns": ""}  # `update_state` names a thread wholly
@@ -157,7 +157,7 @@ def drive(
 
 
 def _doer_noted(parts: RunOptions, begun: Run, decision: Decision) -> tuple[RunOptions, Run]:
-    """Write down whether steps are handed out from now on; a run that is to finish asks nobody outside any more."""
+    """Write into the ledger whether steps are handed out; a run that is to finish hands out none."""
     is_finishing = decision == "finish" and begun.state == "paused"
     doer = None if is_finishing and parts.execute == "outside" else parts.execute
     is_outside = doer == "outside" or (begun.outside and not is_finishing)
@@ -176,7 +176,7 @@ def _next_move(
     decision: Decision,
     result: object,
 ) -> tuple[StateSnapshot, object]:
-    """Where a run is, and what to invoke the graph with; a step that is handed out still is shown once more."""
+    """Find where a run is and what to invoke the graph with; a step that is still handed out is shown again."""
     snapshot = bank.get_state(config)
     if result is not None:
         done = _handed_in(snapshot, parts, result, settings)
@@ -189,15 +189,15 @@ def _next_move(
 
 
 def _is_handed_out(snapshot: StateSnapshot) -> bool:
-    """Whether a run waits for an executor outside."""
+    """Ask whether a run waits for an executor outside."""
     return (pause(snapshot) or {}).get("reason") == "execute"
 
 
 def _handed_in(snapshot: StateSnapshot, parts: RunOptions, result: object, settings: Settings) -> object:
-    """What an executor outside did, once it is certain that somebody waits for it and that it can be used.
+    """Check the result of an executor outside, and that the run waits for one.
 
     Raises:
-        InputError: Nobody does, or it cannot.
+        InputError: The run waits for none, or the result cannot be used.
     """
     waiting = pause(snapshot)
     if waiting is None or waiting["reason"] != "execute":
@@ -216,7 +216,7 @@ def _taken_up(
     settings: Settings,
     decision: Decision,
 ) -> StateSnapshot:
-    """Where a run is, once it is certain that it can go on; one that is to plan anew is before that again."""
+    """Check that a run can go on, and find where; one that is to plan anew is put back to before its plan."""
     _check_decision(snapshot, decision)
     has_failed = begun.state == "paused" and snapshot.values.get("status") == "failed"
     is_ended = _is_handed_out(snapshot) and decision in ("finish", "stop")
@@ -242,7 +242,7 @@ def _check_engine(parts: RunOptions, begun: Run, settings: Settings) -> None:
 
 
 def _check_decision(snapshot: StateSnapshot, decision: Decision) -> None:
-    """Refuse budgets that would not let the run go on: it would stop, or wait again at once.
+    """Check that budgets let the run go on, so that it does not pause again at once.
 
     Raises:
         InputError: The run does not wait for a budget, or for one that is not among them or is not raised.
@@ -258,7 +258,7 @@ def _check_decision(snapshot: StateSnapshot, decision: Decision) -> None:
 
 
 def _planning_again(snapshot: StateSnapshot, decision: Decision) -> dict[str, Any]:
-    """Puts a run back to before it plans: as though it had not failed, or to be ended without any model."""
+    """Puts a run back to before its plan: as if it had not failed, or to be ended without models."""
     values = snapshot.values
     update: dict[str, Any] = {
         "status": "running",
@@ -270,7 +270,7 @@ def _planning_again(snapshot: StateSnapshot, decision: Decision) -> dict[str, An
 
 
 def _what_to_do(snapshot: StateSnapshot, begun: Run, decision: Decision) -> object:
-    """What to invoke the graph with, by the tasks that are pending; `next` is empty in the middle of a step, too."""
+    """Choose what to invoke the graph with, by the pending tasks; `next` is empty in the middle of a step, too."""
     if snapshot.interrupts:
         return None if _is_handed_out(snapshot) else Command(resume=decision)  # None: another executor does the step
     if snapshot.tasks:
@@ -285,10 +285,10 @@ def _what_to_do(snapshot: StateSnapshot, begun: Run, decision: Decision) -> obje
 
 
 def _check_is_ended(snapshot: StateSnapshot, begun: Run) -> None:
-    """See that a run that takes no further step, and does not wait, has come to its end.
+    """Check that a run that takes no further step and does not wait has ended.
 
     Raises:
-        StorageDamagedError: It has not: steps that were saved are lost.
+        StorageDamagedError: It has not: saved steps are lost.
     """
     if not snapshot.interrupts and snapshot.values.get("status", "running") == "running":
         raise StorageDamagedError(
@@ -300,7 +300,7 @@ def _check_is_ended(snapshot: StateSnapshot, begun: Run) -> None:
 def _advance(
     parts: RunOptions, bank: MemoryBank, begun: Run, config: RunnableConfig, settings: Settings, given: object
 ) -> None:
-    """Run until the end, a pause, or a stop that was asked for; every step is saved before the next begins."""
+    """Run until the end, a pause or a requested stop; every step is saved before the next begins."""
     is_recorded = begun.state == "running"
     events = bank.stream(
         cast("Any", given),
@@ -324,7 +324,7 @@ def _advance(
 
 
 def pause(snapshot: StateSnapshot) -> dict[str, Any] | None:
-    """Why a run waits; None where it does not."""
+    """Read why a run waits; None where it does not."""
     return cast("dict[str, Any]", snapshot.interrupts[0].value) if snapshot.interrupts else None
 
 
@@ -346,7 +346,7 @@ def _output(snapshot: StateSnapshot, thread: str) -> RunOutput:
 
 
 def _end(parts: RunOptions, begun: Run, status: str, usage: Usage | None) -> None:
-    """Note the end first, then erase: killed in between, `resume` and `gc` know that nothing is lost."""
+    """Write the end into the ledger, then erase: killed in between, `resume` and `gc` know that nothing is lost."""
     if begun.is_unfinished:
         parts.ledger.update(begun.thread, "finished", status, parts.now(), usage)
     if not begun.keep:

@@ -1,4 +1,4 @@
-"""What LangGraph's server is given besides the graphs: the store of memories, and on whose behalf a request is made.
+"""What LangGraph's server needs besides the graphs: the store of memories, and the user of a request.
 
 Nothing here needs a server to be installed; the routes are in `http_app`.
 """
@@ -17,19 +17,19 @@ from agentic_memory_bank.state.errors import InputError, NoUserError, SettingsEr
 from agentic_memory_bank.tools.storage.sqlite_store import default_store
 
 USER_HEADER: Final = "x-authz-user-id"
-"""Names the user where the server itself authenticates nobody: a proxy in front of it sets this, or a developer."""
+"""Header that names the user where the server authenticates nobody; a proxy in front of it sets it."""
 
 _PLAIN: Final = re.compile(r"[a-zA-Z0-9._@:/$-]{1,512}")
 
 
 @cache
 def store() -> BaseStore:
-    """The store of memories for `store.path` in langgraph.json: the file that the command line uses, too.
+    """Open the store of memories for `store.path` in langgraph.json: the file that the command line uses, too.
 
-    A server's own store serves as well; leave `store` out of the configuration for that.
+    To keep memories in the server's own store, leave `store` out of the configuration.
 
     Raises:
-        SettingsError: The server runs in a container and nothing says where the file outlives it.
+        SettingsError: The server runs in a container, and `MEMORY_BANK_HOME` names no folder that outlives it.
     """
     variant = os.environ.get("LANGSMITH_LANGGRAPH_API_VARIANT", "local_dev")
     if variant != "local_dev" and not os.environ.get("MEMORY_BANK_HOME"):
@@ -41,9 +41,9 @@ def store() -> BaseStore:
 
 
 async def brought_store() -> BaseStore | None:
-    """The store that the server of this request brings; None where there is no such server.
+    """Find the store of the server around this request; None outside of LangGraph's server.
 
-    LangGraph's server is asked itself: to routes of others it hands the store that it had before `store.path` was read
+    The server is asked directly: to custom routes it hands the store that it had before `store.path` was read
     (langgraph-api 0.16), which is not the one that the graphs get.
     """
     server = sys.modules.get("langgraph_api.store")
@@ -56,21 +56,21 @@ async def brought_store() -> BaseStore | None:
 
 
 def is_plain(name: str) -> bool:
-    """Whether a name that comes over HTTP is made of letters, digits and `._@:/$-` alone."""
+    """Ask whether a name that comes over HTTP is made of letters, digits and `._@:/$-` alone."""
     return _PLAIN.fullmatch(name) is not None
 
 
 def user_of_request(scope: Mapping[str, Any], header: str | None, claimed: str | None) -> str:
-    """On whose behalf a request is made: who is authenticated; without authentication the header, or else the request.
+    """Find the user of a request: who is authenticated; without authentication, the header or the request itself.
 
     Args:
-        scope: The ASGI scope of the request; its `user` is who was authenticated.
+        scope: ASGI scope of the request; its `user` is who was authenticated.
         header: Value of the header `USER_HEADER`.
-        claimed: Whom the request itself names.
+        claimed: User that the request itself names.
 
     Raises:
-        NoUserError: Nobody is.
-        InputError: The request names another than the one who is authenticated, or a name that none has here.
+        NoUserError: Nobody is authenticated or named.
+        InputError: The request names another than who is authenticated, or the name has characters that none may have.
     """
     authenticated = _authenticated(scope)
     if authenticated:
@@ -97,7 +97,7 @@ def _authenticated(scope: Mapping[str, Any]) -> str:
 
 
 def _authenticates() -> bool:
-    """Whether the server around this was told to authenticate: then nobody is believed without it."""
+    """Ask whether the server has an auth handler: then no header is believed."""
     settings = sys.modules.get("langgraph_api.config")
     if settings is None:
         return False

@@ -18,16 +18,16 @@ _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
 def new_token(name: str) -> tuple[str, str]:
-    """A token for a user, and the line that goes into the file.
+    """Make a token for a user, and the line for the file of tokens.
 
     Args:
-        name: The user's id; letters, digits and `._@:/$-`.
+        name: Id of the user, made of letters, digits and `._@:/$-`.
 
     Returns:
-        The token, which is kept nowhere, and the line.
+        The token, which is kept nowhere, and the line with its hash.
 
     Raises:
-        InputError: The name is none.
+        InputError: The name is empty or has other characters.
     """
     if not is_plain(name):
         raise InputError("A user is named by letters, digits and `._@:/$-`.")
@@ -36,13 +36,13 @@ def new_token(name: str) -> tuple[str, str]:
 
 
 class TokenFile:
-    """Who a token belongs to, as a file says now.
+    """Finds the user of a token in a file, which is read again when it changes.
 
     Tokens are long and random, so one round of SHA-256 is enough, and its digest can be looked up: nobody can choose
     tokens whose digests are near another one's.
 
     Args:
-        path: The file. A line is a name, a blank and the hash of a token; `#` begins a comment.
+        path: Path of the file. A line is a name, a blank and the hash of a token; `#` begins a comment.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,7 +52,7 @@ class TokenFile:
         self._users: Mapping[str, str] = MappingProxyType({})
 
     def user_of(self, token: str) -> str | None:
-        """Whose token it is; None for nobody's.
+        """Find the user of a token; None for an unknown token.
 
         Raises:
             SettingsError: The file cannot be used.
@@ -60,7 +60,7 @@ class TokenFile:
         return self.users().get(_hashed(token))
 
     def users(self) -> Mapping[str, str]:
-        """The users by the hashes of their tokens.
+        """Read the users by the hashes of their tokens.
 
         Raises:
             SettingsError: The file cannot be read, others may write it, or a line says nothing.

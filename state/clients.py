@@ -66,14 +66,14 @@ OF_CLIENTS: Final = frozenset(
 models, providers, prices, budgets, quotas, limits of input, and what a machine can bear."""
 
 _OF_INVOCATIONS: Final = frozenset(set(MemoryContext.model_fields) - set(Settings.model_fields))
-"""On whose behalf an invocation is made, and whether memory takes part: no settings."""
+"""Fields of a context that are no settings: the user and project, and whether memory takes part."""
 
 
 def of_clients() -> frozenset[str]:
-    """The settings that clients may set.
+    """List the settings that clients may set.
 
     Raises:
-        SettingsError: `MEMORY_BANK_CLIENT_SETTINGS` names something that is none.
+        SettingsError: `MEMORY_BANK_CLIENT_SETTINGS` names something that is no setting.
     """
     named = {name.strip() for name in (os.environ.get(VARIABLE) or DEFAULT).split(",") if name.strip()}
     for name in sorted(named - {DEFAULT, *Settings.model_fields}):
@@ -82,20 +82,20 @@ def of_clients() -> frozenset[str]:
 
 
 def taken_from_clients() -> frozenset[str]:
-    """The fields of a context that a client may fill in."""
+    """List the fields of a context that a client may fill in."""
     return of_clients() | _OF_INVOCATIONS
 
 
 def check_given(context: Mapping[str, Any], user: str) -> None:
-    """See that a client's context holds what is the client's to say.
+    """Check that a client's context names no other user and no setting of the operator.
 
     Args:
         context: The context that the client sent.
         user: Id of the authenticated user.
 
     Raises:
-        InputError: It names another user.
-        SettingsError: It names a setting that is not known, or is the operator's, or a value that is not allowed.
+        InputError: The context names another user.
+        SettingsError: The context has an unknown setting, one of the operator's, or a value that is not allowed.
     """
     allowed = taken_from_clients()
     for named in context:

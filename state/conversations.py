@@ -16,13 +16,13 @@ from agentic_memory_bank.state.records import RecordType, UserHash
 from agentic_memory_bank.state.settings import Settings
 
 RecallOutcome = Literal["used", "missing", "ignored", "disabled", "unavailable"]
-"""What came of recalling: memories were found; none fits; the message needs none; memory is switched off; it failed."""
+"""Outcome of recall: memories were found; none fits; the message needs none; memory is switched off; recall failed."""
 MemoryMode = Literal["on", "recall", "off"]
-"""Memories are recalled and kept; recalled only; neither."""
+"""Whether memories are recalled and kept, recalled only, or neither."""
 MEMORY_MODES: Final[tuple[MemoryMode, ...]] = get_args(MemoryMode)
-"""The strictest last."""
+"""All modes, the strictest last."""
 Trigger = Literal["turns", "end", "idle", "drift"]
-"""Why memories were drawn from a conversation: enough turns, its end, its silence, or another topic."""
+"""Why memories were extracted from a conversation: enough turns, its end, its silence, or another topic."""
 
 
 def _as_found(user: object, checked: Callable[[object], str | None]) -> str | None:
@@ -34,7 +34,7 @@ def add_said(said: Any, more: Any) -> Any:
     """Add messages to a conversation, as LangGraph's `add_messages` does.
 
     Raises:
-        InputError: They are none.
+        InputError: They are no messages.
     """
     try:
         return add_messages(said, more)
@@ -46,9 +46,13 @@ def add_said(said: Any, more: Any) -> Any:
 
 
 class MemoryContext(Settings):
-    """Settings of an invocation, and on whose behalf it is made.
+    """Context of an invocation: its user and project, and settings.
 
-    Who that is comes with each invocation and from nowhere else: no variable of the environment names a user.
+    The user comes with each invocation alone: no variable of the environment names one.
+
+    Example:
+        >>> recall.invoke({"messages": messages}, context=MemoryContext(user="ana", recall_limit=3))
+        >>> recall.invoke({"messages": messages}, context={"user": "ana", "recall_limit": 3})  # the same
     """
 
     _from_callers_alone = frozenset(("user", "project", "enable_memory", "auto_store", "tool_names"))
@@ -68,17 +72,17 @@ class MemoryContext(Settings):
 
 
 class RecalledMemory(TypedDict):
-    """A memory as it is handed out. Times are ISO 8601 in UTC."""
+    """A memory that was recalled. Times are ISO 8601 in UTC."""
 
     id: str
     type: RecordType
     text: str
     cosine: float
-    """Of query and memory, from -1 to 1; never a fused score."""
+    """Cosine of query and memory, from -1 to 1; never a fused score."""
     score: float
-    """What orders memories within one recall."""
+    """Score by which the memories of one recall are ordered."""
     shared: list[str]
-    """Rare names and numbers that query and memory have in common."""
+    """Rare names and numbers that query and memory share."""
     trust: float
     """How far its best source is trusted, from 0 to 1."""
     created_at: str
@@ -88,50 +92,52 @@ class RecalledMemory(TypedDict):
     turns: list[str]
     """The ids of the turns it was said in."""
     contradicts: list[str]
-    """Ids of memories that cannot be true beside it."""
+    """Ids of memories that contradict it."""
 
 
 class RecallReceipt(TypedDict):
-    """What recalling did, without a word of what anybody said."""
+    """Tells what recall did, without any text of a message or memory."""
 
     outcome: RecallOutcome
     reason: str
-    """What closed the gate, or what failed; empty where memories were found."""
+    """Why the gate was closed, or what failed; empty where memories were found."""
     searched: int
     """How many memories passed the threshold."""
     shown: list[str]
     """Ids of the memories in the block."""
     degraded: list[str]
-    """What was done without: the stage, and the kind of error."""
+    """Stages that failed, with the kind of error."""
 
 
 @with_config(use_attribute_docstrings=True)
 class RecallInput(TypedDict, total=False):
-    """What the caller hands in; what is left out has the default of the settings."""
+    """Input of `recall`; what is left out has the default of the settings."""
 
     messages: Required[MessagesIn]
     """The conversation; its last message is what memories are recalled for."""
     types: list[RecordType] | None
-    """Which types of memories are searched; None: all."""
+    """Types of memories to search; None: all."""
     limit: int
-    """How many memories at most."""
+    """Most memories to recall."""
     threshold: float | None
-    """Least raw cosine, from -1 to 1; None: no threshold."""
+    """Least cosine of a memory, from -1 to 1; None: no threshold."""
     as_of: str | None
-    """The day, ISO 8601, on which what is recalled was true; None for now, or for when the message asks about."""
+    """A day in ISO 8601: what was true then is recalled. None: today, or the time that the message asks about."""
 
 
 class RecallOutput(TypedDict):
-    """What the caller gets back."""
+    """Output of `recall`."""
 
     memories: list[RecalledMemory]
+    """The recalled memories, best first."""
     block: str
     """The memories, fenced, for a message of the role user; empty where there are none."""
     receipt: RecallReceipt
+    """What recall did, and what failed."""
 
 
 class RecallRequest(TypedDict):
-    """What is recalled, once it is certain that it can be."""
+    """A checked request to recall."""
 
     types: list[RecordType] | None
     limit: int
@@ -152,7 +158,7 @@ class RecallState(TypedDict, total=False):
     asked: RecallRequest
     query: str
     passages: list[str]
-    """What a memory with the answer might say (HyDE)."""
+    """Passages that a memory with the answer might hold, written by a model (HyDE)."""
     found: Annotated[list[RecalledMemory], UntrackedValue]
     memories: Annotated[list[RecalledMemory], UntrackedValue]
     block: Annotated[str, UntrackedValue]
@@ -175,46 +181,51 @@ class RecallUpdate(TypedDict, total=False):
 
 
 class RememberReceipt(TypedDict):
-    """What remembering did, without a word of what anybody said."""
+    """Tells what `remember` did, without any text of a message or memory."""
 
     outcome: Literal["remembered", "waiting", "nothing", "disabled", "unavailable", "queued", "dropped"]
-    """Memories were drawn; turns are kept, and wait for a trigger; nothing was new; memory is off; it failed; memories
-    are drawn later, from turns that are kept unless `degraded` says so; nothing of it is kept."""
+    """`remembered`: memories were extracted; `waiting`: turns are kept and wait for a trigger; `nothing`: nothing was
+    new; `disabled`: memory is off; `unavailable`: it failed; `queued`: memories are extracted later, from turns that
+    are kept unless `degraded` says otherwise; `dropped`: nothing is kept."""
     trigger: Trigger | None
     turns: int
     """How many turns were new."""
     contradictions: list[tuple[str, str]]
-    """Pairs of memories that cannot both be true."""
+    """Pairs of ids of memories that contradict each other."""
     degraded: list[str]
 
 
 @with_config(use_attribute_docstrings=True)
 class RememberInput(TypedDict, total=False):
-    """What the caller hands in."""
+    """Input of `remember`."""
 
     messages: MessagesIn
     """The conversation, or what is new of it: a turn that was handed over before is known by its id. Required unless
     `conversation_id` is given."""
     conversation_id: str
-    """Which conversation goes on. Default: the thread's id, or one made of what was said."""
+    """Id of the conversation that goes on. Default: the thread's id, or one made of what was said."""
     end: bool
-    """Whether the conversation has ended, so that memories are drawn at once."""
+    """Whether the conversation has ended, so that memories are extracted at once."""
     handed_at: str
-    """When it was handed over, where that was before now: ISO 8601 in UTC. Where something was forgotten all at once
-    since then, nothing is remembered."""
+    """When it was handed over, ISO 8601 in UTC. Default: now. Nothing is remembered where all memories were deleted
+    since then."""
 
 
 class RememberOutput(TypedDict):
-    """What the caller gets back: ids of memories."""
+    """Output of `remember`."""
 
     stored: list[str]
+    """Ids of new memories."""
     updated: list[str]
+    """Ids of memories that got another source or wording."""
     superseded: list[str]
+    """Ids of memories that a new value replaced."""
     receipt: RememberReceipt
+    """What `remember` did, and what failed."""
 
 
 class StoredTurn(TypedDict):
-    """One turn as the state of a conversation keeps it until memories are drawn from it."""
+    """One turn as the state of a conversation keeps it until memories are extracted from it."""
 
     id: str
     role: Literal["user", "assistant"]
@@ -234,15 +245,15 @@ class StoredConversation(TypedDict):
     seen: list[str]
     """Which turns were handed over, the latest last: hashes, which say nothing of what was said."""
     pending: list[StoredTurn]
-    """Turns that no memories have been drawn from yet."""
+    """Turns from which no memories have been extracted yet."""
     due: Trigger | None
-    """Why memories are to be drawn from them as soon as somebody can; None as long as they wait."""
+    """Why memories are to be extracted from them as soon as possible; None as long as they wait."""
     raw: list[str]
     """Ids of those that are memories of their own, word for word, or are to become some."""
     recent: list[StoredTurn]
     """The last turns, word for word."""
     drawn: list[StoredTurn]
-    """The last turns that memories were drawn from: what comes next is understood with them."""
+    """The last turns from which memories were extracted, as context for the next ones."""
     digest: dict[str, list[str]]
     """Topic, facts, decisions and what is open, in place of everything before."""
     count: int
@@ -251,56 +262,52 @@ class StoredConversation(TypedDict):
     """When the last one came."""
     expires_at: str
     failures: int
-    """How often in a row no memories could be drawn from what is pending."""
+    """How often in a row extraction from the pending turns failed."""
     to_forget: list[str]
     """How many turns there were when the user was asked whether some memories are to be erased, and their ids: no word
     of them. It holds for the next turn."""
 
 
 class DueConversation(TypedDict):
-    """A conversation that memories are drawn from now."""
+    """A conversation from which memories are extracted now."""
 
     conversation: str
     trigger: Trigger
     turns: list[str]
-    """Ids of the turns they are drawn from."""
+    """Ids of the turns from which they are extracted."""
 
 
-class RememberState(TypedDict, total=False):
-    """Everything a stage of remember can read. What is drawn never enters a checkpoint: it is drawn again."""
+class RememberFields(TypedDict, total=False):
+    """What stages of remember read and write as it stands."""
+
+    conversation_id: str
+    now: str
+    started: float
+    draws: list[DueConversation]
+    stored: list[str]
+    updated: list[str]
+    superseded: list[str]
+    receipt: RememberReceipt
+    usage: Usage
+
+
+class RememberState(RememberFields, total=False):
+    """Everything a stage of remember can read. What is extracted never enters a checkpoint; it is extracted again."""
 
     messages: list[AnyMessage]
-    conversation_id: str
     end: Annotated[bool, EphemeralValue]
     handed_at: Annotated[str, EphemeralValue]
-    now: str
-    started: float
-    draws: list[DueConversation]
     drawn: Annotated[Any, UntrackedValue]
-    """`nodes.remember.drawing.Drawn`."""
+    """The extracted facts."""
     weighed: Annotated[Any, UntrackedValue]
-    """`nodes.remember.weighing.Weighed`."""
-    stored: list[str]
-    updated: list[str]
-    superseded: list[str]
-    receipt: RememberReceipt
-    usage: Usage
+    """The resolution of the extracted facts."""
 
 
-class RememberUpdate(TypedDict, total=False):
+class RememberUpdate(RememberFields, total=False):
     """What a stage of remember returns."""
 
-    conversation_id: str
-    now: str
-    started: float
-    draws: list[DueConversation]
     drawn: Any
     weighed: Any
-    stored: list[str]
-    updated: list[str]
-    superseded: list[str]
-    receipt: RememberReceipt
-    usage: Usage
 
 
 # --- conversation --------------------------------------------------------------------------------------------------
@@ -308,22 +315,27 @@ class RememberUpdate(TypedDict, total=False):
 
 @with_config(use_attribute_docstrings=True)
 class ConversationInput(TypedDict, total=False):
-    """What the caller hands in."""
+    """Input of `conversation`."""
 
     messages: Required[Annotated[MessagesIn, add_said]]
     """New messages, or the whole conversation; the last one is answered."""
     conversation_id: str
-    """Which conversation goes on. Default: the thread's id, or a new one."""
+    """Id of the conversation that goes on. Default: the thread's id, or a new one."""
 
 
 class ConversationOutput(TypedDict):
-    """What the caller gets back."""
+    """Output of `conversation`."""
 
     messages: Annotated[list[AnyMessage], add_said]
+    """The messages, the answer last."""
     conversation_id: str
+    """Id of the conversation, to go on with it."""
     recalled: RecallReceipt
+    """What was recalled for the answer."""
     remembered: RememberReceipt
+    """What became of the message and its answer."""
     usage: Usage
+    """Calls and tokens of models."""
 
 
 class ConversationSnapshot(TypedDict):

@@ -1,5 +1,6 @@
 """Every error this package raises on purpose, in one tree.
 
+```text
 MemoryBankError
 ├── InputError            what was handed in cannot be used (also a ValueError)
 │   ├── InputTooLarge     it is over a limit of `Settings`
@@ -24,6 +25,7 @@ MemoryBankError
     │   └── DamagedRowError    what the ledger says of one thread is not what was written
     ├── StoreBusyError    another process has the store open, and it serves one at a time
     └── ExportError       an export file is foreign, damaged or newer than this package
+```
 """
 
 
@@ -40,11 +42,11 @@ class InputTooLarge(InputError):
 
 
 class NoUserError(InputError):
-    """Nobody is named whose memories are meant; that never means everybody's."""
+    """No user is named; that never means the memories of all users."""
 
 
 class UnknownMemoryError(InputError, LookupError):
-    """The user has no such memory; whether another one has is not said."""
+    """The user has no memory of this id; whether another user has one is not told."""
 
 
 class SettingsError(MemoryBankError, ValueError):
@@ -55,7 +57,7 @@ class EngineError(MemoryBankError):
     """A judgement could not be made."""
 
     is_final = False
-    """The engine has asked again already, or knows that asking again cannot help."""
+    """Whether the engine has asked again already, or asking again cannot help."""
 
 
 class AnswerRejected(EngineError):

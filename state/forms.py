@@ -48,7 +48,7 @@ are the table of models."""
 
 _AGENT: Final = GROUPS["Agent"]
 _STEPS: Final = _AGENT[-3:]
-"""How an agent works, whatever it remembers."""
+"""Settings of an agent's loop, with memory or without."""
 _ASKING: Final = (*GROUPS["Requests"], *GROUPS["Budgets"])
 _GATES: Final = ("gate_english", "gate_chinese")
 _ALPHAS: Final = ("alpha", "alpha_zh")
@@ -97,7 +97,7 @@ graph is built, such as its embeddings, is not among them."""
 
 
 def used_by(graph: str) -> tuple[str, ...]:
-    """The names of what the invocations of a graph may be given, in the order of the form; all, for a foreign graph."""
+    """List the fields that a graph's context may have, in the order of the form; all of them for a foreign graph."""
     if graph not in _USES:
         return tuple(MemoryContext.model_fields)
     roles, names = _USES[graph]
@@ -107,7 +107,7 @@ def used_by(graph: str) -> tuple[str, ...]:
 
 
 def schema_of(graph: str, taken: Collection[str]) -> dict[str, Any]:
-    """The JSON schema of a graph's context: what of it may be given, each field with its group in front of its title.
+    """Make the JSON schema of a graph's context, with its group in front of each field's title.
 
     Args:
         graph: Name of the graph, as langgraph.json has it.
@@ -121,7 +121,7 @@ def schema_of(graph: str, taken: Collection[str]) -> dict[str, Any]:
 
 @cache
 def _titles() -> dict[str, str]:
-    """What stands above each field: its group and its name; the numbers of a role stand with the models."""
+    """Make the title of each field from its group and name; the numbers of a role stand with the models."""
     titles = {name: f"Models: {name.replace('_', ' ')}" for name in MemoryContext.model_fields}
     for group, names in GROUPS.items():
         titles.update((name, f"{group}: {_words(group, name)}") for name in names)
@@ -129,11 +129,11 @@ def _titles() -> dict[str, str]:
 
 
 def _words(group: str, name: str) -> str:
-    """A name in words, without the word that its group says already."""
+    """Write a name in words, without the word that its group says already."""
     first, _, rest = name.partition("_")
     is_said = rest and group.casefold().startswith(first)
     return (rest if is_said else name).replace("_", " ")
 
 
 _NUMBERS: Final = frozenset(MemoryContext.model_fields) - {name for names in GROUPS.values() for name in names}
-"""The cells of the table of models that are no model's name."""
+"""The columns of the table of models besides the model itself."""

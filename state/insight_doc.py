@@ -67,7 +67,7 @@ def open_goal(doc_id: str, goal: str) -> InsightEdit:
 
 
 def plan(task: Task | None) -> InsightEdit:
-    """Name the next step, or that there is none."""
+    """Set the next step; None for none."""
     return {"v": 1, "op": "plan", "task": task}
 
 
@@ -77,7 +77,7 @@ def finish(task_id: str, status: TaskStatus, learned: str) -> InsightEdit:
 
 
 def supersede(task_ids: Sequence[str]) -> InsightEdit:
-    """Mark completed tasks whose result was replaced by a verdict. They no longer count as success or failure."""
+    """Mark completed tasks whose result a verdict replaced; they no longer count as success or failure."""
     return {"v": 1, "op": "supersede", "ids": list(task_ids)}
 
 
@@ -85,7 +85,7 @@ def apply_insight_edits(doc: InsightDoc, updates: Iterable[Sequence[InsightEdit]
     """Fold edits into a new Insight Doc. Total: an edit that cannot apply changes nothing.
 
     Args:
-        doc: The document so far, which stays as it is.
+        doc: The document so far; it is not changed.
         updates: One sequence of edits per write, oldest first.
     """
     for edits in updates:

@@ -1,4 +1,4 @@
-"""The Interaction Tree: everything that ever arrived, verbatim and read-only, and which memories were merged."""
+"""The Interaction Tree: all raw text that arrived, verbatim and read-only, and which memories were merged."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NotRequired
@@ -77,7 +77,7 @@ def append(entry: Entry) -> TreeEdit:
 
 
 def merged(event: MergeEvent) -> TreeEdit:
-    """Note that memories were merged into one."""
+    """Record that memories were merged into one."""
     return {"v": 1, "op": "merged", "event": event}
 
 
@@ -90,7 +90,7 @@ def apply_tree_edits(tree: InteractionTree, updates: Iterable[Sequence[TreeEdit]
     """Fold edits into a new tree. Total: an edit that cannot apply changes nothing.
 
     Args:
-        tree: The tree so far, which stays as it is.
+        tree: The tree so far; it is not changed.
         updates: One sequence of edits per write, oldest first.
     """
     entries, merges = dict(tree.get("entries", {})), list(tree.get("merges", []))

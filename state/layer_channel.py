@@ -1,4 +1,4 @@
-"""The channel a memory layer lives in: a step writes its edits only, and full copies grow rare as the layer grows."""
+"""The LangGraph channel of a memory layer: a step writes its edits, and a full copy the seldomer the larger it is."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from langgraph.channels.delta import DeltaChannel
 
 FEWEST_UPDATES = 15
-"""Updates between full copies of a small layer, whose copies cost little."""
+"""Least number of updates between full copies, for small layers."""
 
 
 class LayerChannel(DeltaChannel[Any]):
@@ -28,16 +28,16 @@ class LayerChannel(DeltaChannel[Any]):
 
     @property
     def snapshot_frequency(self) -> int:
-        """How many updates lie between two full copies, given what the channel holds now."""
+        """Compute how many updates lie between two full copies, from the size of the layer."""
         return max(FEWEST_UPDATES, int(_items(self.value) * self.updates_per_item))
 
     @snapshot_frequency.setter
     def snapshot_frequency(self, value: int) -> None:
-        """Take LangGraph's own default without using it."""
+        """Ignore LangGraph's own default."""
 
 
 class SeldomWrittenLayerChannel(LayerChannel):
-    """For a layer that one super-step in ten writes: by updates alone, reading it would go back over too many steps."""
+    """A channel for layers that few super-steps write, with more frequent full copies, so that reading is short."""
 
     __slots__ = ()
 

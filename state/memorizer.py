@@ -16,7 +16,7 @@ Status = Literal["running", "completed", "stopped"]
 
 
 class Memorized(TypedDict):
-    """A page that is in the memory now."""
+    """A page that was written to the memory."""
 
     id: str
     title: str
@@ -26,11 +26,11 @@ class SkippedText(TypedDict):
     """A text, or a part of one, of which no page was made."""
 
     text: int
-    """Its place among the texts that were handed over, from 0."""
+    """Index of the text in the input, from 0."""
     reason: Literal["empty", "duplicate", "stopped"]
     """`duplicate`: the memory has that page; `stopped`: the run ended before its turn, hand it over again."""
     id: NotRequired[str]
-    """Of the page that is, or would be, it."""
+    """Id of the page that it is, or would have become."""
 
 
 class PendingPage(TypedDict):
@@ -41,7 +41,7 @@ class PendingPage(TypedDict):
 
 
 class Work(TypedDict, total=False):
-    """What a run has to do, and what it has done."""
+    """Pages of a run: those that wait, and what became of the others."""
 
     id: str
     waiting: list[PendingPage]
@@ -61,12 +61,12 @@ class WorkEdit(TypedDict):
 
 
 def open_work(work_id: str, waiting: Sequence[PendingPage], skipped: Sequence[SkippedText]) -> WorkEdit:
-    """Begin with new texts, in place of all that was before."""
+    """Start with new texts, in place of earlier ones."""
     return {"v": 1, "op": "open", "id": work_id, "waiting": list(waiting), "skipped": list(skipped)}
 
 
 def keep(kept: Sequence[Memorized], skipped: Sequence[SkippedText]) -> WorkEdit:
-    """Note what became of the first of those that wait, as many as are named."""
+    """Record what became of the first waiting pages, as many as are named."""
     return {"v": 1, "op": "keep", "kept": list(kept), "skipped": list(skipped)}
 
 
@@ -74,7 +74,7 @@ def apply_work_edits(work: Work, updates: Iterable[Sequence[WorkEdit]]) -> Work:
     """Fold edits into the work. Total: an edit that cannot apply changes nothing.
 
     Args:
-        work: The work so far, which stays as it is.
+        work: The work so far; it is not changed.
         updates: One sequence of edits per write, oldest first.
     """
     for edits in updates:
@@ -111,7 +111,7 @@ class AbstractContext(TypedDict):
 
 @with_config(use_attribute_docstrings=True)
 class MemorizerInput(TypedDict, total=False):
-    """What the caller hands in."""
+    """Input of `memorizer`."""
 
     messages: MessagesIn
     """In place of `texts`: what the user said last. The answer then comes as a message, too."""
@@ -124,28 +124,26 @@ class MemorizerInput(TypedDict, total=False):
 
 
 class MemorizerOutput(TypedDict):
-    """What the caller gets back."""
+    """Output of `memorizer`."""
 
     messages: NotRequired[list[AnyMessage]]
     """The answer in words, where it was asked in messages."""
     pages: list[Memorized]
     """The new pages, in the order of the texts."""
     skipped: list[SkippedText]
+    """Texts of which no page was made, and why."""
     usage: Usage
+    """Calls and tokens of models."""
     status: Status
+    """`completed`, or `stopped` where texts were left over at a budget."""
     degraded: list[str]
-    """What the run had to do without: the stage, and the kind of error; never its text."""
+    """Stages that failed and were passed over, with the kind of error; never its text."""
 
 
-class MemorizerState(TypedDict, total=False):
-    """Everything a stage can read."""
+class MemorizerFields(TypedDict, total=False):
+    """What stages of the memorizer read and write as it stands."""
 
-    texts: Annotated[list[Any], EphemeralValue]
-    """What was handed over is there for the first stage only, so that refused input does not come up again."""
-    messages: Annotated[list[AnyMessage], EphemeralValue]
     memory: str
-    work: Annotated[Work, LayerChannel(apply_work_edits)]
-
     now: str
     """The time of this run, read once, so that a stage that runs again writes the same."""
     started: float
@@ -153,8 +151,7 @@ class MemorizerState(TypedDict, total=False):
     drafts: list[AbstractContext]
     """The pages of this round: what a judge is shown is fixed here, so that no answer is paid for twice."""
     abstracts: list[str]
-    """Of the drafts, in their order."""
-
+    """Abstracts of the drafts, in their order."""
     in_messages: bool
     """Whether it was asked in messages, and is answered in one."""
     pages: list[Memorized]
@@ -167,22 +164,18 @@ class MemorizerState(TypedDict, total=False):
     """The chat models the run was begun with; empty without any."""
 
 
-class MemorizerUpdate(TypedDict, total=False):
+class MemorizerState(MemorizerFields, total=False):
+    """Everything a stage can read."""
+
+    texts: Annotated[list[Any], EphemeralValue]
+    """What was handed over is there for the first stage only, so that refused input does not come up again."""
+    messages: Annotated[list[AnyMessage], EphemeralValue]
+    work: Annotated[Work, LayerChannel(apply_work_edits)]
+
+
+class MemorizerUpdate(MemorizerFields, total=False):
     """What a stage returns: edits for the work, new values for the rest."""
 
     messages: list[AnyMessage]
-    in_messages: bool
-    memory: str
     texts: list[Any]
     work: Sequence[WorkEdit]
-    now: str
-    started: float
-    drafts: list[AbstractContext]
-    abstracts: list[str]
-    pages: list[Memorized]
-    skipped: list[SkippedText]
-    status: Status
-    degraded: list[str]
-    usage: Usage
-    allowance: Allowance
-    judge: str

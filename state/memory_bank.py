@@ -105,7 +105,7 @@ class PendingAttachment(TypedDict):
 
 
 class RoleUsage(TypedDict):
-    """What one role of the judge spent."""
+    """Calls and tokens of one role."""
 
     model: str
     calls: int
@@ -116,28 +116,28 @@ class RoleUsage(TypedDict):
 
 
 class Usage(TypedDict):
-    """What the run spent on models. The extractive engine spends nothing."""
+    """Calls, tokens and cost of a run. The extractive engine spends nothing."""
 
     calls: int
     input_tokens: int
     output_tokens: int
     cost: NotRequired[float | None]
-    """By the prices that were given; None when a model has no price."""
+    """Cost by the setting `prices`; None when a model has no price there."""
     roles: NotRequired[dict[str, RoleUsage]]
 
 
 class Allowance(TypedDict, total=False):
-    """What was decided when a budget was reached."""
+    """Decision on a run that reached a budget."""
 
     extra: dict[str, float]
-    """What was granted above the budgets of the settings, by resource."""
+    """What is granted above the budgets of the settings, by resource."""
     ending: Literal["finish", "stop"]
-    """No model is asked any more: the offline engine finishes the run, or the round before it stops."""
+    """How a run without further models ends: the extractive engine finishes it, or the round before it stops."""
 
 
 @with_config(use_attribute_docstrings=True)
 class MemoryBankInput(TypedDict, total=False):
-    """What the caller hands in: a question, and the texts to answer it from."""
+    """Input of `memory_bank`: a question, and the texts to answer it from."""
 
     question: str
     """What to answer. Required unless `messages` are given."""
@@ -150,33 +150,28 @@ class MemoryBankInput(TypedDict, total=False):
 
 
 class MemoryBankOutput(TypedDict):
-    """What the caller gets back."""
+    """Output of `memory_bank`."""
 
     messages: NotRequired[list[AnyMessage]]
     """The answer in words, where it was asked in messages."""
     answer: str
+    """The answer; empty where the documents hold none."""
     sources: list[AnswerSource]
+    """The quotes that the answer rests on."""
     conflicts: list[dict[str, Any]]
-    """Every contradiction met: its claims, the verdict and the evidence."""
+    """Every contradiction met: `claims`, `status` (`settled` or `disputed`), `winner`, `explanation`, `evidence`."""
     status: RunStatus
+    """How the run ended; `completed_with_failures` where a step failed."""
     insight_doc: Annotated[InsightDoc, LayerChannel(apply_insight_edits)]
+    """The goal, and each step with what was learned."""
     usage: Usage
+    """Calls and tokens of models, by role."""
     degraded: list[str]
-    """What the run had to do without: the stage that failed twice, and the kind of error; never its text."""
+    """Stages that failed twice and were passed over, with the kind of error; never its text."""
 
 
-class MemoryBankState(TypedDict, total=False):
-    """Everything a stage can read. The layers are written as edits, the rest is small and belongs to a round."""
-
-    question: Annotated[str | None, EphemeralValue]
-    """What was handed over is there for the first stage only, so that refused input does not come up again."""
-    documents: Annotated[list[Any], EphemeralValue]
-    attachments: Annotated[list[dict[str, Any]], EphemeralValue]
-    messages: Annotated[list[AnyMessage], EphemeralValue]
-
-    insight_doc: Annotated[InsightDoc, LayerChannel(apply_insight_edits)]
-    query_graph: Annotated[QueryGraph, LayerChannel(apply_graph_edits)]
-    interaction_tree: Annotated[InteractionTree, SeldomWrittenLayerChannel(apply_tree_edits)]
+class MemoryBankFields(TypedDict, total=False):
+    """What stages of the memory bank read and write as it stands."""
 
     now: str
     """The time of this round, read once, so that a stage that runs again writes the same."""
@@ -201,9 +196,6 @@ class MemoryBankState(TypedDict, total=False):
     degraded: list[str]
     in_messages: bool
     """Whether it was asked in messages, and is answered in one."""
-    remaining_steps: RemainingSteps
-    """How many super-steps LangGraph still allows this invocation."""
-
     answer: str
     sources: list[AnswerSource]
     conflicts: list[dict[str, Any]]
@@ -214,34 +206,28 @@ class MemoryBankState(TypedDict, total=False):
     """The chat models this goal was begun with; empty for an engine that needs none."""
 
 
-class MemoryBankUpdate(TypedDict, total=False):
+class MemoryBankState(MemoryBankFields, total=False):
+    """Everything a stage can read. The layers are written as edits, the rest is small and belongs to a round."""
+
+    question: Annotated[str | None, EphemeralValue]
+    """What was handed over is there for the first stage only, so that refused input does not come up again."""
+    documents: Annotated[list[Any], EphemeralValue]
+    attachments: Annotated[list[dict[str, Any]], EphemeralValue]
+    messages: Annotated[list[AnyMessage], EphemeralValue]
+    insight_doc: Annotated[InsightDoc, LayerChannel(apply_insight_edits)]
+    query_graph: Annotated[QueryGraph, LayerChannel(apply_graph_edits)]
+    interaction_tree: Annotated[InteractionTree, SeldomWrittenLayerChannel(apply_tree_edits)]
+    remaining_steps: RemainingSteps
+    """How many super-steps LangGraph still allows this invocation."""
+
+
+class MemoryBankUpdate(MemoryBankFields, total=False):
     """What a stage returns: edits for the layers, new values for the rest."""
 
     messages: list[AnyMessage]
-    in_messages: bool
     question: str | None
     documents: list[Any]
     attachments: list[dict[str, Any]]
     insight_doc: Sequence[InsightEdit]
     query_graph: Sequence[GraphEdit]
     interaction_tree: Sequence[TreeEdit]
-    now: str
-    started: float
-    incoming: list[str]
-    waiting: list[PendingAttachment]
-    topics: list[Topic]
-    fresh: list[str]
-    candidates: dict[str, list[str]]
-    merging: list[list[str]]
-    verdict: ValidationVerdict | None
-    recalled: list[Recalled]
-    result: Result | None
-    trail: list[str]
-    degraded: list[str]
-    answer: str
-    sources: list[AnswerSource]
-    conflicts: list[dict[str, Any]]
-    status: RunStatus
-    usage: Usage
-    allowance: Allowance
-    judge: str

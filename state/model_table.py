@@ -27,7 +27,7 @@ message, `extract` what of a conversation is worth remembering, `summarise` wher
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 BANK_ROLES: Final = ROLES[:6]
-"""Those whom a memory bank asks."""
+"""Roles that a memory bank asks."""
 MEMORIZER_ROLES: Final[tuple[Role, ...]] = ("abstract",)
 RESEARCHER_ROLES: Final[tuple[Role, ...]] = ("research",)
 RECALL_ROLES: Final[tuple[Role, ...]] = ("rewrite",)
@@ -35,9 +35,9 @@ REMEMBER_ROLES: Final[tuple[Role, ...]] = ("extract", "summarise")
 CONVERSATION_ROLES: Final[tuple[Role, ...]] = ("react", *RECALL_ROLES, *REMEMBER_ROLES)
 
 FRAME: Final = 0.06
-"""Share of a window for what stands around the text: instructions, numbers, tags."""
+"""Share of a window that is reserved for instructions, numbers and tags."""
 MOST_OUTPUT: Final = 0.25
-"""Share of a window that an answer may take at most."""
+"""Largest share of a window that an answer may take."""
 
 _DENSE: Final = (
     (re.compile(r"\bgpt-(?:3\.5|4(?=$|-))"), 1.28),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import networkx
 
 Judgement = Literal["clear", "related", "unrelated", "conflict", "merge"]
-"""What was found between two memories. `clear`: neither conflict nor merge; whether related was not asked yet."""
+"""Judgement of two memories. `clear`: neither conflict nor merge, and not yet asked whether they are related."""
 
 
 class Revision(TypedDict):
@@ -120,17 +120,17 @@ def relate(pairs: Iterable[tuple[str, str]]) -> GraphEdit:
 
 
 def unrelate(pairs: Iterable[tuple[str, str]]) -> GraphEdit:
-    """Take `related` edges away."""
+    """Remove `related` edges."""
     return {"v": 1, "op": "unrelate", "pairs": [list(pair) for pair in pairs]}
 
 
 def embed(keys: dict[str, str]) -> GraphEdit:
-    """Note under which key the vector of each memory is found."""
+    """Set the key of each memory's vector."""
     return {"v": 1, "op": "embed", "keys": keys}
 
 
 def revise(node_id: str, context: str, keywords: Sequence[str], embedding: str | None, at: str) -> GraphEdit:
-    """Refresh what a memory is about; the earlier values go to its history."""
+    """Update context and keywords of a memory; the earlier values go to its history."""
     return {
         "v": 1,
         "op": "revise",
@@ -163,7 +163,7 @@ def settle(validated: Conflict) -> GraphEdit:
 
 
 def judge(judged: dict[str, Judgement]) -> GraphEdit:
-    """Remember what was found between pairs, by `pair_key`, so that no pair is judged twice."""
+    """Record the judgements of pairs, by `pair_key`, so that no pair is judged twice."""
     return {"v": 1, "op": "judge", "judged": judged}
 
 
@@ -301,7 +301,7 @@ def apply_graph_edits(graph: QueryGraph, updates: Iterable[Sequence[GraphEdit]])
     that is gone.
 
     Args:
-        graph: The graph so far, which stays as it is.
+        graph: The graph so far; it is not changed.
         updates: One sequence of edits per write, oldest first.
     """
     draft = _Draft(graph)
@@ -350,7 +350,7 @@ def join_anchors(*several: Sequence[Anchor]) -> list[Anchor]:
 
 
 def covers(parts: Sequence[Anchor], whole: Sequence[Anchor]) -> bool:
-    """Whether the parts together hold every character of the whole."""
+    """Ask whether the parts together hold every character of the whole."""
     held = join_anchors(parts)
     return all(
         any(p["entry"] == a["entry"] and p["start"] <= a["start"] and a["end"] <= p["end"] for p in held) for a in whole
@@ -358,20 +358,19 @@ def covers(parts: Sequence[Anchor], whole: Sequence[Anchor]) -> bool:
 
 
 def neighbours(graph: QueryGraph, node_id: str) -> list[str]:
-    """The memories related to this one, in the order in which the edges were drawn."""
+    """List the memories related to this one, in the order in which the edges were made."""
     return graph.get("related", {}).get(node_id, [])
 
 
 def open_conflicts(graph: QueryGraph) -> list[Conflict]:
-    """The conflicts that wait for validation, oldest first; each is a group that shares no memory with another."""
+    """List the conflicts that wait for validation, oldest first; each is a group that shares no memory with another."""
     return [c for c in graph.get("conflicts", {}).values() if c["status"] == "open"]
 
 
 def embedded_text(node: MemoryNode) -> str:
-    """The text a memory's vector is made of: summary, context and keywords, everywhere, so that scores compare.
+    """Make the text of a memory's vector of its summary, context and keywords; the same everywhere, so scores compare.
 
-    What the summary says already is not said again: repetition moves the vector away from what a question is near to,
-    and costs as much to encode as news.
+    What the summary says already is left out: repetition moves the vector away from questions, and costs time.
     """
     said = node["summary"].casefold()
     lines = [node["summary"]]

@@ -31,12 +31,12 @@ class Episode(TypedDict):
     outcome: str
     lesson: str
     steps: list[str]
-    """What was called, and what came of it, one line each."""
+    """Calls of tools and their outcome, a line each."""
     at: str
 
 
 class Invocation(TypedDict):
-    """One invocation of an agent: asked, did, result. Kept with its conversation."""
+    """Summary of an invocation of an agent: what was asked, done and answered. Stored with its conversation."""
 
     v: int
     id: str
@@ -45,9 +45,9 @@ class Invocation(TypedDict):
     summary: str
     """What the agent did."""
     result: str
-    """Its last words, or what it failed of."""
+    """The agent's last words, or the error that it failed with."""
     is_task: bool
-    """Whether it was recorded as an episode, or would be."""
+    """Whether it was a task, which is recorded as an episode unless the settings say otherwise."""
     failed: bool
     lesson: str
     asked: str
@@ -73,9 +73,9 @@ class AgentConversation(TypedDict):
 
     v: int
     project: str
-    """As JSON in ASCII, since no database keeps every text unchanged."""
+    """Project, as JSON in ASCII: no database keeps every text unchanged."""
     conversation: str
-    """The same."""
+    """Id of the conversation, as JSON in ASCII."""
     at: str
     """When its last invocation ended."""
     ended: str
@@ -94,19 +94,19 @@ class Recollection(TypedDict):
     facts: list[KnownFact]
     episodes: list[Episode]
     invocations: list[Invocation]
-    """Those of the conversation so far, oldest first."""
+    """Earlier invocations of the conversation, oldest first."""
     earlier: list[str]
-    """Lines for those before."""
+    """A line each for the invocations before those."""
     degraded: list[str]
-    """What was done without: the stage, and the kind of error."""
+    """Stages that failed, with the kind of error."""
 
 
 class Condensed(TypedDict):
-    """The older steps of an invocation, in words of a model."""
+    """Older steps of an invocation, condensed by a model."""
 
     invocation: str
     steps: int
-    """How many they are."""
+    """How many steps it stands for."""
     text: str
 
 
@@ -114,33 +114,34 @@ class Spent(TypedDict):
     """What an invocation of an agent has spent."""
 
     asked: int
-    """Calls of the agent's own model, also those that failed."""
+    """Calls of the agent's own model, failed ones included."""
     calls: int
-    """These, and the other questions to models that the answer waited for."""
+    """All calls of models that the answer waited for, those of the agent included."""
     tokens: int
-    """In and out."""
+    """Tokens, in and out."""
     money: float
     seconds: float
-    """While it ran, not while it waited for a person."""
+    """Seconds while it ran; waiting for a person does not count."""
 
 
 @with_config(use_attribute_docstrings=True)
 class ReactMemInput(TypedDict, total=False):
-    """What the caller hands in."""
+    """Input of `react_mem`."""
 
     messages: Annotated[MessagesIn, add_said]
     """New messages, or the whole conversation; the last one of the user is answered. Required unless `end` is
     true."""
     conversation_id: str
-    """Which conversation goes on. Default: the thread's id, or a new one."""
+    """Id of the conversation that goes on. Default: the thread's id, or a new one."""
     end: bool
     """Whether the conversation ends with this."""
 
 
 class ReactMemOutput(TypedDict):
-    """What the caller gets back: what the plain agent returns, and whether it came to its end."""
+    """Output of `react_mem`: that of the plain agent, and why it was stopped."""
 
     messages: Annotated[list[AnyMessage], add_said]
+    """The messages, the answer last."""
     stopped: str
     """Why the agent had to answer before it came to its end by itself; begins with the name of the setting
     (`react_calls`, `budget_calls` ..., or `recursion_limit`). Empty where nothing stopped it."""

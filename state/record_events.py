@@ -1,4 +1,4 @@
-"""The events that are kept of a memory: made, named by a key that says what they say, and read back."""
+"""The events of a memory: how they are made, keyed by their content, and folded into a record."""
 
 import json
 import re
@@ -56,7 +56,7 @@ class RecordEvent(TypedDict):
     writer: NotRequired[str]
     count: NotRequired[int]
     vector: NotRequired[str]
-    """Of the text, little-endian float32 in base64; empty where it could not be made."""
+    """Vector of the text, little-endian float32 in base64; empty where it could not be made."""
     model: NotRequired[str]
     """The embedding model that made it."""
     marks: NotRequired[list[str]]
@@ -64,7 +64,7 @@ class RecordEvent(TypedDict):
 
 
 def event_key(event: RecordEvent) -> str:
-    """The key of an event: made of what it says, so that what is said twice is kept once."""
+    """Make the key of an event from its content, so that the same event written twice is kept once."""
     own = event["id"]
     if event["op"] == "forget":
         return f"{own}.gone"
@@ -78,57 +78,57 @@ _MIDDLING: Final = 0.5
 
 
 def create(id: str, at: str, fields: Mapping[str, Any]) -> RecordEvent:
-    """Begin a memory; with `replaces` and `how` in the fields, in place of others, at once with its coming."""
+    """Make the event that begins a memory; with `replaces` and `how` in the fields, it replaces others in one write."""
     return cast(RecordEvent, {**fields, "v": _FORM, "op": "create", "id": id, "at": at})
 
 
 def see(id: str, at: str, source: MemorySource | None, trust: float) -> RecordEvent:
-    """Note that a memory was said again, elsewhere."""
+    """Make the event that a memory has another source."""
     return {"v": _FORM, "op": "see", "id": id, "at": at, "source": source, "trust": trust}
 
 
 def revise(id: str, at: str, text: str, fields: Mapping[str, Any]) -> RecordEvent:
-    """Change the wording of a memory; the earlier one goes to its history."""
+    """Make the event that changes the text of a memory; the earlier text goes to its history."""
     return cast(RecordEvent, {**fields, "v": _FORM, "op": "revise", "id": id, "at": at, "text": text})
 
 
 def replace(id: str, at: str, by: str, how: Replacement) -> RecordEvent:
-    """Mark a memory as replaced by another, which may be forgotten later."""
+    """Make the event that a memory is replaced by another, which may be deleted later."""
     return {"v": _FORM, "op": "replace", "id": id, "at": at, "by": by, "how": how}
 
 
 def use(id: str, at: str, writer: str, count: int) -> RecordEvent:
-    """How often one writer has used a memory so far: each counts for itself, so no count is lost."""
+    """Make the event that counts one writer's uses of a memory: each writer has its own, so that no count is lost."""
     return {"v": _FORM, "op": "use", "id": id, "at": at, "writer": writer, "count": count}
 
 
 def contradict(a: str, b: str, at: str) -> RecordEvent:
-    """Mark that two memories cannot both be true."""
+    """Make the event that two memories contradict each other."""
     first, second = sorted((a, b))
     return {"v": _FORM, "op": "contradict", "id": first, "other": second, "at": at}
 
 
 def forget(id: str, at: str) -> RecordEvent:
-    """What is left of a memory that is forgotten: that there was one, nothing of what it said."""
+    """Make the tombstone of a deleted memory, without any of its content."""
     return {"v": _FORM, "op": "forget", "id": id, "at": at}
 
 
 def is_event(value: object) -> bool:
-    """Whether a value has what every event has; others are passed over."""
+    """Ask whether a value has the fields of an event; others are passed over."""
     if not isinstance(value, Mapping) or not all(isinstance(value.get(name), str) for name in ("op", "id", "at")):
         return False
     return _STAMP.fullmatch(value["at"]) is not None
 
 
 def mentions(event: RecordEvent) -> list[str]:
-    """The ids of the memories that an event says something of, its own first."""
+    """List the ids of the memories that an event concerns, its own first."""
     own = event["id"]
     others = [*_strings(event.get("replaces")), *_strings([event.get("other")])]
     return list(dict.fromkeys([own, *others]))
 
 
 def is_deleted_with(event: RecordEvent, id: str) -> bool:
-    """Whether an event has to go when this memory is forgotten."""
+    """Ask whether an event is deleted with a memory."""
     return event["op"] != "forget" and id in (event["id"], event.get("other"))
 
 
@@ -142,7 +142,7 @@ def fold_record(id: str, events: Mapping[str, RecordEvent]) -> Record | None:
         events: The record's events, by their keys in the store.
 
     Returns:
-        The record; None for one that is forgotten, or whose beginning is not there.
+        The record; None where it is deleted, or its first event is missing.
     """
     ordered = sorted(((e["at"], key, e) for key, e in events.items() if is_event(e)), key=lambda found: found[:2])
     if any(event["op"] == "forget" and event["id"] == id for _, _, event in ordered):
@@ -230,7 +230,7 @@ def _revised(record: Record, key: str, text: str, event: Any) -> Record:
 
 
 def _seen(record: Record, event: Any) -> Record:
-    """Unite with another account of the same: its sources are added, the better trust counts."""
+    """Add the sources of another event of the same text, and keep the better trust."""
     said_in = [s for s in _sources([event.get("source"), *_list(event.get("sources"))]) if s not in record["sources"]]
     named = _without(record["id"], _strings(event.get("replaces")))
     drawn = _without(record["id"], _strings(event.get("evidence")))

@@ -1,4 +1,4 @@
-"""Memories that outlive a conversation: the events that are kept of each, and the record these events fold into."""
+"""Records: the memories of users that outlive a conversation, each folded from its events."""
 
 import hashlib
 import json
@@ -13,21 +13,21 @@ RecordType = Literal["semantic", "procedural", "episodic", "reflective", "verbat
 """A fact, a way of doing something, something that happened, an insight drawn from other memories, or what was said
 word for word."""
 Replacement = Literal["supersede", "consolidate"]
-"""Why a memory is no longer current: its value changed, or it was drawn together with others."""
+"""Why a memory is no longer current: its value changed, or it was consolidated with others."""
 
 TYPES: Final[tuple[RecordType, ...]] = get_args(RecordType)
 PRUNABLE_TYPES: Final[frozenset[RecordType]] = frozenset(("verbatim", "episodic"))
 """What maintenance prunes; facts stay until they are forgotten."""
 FIRST_STRENGTH: Final = 30.0
-"""S0 of the retention, in days: what a memory that was never used has."""
+"""S of a memory that was never used, in days; see `retention`."""
 PRUNE_BELOW: Final = 0.1
 """Retention below which a memory is pruned."""
 
 
 class UserHash(str):
-    """The hash of a user, where nobody has said who it is: what maintenance finds in a store, and nobody else hands in.
+    """The hash of a user, as maintenance finds it in a store.
 
-    No text that comes from outside is one, so that a hash opens nothing.
+    It is a type of its own: a text from outside is never taken for one, so that knowing a hash gives no access.
     """
 
 
@@ -47,27 +47,27 @@ class EarlierWording(TypedDict):
 
 
 class Record(TypedDict):
-    """One memory, as all its events have made it. Times are ISO 8601 in UTC, of one length."""
+    """One memory of a user, folded from its events. Times are ISO 8601 in UTC, of one length."""
 
     id: str
     type: RecordType
     text: str
     subject: str | None
-    """Whom or what it is about, where that is known; with `attribute`, what a new value of the same supersedes."""
+    """Whom or what it is about, where known; a new value of the same subject and attribute supersedes it."""
     attribute: str | None
     user: str
-    """The hash that stands for the user; who it is cannot be read from it."""
+    """Hash of the user's id."""
     project: str
-    """Empty for what belongs to no project."""
+    """Project of the memory; empty for none."""
     sources: list[MemorySource]
     trust: float
     """How far its best source is trusted, from 0 to 1."""
     importance: float
-    """From 0 to 1."""
+    """Importance, from 0 to 1."""
     created_at: str
     updated_at: str
     expires_at: str | None
-    """From when on it is not shown any more; None for never."""
+    """When it expires; None for never."""
     access_count: int
     used_at: str | None
     history: list[EarlierWording]
@@ -80,18 +80,18 @@ class Record(TypedDict):
     replaced_at: str | None
     contradicts: list[str]
     version: str
-    """Names the event its wording is from; another one after each revision."""
+    """Key of the event that set the text; it changes with each revision."""
 
 
 class RecordFilter(NamedTuple):
-    """Which of a user's memories are meant; None leaves it open."""
+    """Filters the memories of a user; None stands for all."""
 
     project: str | None = None
     """An empty text means those without a project."""
     types: frozenset[str] | None = None
 
     def matches(self, record: Record) -> bool:
-        """Whether a memory is one of them."""
+        """Ask whether a memory passes the filter."""
         return self.project in (None, record["project"]) and (self.types is None or record["type"] in self.types)
 
 
@@ -99,41 +99,38 @@ class RecordFilter(NamedTuple):
 
 
 def normalized(text: str) -> str:
-    """A text as it is compared with others for being the same: however it is spaced and composed; case counts."""
+    """Normalize a text to compare it with others: white space and composed characters do not count, case does."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def record_id(user: str, project: str, type: str, text: str, generation: int = 0) -> str:
-    """The id of a memory: the same for the same words of the same type in the same place.
+    """Make the id of a memory: the same for the same text, type, project and user.
 
     Args:
         user: The hash of the user.
         project: Project of the memory; empty for none.
         type: Type of the memory.
         text: Text of the memory.
-        generation: How often the id was taken already by what is no longer current, or forgotten.
+        generation: How many replaced or deleted memories have had the same text.
     """
     return "m" + digest([user, project, type, normalized(text), generation])[:31]
-
-
-# --- folding -----------------------------------------------------------------------------------------------------
 
 
 # --- time --------------------------------------------------------------------------------------------------------
 
 
 def is_expired(record: Record, now: str) -> bool:
-    """Whether the time of a memory is over."""
+    """Ask whether a memory has expired."""
     return record["expires_at"] is not None and record["expires_at"] <= now
 
 
 def retention(record: Record, now: datetime) -> float:
-    """How well a memory is retained, R = exp(-t / S): t the days since its last use, S = 30 + how often it was used."""
+    """Compute the retention of a memory, R = exp(-t / S): t days since its last use, S = 30 + number of uses."""
     last = datetime.fromisoformat(record["used_at"] or record["created_at"])
     days = max(timedelta(), now - last) / timedelta(days=1)
     return math.exp(-days / (FIRST_STRENGTH + record["access_count"]))
 
 
 def digest(value: object) -> str:
-    """The hash of a value, as ids are made of it."""
+    """Hash a value, to make an id of it."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -10,11 +10,11 @@ from typing_extensions import TypedDict
 from agentic_memory_bank.state.memory_bank import Allowance, MessagesIn, Usage
 
 ResearchStatus = Literal["running", "answered", "partial", "not_found", "stopped", "failed"]
-"""`partial`: there is an answer, and whoever judged it did not call the evidence enough."""
+"""`partial`: there is an answer, and the evidence was not judged to be enough."""
 
 
 class Finding(TypedDict):
-    """One thing that was found out, and the pages that say so."""
+    """A fact that was found, and the pages that say so."""
 
     text: str
     pages: list[str]
@@ -32,7 +32,7 @@ class ResearchSource(TypedDict):
 
 
 class PlannedSearch(TypedDict):
-    """What is looked for on behalf of one request."""
+    """The searches for one request."""
 
     request: str
     keywords: list[str]
@@ -41,7 +41,7 @@ class PlannedSearch(TypedDict):
 
 
 class PageStretch(TypedDict):
-    """A stretch of a page that was found, and is or was shown to the judge."""
+    """A stretch of a page that a search found, and that is or was shown to the engine."""
 
     page: str
     start: int
@@ -51,26 +51,26 @@ class PageStretch(TypedDict):
 
 
 class Round(TypedDict):
-    """One round, as the caller sees it."""
+    """Summary of one round, for the output."""
 
     requests: list[str]
     searches: list[PlannedSearch]
     pages: list[str]
-    """Those with something new, best first."""
+    """Ids of pages with something new, best first."""
     findings: int
-    """How many there were after it."""
+    """How many findings there were after the round."""
     enough: bool
 
 
 class Investigation(TypedDict):
-    """Names what a run works on."""
+    """Identifies the request and memory of a run."""
 
     id: str
 
 
 @with_config(use_attribute_docstrings=True)
 class ResearcherInput(TypedDict, total=False):
-    """What the caller hands in."""
+    """Input of `researcher`."""
 
     request: str
     """What to find out. Required unless `messages` are given."""
@@ -81,46 +81,47 @@ class ResearcherInput(TypedDict, total=False):
 
 
 class ResearcherOutput(TypedDict):
-    """What the caller gets back."""
+    """Output of `researcher`."""
 
     messages: NotRequired[list[AnyMessage]]
     """The answer in words, where it was asked in messages."""
     answer: str
+    """The answer; empty where the memory holds none."""
     sources: list[ResearchSource]
+    """The quotes that the answer rests on."""
     findings: list[Finding]
+    """The facts that were found, with their pages."""
     rounds: list[Round]
+    """What each round searched and found."""
     status: ResearchStatus
+    """How the research ended; `partial` where the evidence was not judged to be enough."""
     usage: Usage
+    """Calls and tokens of models."""
     degraded: list[str]
-    """What the run had to do without: the stage, and the kind of error; never its text."""
+    """Stages that failed and were passed over, with the kind of error; never its text."""
 
 
-class ResearcherState(TypedDict, total=False):
-    """Everything a stage can read. Text of pages is not in it: it is read from the memory where it is shown."""
+class ResearcherFields(TypedDict, total=False):
+    """What stages of a research run read and write as it stands."""
 
-    request: Annotated[str | None, EphemeralValue]
-    """What was handed over is there for the first stage only, so that refused input does not come up again."""
-    messages: Annotated[list[AnyMessage], EphemeralValue]
     memory: str
     question: str
-    """The request as it is kept."""
+    """The request, as it is kept for later rounds."""
     work: Investigation
-
     in_messages: bool
     """Whether it was asked in messages, and is answered in one."""
     requests: list[str]
-    """What is to be looked for next."""
+    """The planned searches of this round."""
     leads: list[PlannedSearch]
-    """What whoever read the pages of this round would search next: planned without asking again."""
+    """Searches that `integrate` proposed for the next round: no planner has to be asked for them."""
     searches: list[PlannedSearch]
     found: list[PageStretch]
-    """What this round found that was not shown before."""
+    """Stretches that this round found and that were not shown before."""
     shown: list[PageStretch]
-    """All that was shown, in the order in which it was found."""
+    """All stretches that were shown, in the order in which they were found."""
     asked: list[str]
     """Every request so far, and the fingerprint of every search, so that none is made twice."""
     is_enough: bool
-
     started: float
     """When the run began or was last allowed to go on, in seconds since 1970."""
     answer: str
@@ -135,29 +136,16 @@ class ResearcherState(TypedDict, total=False):
     """The chat models the run was begun with; empty without any."""
 
 
-class ResearcherUpdate(TypedDict, total=False):
+class ResearcherState(ResearcherFields, total=False):
+    """Everything a stage can read. Text of pages is not in it: it is read from the memory where it is shown."""
+
+    request: Annotated[str | None, EphemeralValue]
+    """What was handed over is there for the first stage only, so that refused input does not come up again."""
+    messages: Annotated[list[AnyMessage], EphemeralValue]
+
+
+class ResearcherUpdate(ResearcherFields, total=False):
     """What a stage returns."""
 
     messages: list[AnyMessage]
-    in_messages: bool
-    memory: str
     request: str | None
-    question: str
-    work: Investigation
-    requests: list[str]
-    leads: list[PlannedSearch]
-    searches: list[PlannedSearch]
-    found: list[PageStretch]
-    shown: list[PageStretch]
-    asked: list[str]
-    is_enough: bool
-    started: float
-    answer: str
-    sources: list[ResearchSource]
-    findings: list[Finding]
-    rounds: list[Round]
-    status: ResearchStatus
-    degraded: list[str]
-    usage: Usage
-    allowance: Allowance
-    judge: str

@@ -1,4 +1,4 @@
-"""Every value that can be tuned, its default and its bounds; read from `MEMORY_BANK_*`, a form in Studio."""
+"""`Settings`: every value that can be tuned, with its default and bounds; read from `MEMORY_BANK_*`."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 Sensitive = Literal["health", "religion", "politics", "sexuality"]
-"""What somebody may want left out of memories."""
+"""Topics that can be left out of memories."""
 EmbeddingBackend = Literal["onnx", "pytorch"]
 """What runs all-MiniLM-L6-v2. Its vectors are the same; PyTorch takes seconds to load, and any other model needs it."""
 
@@ -40,13 +40,16 @@ def _is_provider(name: str) -> bool:
 
 
 class Settings(ModelTable):
-    """Plain values only: they are stored with a run and shown to people. Explicit beats environment beats default.
+    """Settings of a run: plain values, which are stored with it. Explicit beats environment beats default.
 
-    Keys of providers are no fields: they are read from the environment where a client is made. On a server, clients
-    set those of `state.clients` alone.
+    Keys of providers are no settings: they are read from the environment where a client is made. Clients of a server
+    may set those of `state.clients` alone.
 
     Raises:
-        SettingsError: A name that no setting has, here or as a variable, or a value that is not allowed.
+        SettingsError: A name is unknown, here or as a variable `MEMORY_BANK_*`, or a value is not allowed.
+
+    Example:
+        >>> run("How wide is the mirror?", documents=["report.txt"], settings=Settings(k=8, budget_calls=50))
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True)
@@ -79,7 +82,7 @@ class Settings(ModelTable):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """What was given, then the environment."""
+        """Read what was given first, then the environment."""
         return (init_settings, Environment(settings_cls, env_settings, cls._from_callers_alone))
 
     k: int = Field(default=5, ge=1, le=100, description="How many memories a search returns, neighbours aside.")
@@ -88,8 +91,8 @@ class Settings(ModelTable):
         default=0.7,
         ge=0,
         le=1,
-        description="The same for Chinese queries, where all-MiniLM-L6-v2 says little. Set to `alpha` with a "
-        "multilingual model.",
+        description="Weight of keywords for Chinese queries, where all-MiniLM-L6-v2 says little. Set it to `alpha` "
+        "with a multilingual model.",
     )
     neighbours_per_hit: int = Field(
         default=2, ge=0, le=50, description="How many related memories come along with each hit."
@@ -104,7 +107,10 @@ class Settings(ModelTable):
         description="Cosine from which two English memories are judged; a mixed pair needs a name or number in common.",
     )
     gate_chinese: float = Field(
-        default=0.55, ge=-1, le=1, description="The same for two Chinese memories, where unrelated text reaches 0.6."
+        default=0.55,
+        ge=-1,
+        le=1,
+        description="Cosine from which two Chinese memories are judged; unrelated ones reach 0.6.",
     )
     window_ratio: float = Field(
         default=0.9,
@@ -113,7 +119,7 @@ class Settings(ModelTable):
         description="Share of a window that text may fill: one chunk of a long text, or what is packed into a call.",
     )
     max_input_characters: int = Field(
-        default=200_000_000, ge=1, description="Longest input that is taken, all documents together."
+        default=200_000_000, ge=1, description="Longest input, in characters, all documents together."
     )
     page_tokens: int = Field(
         default=2_048,
@@ -161,7 +167,7 @@ class Settings(ModelTable):
         default=8_000, ge=200, le=1_000_000, description="Token budget of the text of pages in one prompt of research."
     )
     max_attachment_bytes: int = Field(
-        default=20_000_000, ge=1, le=1_000_000_000, description="Largest attachment that is taken, in bytes."
+        default=20_000_000, ge=1, le=1_000_000_000, description="Largest attachment, in bytes."
     )
     retries: int = Field(default=1, ge=0, le=5, description="How often a failed request to a model is sent again.")
     longest_wait: float = Field(
@@ -226,7 +232,7 @@ class Settings(ModelTable):
         description="Days in which the weight of recency halves among memories that fit alike. 0: age does not count.",
     )
     remember_every: int = Field(
-        default=10, ge=1, le=1_000, description="Turns after which memories are drawn from a conversation."
+        default=10, ge=1, le=1_000, description="Turns after which memories are extracted from a conversation."
     )
     remember_idle_minutes: float = Field(
         default=30, gt=0, le=525_600, description="Minutes without a turn after which a conversation has ended."
@@ -236,10 +242,11 @@ class Settings(ModelTable):
         ge=-1,
         le=1,
         description="Cosine of a message and those before it below which the topic has changed, so that memories are "
-        "drawn at once. Empty: topics are not looked at.",
+        "extracted at once. Empty: topics are not compared.",
     )
     remember_turns: bool = Field(
-        default=True, description="Whether turns are kept word for word beside the memories that are drawn from them."
+        default=True,
+        description="Whether turns are kept word for word beside the memories that are extracted from them.",
     )
     remember_without: tuple[Sensitive, ...] = Field(
         default=(),
@@ -264,7 +271,9 @@ class Settings(ModelTable):
     fact_limit: int = Field(
         default=5, ge=1, le=100, description="How many facts an agent's invocation recalls at most."
     )
-    episode_limit: int = Field(default=3, ge=1, le=100, description="The same for episodes.")
+    episode_limit: int = Field(
+        default=3, ge=1, le=100, description="How many episodes an agent's invocation recalls at most."
+    )
     working_memory_tokens: int | None = Field(
         default=2_000,
         ge=200,
@@ -275,8 +284,8 @@ class Settings(ModelTable):
         default=None,
         gt=0,
         le=1,
-        description="The same as a share of the window of the role react; the number of tokens wins where both are "
-        "given.",
+        description="Share of the window of the role react from which an agent's older steps are condensed; "
+        "`working_memory_tokens` wins where both are given.",
     )
     keep_steps: int = Field(
         default=5, ge=1, le=100, description="How many of an agent's last steps are shown word for word."
@@ -287,7 +296,7 @@ class Settings(ModelTable):
         "teaches. Otherwise rules do.",
     )
     auto_facts: bool = Field(
-        default=True, description="Whether facts are drawn from what an agent was told and answered."
+        default=True, description="Whether facts are extracted from what an agent was told and answered."
     )
     record_episodes: bool = Field(default=True, description="Whether an agent's tasks are recorded as episodes.")
     memory_tools: bool = Field(
@@ -348,7 +357,7 @@ class Settings(ModelTable):
 
     @classmethod
     def of(cls, runtime: "Runtime[Settings] | None") -> Self:
-        """The settings of a run, or those of the environment when nobody passed any.
+        """Get the settings of a run, or those of the environment where its context has none.
 
         Raises:
             SettingsError: A name or a value is not allowed, in what was passed or in a `MEMORY_BANK_*` variable.
@@ -362,13 +371,13 @@ class Settings(ModelTable):
 
 
 def checked_settings(given: object) -> Settings:
-    """Settings as a run uses them: those that were given, over those of the environment.
+    """Make settings of those that were given, over those of the environment.
 
     Args:
         given: `Settings`, a mapping of their values by name, or `None`.
 
     Raises:
-        SettingsError: It is neither, or a name or a value is not allowed, here or in a `MEMORY_BANK_*` variable.
+        SettingsError: `given` is neither, or a name or a value is not allowed, here or in a variable `MEMORY_BANK_*`.
     """
     if isinstance(given, Settings):
         return given

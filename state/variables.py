@@ -1,4 +1,4 @@
-"""Reads settings from the variables `MEMORY_BANK_*`, and refuses one that means nothing."""
+"""Reads settings from the variables `MEMORY_BANK_*`, and refuses unknown ones."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -28,15 +28,15 @@ OTHERS: Final = {
     "MEMORY_BANK_CLIENT_SETTINGS": "Names of the settings that clients of a server may set, parted by commas; "
     "`default` among them stands for those that concern no operator. Default: default.",
 }
-"""Every variable of this package that is no setting, and what it says."""
+"""Every variable of this package that is no setting, with its description."""
 
 
 EARLIER: Final = {"embedding_path": ("embeddings", "local:")}
-"""Names that settings had before: the name now, and what stands before the value."""
+"""Earlier names of settings: the name now, and a prefix for the value."""
 
 
 def renewed(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings by the names they have now; where one is there by both names, the name of now counts."""
+    """Rename settings that go by an earlier name; where both names are given, the new one counts."""
     now = {name: value for name, value in values.items() if name not in EARLIER}
     for earlier, (name, before) in EARLIER.items():
         if values.get(earlier) is not None:
@@ -45,16 +45,16 @@ def renewed(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """What somebody may have meant who wrote a name that nothing has, as the end of a sentence."""
+    """Suggest the nearest known name for an unknown one, as the end of a sentence."""
     close = get_close_matches(name.casefold(), {one.casefold(): one for one in known}, n=1, cutoff=0.5)
     meant = {one.casefold(): one for one in known}.get(close[0]) if close else None
     return f"The nearest is `{meant}`." if meant else "docs/settings.md lists all."
 
 
 class Environment(PydanticBaseSettingsSource):
-    """The variables that are settings, read again only where one has changed.
+    """Reads the variables that are settings, again only where one has changed.
 
-    Reading them takes longer than a search, and each message asks for them.
+    Reading them takes longer than a search, and every message needs them.
 
     Args:
         settings_cls: Class whose settings are read.
@@ -63,7 +63,7 @@ class Environment(PydanticBaseSettingsSource):
     """
 
     _last: ClassVar[dict[type[Any], tuple[frozenset[tuple[str, str]], dict[str, Any]]]] = {}
-    """What was read last, and of which variables."""
+    """The variables that were read last, and what came of them."""
 
     def __init__(
         self, settings_cls: type[Any], source: PydanticBaseSettingsSource, without: frozenset[str] = frozenset()
@@ -72,14 +72,14 @@ class Environment(PydanticBaseSettingsSource):
         self._source, self._without = source, without
 
     def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
-        """What a variable says of one field."""
+        """Read the variable of one field."""
         return self._source.get_field_value(field, field_name)
 
     def __call__(self) -> dict[str, Any]:
-        """The settings by name.
+        """Read all settings by name.
 
         Raises:
-            SettingsError: A variable `MEMORY_BANK_*` has a name that nothing has.
+            SettingsError: A variable `MEMORY_BANK_*` has an unknown name.
         """
         variables = frozenset((n, v) for n, v in os.environ.items() if n.upper().startswith(PREFIX))
         last = Environment._last.get(self.settings_cls)
@@ -95,7 +95,7 @@ class Environment(PydanticBaseSettingsSource):
 
 
 def check_variables(names: Iterable[str], fields: Iterable[str]) -> None:
-    """See that each of some variables is a setting, or another one of this package.
+    """Check that variables are settings or other variables of this package.
 
     Raises:
         SettingsError: One is not; the message names the nearest.
@@ -107,6 +107,6 @@ def check_variables(names: Iterable[str], fields: Iterable[str]) -> None:
 
 
 def _earlier(variables: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """What variables say that have the name a setting had before."""
+    """Read the variables that have an earlier name of a setting."""
     named = ((name.upper().removeprefix(PREFIX).casefold(), value) for name, value in variables)
     return {name: value for name, value in named if name in EARLIER and value}

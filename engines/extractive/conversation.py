@@ -36,11 +36,12 @@ from agentic_memory_bank.engines.extractive.remembering.queries import (
 from agentic_memory_bank.engines.extractive.remembering.relevance import (
     SHARE_OF_BEST,
     Likeness,
-    fit,
-    helps,
-    shared_characters,
+    MessageReading,
+    asks_the_assistant,
+    shown_text,
 )
 from agentic_memory_bank.engines.extractive.remembering.resolution import is_comparable, resolve
+from agentic_memory_bank.engines.extractive.remembering.succession import Told, succeeded
 from agentic_memory_bank.engines.own_words import own_words
 from agentic_memory_bank.tools.text.secrets import secrets_in
 from agentic_memory_bank.tools.text.sentences import sentences
@@ -50,17 +51,19 @@ __all__ = [
     "SHARE_OF_BEST",
     "ExtractiveConversationEngine",
     "Likeness",
+    "MessageReading",
+    "Told",
     "announces_change",
+    "asks_the_assistant",
     "attribute_asked_for",
     "day_of",
-    "fit",
-    "helps",
     "is_comparable",
     "is_idle_talk",
     "is_small_talk",
     "past_asked",
     "safe_words",
-    "shared_characters",
+    "shown_text",
+    "succeeded",
     "written",
 ]
 

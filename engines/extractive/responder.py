@@ -10,23 +10,32 @@ from langchain_core.messages import AIMessage
 from agentic_memory_bank.engines.conversation import USER, Turn, unattributed
 from agentic_memory_bank.engines.extractive.answering import quoting
 from agentic_memory_bank.engines.extractive.answering.short_answers import short_answer
+from agentic_memory_bank.engines.extractive.reading import phrases
 from agentic_memory_bank.engines.extractive.reading.attributes import Claim, claims_of, same_attribute, same_value
 from agentic_memory_bank.engines.extractive.reading.dates import day_of
-from agentic_memory_bank.engines.extractive.reading.phrases import ENDS_ASKING
+from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, may_hold
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting
+from agentic_memory_bank.engines.extractive.remembering.relevance import shown_text
 from agentic_memory_bank.engines.research import Excerpt
-from agentic_memory_bank.engines.responder import QUOTES_ONLY, ResponderInput
+from agentic_memory_bank.engines.responder import FOUND, QUOTES_ONLY, ResponderInput
 from agentic_memory_bank.state.conversations import RecalledMemory
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.places import Place, Placed
-from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.sentences import QUESTION_END, sentences
+from agentic_memory_bank.tools.text.terms import tokenize
 
 QUOTES: Final = 2
 """How many sentences answer a question at most."""
+LIKELY: Final = 0.3
+"""Score from which a memory that was recalled answers (`benchmarks/everyday.py`)."""
+AS_LIKELY: Final = 0.75
+"""Share of the best memory's score from which another one is quoted beside it."""
+WHOLE: Final = 200
+"""Characters of a memory that is quoted as a whole: what it says stands in more than one of its sentences."""
 ASSISTANT: Final = "assistant"
 
 _ASKS: Final = re.compile(
-    rf"{ENDS_ASKING}|[吗呢]\W*+$|什么|多少|几[个岁号点]|哪|谁|怎么|如何|是否"
+    rf"{phrases.ENDS_ASKING}|[吗呢]\W*+$|什么|多少|几[个岁号点]|哪|谁|怎么|如何|是否"
     r"|^\W*(?:please |and |so )?(?:what|who|whom|whose|which|when|where|why|how|do|does|did|is|are|was|were|am|can"
     r"|could|will|would|should|have|has|had)\b.*(?<![.!])$"
     r"|\b(?:tell me|remind me|do you (?:know|remember)|what do you know)\b",
@@ -87,20 +96,23 @@ class ExtractiveResponder:
 
     def respond(self, situation: ResponderInput) -> AIMessage:
         """Quote what answers a question, or say that nothing is known; acknowledge what is no question."""
-        return AIMessage(_answer(situation), response_metadata={QUOTES_ONLY: True})
+        said, is_quote = _answer(situation)
+        return AIMessage(said, response_metadata={QUOTES_ONLY: True, FOUND: is_quote})
 
 
-def _answer(situation: ResponderInput) -> str:
+def _answer(situation: ResponderInput) -> tuple[str, bool]:
+    """What is said, and whether it quotes."""
     message, chinese = situation.message, is_cjk(situation.message)
     asked = _question(message)
     if not asked:
         kind = "noted"
         if is_greeting(message):
             kind = "hello" if _WELCOME.match(message) else "agreed"
-        return _say(kind, chinese)
+        return _say(kind, chinese), False
     at_hand = [*_of_conversation(situation.earlier), *_of_memories(situation.memories)]
-    found = _found(asked, at_hand)
-    return "\n".join(_quoted(said, words, chinese) for said, words in found) or _say("unknown", chinese)
+    found = _found(asked, at_hand, situation.memories)
+    quoted = "\n".join(_quoted(said, words, chinese) for said, words in found)
+    return quoted or _say("unknown", chinese), bool(quoted)
 
 
 def _say(kind: str, chinese: bool, **values: str) -> str:
@@ -144,14 +156,15 @@ def _iso(date: str) -> str:
 # --- what answers --------------------------------------------------------------------------------------------------
 
 
-def _found(asked: str, at_hand: Sequence[_Said]) -> list[tuple[_Said, str]]:
+def _found(asked: str, at_hand: Sequence[_Said], memories: Sequence[RecalledMemory]) -> list[tuple[_Said, str]]:
     """The sentences that answer a question: those that state what it asks for, else those that fit it by their words.
 
-    Of an attribute that was stated more than once, the latest value holds.
+    Where none does, those of the memories that were recalled for it. Of an attribute that was stated more than once,
+    the latest value holds.
     """
     units = [(said, words) for said in at_hand for words in _sentences(said.text)]
     stated = [unit for unit in units if _states(unit, asked)]
-    chosen = stated or _fitting(asked, units)
+    chosen = stated or _together(_fitting(asked, units), list(_likely(asked, memories)))
     current = [_latest(unit, units) for unit in chosen]
     return list({words: (said, words) for said, words in reversed(current)}.values())[::-1][:QUOTES]
 
@@ -159,11 +172,8 @@ def _found(asked: str, at_hand: Sequence[_Said]) -> list[tuple[_Said, str]]:
 def _sentences(text: str) -> Iterator[str]:
     for start, end in sentences(text):
         words = text[start:end].strip()
-        if words and not _ENDS_ASKING.search(words):
+        if words and not QUESTION_END.search(words):
             yield words
-
-
-_ENDS_ASKING: Final = re.compile(r"[?？][\"'”’)\]）」』\s]*\Z")
 
 
 def _fitting(asked: str, units: Sequence[tuple[_Said, str]]) -> list[tuple[_Said, str]]:
@@ -182,6 +192,26 @@ def quoted_from(question: str, texts: Sequence[str], limit: int = QUOTES) -> lis
     """The sentences that answer a question, each the index of a text and a span in it; the best text comes first."""
     passages = [quoting.Passage.of(str(n), text, 1 / (1 + n)) for n, text in enumerate(texts)]
     return [(int(q.passage), (q.start, q.end)) for q in quoting.quotes(question, None, passages, limit=limit)]
+
+
+def _likely(asked: str, memories: Sequence[RecalledMemory]) -> Iterator[tuple[_Said, str]]:
+    """What the likeliest memories say that hold the kind of thing that is asked for, the likeliest first."""
+    kinds = asked_for(asked)
+    least = max(LIKELY, AS_LIKELY * max((memory["score"] for memory in memories), default=0.0))
+    for memory, said in zip(memories, _of_memories(memories), strict=True):
+        words = shown_text(said.text).strip()
+        if memory["score"] < least or said.speaker == ASSISTANT or not may_hold(kinds, words):
+            continue
+        told = [words] if len(words) <= WHOLE else [one for one in _sentences(words) if may_hold(kinds, one)] or [words]
+        yield said, max(told, key=lambda one: len(set(tokenize(asked)) & set(tokenize(one))))
+
+
+def _together(fitting: Sequence[tuple[_Said, str]], likely: Sequence[tuple[_Said, str]]) -> list[tuple[_Said, str]]:
+    """The sentences that fit and the likeliest memories: a sentence of one of these is quoted with the rest of it."""
+    if any(said.place == "here" for said, _ in fitting):
+        return [*fitting, *likely]
+    whole = [next((one for one in likely if words in one[1]), (said, words)) for said, words in fitting]
+    return [*likely[:1], *(one for one in whole if one not in likely[:1]), *likely[1:]]
 
 
 def _states(unit: tuple[_Said, str], asked: str) -> bool:

@@ -22,10 +22,11 @@ from agentic_memory_bank.engines.base import (
     TopicSummary,
     TopicText,
 )
+from agentic_memory_bank.engines.extractive.support import borne
 from agentic_memory_bank.engines.llm.bank_answers import (
     at_most,
     differing_words,
-    first_sentences,
+    further_quotes,
     has_quotes,
     integration_of,
     is_possible_step,
@@ -35,12 +36,21 @@ from agentic_memory_bank.engines.llm.bank_answers import (
     quotes_of,
     relation_of,
     rendered_group,
-    short_pairings,
     shown_memories,
     topics_of,
+    untold,
     verdict_of,
+    with_other_quotes,
+    words_of,
 )
-from agentic_memory_bank.engines.llm.base import ChatEngine, names_all
+from agentic_memory_bank.engines.llm.bank_checks import (
+    NAMED,
+    held_integration,
+    held_summary,
+    held_verdict,
+    names_paragraphs,
+)
+from agentic_memory_bank.engines.llm.base import ChatEngine, names_all, or_offline
 from agentic_memory_bank.engines.llm.packing import (
     ITEM_TOKENS,
     PairWindow,
@@ -62,6 +72,7 @@ from agentic_memory_bank.prompts import (
     structure,
     validate,
 )
+from agentic_memory_bank.prompts.common import listed
 from agentic_memory_bank.state.errors import EngineError, ModelRefused
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
@@ -79,12 +90,15 @@ CONFLICTS_SHOWN = 12
 
 
 class ChatBankEngine(ChatEngine[Engine]):
-    """Judges memories with chat models; the offline engine also points out where raw texts differ."""
+    """Judges memories with chat models, and is never worse than the offline engine.
 
+    That judges what a model gave no usable answer to; the contradictions it is sure of stand; and what a model says
+    that its texts do not is left out.
+    """
+
+    @or_offline("classify")
     def classify(self, texts: Sequence[str], task: str) -> list[list[TopicSpans] | None]:
         """Divide texts into topics; small texts share a window."""
-        if not self._asks("classify"):
-            return list(self._offline.classify(texts, task))
         windows = pack(texts, estimate_tokens, self._room("classify"), item=0)
         cut = self._cut(texts, windows, task)
         questions = [
@@ -93,6 +107,7 @@ class ChatBankEngine(ChatEngine[Engine]):
                 classify.INSTRUCTIONS,
                 classify.render(task, [[texts[i][s:e] for s, e in cut[i]] for i in window]),
                 classify.Topics,
+                names_paragraphs(sum(len(cut[i]) for i in window)),
             )
             for window in windows
         ]
@@ -104,10 +119,9 @@ class ChatBankEngine(ChatEngine[Engine]):
                     found[position] = topics
         return found
 
+    @or_offline("structure")
     def structure(self, topics: Sequence[TopicText]) -> list[TopicSummary | None]:
         """Summarise topics, as many in a call as fit."""
-        if not self._asks("structure"):
-            return list(self._offline.structure(topics))
         # Estimates are rounded up: so what stood in one window of classification is sure to stand in one here.
         windows = pack(topics, lambda topic: estimate_tokens(topic.text) - 1, self._room("structure"), item=0)
         questions = [
@@ -124,19 +138,19 @@ class ChatBankEngine(ChatEngine[Engine]):
         for window, said in zip(windows, self._asker.ask(questions), strict=True):
             for memory in said.memories if said else ():
                 if 1 <= memory.id <= len(window) and memory.summary.strip():
-                    keywords = keywords_of(memory.keywords)
-                    found[window[memory.id - 1]] = TopicSummary(
-                        memory.summary.strip(), memory.context.strip(), keywords
-                    )
+                    place = window[memory.id - 1]
+                    told = TopicSummary(memory.summary.strip(), memory.context.strip(), keywords_of(memory.keywords))
+                    found[place] = held_summary(told, topics[place])
+                    if found[place] != told and (memory.context.strip() or found[place] is None):
+                        self.note("A memory said what its text does not; that was left out.")
         return found
 
+    @or_offline("analyze")
     def find_conflicts(self, pairings: Sequence[Pairing]) -> list[Relation]:
-        """Judge all pairs, each memory shown once in a window; rules point out where the raw texts differ."""
-        if not self._asks("analyze"):
-            return self._offline.find_conflicts(pairings)
-        compared = short_pairings(pairings)
-        hints = self._offline.find_conflicts(compared)
-        differing = {(r.fresh, r.existing): r for r in hints if r.relation == "conflict" and r.claims}
+        """Judge all pairs, each memory shown once in a window; what rules are sure of stands, whatever a model says."""
+        seen = self._offline.find_conflicts(pairings)
+        differing = {(r.fresh, r.existing): r for r in seen if r.relation == "conflict"}
+        same = {(r.fresh, r.existing): r for r in seen if r.relation == "merge"}
         windows = self._pair_windows(pairings, find_conflicts.INSTRUCTIONS)
         questions = [
             StructuredRequest(
@@ -150,32 +164,16 @@ class ChatBankEngine(ChatEngine[Engine]):
         relations: list[Relation] = []
         for window, said in zip(windows, self._asker.ask(questions), strict=True):
             if said is None:
-                relations += [Relation(a, b, "unjudged") for a, others in window.pairs.items() for b in others]
+                left = [(a, b) for a, others in window.pairs.items() for b in others if (a, b) not in differing]
+                relations += [same.get(pair) or Relation(*pair, "unjudged") for pair in left]
             for finding in said.findings if said else ():
                 if relation := relation_of(finding, window, differing):
                     relations.append(relation)
-        return self._unopposed(relations, pairings, compared)
+        return [*untold(seen, relations), *relations]
 
-    def _unopposed(
-        self, relations: Sequence[Relation], pairings: Sequence[Pairing], compared: Sequence[Pairing]
-    ) -> list[Relation]:
-        """Without the merges of long memories that rules see contradict: they were not compared before."""
-        known = {(p.fresh.id, c.id) for p in compared for c in p.candidates}
-        merging = {(r.fresh, r.existing) for r in relations if r.relation == "merge"} - known
-        opposed = {
-            (found.fresh, found.existing)
-            for pairing in pairings
-            for candidate, cosine in zip(pairing.candidates, pairing.cosines, strict=True)
-            if (pairing.fresh.id, candidate.id) in merging
-            for found in self._offline.find_conflicts([Pairing(pairing.fresh, (candidate,), (cosine,))])
-            if found.relation == "conflict"
-        }
-        return [r for r in relations if r.relation != "merge" or (r.fresh, r.existing) not in opposed]
-
+    @or_offline("analyze")
     def find_related(self, pairings: Sequence[Pairing]) -> list[Link]:
         """Draw edges between what belongs together."""
-        if not self._asks("analyze"):
-            return self._offline.find_related(pairings)
         windows = self._pair_windows(pairings, find_related.INSTRUCTIONS)
         questions = [
             StructuredRequest(
@@ -193,10 +191,9 @@ class ChatBankEngine(ChatEngine[Engine]):
                     links.append(link_of(relation, named, window))
         return links
 
+    @or_offline("integrate")
     def integrate(self, groups: Sequence[MergeGroup]) -> list[Integration | None]:
         """Make one memory of each group, several groups in a call where they fit."""
-        if not self._asks("integrate"):
-            return list(self._offline.integrate(groups))
         capacity = self._room("integrate", integrate.INSTRUCTIONS)
         rendered = [rendered_group(group, capacity) for group in groups]
         windows = pack(rendered, estimate_tokens, capacity)
@@ -215,13 +212,15 @@ class ChatBankEngine(ChatEngine[Engine]):
             for merged in said.merged if said else ():
                 if 1 <= merged.group <= len(window) and merged.summary.strip():
                     position = window[merged.group - 1]
-                    found[position] = integration_of(merged, groups[position])
+                    made = held_integration(integration_of(merged, groups[position]), groups[position])
+                    found[position] = None if isinstance(made, str) else made
+                    if isinstance(made, str):
+                        self.note(made)
         return found
 
+    @or_offline("plan")
     def plan(self, situation: PlannerInput) -> Step | None:
         """Name the next step."""
-        if not self._asks("plan"):
-            return self._offline.plan(situation)
         doc = situation.insight_doc
         capacity = int(self._room("plan", plan.INSTRUCTIONS + doc["goal"]) * NEWS_SHARE)
         news = within([memory_fields(m) for m in reversed(situation.fresh)], fields_tokens, capacity)
@@ -235,17 +234,21 @@ class ChatBankEngine(ChatEngine[Engine]):
         prompt = plan.render(doc["goal"], situation.kinds, done[-TASKS_SHOWN:], news, conflicts)
         said = self._ask("plan", plan.INSTRUCTIONS, prompt, plan.Plan, is_possible_step(situation.kinds))
         if said.is_done:
-            return None
+            owed = self._offline.plan(situation)
+            if owed is not None:
+                self.note("The plan says that nothing is left to do, and nothing was answered.")
+            return owed
         named = said.kind.strip().casefold()
         return Step(next(kind for kind in situation.kinds if kind == named), said.description.strip())
 
+    @or_offline("react")
     def validate(self, disputes: Sequence[Dispute]) -> list[DisputeVerdict | None]:
         """Decide disputes by their evidence, several in a call where they share it."""
-        if not self._asks("react"):
-            return list(self._offline.validate(disputes))
         capacity = self._room("react", validate.INSTRUCTIONS)
         together: dict[tuple[EvidenceText, ...], list[int]] = {}
         for position, dispute in enumerate(disputes):
+            if dispute.announced is not None:
+                continue  # the texts themselves say which holds: that is settled offline
             together.setdefault(dispute.evidence, []).append(position)
         windows = [
             (positions[start : start + DISPUTES], within(evidence, lambda e: estimate_tokens(e.text), capacity))
@@ -270,22 +273,31 @@ class ChatBankEngine(ChatEngine[Engine]):
             for verdict in said.verdicts if said else ():
                 if 1 <= verdict.dispute <= len(positions):
                     position = positions[verdict.dispute - 1]
-                    found[position] = verdict_of(verdict, disputes[position], evidence)
+                    told = verdict_of(verdict, disputes[position], evidence)
+                    found[position] = held_verdict(told, disputes[position], evidence)
         return found
 
+    @or_offline("react")
     def answer(self, question: str, passages: Sequence[RetrievedPassage]) -> QuotedAnswer:
         """Answer from passages; what is quoted stands in them."""
-        if not self._asks("react"):
-            return self._offline.answer(question, passages)
         capacity = self._room("react", answer.INSTRUCTIONS + question)
         shown = within(passages, lambda passage: estimate_tokens(passage.text), capacity)
         refuted = [passage.text[start:end] for passage in shown for start, end in passage.refuted]
         established = list(dict.fromkeys(said for passage in shown for said in passage.established))
         prompt = answer.render(question, [passage.text for passage in shown], refuted, established)
         said = self._ask("react", answer.INSTRUCTIONS, prompt, answer.AnswerFromMemory, has_quotes(shown))
-        if not said.is_found:
-            return QuotedAnswer("", (), "Memory holds nothing that answers the question.")
-        return QuotedAnswer(said.answer.strip(), tuple(quotes_of(said, shown)), first_sentences(said.answer))
+        quotes = quotes_of(said, shown) if said.is_found else []
+        known = [question, *established]
+        quotes += further_quotes(said.answer, quotes, shown, known) if quotes else []
+        kept, own = borne(said.answer, [words_of(quote, shown) for quote in quotes], known)
+        if own:
+            self.note(f"The answer says {listed(own[:NAMED])}, which no quote does; that was left out.")
+        instead = self._offline.answer(question, passages)
+        if kept:
+            return with_other_quotes(kept, quotes, instead)
+        if instead.quotes and not own:
+            self.note("The model found nothing; what rules find is quoted.")
+        return instead
 
     @property
     def sees(self) -> bool:

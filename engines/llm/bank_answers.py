@@ -1,5 +1,6 @@
 """Renders memories for chat models, and turns their answers into judgements; what names nothing asked is dropped."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
@@ -13,20 +14,18 @@ from agentic_memory_bank.engines.base import (
     Link,
     MemoryView,
     MergeGroup,
-    Pairing,
     PassageQuote,
+    QuotedAnswer,
     Refresh,
     Relation,
     RetrievedPassage,
     Span,
     TopicSpans,
 )
+from agentic_memory_bank.engines.extractive.support import support_for
 from agentic_memory_bank.engines.llm.locating import closest, locate
-from agentic_memory_bank.engines.llm.packing import (
-    PairWindow,
-    fields_tokens,
-    within,
-)
+from agentic_memory_bank.engines.llm.packing import PairWindow, fields_tokens, within
+from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.prompts import (
     answer,
     classify,
@@ -43,8 +42,6 @@ from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 FULL_TEXT_TOKENS = 160
 """A memory whose raw text is not longer is judged by it, a longer one by its summary."""
-COMPARED = 500 * 500
-"""Tokens of one raw text times those of the other, up to which rules compare them: each sentence meets each other."""
 HINT_CHARACTERS = 300
 HINTS = 40
 """How many places of differing wording are pointed out in one call."""
@@ -138,20 +135,6 @@ def shown_memories(window: PairWindow) -> dict[int, dict[str, str]]:
     return {number: memory_fields(window.memories[memory_id]) for memory_id, number in window.numbers.items()}
 
 
-def short_pairings(pairings: Sequence[Pairing]) -> list[Pairing]:
-    """Pick the pairs that rules compare in a few milliseconds each, since no model is asked meanwhile."""
-    sizes = {m.id: estimate_tokens(m.text) for p in pairings for m in (p.fresh, *p.candidates)}
-    found: list[Pairing] = []
-    for pairing in pairings:
-        most = COMPARED // max(1, sizes[pairing.fresh.id])
-        kept = [
-            (c, cosine) for c, cosine in zip(pairing.candidates, pairing.cosines, strict=True) if sizes[c.id] <= most
-        ]
-        if kept:
-            found.append(Pairing(pairing.fresh, tuple(c for c, _ in kept), tuple(cosine for _, cosine in kept)))
-    return found
-
-
 def differing_words(
     window: PairWindow, differing: Mapping[tuple[str, str], Relation]
 ) -> list[tuple[int, int, str, str]]:
@@ -170,20 +153,32 @@ def differing_words(
 def relation_of(
     said: find_conflicts.PairFinding, window: PairWindow, differing: Mapping[tuple[str, str], Relation]
 ) -> Relation | None:
-    """Turn a finding into a relation; None for one that names no pair that was asked about, or no relation."""
+    """Turn a finding into a relation; None for one that names no pair that was asked about, or no relation.
+
+    Where rules see a contradiction, a model can tell more closely what it is, and cannot make it something else.
+    """
     named = window.named(said.new, said.other)
     relation = said.relation.strip().casefold()
     if named is None or relation not in ("conflict", "merge"):
         return None
     hint = differing.get(named)
     if relation == "merge":
-        return None if hint else Relation(*named, "merge", reason=said.reason)  # rules see them differ: they stay apart
+        return None if hint else Relation(*named, "merge", reason=said.reason)
     is_swapped = window.numbers[named[0]] != said.new
     quoted = (said.other_claim, said.new_claim) if is_swapped else (said.new_claim, said.other_claim)
     claims = _claims([window.memories[i] for i in named], quoted, said.reason, hint)
     if _plain(claims[0].value) == _plain(claims[1].value):
         return None  # the same words contradict nothing
-    return Relation(*named, "conflict", said.kind.strip() or "other", said.reason.strip(), claims)
+    announced = hint.announced if hint else None
+    return Relation(*named, "conflict", said.kind.strip() or "other", said.reason.strip(), claims, announced)
+
+
+def untold(seen: Sequence[Relation], told: Sequence[Relation]) -> list[Relation]:
+    """The contradictions that rules see and no model told of; all of a pair in which they see several."""
+    pairs = {(r.fresh, r.existing) for r in told if r.relation == "conflict"}
+    sure = [r for r in seen if r.relation == "conflict"]
+    count = Counter((r.fresh, r.existing) for r in sure)
+    return [r for r in sure if (pair := (r.fresh, r.existing)) not in pairs or count[pair] > 1]
 
 
 def _claims(
@@ -191,13 +186,18 @@ def _claims(
 ) -> tuple[ClaimSpan, ClaimSpan]:
     """The claims in the words of the raw texts: as quoted, as rules see them, or the sentences that say it most."""
     spans = [locate(words, memory.text) for memory, words in zip(ends, quoted, strict=True)]
-    if hint and hint.claims and None in spans:
+    if hint and hint.claims and not all(map(_tells, ends, spans, hint.claims)):
         return hint.claims
     first, second = (
         span or closest(f"{words} {reason}", memory.text)
         for span, memory, words in zip(spans, ends, quoted, strict=True)
     )
     return ClaimSpan(_words(ends[0], first), first), ClaimSpan(_words(ends[1], second), second)
+
+
+def _tells(end: MemoryView, span: Span | None, seen: ClaimSpan) -> bool:
+    """Whether a quote tells what rules see."""
+    return span is not None and _plain(seen.value) in _plain(_words(end, span))
 
 
 def _words(memory: MemoryView, span: Span) -> str:
@@ -277,15 +277,54 @@ def verdict_of(said: validate.DisputeDecision, dispute: Dispute, evidence: Seque
 
 
 def quotes_of(said: answer.AnswerFromMemory, shown: Sequence[RetrievedPassage]) -> list[PassageQuote]:
-    """Locate the quotes; those that stand in no passage, or touch what was refuted, are dropped."""
+    """Locate the quotes; those that stand in no passage, touch what was refuted, or give orders, are dropped."""
     found: list[PassageQuote] = []
     for quote in said.quotes:
         if 1 <= quote.passage <= len(shown):
             passage = shown[quote.passage - 1]
             span = locate(quote.words, passage.text)
-            if span and not any(span[0] < end and start < span[1] for start, end in passage.refuted):
+            if span and not is_order(passage.text[slice(*span)]) and not _is_refuted(span, passage):
                 found.append(PassageQuote(quote.passage - 1, span))
     return list(dict.fromkeys(found))
+
+
+def _is_refuted(span: Span, passage: RetrievedPassage) -> bool:
+    return any(span[0] < end and start < span[1] for start, end in passage.refuted)
+
+
+def further_quotes(
+    said: str, quotes: Sequence[PassageQuote], shown: Sequence[RetrievedPassage], known: Sequence[str]
+) -> list[PassageQuote]:
+    """Sentences of the passages that bear what an answer says and its quotes do not; nothing that was refuted."""
+    texts = [_unrefuted(passage) for passage in shown]
+    found = support_for(said, [*known, *(words_of(quote, shown) for quote in quotes)], texts)
+    return [PassageQuote(number, span) for number, span in found]
+
+
+def _unrefuted(passage: RetrievedPassage) -> str:
+    """A passage whose refuted stretches are blank; the length stays."""
+    text = passage.text
+    for start, end in passage.refuted:
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
+def with_other_quotes(said: str, quotes: Sequence[PassageQuote], instead: QuotedAnswer) -> QuotedAnswer:
+    """A model's answer; where rules find the answer in other words than it quotes, theirs as well, below it."""
+    learned = first_sentences(said)
+    if any(_meet(quote, other) for quote in quotes for other in instead.quotes) or not instead.quotes:
+        return QuotedAnswer(said, tuple(quotes), learned)
+    lines = [line for line in instead.text.splitlines() if _plain(line) not in _plain(said)]
+    return QuotedAnswer("\n".join([said, *lines]), tuple(dict.fromkeys((*instead.quotes, *quotes))), learned)
+
+
+def _meet(quote: PassageQuote, other: PassageQuote) -> bool:
+    return quote.passage == other.passage and quote.span[0] < other.span[1] and other.span[0] < quote.span[1]
+
+
+def words_of(quote: PassageQuote, shown: Sequence[RetrievedPassage]) -> str:
+    """What a quote says."""
+    return shown[quote.passage].text[quote.span[0] : quote.span[1]]
 
 
 def first_sentences(text: str) -> str:

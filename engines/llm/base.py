@@ -1,18 +1,20 @@
 """What the engines that ask chat models have in common: one asker, and an offline engine for roles without a model."""
 
 from collections.abc import Callable, Sequence
-from typing import Final, Generic, TypeVar
-
-from pydantic import BaseModel
+from functools import wraps
+from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar, cast
 
 from agentic_memory_bank.engines.base import EngineT
+from agentic_memory_bank.engines.llm.parsing import Answer
 from agentic_memory_bank.engines.llm.structured_output import Asker, StructuredRequest
 from agentic_memory_bank.prompts.common import listed
-from agentic_memory_bank.state.errors import AnswerRejected, EngineError
+from agentic_memory_bank.state.errors import AnswerRejected, EngineError, ModelRefused
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
-_Answer = TypeVar("_Answer", bound=BaseModel)
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
+_Chat = TypeVar("_Chat", bound="ChatEngine[Any]")
 
 MISSING_NAMED: Final = 8
 """How many missing items an objection names."""
@@ -40,6 +42,20 @@ class ChatEngine(Generic[EngineT]):
         """Why some questions of this stage have no answer."""
         return self._asker.failures
 
+    def note(self, why: str) -> None:
+        """Note that an answer of a model was not taken as it came."""
+        self._asker.failures.append(AnswerRejected(why))
+
+    def offline_judges(self, role: Role) -> bool:
+        """Say whether a role has no model."""
+        return not self._asks(role)
+
+    def stand_in(self, judgement: str, error: EngineError | None = None) -> Callable[..., Any]:
+        """The offline engine's judgement of a name, in place of one that a model failed to give."""
+        if error is not None:
+            self._asker.failures.append(error)
+        return getattr(self._offline, judgement)
+
     def _asks(self, role: Role) -> bool:
         """Say whether a role has a model."""
         return role in self._asker.models.roles
@@ -49,9 +65,9 @@ class ChatEngine(Generic[EngineT]):
         role: Role,
         instructions: str,
         prompt: str,
-        answer: type[_Answer],
-        check: Callable[[_Answer], None] | None = None,
-    ) -> _Answer:
+        answer: type[Answer],
+        check: Callable[[Answer], None] | None = None,
+    ) -> Answer:
         """Ask one question.
 
         Raises:
@@ -66,6 +82,47 @@ class ChatEngine(Generic[EngineT]):
         """Count the tokens of text that one prompt of a role may hold beside what else is shown; 1 at least."""
         text = self._asker.models.roles[role].row.text_tokens(self._asker.settings.window_ratio)
         return max(1, text - sum(map(estimate_tokens, shown)))
+
+
+def or_offline(
+    role: Role,
+) -> Callable[[Callable[Concatenate[_Chat, _Given], _Found]], Callable[Concatenate[_Chat, _Given], _Found]]:
+    """Have the offline engine judge where a role has no model, and whatever its model gave no usable answer to.
+
+    A model can so make no run worse than it is without: what could not be had of it is noted, and had offline. Where a
+    judgement takes several questions, those are asked again offline that have None for an answer.
+
+    Args:
+        role: Whose model the judgement asks.
+    """
+
+    def decorate(judge: Callable[Concatenate[_Chat, _Given], _Found]) -> Callable[Concatenate[_Chat, _Given], _Found]:
+        @wraps(judge)
+        def judged(self: _Chat, *given: _Given.args, **named: _Given.kwargs) -> _Found:
+            if self.offline_judges(role):
+                return self.stand_in(judge.__name__)(*given, **named)
+            try:
+                found = judge(self, *given, **named)
+            except ModelRefused:
+                raise
+            except EngineError as error:
+                return self.stand_in(judge.__name__, error)(*given, **named)
+            return cast(_Found, _completed(found, self.stand_in(judge.__name__), *given, **named))
+
+        return judged
+
+    return decorate
+
+
+def _completed(found: Any, offline: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    """A list of answers, with those of the offline engine to the questions that have none."""
+    missing = [place for place, one in enumerate(found) if one is None] if isinstance(found, list) else []
+    if missing:
+        questions, *rest = given
+        answers = offline([questions[place] for place in missing], *rest, **named)
+        for place, answer in zip(missing, answers, strict=True):
+            found[place] = answer
+    return found
 
 
 def names_all(field: str, count: int, number: str = "id", content: str = "summary") -> Callable[[object], None]:

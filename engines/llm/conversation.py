@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Final, cast
 
 from agentic_memory_bank.engines.conversation import (
+    BY_WEIGHT,
     DIGEST_TOKENS,
     TRUST,
-    USER,
     ConversationEngine,
     Digest,
     ExistingMemory,
@@ -18,11 +18,13 @@ from agentic_memory_bank.engines.conversation import (
     ResolutionAction,
     RewrittenQuery,
     Turn,
-    TurnQuote,
 )
+from agentic_memory_bank.engines.extractive import differ
+from agentic_memory_bank.engines.extractive.support import supported_part, unsupported
 from agentic_memory_bank.engines.llm.base import ChatEngine
-from agentic_memory_bank.engines.llm.locating import locate
+from agentic_memory_bank.engines.llm.facts import fact_of
 from agentic_memory_bank.engines.llm.packing import ITEM_TOKENS, pack, within
+from agentic_memory_bank.engines.llm.retry import final
 from agentic_memory_bank.engines.llm.structured_output import Asker, StructuredRequest
 from agentic_memory_bank.engines.own_words import is_order, own_words
 from agentic_memory_bank.prompts import (
@@ -33,9 +35,9 @@ from agentic_memory_bank.prompts import (
     summarise_dialogue,
     task_lesson,
 )
+from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.tools.search.gate import passes
-from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.secrets import secrets_in
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
@@ -48,7 +50,6 @@ MEMORY_TOKENS: Final = 40
 LEAST_EVIDENCE: Final = 3
 """On how many memories an insight has to rest."""
 _HIDDEN: Final = "[left out]"
-_ORDER: Final[tuple[ResolutionAction, ...]] = ("same", "revise", "supersede", "contradicts")
 
 
 class ChatConversationEngine(ChatEngine[ConversationEngine]):
@@ -76,11 +77,16 @@ class ChatConversationEngine(ChatEngine[ConversationEngine]):
         shown = [(turn.speaker or turn.role, _shown(turn.text)) for turn in history if turn.role in TRUST]
         prompt = rewrite_query.render(query, shown)
         said = self._ask(REWRITE, instructions, prompt, rewrite_query.Rewritten)
+        if unsupported(said.query, [query, *(words for _, words in shown)], [name for name, _ in shown]):
+            raise final(AnswerRejected("The query asks for what nobody has named."))
         passages = (said.passage.strip(),) if self._with_passage and said.passage.strip() else ()
         return RewrittenQuery(said.query.strip() or self._offline.rewrite(query, history).text, passages=passages)
 
     def extract(self, turns: Sequence[Turn]) -> list[Fact]:
-        """Extract in one call from as many of the last turns as fit; what no turn says is left out."""
+        """Extract in one call from as many of the last turns as fit; what no turn says is left out.
+
+        An answer that cannot be used is one that rules give in its place; where no model can be reached, turns wait.
+        """
         if not self._asks(EXTRACT):
             return list(self._offline.extract(turns))
         spoken = [turn for turn in turns if turn.role in TRUST and own_words(turn.text).strip()]
@@ -89,9 +95,15 @@ class ChatConversationEngine(ChatEngine[ConversationEngine]):
         if not shown:
             return []
         prompt = extract_facts.render([(turn.speaker or turn.role, turn.date, _shown(turn.text)) for turn in shown])
-        said = self._ask(EXTRACT, extract_facts.INSTRUCTIONS, prompt, extract_facts.ExtractedMemories)
-        found = (_fact(one, shown) for one in said.memories)
-        return list(dict.fromkeys(fact for fact in found if fact is not None))
+        try:
+            said = self._ask(EXTRACT, extract_facts.INSTRUCTIONS, prompt, extract_facts.ExtractedMemories)
+        except AnswerRejected as error:
+            return list(self.stand_in("extract", error)(turns))
+        found = list(dict.fromkeys(fact for one in said.memories if (fact := fact_of(one, shown)) is not None))
+        instead = [] if found else list(self._offline.extract(turns))
+        if instead:
+            self.note("The model drew nothing from turns that state something.")
+        return found or instead
 
     def resolve(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> list[Resolution]:
         """Resolve offline where that is sure or nothing is alike, and the others in one call for each window.
@@ -138,7 +150,7 @@ class ChatConversationEngine(ChatEngine[ConversationEngine]):
         shown = within(spoken[::-1], lambda turn: estimate_tokens(turn[1]), self._room(SUMMARISE))[::-1]
         prompt = summarise_dialogue.render(shown, int(max_tokens / TOKENS_A_WORD))
         said = self._ask(SUMMARISE, summarise_dialogue.INSTRUCTIONS, prompt, summarise_dialogue.State)
-        room = _Room(max_tokens)
+        room = _Room(max_tokens, [words for _, words in shown], [name for name, _ in shown])
         return Digest(room.fit([said.topic]), room.fit(said.facts), room.fit(said.decisions), room.fit(said.open))
 
     def reflect(self, memories: Sequence[ExistingMemory]) -> list[Insight]:
@@ -165,21 +177,24 @@ class ChatConversationEngine(ChatEngine[ConversationEngine]):
         if not self._asks(SUMMARISE):
             return ""
         prompt = task_lesson.render(goal, steps, outcome)
-        return self._ask(SUMMARISE, task_lesson.INSTRUCTIONS, prompt, task_lesson.Lesson).lesson
+        said = self._ask(SUMMARISE, task_lesson.INSTRUCTIONS, prompt, task_lesson.Lesson).lesson
+        return supported_part(said, [goal, *steps, outcome])
 
 
 class _Room:
-    """The tokens that a digest has left."""
+    """The tokens that a digest has left, and the turns it is one of."""
 
-    def __init__(self, tokens: int) -> None:
-        self._left = tokens
+    def __init__(self, tokens: int, turns: Sequence[str], speakers: Sequence[str]) -> None:
+        self._left, self._turns, self._speakers = tokens, turns, speakers
 
     def fit(self, said: Sequence[str]) -> tuple[str, ...]:
-        """What fits, in its order, without what holds a credential."""
+        """What fits, in its order, without what holds a credential, or what no turn says."""
         kept: list[str] = []
         for text in said:
             size = estimate_tokens(text)
-            if text.strip() and size <= self._left and not secrets_in(text):
+            if not text.strip() or secrets_in(text) or unsupported(text, self._turns, self._speakers):
+                continue
+            if size <= self._left:
                 kept.append(text.strip())
                 self._left -= size
         return tuple(kept)
@@ -193,30 +208,6 @@ def _shown(text: str) -> str:
     return words.strip()
 
 
-def _fact(said: extract_facts.ExtractedMemory, turns: Sequence[Turn]) -> Fact | None:
-    """A memory that the turns it names really say; None for one that was made up, is an order or holds a credential."""
-    named = [turns[number - 1] for number in dict.fromkeys(said.turns) if 1 <= number <= len(turns)]
-    places = ((turn, locate(said.quote, own_words(turn.text))) for turn in named)
-    turn, span = next(((turn, span) for turn, span in places if span), (None, None))
-    if turn is None or span is None or not said.text.strip():
-        return None
-    quote = TurnQuote(turn.id, turn.text[slice(*span)], span)
-    if secrets_in(f"{said.text}\n{said.value}\n{quote.text}") or is_order(said.text) or is_order(quote.text):
-        return None
-    speaker = turn.speaker or (USER if turn.role == "user" else turn.role)
-    return Fact(
-        text=said.text.strip(),
-        type=said.type,
-        quotes=(quote,),
-        subject=said.subject.strip() or None,
-        attribute=said.attribute.strip().casefold() or None,
-        value=said.value.strip() or None,
-        speaker=speaker,
-        date=turn.date,
-        trust=TRUST[turn.role],
-    )
-
-
 def _insight(said: reflect_memories.ReflectedInsight, shown: Sequence[ExistingMemory]) -> Insight | None:
     """An insight on enough memories that hold every name and number in it; None for one that was made up."""
     numbers = [number for number in dict.fromkeys(said.evidence) if 1 <= number <= len(shown)]
@@ -224,9 +215,7 @@ def _insight(said: reflect_memories.ReflectedInsight, shown: Sequence[ExistingMe
     text = said.text.strip()
     if not text or len(evidence) < LEAST_EVIDENCE or secrets_in(text) or is_order(text):
         return None
-    spoken = " . ".join(f"{one.speaker} {one.date} {one.words}" for one in evidence)
-    known = names_and_numbers(spoken)
-    if any(name not in known and name not in spoken.casefold() for name in names_and_numbers(text)):
+    if unsupported(text, [one.words for one in evidence], [f"{one.speaker} {one.date}" for one in evidence]):
         return None
     return Insight(text, tuple(one.id for one in evidence), said.subject.strip())
 
@@ -252,11 +241,18 @@ def _chosen(
     told: Sequence[resolve_facts.FactDecision], fact: Fact, alike: Sequence[ExistingMemory]
 ) -> Resolution | None:
     """The verdict that weighs most, of those on memories that there are; None for none."""
-    for verdict in _ORDER:
+    for verdict in BY_WEIGHT:
         named = [one for one in told if one.verdict == verdict and 1 <= one.id <= len(alike)]
-        if named:
+        if named and _is_sound(verdict, fact, alike[named[0].id - 1], named[0]):
             return _resolution(verdict, fact, alike[named[0].id - 1], named[0])
     return None
+
+
+def _is_sound(verdict: ResolutionAction, fact: Fact, known: ExistingMemory, told: resolve_facts.FactDecision) -> bool:
+    """Whether rules bear a verdict: what differs is not the same, and values stand in what they are values of."""
+    if verdict in ("same", "revise"):
+        return not differ(fact.words, known.words)
+    return not (unsupported(told.new_value, [fact.text, fact.words]) or unsupported(told.known_value, [known.words]))
 
 
 def _resolution(

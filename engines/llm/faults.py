@@ -63,7 +63,7 @@ def fault_of(error: Exception, mode: str) -> ModelFault:
     """Classify what a client raised.
 
     Args:
-        error: Of the client, whichever it is: status and headers are looked for where the usual ones have them.
+        error: Error of any client; status and headers are looked for where the usual ones have them.
         mode: The form of structured output that was asked for.
     """
     error = _cause(error)

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from agentic_memory_bank.engines.base import Span
+from agentic_memory_bank.engines.extractive.support import is_quotable, unsupported
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -20,8 +21,11 @@ _GAP = re.compile(r"[\W_]+")
 def locate(words: str, text: str) -> Span | None:
     """Where words stand in a text: exactly, but for spaces, case and punctuation, or as the sentence most like them.
 
-    A model may copy what it was shown, with what the fence had escaped.
+    A model may copy what it was shown, with what the fence had escaped. A word or a figure alone is no quote, and a
+    sentence that denies, names or counts something else is not the one that was meant.
     """
+    if not is_quotable(words):
+        return None
     ways = [said.strip().strip("\"'“”‘’「」…").strip() for said in dict.fromkeys((words, unescape(words)))]
     looks = (look(wanted, text) for look in (_exactly, _loosely, _most_alike) for wanted in ways if wanted)
     return next((span for span in looks if span), None)
@@ -60,6 +64,7 @@ def _most_alike(wanted: str, text: str) -> Span | None:
         own = set(tokenize(text[start:end]))
         shared = len(terms & own) / max(len(terms), len(own), 1)
         is_meant = shared >= LIKENESS and figures <= set(_FIGURE.findall(text[start:end]))
+        is_meant = is_meant and not unsupported(wanted, [text[start:end]])
         if is_meant and (best is None or shared > best[0]):
             best = shared, (start, end)
     return _trimmed(best[1], text) if best else None

@@ -26,6 +26,12 @@ GivenModels = BaseChatModel | Mapping[str, BaseChatModel]
 """A chat model for all roles, or one for each of some roles; its own parameters hold, not those of the table."""
 
 IGNORED_TWICE: Final = 2
+_BOUNDS: Final[Mapping[str, Mapping[str, int]]] = {
+    "string": {"maxLength": 1_200},
+    "array": {"maxItems": 40},
+    "integer": {"minimum": 0, "maximum": 9_999},
+}
+"""Ends that hold for every answer: 200 words of a summary, and more items than one window asks for."""
 _ALL: Final = ("json_schema", "function_calling", "json_mode", "prompt")
 _MODES: Final = {"openai": _ALL, "local": _ALL, "deepseek": ("function_calling", "json_mode", "prompt")}
 
@@ -83,9 +89,12 @@ class RoleModel:
     def bound(self, mode: str, answer: type[BaseModel]) -> Runnable[LanguageModelInput, AIMessage]:
         """The client, asked to answer in one form."""
         if mode == "json_schema":
-            return self._formed({"type": "json_schema", "json_schema": _strict_schema(answer)})
+            is_local = self.name.startswith("local:")
+            return self._formed({"type": "json_schema", "json_schema": _strict_schema(answer, is_local)})
         if mode == "function_calling":
-            return self.client.bind_tools([tool_of(answer)], tool_choice=answer.__name__)
+            # A string, since llama.cpp and LM Studio know no other; there is but this tool.
+            choice = "required" if self.is_openai else answer.__name__
+            return self.client.bind_tools([tool_of(answer)], tool_choice=choice)
         if mode == "json_mode":
             return self._formed({"type": "json_object"})
         return cast("Runnable[LanguageModelInput, AIMessage]", self.client)
@@ -103,9 +112,44 @@ def tool_of(answer: type[BaseModel]) -> dict[str, Any]:
 
 
 @cache
-def _strict_schema(answer: type[BaseModel]) -> dict[str, Any]:
+def example_of(answer: type[BaseModel]) -> dict[str, Any]:
+    """An answer as it is written, each text what its field is for: small models copy a form, and no schema."""
+    return _example(tool_of(answer)["function"]["parameters"], "")
+
+
+def _example(schema: Mapping[str, Any], said: str) -> Any:
+    match schema.get("type"):
+        case "object":
+            return {name: _example(of, of.get("description", "")) for name, of in schema.get("properties", {}).items()}
+        case "array":
+            return [_example(schema["items"], said)]
+        case "integer":
+            return 1
+        case "boolean":
+            return True
+        case _:
+            return " or ".join(schema["enum"]) if "enum" in schema else said
+
+
+@cache
+def _strict_schema(answer: type[BaseModel], is_local: bool) -> dict[str, Any]:
     schema = convert_to_openai_function(answer, strict=True)
-    return {"name": schema["name"], "strict": True, "schema": schema["parameters"]}
+    return {"name": schema["name"], "strict": True, "schema": _bounded(schema["parameters"], is_local)}
+
+
+def _bounded(schema: Any, is_local: bool) -> Any:
+    """A schema with an end to everything: a small model that is held to it cannot go on for ever.
+
+    OpenAI refuses lengths of strings, and needs none; a server at home builds a grammar of the schema.
+    """
+    if isinstance(schema, list):
+        return [_bounded(one, is_local) for one in cast("list[Any]", schema)]
+    if not is_local or not isinstance(schema, dict):
+        return schema
+    bounded = {key: _bounded(value, is_local) for key, value in cast("dict[str, Any]", schema).items()}
+    if "enum" in bounded or not isinstance(bounded.get("type"), str):
+        return bounded
+    return {**_BOUNDS.get(bounded["type"], {}), **bounded}
 
 
 _KNOWN_MODES: dict[str, OutputModes] = {}

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.tools.text.cleaning import clean
 
-_Answer = TypeVar("_Answer", bound=BaseModel)
+Answer = TypeVar("Answer", bound=BaseModel)
 
 _MARK: Final = re.compile(r"<(?P<end>/?)(?P<tag>think|thinking|reasoning)>|\{", re.IGNORECASE)
 """Where thoughts begin or end, and where an object begins."""
@@ -33,6 +33,12 @@ _UNFINISHED: Final = {
     "refusal": "The model refused to answer.",
 }
 _FAULTS_NAMED = 5
+_LOOKED_AT: Final = 1_200
+"""Characters at the end of an answer that are looked at for a loop."""
+_LEAST_LOOP: Final = 40
+"""Characters that come again: closing brackets do, too."""
+_TIMES: Final = 5
+"""How often the same has to come in a row to be one."""
 _CALLS: Final = frozenset(
     ("tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "function_call", "input_json_delta")
 )
@@ -60,6 +66,21 @@ def complete(message: AIMessage, *, needs_finish: bool) -> None:
         raise AnswerRejected(_BROKE_OFF)
 
 
+def loops(text: str) -> bool:
+    """Whether what a model wrote ends in the same again and again: shown to it once more, it would go on with it.
+
+    Example:
+        >>> loops("It is so. " + "And so on. " * 9), loops("It is so. And so on.")
+        (True, False)
+    """
+    end = text.rstrip()[-_LOOKED_AT:]
+    for period in range(1, len(end) // _TIMES + 1):
+        times = max(_TIMES, _LEAST_LOOP // period)
+        if len(end) >= times * period and end.endswith(end[-period:] * times):
+            return True
+    return False
+
+
 def without_calls(message: AIMessage) -> AIMessage:
     """What a message says in words; calls of tools that nobody serves are left out, wherever a client puts them."""
     content = message.content
@@ -72,7 +93,7 @@ def without_calls(message: AIMessage) -> AIMessage:
     )
 
 
-def read(message: AIMessage, answer: type[_Answer]) -> _Answer:
+def read(message: AIMessage, answer: type[Answer]) -> Answer:
     """The answer in a message.
 
     Raises:

@@ -4,10 +4,13 @@ from collections.abc import Callable, Sequence
 from itertools import chain, zip_longest
 from typing import Final
 
-from agentic_memory_bank.engines.llm.base import ChatEngine, names_all
+from agentic_memory_bank.engines.extractive.support import borne, speaks_of, support_for, supported_part, unsupported
+from agentic_memory_bank.engines.llm.bank_checks import NAMED
+from agentic_memory_bank.engines.llm.base import ChatEngine, names_all, or_offline
 from agentic_memory_bank.engines.llm.locating import locate
 from agentic_memory_bank.engines.llm.packing import pack, within
 from agentic_memory_bank.engines.llm.structured_output import StructuredRequest
+from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.engines.research import (
     Excerpt,
     Gathered,
@@ -22,6 +25,7 @@ from agentic_memory_bank.engines.research import (
     paragraph,
 )
 from agentic_memory_bank.prompts import abstract, research_answer, research_gather, research_plan, research_reflect
+from agentic_memory_bank.prompts.common import listed
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.pages import PageSearch
@@ -38,10 +42,9 @@ FINDINGS_SHARE: Final = 0.25
 class ChatResearchEngine(ChatEngine[ResearchEngine]):
     """Judges pages with chat models."""
 
+    @or_offline("abstract")
     def abstract(self, drafts: Sequence[PageDraft]) -> list[str | None]:
         """Write abstracts, of as many pages in a call as fit the window and the answer."""
-        if not self._asks("abstract"):
-            return list(self._offline.abstract(drafts))
         instructions = abstract.asked(self._asker.settings.abstract_instructions)
         capacity = self._room("abstract", instructions)
         context = min(self._asker.settings.abstract_context_tokens, int(capacity * CONTEXT_SHARE))
@@ -63,13 +66,15 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
         for window, said in zip(windows, self._asker.ask(questions), strict=True):
             for one in said.abstracts if said else ():
                 if 1 <= one.id <= len(window):
-                    found[window[one.id - 1]] = paragraph(one.abstract) or None
+                    draft, told = drafts[window[one.id - 1]], paragraph(one.abstract)
+                    found[window[one.id - 1]] = held = _held(told, draft)
+                    if held != told:
+                        self.note("An abstract said what its page does not; that was left out.")
         return found
 
+    @or_offline("research")
     def plan_searches(self, inquiry: Inquiry) -> list[PageSearch]:
         """Plan the searches of a round in one call."""
-        if not self._asks("research"):
-            return list(self._offline.plan_searches(inquiry))
         findings = self._known(inquiry)
         capacity = self._room(
             "research", research_plan.INSTRUCTIONS, inquiry.request, *inquiry.open, *findings, *inquiry.titles
@@ -82,10 +87,9 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
         planned = {one.request: one for one in reversed(said.searches)}
         return [_search(request, planned.get(number), shown) for number, request in enumerate(inquiry.open, 1)]
 
+    @or_offline("research")
     def gather(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
         """Collect facts from excerpts in one call."""
-        if not self._asks("research"):
-            return self._offline.gather(inquiry, excerpts)
         findings = self._known(inquiry)
         shown = self._fitting(excerpts, research_gather.INSTRUCTIONS, inquiry.request, *inquiry.open, *findings)
         prompt = research_gather.render(inquiry.request, inquiry.open, findings, [(_title(e), e.text) for e in shown])
@@ -93,16 +97,20 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
         found = [
             SupportedFinding(fact.text.strip(), tuple(dict.fromkeys(e.page for e in _named(fact.excerpts, shown))))
             for fact in said.findings
+            if not unsupported(fact.text, [e.text for e in _named(fact.excerpts, shown)], _beside(inquiry, shown))
         ]
+        if len(found) < len(said.findings):
+            self.note("A finding said what its excerpts do not; it was left out.")
+            if not found:
+                return self._offline.gather(inquiry, excerpts)
         before = len(inquiry.findings) - len(findings)
         dropped = tuple(before + number - 1 for number in said.wrong if 1 <= number <= len(findings))
         missing = tuple(PageSearch(m.request, tuple(m.keywords), tuple(m.queries)) for m in said.missing)
         return Gathered(tuple(found), dropped, said.is_enough, () if said.is_enough else missing)
 
+    @or_offline("research")
     def reflect(self, inquiry: Inquiry) -> Reflection:
         """Judge the findings in one call."""
-        if not self._asks("research"):
-            return self._offline.reflect(inquiry)
         prompt = research_reflect.render(
             inquiry.request,
             self._known(inquiry),
@@ -111,19 +119,27 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
         said = self._ask("research", research_reflect.INSTRUCTIONS, prompt, research_reflect.FindingsReview)
         return Reflection(said.is_enough, tuple(said.requests))
 
+    @or_offline("research")
     def respond(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> ResearchResponse:
         """Answer in one call; what is quoted stands in the excerpts."""
-        if not self._asks("research"):
-            return self._offline.respond(inquiry, excerpts)
         findings = self._known(inquiry)
         shown = self._fitting(excerpts, research_answer.INSTRUCTIONS, inquiry.request, *findings)
         prompt = research_answer.render(inquiry.request, findings, [(_title(e), e.text) for e in shown])
         said = self._ask(
             "research", research_answer.INSTRUCTIONS, prompt, research_answer.ResearchAnswer, _rests_on(shown)
         )
-        if not said.is_found:
-            return ResearchResponse("")
-        return ResearchResponse(said.answer.strip(), tuple(_quotes(said, shown)))
+        quotes = _quotes(said, shown) if said.is_found else []
+        quotes += _further(said.answer, quotes, shown, [inquiry.request]) if quotes else []
+        words = [_words(quote, shown) for quote in quotes]
+        kept, own = borne(said.answer, words, [inquiry.request], _beside(inquiry, shown))
+        if own:
+            self.note(f"The answer says {listed(own[:NAMED])}, which no quote does; that was left out.")
+        if kept:
+            return ResearchResponse(kept, tuple(quotes), is_sure=not own)
+        instead = self._offline.respond(inquiry, excerpts)
+        if instead.quotes and not own:
+            self.note("The model found nothing; what rules find is quoted.")
+        return instead
 
     def _fitting(self, excerpts: Sequence[Excerpt], *shown: str) -> list[Excerpt]:
         """The first excerpts that fit into the window beside what else is shown."""
@@ -180,7 +196,28 @@ def _named(numbers: Sequence[int], shown: Sequence[Excerpt]) -> list[Excerpt]:
 def _quotes(said: research_answer.ResearchAnswer, shown: Sequence[Excerpt]) -> list[PageQuote]:
     """The quotes that stand in the excerpts."""
     found = (_in_named(quote, shown) or _in_another(quote.words, shown) for quote in said.quotes)
-    return list(dict.fromkeys(quote for quote in found if quote))
+    return list(dict.fromkeys(quote for quote in found if quote and not is_order(_words(quote, shown))))
+
+
+def _further(said: str, quotes: Sequence[PageQuote], shown: Sequence[Excerpt], known: Sequence[str]) -> list[PageQuote]:
+    """Sentences of the excerpts that bear what an answer says and its quotes do not."""
+    quoted = [*known, *(_words(quote, shown) for quote in quotes)]
+    return [PageQuote(number, span) for number, span in support_for(said, quoted, [e.text for e in shown])]
+
+
+def _words(quote: PageQuote, shown: Sequence[Excerpt]) -> str:
+    return shown[quote.excerpt].text[slice(*quote.span)]
+
+
+def _beside(inquiry: Inquiry, shown: Sequence[Excerpt]) -> list[str]:
+    """What names may be taken from besides the words that are quoted: the request, and titles with their dates."""
+    return [inquiry.request, *inquiry.open, *(_title(excerpt) for excerpt in shown)]
+
+
+def _held(told: str, draft: PageDraft) -> str | None:
+    """An abstract without what its page does not say; None where nothing is left that speaks of the page."""
+    kept = supported_part(told, [draft.text], [draft.title, draft.previous, *draft.earlier])
+    return kept if kept and speaks_of(kept, f"{draft.title} {draft.text}") else None
 
 
 def _in_named(quote: research_answer.QuotedExcerpt, shown: Sequence[Excerpt]) -> PageQuote | None:

@@ -13,8 +13,8 @@ from agentic_memory_bank.engines.llm.faults import ModelFault, fault_of
 from agentic_memory_bank.engines.llm.models import RoleModel
 from agentic_memory_bank.engines.llm.retry import RetryBudget
 from agentic_memory_bank.engines.llm.structured_output import MESSAGE_TOKENS
-from agentic_memory_bank.engines.responder import Responder, ResponderInput
-from agentic_memory_bank.state.errors import AnswerRejected
+from agentic_memory_bank.engines.responder import DEGRADED, FOUND, Responder, ResponderInput
+from agentic_memory_bank.state.errors import AnswerRejected, ModelUnavailable
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.tools.text.cleaning import clean
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
@@ -35,7 +35,7 @@ class ChatResponder(ChatEngine[Responder]):
     """
 
     def respond(self, situation: ResponderInput) -> AIMessage:
-        """Answer in one call, or in a second where the first one failed.
+        """Answer in one call, or in a second where the first one failed; after that, with what the offline one quotes.
 
         Raises:
             ModelRefused: A key, a name or a quota has to be mended first.
@@ -46,9 +46,19 @@ class ChatResponder(ChatEngine[Responder]):
         model = self._asker.models.roles.get(REACT)
         if model is None:
             return self._offline.respond(situation)
+        try:
+            return self._answered(model, situation.messages)
+        except (ModelUnavailable, AnswerRejected) as error:
+            instead = self._offline.respond(situation)
+            if not instead.response_metadata.get(FOUND):
+                raise
+            metadata = {**instead.response_metadata, DEGRADED: f"respond: {type(error).__name__}"}
+            return instead.model_copy(update={"response_metadata": metadata})
+
+    def _answered(self, model: RoleModel, messages: Sequence[BaseMessage]) -> AIMessage:
         retries = RetryBudget(model, self._asker.settings, self._asker.sleep)
         while True:
-            outcome = self._asked(model, situation.messages)
+            outcome = self._asked(model, messages)
             if isinstance(outcome, AIMessage):
                 return outcome
             if isinstance(outcome, ModelFault):

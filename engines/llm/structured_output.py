@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableLambda
@@ -19,7 +19,8 @@ from agentic_memory_bank.engines.llm import parsing
 from agentic_memory_bank.engines.llm.answers import Call
 from agentic_memory_bank.engines.llm.faults import ModelFault, broken_off, fault_of, sightless
 from agentic_memory_bank.engines.llm.meter import Meter
-from agentic_memory_bank.engines.llm.models import ChatModels, RoleModel, tool_of
+from agentic_memory_bank.engines.llm.models import ChatModels, RoleModel, example_of
+from agentic_memory_bank.engines.llm.parsing import Answer
 from agentic_memory_bank.engines.llm.retry import RetryBudget
 from agentic_memory_bank.state.errors import AnswerRejected, EngineError, ModelRefused, ModelUnavailable
 from agentic_memory_bank.state.model_table import Role
@@ -27,19 +28,19 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.text.cleaning import clean
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
-_Answer = TypeVar("_Answer", bound=BaseModel)
-
 MESSAGE_TOKENS: Final = 8
 """What a message costs besides its words."""
 IMAGE_TOKENS: Final = 1_500
 """What a picture costs, about: providers count between 85 and some thousand."""
 _SHOWN: Final = 4_000
 """How many characters of an unusable answer are shown to the model again."""
-_ONE_OBJECT: Final = "Answer with one JSON object and nothing else. Its schema:"
+_ONE_OBJECT: Final = (
+    "Answer with one JSON object and nothing else, of this form; each text says what belongs in its place:"
+)
 
 
 @dataclass(frozen=True, slots=True)
-class StructuredRequest(Generic[_Answer]):
+class StructuredRequest(Generic[Answer]):
     """One question to one role."""
 
     role: Role
@@ -47,8 +48,8 @@ class StructuredRequest(Generic[_Answer]):
     """Ours, and nothing that came from outside."""
     prompt: str
     """What is judged, fenced."""
-    answer: type[_Answer]
-    check: Callable[[_Answer], None] | None = None
+    answer: type[Answer]
+    check: Callable[[Answer], None] | None = None
     """Raises `AnswerRejected` for an answer of the right shape that cannot be true."""
     images: tuple[Picture, ...] = ()
     """What is looked at besides the prompt."""
@@ -67,7 +68,7 @@ class Asker:
     refusal: ModelRefused | None = None
     """Why nothing is asked any more."""
 
-    def ask(self, questions: Sequence[StructuredRequest[_Answer]]) -> list[_Answer | None]:
+    def ask(self, questions: Sequence[StructuredRequest[Answer]]) -> list[Answer | None]:
         """Ask questions of one kind at the same time, and answer in their order; None for one that failed twice.
 
         Raises:
@@ -94,7 +95,7 @@ class Asker:
         self.failures += errors
         return answers
 
-    def _answered(self, question: StructuredRequest[_Answer]) -> _Answer:
+    def _answered(self, question: StructuredRequest[Answer]) -> Answer:
         model = self.models.roles[question.role]
         key = _key(question, model)
         kept = self.meter.store.find(key)
@@ -164,8 +165,7 @@ class _Exchange:
     def _messages(self, mode: str) -> list[BaseMessage]:
         instructions = self._question.instructions
         if self._objections or mode in ("json_mode", "prompt"):
-            schema = tool_of(self._question.answer)["function"]["parameters"]
-            instructions += f"\n\n{_ONE_OBJECT}\n{json.dumps(schema, ensure_ascii=False)}"
+            instructions += f"\n\n{_ONE_OBJECT}\n{json.dumps(example_of(self._question.answer), ensure_ascii=False)}"
         return [SystemMessage(instructions), _asked(self._question), *self._objections]
 
     def _sent(self, messages: list[BaseMessage], mode: str) -> AIMessage | ModelFault:
@@ -196,11 +196,15 @@ class _Exchange:
         """Show the model what is wrong, if it may be asked again."""
         if rejected.is_whole and "{" not in rejected.said:
             self._model.modes.ignored(mode)
-        advice = f" Raise MEMORY_BANK_{self._model.row.role.upper()}_OUTPUT." if rejected.why == parsing.CUT_OFF else ""
+        is_loop = rejected.said and parsing.loops(rejected.said)
+        is_short = rejected.why == parsing.CUT_OFF and not is_loop  # of a loop more would be more of the same
+        advice = f" Raise MEMORY_BANK_{self._model.row.role.upper()}_OUTPUT." if is_short else ""
+        advice = " It says the same again and again." if is_loop else advice
         self._retries.fail(
             AnswerRejected(f"The answer of {self._retries.named} cannot be used. {rejected.why}{advice}")
         )
-        if rejected.said:
+        self._objections = []
+        if rejected.said and not is_loop:
             objection = f"This answer cannot be used. {rejected.why} Give it once more, whole."
             self._objections = [AIMessage(rejected.said[:_SHOWN]), HumanMessage(objection)]
 
@@ -234,7 +238,7 @@ def said(message: AIMessage) -> str:
     return message.text
 
 
-def _checked(answer: _Answer, question: StructuredRequest[_Answer]) -> _Answer:
+def _checked(answer: Answer, question: StructuredRequest[Answer]) -> Answer:
     """An answer that is storable text throughout and passes the question's own check."""
     cleaned = question.answer.model_validate_json(clean(answer.model_dump_json()))
     if question.check:

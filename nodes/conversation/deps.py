@@ -144,7 +144,7 @@ class ConversationDeps(EngineDeps[Responder]):
     def at_hand(
         self, state: ConversationState, conversation: str, runtime: Runtime[MemoryContext]
     ) -> tuple[ConversationSnapshot, RecallOutput]:
-        """Where a conversation stands, and what is recalled for its message, both within the time for recalling.
+        """Load the state of a conversation and recall for its message, both within the time for recalling.
 
         What is new is on disk before it is answered: recalled first, since nobody is told what they say themselves.
         """

@@ -9,7 +9,7 @@ from langchain_core.messages import AnyMessage, BaseMessage, ChatMessage, HumanM
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.nodes.agent_messages import MESSAGE_TOKENS, fitting, size, total
 from agentic_memory_bank.nodes.conversation.history import as_messages, asked, earlier
-from agentic_memory_bank.nodes.messages import RECALLED, as_message, injected, text_of
+from agentic_memory_bank.nodes.messages import RECALLED, TEXT_PARTS, as_message, injected, text_of
 from agentic_memory_bank.prompts import converse
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
@@ -19,7 +19,6 @@ LEAST_TURN: Final = 24
 """Tokens below which a turn is rather left out than cut."""
 
 Digest = Mapping[str, Sequence[str]]
-_TEXTS: Final = frozenset(("text", "input_text", "output_text"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +126,6 @@ def _plain(message: AnyMessage) -> BaseMessage:
 def _part(part: Any) -> Any:
     if isinstance(part, str):
         return {"type": "text", "text": part}
-    if isinstance(part, dict) and part.get("type") in _TEXTS:
+    if isinstance(part, dict) and part.get("type") in TEXT_PARTS:
         return {"type": "text", "text": str(part.get("text", ""))}
     return part if isinstance(part, dict) and "type" in part else {"type": "text", "text": str(part)}

@@ -1,4 +1,4 @@
-"""What was said before in a conversation: in what is handed over, in its kept state, and in what waits to be kept."""
+"""Finds the earlier turns of a conversation: in the input, in its stored state, and in the queue."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -103,7 +103,7 @@ def new_messages(messages: Sequence[AnyMessage], before: Sequence[Turn]) -> list
 
 
 def as_messages(turns: Iterable[Turn]) -> list[AnyMessage]:
-    """Turns as messages; whoever has a name, has it."""
+    """Write turns as messages, with the names of speakers."""
     return [
         HumanMessage(turn.text, name=turn.speaker or None) if turn.role == "user" else AIMessage(turn.text)
         for turn in turns

@@ -1,4 +1,4 @@
-"""Stage 3: what was said is written down, and handed over: memories are drawn from it later, by somebody else."""
+"""Stage 3: what was said is stored, and queued for the extraction of memories."""
 
 from langgraph.runtime import Runtime
 
@@ -10,7 +10,7 @@ from agentic_memory_bank.state.conversations import ConversationState, Conversat
 
 
 def remember(state: ConversationState, runtime: Runtime[MemoryContext], deps: ConversationDeps) -> ConversationUpdate:
-    """Write down and hand over what is new, unless memory is switched off. Nothing that fails here fails the message.
+    """Store and queue what is new, unless memory is off; a failure here does not fail the message.
 
     Where too much waits already, memories are drawn with a later message.
 

@@ -1,4 +1,4 @@
-"""Stage 2: the answer, of a chat model or quoted from what was said."""
+"""Stage 2: the answer, of a chat model, or quoted from what was said."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -6,7 +6,7 @@ from typing import cast
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.answer_text import pages_in_words
+from agentic_memory_bank.nodes.messages import pages_in_words
 from agentic_memory_bank.nodes.page_deps import PageDeps
 from agentic_memory_bank.state import memorizer
 from agentic_memory_bank.state.memorizer import (

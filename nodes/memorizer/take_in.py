@@ -10,10 +10,9 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import Span
-from agentic_memory_bank.nodes.answer_text import pages_in_words
 from agentic_memory_bank.nodes.deps import timestamp
 from agentic_memory_bank.nodes.memory_bank.views import digest
-from agentic_memory_bank.nodes.messages import request_in
+from agentic_memory_bank.nodes.messages import pages_in_words, request_in
 from agentic_memory_bank.nodes.page_deps import UNNAMED, PageDeps
 from agentic_memory_bank.state import memorizer
 from agentic_memory_bank.state.errors import InputError, InputTooLarge
@@ -50,7 +49,7 @@ class _Source:
 
 
 def take_in(state: MemorizerState, runtime: Runtime[Settings], deps: PageDeps) -> MemorizerUpdate:
-    """Cut what is handed over into pages, and leave out what is empty or known.
+    """Cut the input into pages, and leave out empty and known ones.
 
     Raises:
         InputError: The memory has no name, or something that is handed over is no text.

@@ -5,10 +5,10 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.answer_text import answer_in_words
 from agentic_memory_bank.nodes.deps import timestamp
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id
+from agentic_memory_bank.nodes.messages import answer_in_words
 from agentic_memory_bank.state import insight_doc, interaction_tree
 from agentic_memory_bank.state.insight_doc import InsightDoc, Task, apply_insight_edits
 from agentic_memory_bank.state.interaction_tree import Entry

@@ -1,16 +1,22 @@
 """Stage 6: does anything new contradict what is remembered, or say it again?"""
 
 from collections.abc import Sequence
+from itertools import product
+from typing import Final
 
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import ClaimSpan, Pairing, Relation
+from agentic_memory_bank.engines.extractive import differ
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
-from agentic_memory_bank.nodes.memory_bank.views import anchor_of, digest, groups, memory_views, pair_key
+from agentic_memory_bank.nodes.memory_bank.views import anchor_of, digest, memory_views, pair_key
 from agentic_memory_bank.state import query_graph
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
 from agentic_memory_bank.state.query_graph import Conflict, ContradictingClaim, Contradiction, Judgement, MemoryNode
 from agentic_memory_bank.state.settings import Settings
+
+MOST_MERGED: Final = 100
+"""How many memories are made one at a time; what is left is compared with the one that comes of it."""
 
 
 def analyze_conflict(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> MemoryBankUpdate:
@@ -24,17 +30,20 @@ def analyze_conflict(state: MemoryBankState, runtime: Runtime[Settings], deps: B
     conflicts = [_conflict(state, r) for r in relations if r.relation == "conflict"]
     in_conflict = {node_id for conflict in conflicts for node_id in conflict["nodes"]}
     merging = [(r.fresh, r.existing) for r in relations if r.relation == "merge"]
-    merging = [pair for pair in merging if in_conflict.isdisjoint(pair)]
+    agreeing = _agreeing(state, [pair for pair in merging if in_conflict.isdisjoint(pair)])
+    together = {node_id: number for number, group in enumerate(agreeing) for node_id in group}
     judged: dict[str, Judgement] = {pair_key(nodes[f], nodes[c]): "clear" for f, c in _pairs(pairings)}
     for relation in relations:
         if relation.relation == "unjudged":
             judged.pop(pair_key(nodes[relation.fresh], nodes[relation.existing]), None)
             continue
-        deferred = relation.relation == "merge" and (relation.fresh, relation.existing) not in merging
+        deferred = relation.relation == "merge" and not (
+            relation.fresh in together and together[relation.fresh] == together.get(relation.existing)
+        )
         judged[pair_key(nodes[relation.fresh], nodes[relation.existing])] = "clear" if deferred else relation.relation
-    runtime.stream_writer({"stage": "analyze_conflict", "conflicts": len(conflicts), "merges": len(merging)})
+    runtime.stream_writer({"stage": "analyze_conflict", "conflicts": len(conflicts), "merges": len(agreeing)})
     edits = [query_graph.conflict(conflict) for conflict in conflicts]
-    return {"query_graph": [query_graph.judge(judged), *edits] if judged else [], "merging": groups(merging)}
+    return {"query_graph": [query_graph.judge(judged), *edits] if judged else [], "merging": agreeing}
 
 
 def unjudged_pairings(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> list[Pairing]:
@@ -61,6 +70,24 @@ def _known(relations: Sequence[Relation], pairings: Sequence[Pairing]) -> list[R
     real = [r for r in relations if (r.fresh, r.existing) in asked]
     contradicting = {(r.fresh, r.existing) for r in real if r.relation == "conflict"}
     return [r for r in real if r.relation == "conflict" or (r.fresh, r.existing) not in contradicting]
+
+
+def _agreeing(state: MemoryBankState, pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
+    """The connected groups of pairs, in order of first appearance, of whose members rules see no two differ.
+
+    Whoever judged, a merge is compared before it is made: a pair that would bring together what differs stays apart.
+    """
+    texts = {view.id: view.text for view in memory_views(state, dict.fromkeys(i for pair in pairs for i in pair))}
+    found: dict[str, list[str]] = {}
+    for a, b in pairs:
+        first, second = found.get(a, [a]), found.get(b, [b])
+        if first is second or len(first) + len(second) > MOST_MERGED:
+            continue
+        sides = {texts[x] for x in first}, {texts[y] for y in second}
+        if not any(differ(x, y) for x, y in product(*sides) if x != y):
+            joined = [*first, *second]
+            found.update(dict.fromkeys(joined, joined))
+    return list({id(group): group for group in found.values()}.values())
 
 
 def _conflict(state: MemoryBankState, relation: Relation) -> Conflict:

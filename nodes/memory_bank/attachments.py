@@ -25,7 +25,7 @@ class _Told(NamedTuple):
 
 
 def recognize(state: MemoryBankState, runtime: Runtime[Settings], task: Task, deps: BankDeps) -> MemoryBankUpdate:
-    """Turn what waits into raw text, one entry for each attachment; what was recognised is kept.
+    """Turn waiting attachments into raw text, an entry each, and keep their files.
 
     One that cannot be read fails the step and leaves no entry; the others are remembered all the same. Where no model
     sees, an entry says so, unless there is one already through which the picture is reached.
@@ -106,7 +106,7 @@ def to_recognize(state: MemoryBankState, result: Result, store: AttachmentStore)
 
 
 def _named(state: MemoryBankState) -> set[str]:
-    """The sha256 of each file that an entry names."""
+    """List the sha256 of each file that an entry names."""
     entries = state.get("interaction_tree", {}).get("entries", {}).values()
     return {attachment["path"] for entry in entries for attachment in entry["attachments"]}
 

@@ -1,4 +1,4 @@
-"""Holds engines to their contract: what they return is checked before it touches memory, whoever wrote them."""
+"""Checks what an engine returned before it touches memory."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -80,7 +80,7 @@ def integrations(found: Sequence[Integration | None], asked: Sequence[object]) -
 
 
 def findings(found: Sequence[DisputeVerdict | None], disputes: Sequence[Dispute]) -> list[DisputeVerdict]:
-    """One finding for each dispute; what names no claim decides nothing, evidence nobody showed is dropped."""
+    """Check the verdicts: one that names no claim decides nothing, and evidence that was not shown is dropped."""
     return [_finding(finding, dispute) for finding, dispute in zip(as_many(found, disputes), disputes, strict=True)]
 
 

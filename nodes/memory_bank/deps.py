@@ -68,7 +68,7 @@ class BankDeps(EngineDeps[Engine]):
     indexes: IndexPool
     executor: Executor | None = None
     is_outside: bool = False
-    """Whether the caller carries out steps: handed out in a pause, resumed with what was done."""
+    """Whether the caller carries out steps, each handed out in a pause."""
     handed_in: Report | None = None
     """What was done outside, once this step has come back."""
     tools: tuple[BaseTool, ...] = ()

@@ -14,9 +14,8 @@ from agentic_memory_bank.engines.base import Dispute, EvidenceText, QuotedAnswer
 from agentic_memory_bank.nodes.executors import Assignment, Report, report
 from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.memory_bank.attachments import recognize, to_recognize, with_attachments
-from agentic_memory_bank.nodes.memory_bank.citations import supporting
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
-from agentic_memory_bank.nodes.memory_bank.readable import joined
+from agentic_memory_bank.nodes.memory_bank.readable import joined, supporting
 from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, losers, overlap, refuted_anchors
 from agentic_memory_bank.prompts.enhanced import render
 from agentic_memory_bank.state.errors import ToolError
@@ -64,7 +63,7 @@ def execute(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) 
 
 
 def hand_out(state: MemoryBankState, deps: BankDeps) -> BankDeps:
-    """Hand the step out where it is carried out outside, and come back with what was done.
+    """Hand the step to an executor outside, and return with its result.
 
     It comes before all else: a stage that has to wait for a budget or a model is tried again, and what was done outside
     is not asked for again.

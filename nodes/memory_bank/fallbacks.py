@@ -4,6 +4,7 @@ import logging
 from typing import Literal
 
 from agentic_memory_bank.nodes.memory_bank.classify import fitting, incoming_chunks, rest
+from agentic_memory_bank.nodes.memory_bank.pausing import DECIDED
 from agentic_memory_bank.nodes.memory_bank.structure import as_memories, beginning, topic_texts
 from agentic_memory_bank.state import errors, query_graph
 from agentic_memory_bank.state.errors import EngineError, MemoryBankError
@@ -28,13 +29,15 @@ def raised(error: BaseException | str) -> BaseException:
 
 
 def without(stage: str, error: BaseException, state: MemoryBankState) -> MemoryBankUpdate:
-    """Note that a stage was done without."""
+    """Record that a stage was passed over; decisions made before it failed hold."""
+    decided: MemoryBankUpdate = getattr(error, DECIDED, None) or {}
     unexpected = error if not isinstance(error, MemoryBankError) else None
     _log.warning(
         "The stage %s failed (%s); what it was to do is left undone.", stage, type(error).__name__, exc_info=unexpected
     )
     said = f": {error}" if isinstance(error, EngineError) and error.is_final else ""  # in our words, and safe to show
-    return {"degraded": [*state.get("degraded", []), f"{stage}: {type(error).__name__}{said}"]}
+    noted = decided.get("degraded", state.get("degraded", []))
+    return {**decided, "degraded": [*noted, f"{stage}: {type(error).__name__}{said}"]}
 
 
 def unclassified(state: MemoryBankState, settings: Settings) -> MemoryBankUpdate:

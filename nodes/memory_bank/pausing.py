@@ -1,4 +1,4 @@
-"""Pauses a run that reached a limit, and reads what was decided."""
+"""Pauses a run that reached a limit, and reads the decision."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, NotRequired
@@ -16,6 +16,9 @@ Decision = Literal["continue", "finish", "stop"] | dict[str, float]
 how much is granted in all; `finish` goes on without models, to an answer from what is there; `stop` ends the run."""
 
 DECISIONS = ("continue", "finish", "stop")
+
+DECIDED = "decided"
+"""Attribute of a stage's error with what was decided before it failed."""
 
 _CHECKPOINTER = "__pregel_checkpointer"
 """Where LangGraph tells its nodes of the saver; a thread id alone does not say that anything is saved."""
@@ -36,12 +39,12 @@ Halt = BudgetReachedError | ModelRefused | EngineMismatchError
 
 
 def is_saved() -> bool:
-    """Whether somebody can come back to this run."""
+    """Ask whether this run can be resumed."""
     return get_config()["configurable"].get(_CHECKPOINTER) is not None
 
 
 def pause(why: Pause) -> Decision:
-    """Ask whoever drives the run, again if what it is resumed with is no decision; where nothing is saved, stop."""
+    """Pause for a decision, again where the answer is none; a run that is not saved is stopped."""
     if not is_saved():
         return "stop"
     objection = ""
@@ -70,7 +73,7 @@ def checked_decision(given: Any) -> Decision:
 
 
 def decided(halt: Halt, allowance: Allowance, settings: Settings) -> Allowance:
-    """Pause, and return what is allowed from now on. What had to be mended is simply tried again."""
+    """Pause, and return the new allowance; what had to be mended is tried again."""
     decision = pause(_why(halt))
     if decision in ("finish", "stop"):
         return {**allowance, "ending": "finish" if decision == "finish" else "stop"}

@@ -27,7 +27,7 @@ def structure(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps
 
 
 def beginning(text: str) -> TopicSummary:
-    """The memory of a topic that nobody could summarise: how its text begins."""
+    """Make the memory of a topic that could not be summarised, from the beginning of its text."""
     head = ""
     for start, end in sentences(text[: _SUMMARY_CHARACTERS * 2]):
         if head and end > _SUMMARY_CHARACTERS:

@@ -45,7 +45,7 @@ def _packed(tree: InteractionTree, turn: Sequence[str], limit: int) -> list[Piec
 def classify_turns(
     state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps, *, said: Sequence[Piece]
 ) -> MemoryBankUpdate:
-    """Divide what was said into topics, which may reach across messages; every character ends up in exactly one."""
+    """Divide turns into topics, which may reach across messages; every character belongs to exactly one."""
     texts = [_joined(state["interaction_tree"], piece) for piece in said]
     judged = contract.topics(deps.engine.classify(texts, state["insight_doc"]["goal"]), texts)
     found: list[Topic] = []

@@ -1,6 +1,7 @@
 """Looks at the layers the way engines do: memories with their words, and back from words to anchors."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,13 +17,24 @@ _GAP = "\n"
 """Stands between the stretches of a memory's raw text."""
 
 
+_NUMBERED = re.compile(r"document \d+")
+"""What a document without a name is called, by its place in a list."""
+_UNNAMED = frozenset(("input", "executor"))
+
+
+def document_name(source: str) -> str:
+    """What a document is called; empty where its source says nothing of what it is about."""
+    return "" if source in _UNNAMED or _NUMBERED.fullmatch(source) else source
+
+
 def memory_view(node: MemoryNode, tree: InteractionTree) -> MemoryView:
     """A memory as an engine sees it, with its raw text."""
     parts: list[SourcePart] = []
     offset = 0
     for anchor in node["anchors"]:
         if entry := tree.get("entries", {}).get(anchor["entry"]):
-            parts.append(SourcePart(entry["source"], entry["text"], (anchor["start"], anchor["end"]), offset))
+            name = document_name(entry["source"])
+            parts.append(SourcePart(name, entry["text"], (anchor["start"], anchor["end"]), offset))
         offset += anchor["end"] - anchor["start"] + len(_GAP)
     return MemoryView(
         id=node["id"],

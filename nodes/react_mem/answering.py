@@ -46,17 +46,17 @@ class AgentMemory(Protocol):
         ...
 
     def recalled(self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any]) -> Recollection:
-        """What memory holds on what is asked."""
+        """Recall for the question."""
         ...
 
     def done(self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any]) -> None:
-        """Keep what was done."""
+        """Store what was done."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """Runs the agent; an error reaches the caller as it is, and what was done until then is kept."""
+    """Runs the agent; an error reaches the caller, and what was done until then is stored."""
 
     agent_of: Callable[[Settings], Agent | None]
     """The agent with the model of a run; None where it has none."""

@@ -36,7 +36,7 @@ class _Found(NamedTuple):
 
 
 def answer_from_results(messages: Sequence[AnyMessage]) -> AIMessage:
-    """The answer of an agent that had to end; nobody's fact, since what a tool says is none."""
+    """Make the answer of an agent that had to end; no facts are extracted from it."""
     asked = steps.split(messages)
     question = text_of(asked.question) if asked.question else ""
     done = [message for exchange in asked.exchanges for message in exchange]

@@ -59,7 +59,7 @@ def recall_for_agent(deps: AgentDeps, scope: Scope, messages: Sequence[AnyMessag
 
 
 class HeldRecollection:
-    """What was recalled, as a channel holds it: whoever streams or traces the state sees ids, and no word of it."""
+    """Holds a recollection in the state; streams and traces show its ids and no text."""
 
     def __init__(self, found: Recollection) -> None:
         self.found = found

@@ -1,4 +1,4 @@
-"""Keeps what an agent did: a summary, its results and what was said at once; facts and lessons in the background."""
+"""Stores what an agent did: summary, results and turns at once; facts and lessons in the background."""
 
 import re
 from collections.abc import Sequence

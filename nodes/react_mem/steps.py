@@ -1,6 +1,5 @@
 """Reads the steps of an agent: what was called, what came of it, what failed, and what must stay in few words."""
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
@@ -8,10 +7,10 @@ from typing import Any, Final, NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 
 from agentic_memory_bank.nodes import agent_messages
-from agentic_memory_bank.nodes.agent_messages import Exchange
+from agentic_memory_bank.nodes.agent_messages import Exchange, as_json
 from agentic_memory_bank.nodes.executors import OWN_TOOLS
 from agentic_memory_bank.nodes.memory_bank.views import digest
-from agentic_memory_bank.nodes.messages import RECALLED, text_of
+from agentic_memory_bank.nodes.messages import RECALLED, is_of_user, text_of
 from agentic_memory_bank.tools.text.cleaning import clean
 
 STORE_FACT: Final = "store_fact"
@@ -54,7 +53,7 @@ class Steps(NamedTuple):
 
 def split(messages: Sequence[AnyMessage]) -> Steps:
     """Divide the messages of an agent at the question, or at a summary that stands for it."""
-    place = next((i for i in range(len(messages) - 1, -1, -1) if _is_asked(messages[i])), None)
+    place = next((i for i in range(len(messages) - 1, -1, -1) if is_of_user(messages[i])), None)
     if place is None:
         return Steps(list(messages), None, [])
     asked = messages[place]
@@ -140,10 +139,6 @@ def asked_hash(message: BaseMessage) -> str:
     return digest("asked", " ".join(text_of(message).split()))[:16]
 
 
-def _is_asked(message: BaseMessage) -> bool:
-    return isinstance(message, HumanMessage) and not message.additional_kwargs.get(RECALLED)
-
-
 def _called(call: Any, result: ToolMessage | None, calls: agent_messages.Calls) -> ToolCallResult:
     text = clean(result.text) if result else ""
     failed = result is not None and (result.status == "error" or _FAILED.match(text[:200]) is not None)
@@ -154,13 +149,9 @@ def _called(call: Any, result: ToolMessage | None, calls: agent_messages.Calls) 
 def _arguments(given: Any) -> str:
     if isinstance(given, dict) and len(given) == 1:
         (value,) = given.values()
-        return clean(value if isinstance(value, str) else _json(value))
+        return clean(value if isinstance(value, str) else as_json(value))
     if isinstance(given, dict):
         return clean(
-            ", ".join(f"{name}={value if isinstance(value, str) else _json(value)}" for name, value in given.items())
+            ", ".join(f"{name}={value if isinstance(value, str) else as_json(value)}" for name, value in given.items())
         )
-    return clean(_json(given))
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return clean(as_json(given))

@@ -11,15 +11,17 @@ from typing import Final, TypeVar
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.engines.conversation import unattributed
+from agentic_memory_bank.engines.conversation import USER, unattributed
 from agentic_memory_bank.engines.extractive.conversation import (
     SHARE_OF_BEST,
     Likeness,
+    MessageReading,
+    Told,
+    asks_the_assistant,
     day_of,
-    fit,
-    helps,
     past_asked,
-    shared_characters,
+    shown_text,
+    succeeded,
 )
 from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
@@ -35,8 +37,12 @@ from agentic_memory_bank.tools.memories.queries import MemoryHit, Threshold
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 
-CANDIDATES: Final = 20
+CANDIDATES: Final = 60
 """How many memories are chosen from, at least; or as many times the limit as `FOLD` says."""
+READ: Final = 40
+"""How many of them are read beside the message, at most."""
+SHARE_OF_MANY: Final = 0.1
+"""`SHARE_OF_BEST` where several people speak: what one of them says is told from the others' by names and meaning."""
 FOLD: Final = 4
 GAP: Final = 0.05
 """The least gap between two cosines that parts what fits from what does not (an elbow)."""
@@ -45,6 +51,8 @@ PREFERENCE: Final = 0.05
 COMMON_WORDS: Final = 0.25
 """What common words lose of their share in a score: people say the same in other words, and the same words of much
 else. Chosen on LoCoMo for the local model of embeddings, which says little of Chinese: there nothing is taken away."""
+
+ASSISTANT: Final = "assistant"
 
 _Result = TypeVar("_Result")
 
@@ -195,27 +203,69 @@ def as_one(searches: Sequence[Sequence[MemoryHit]]) -> list[MemoryHit]:
 
 
 def relevant(query: str, found: Sequence[MemoryHit]) -> list[MemoryHit]:
-    """Those that help with a message, the likeliest first; none where it needs no memory."""
-    likenesses = [likeness(query, one) for one in found]
-    if not helps(query, likenesses):
+    """Those that help with a message and still hold, the likeliest first; none where it needs no memory."""
+    found = worth_reading(query, found)
+    reading = MessageReading(query, likenesses(query, found))
+    if not reading.helps:
         return []
-    chances = fit(query, likenesses)
+    if len({name for one in found if (name := _named_speaker(one))}) > 1:
+        least = SHARE_OF_MANY * max(reading.chances)
+        return by_meaning(one for one, chance in zip(found, reading.chances, strict=True) if chance >= least)
+    told = [_told(one) for one in found]
+    chances, replaced = succeeded(query, told, reading.chances, SHARE_OF_BEST)
     least = SHARE_OF_BEST * max(chances)
-    return _ordered(one._replace(score=chance) for one, chance in zip(found, chances, strict=True) if chance >= least)
-
-
-def likeness(query: str, found: MemoryHit) -> Likeness:
-    """What a memory that was found has in common with a message."""
-    speaker, _, words = unattributed(found.record["text"])
-    return Likeness(
-        cosine=found.cosine,
-        coverage=found.coverage,
-        rarest=found.rarest,
-        characters=shared_characters(query, words),
-        is_turn=found.record["type"] == "verbatim",
-        by_assistant=speaker == "assistant",
-        asks=words.rstrip().endswith(("?", "？")),
+    return _ordered(
+        one._replace(score=chance)
+        for place, (one, chance) in enumerate(zip(found, chances, strict=True))
+        if chance >= least and place not in replaced
     )
+
+
+def worth_reading(query: str, found: Sequence[MemoryHit]) -> list[MemoryHit]:
+    """Those that were found best, without what the assistant said where nobody asks for it: mostly it only echoes."""
+    if not asks_the_assistant(query):
+        found = [one for one in found if one.record["type"] != "verbatim" or _speaker(one) != ASSISTANT]
+    return [*found[:READ]]
+
+
+def likenesses(query: str, found: Sequence[MemoryHit]) -> list[Likeness]:
+    """What the memories that were found have in common with a message."""
+    best = max((one.score for one in found), default=0.0) or 1.0
+    return [
+        Likeness(
+            text=unattributed(one.record["text"])[2],
+            speaker=_named_speaker(one),
+            cosine=one.cosine,
+            coverage=one.coverage,
+            rarest=one.rarest,
+            found=max(0.0, one.score) / best,
+            is_marked=bool(one.marks),
+            is_turn=one.record["type"] == "verbatim",
+            by_assistant=_speaker(one) == ASSISTANT,
+        )
+        for one in found
+    ]
+
+
+def _told(found: MemoryHit) -> Told:
+    record = found.record
+    return Told(
+        text=shown_text(unattributed(record["text"])[2]),
+        speaker=_speaker(found),
+        said=(_said_on(record).isoformat(), record["created_at"]),
+        turns=frozenset(turn for source in record["sources"] for turn in source["turns"]),
+        is_turn=record["type"] == "verbatim",
+    )
+
+
+def _speaker(found: MemoryHit) -> str:
+    return unattributed(found.record["text"])[0]
+
+
+def _named_speaker(found: MemoryHit) -> str:
+    """The name of who said a memory; empty for the user, the assistant, or whom nobody knows."""
+    speaker = _speaker(found)
+    return "" if speaker in (USER, ASSISTANT) else speaker
 
 
 def by_meaning(found: Iterable[MemoryHit]) -> list[MemoryHit]:

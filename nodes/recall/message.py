@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AnyMessage, BaseMessage
 
 from agentic_memory_bank.engines.conversation import Turn
-from agentic_memory_bank.nodes.messages import LONGEST_TURN, RECALLED, text_of, turns_of
+from agentic_memory_bank.nodes.messages import LONGEST_TURN, is_of_user, text_of, turns_of
 
 BEGINNING: Final = 1_500
 """Characters that are read of how a long message begins."""
@@ -26,7 +26,7 @@ class Message(NamedTuple):
 
 def asked_in(messages: Sequence[AnyMessage | BaseMessage]) -> Message:
     """The last message of the user. What agents and tools have said since belongs to it."""
-    places = [place for place, message in enumerate(messages) if _is_of_user(message)]
+    places = [place for place, message in enumerate(messages) if is_of_user(message)]
     if not places:
         return Message(None, [])
     asked = messages[places[-1]]
@@ -41,7 +41,3 @@ def shortened(text: str) -> str:
 
 def _both_ends(text: str, beginning: int) -> str:
     return text if len(text) <= beginning + END else f"{text[:beginning]}\n{text[-END:]}"
-
-
-def _is_of_user(message: BaseMessage) -> bool:
-    return isinstance(message, HumanMessage) and not message.additional_kwargs.get(RECALLED)

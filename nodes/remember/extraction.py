@@ -116,6 +116,7 @@ def extract_facts(
             outage.failed(error)
             degraded.append(f"extract: {type(error).__name__}")
         batches.append(Batch(wanted["conversation"], tuple(done), tuple(facts), len(done) < len(pending)))
+    degraded += [f"extract: {type(error).__name__}" for error in metered.failures]
     return Extraction(tuple(batches), tuple(dict.fromkeys(degraded)))
 
 

@@ -108,7 +108,7 @@ def _resolved(
 def _similar(
     facts: Sequence[Fact], places: Sequence[int], owner: Owner, records: RecordStore, deps: MemoryDeps
 ) -> list[list[ExistingMemory]]:
-    """What each new memory is compared with: of what is there and the new ones before it, what may be one with it."""
+    """Find for each new fact the stored memories and earlier new facts that it may repeat, reword or replace."""
     there = _there(facts, owner, records)
     cosine = _cosine([one.words for one in chain(facts, *there)], deps)
     new = [_known(fact, f"{NEW}{place}") for fact, place in zip(facts, places, strict=True)]

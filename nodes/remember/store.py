@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from langgraph.runtime import Runtime
+from typing_extensions import TypedDict, Unpack
 
 from agentic_memory_bank.engines.conversation import (
     DIGEST_TOKENS,
@@ -45,7 +46,7 @@ from agentic_memory_bank.state.errors import UnknownMemoryError
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.memories.conversation_states import ConversationStates
 from agentic_memory_bank.tools.memories.record_store import RecordStore
-from agentic_memory_bank.tools.memories.validation import NewMemory
+from agentic_memory_bank.tools.memories.validation import MemoryFields, NewMemory
 
 _LOG = logging.getLogger(__name__)
 
@@ -55,10 +56,21 @@ COVERED: Final = 0.6
 """Share of a turn's characters that its facts have to hold to stand for it."""
 
 
-@dataclass(slots=True)
-class _Done:
-    """What was done so far."""
+class _Beside(TypedDict, total=False):
+    """How a new memory stands to others: their ids."""
 
+    supersedes: Sequence[str]
+    superseded_by: str
+    contradicts: Sequence[str]
+
+
+@dataclass(slots=True)
+class _Writing:
+    """Puts facts into one user's memories, and notes what was done so far."""
+
+    records: RecordStore
+    owner: Owner
+    expires_at: datetime | None
     stored: dict[str, None] = field(default_factory=dict[str, None])
     updated: dict[str, None] = field(default_factory=dict[str, None])
     superseded: dict[str, None] = field(default_factory=dict[str, None])
@@ -66,14 +78,19 @@ class _Done:
     ids: dict[int, str] = field(default_factory=dict[int, str])
     """The memory of each fact, by its place."""
 
+    def store(self, number: int, draft: NewMemory, **beside: Unpack[_Beside]) -> str:
+        """Store a fact, with how it stands to others; returns its id."""
+        one = self.records.store(self.owner.user, **self.ending(draft), **beside)
+        self.note(number, one.record, is_new=one.is_new)
+        return one.record["id"]
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where memories are put."""
+    def ending(self, draft: NewMemory) -> NewMemory:
+        return {**draft, "expires_at": self.expires_at}
 
-    records: RecordStore
-    owner: Owner
-    expires_at: datetime | None
+    def note(self, number: int, record: Record, *, is_new: bool) -> None:
+        self.ids[number] = record["id"]
+        if record["id"] not in self.stored:
+            (self.stored if is_new else self.updated)[record["id"]] = None
 
 
 def store(
@@ -97,12 +114,9 @@ def store(
         if states.deleted_at(owner.user, owner.project) > state["now"]:
             return {"receipt": receipt("dropped", _trigger(state)), **spent(metered)}
         waiting = _waiting(resolved.drawn.batches, states, owner)
-        done = _settled(
-            resolved,
-            waiting,
-            _Place(records, owner, expiry_of(datetime.fromisoformat(state["now"]), context_of(runtime))),
-        )
-        _absorb(resolved, done, records, owner)
+        done = _Writing(records, owner, expiry_of(datetime.fromisoformat(state["now"]), context_of(runtime)))
+        _settle(resolved, waiting, done)
+        _absorb(resolved, done)
         for batch in resolved.drawn.batches:
             _move_on(batch, digests.get(batch.conversation), states, owner)
         if states.deleted_at(owner.user, owner.project) > state["now"]:  # by another process, just now
@@ -143,83 +157,60 @@ def _waiting(batches: Sequence[Batch], states: ConversationStates, owner: Owner)
 # --- memories --------------------------------------------------------------------------------------------------------
 
 
-def _settled(resolved: ResolvedFacts, waiting: set[tuple[str, str]], place: _Place) -> _Done:
+def _settle(resolved: ResolvedFacts, waiting: set[tuple[str, str]], done: _Writing) -> None:
     """Store the facts whose turns still wait: first those that are new, together, then what concerns others."""
-    done = _Done()
     pairs = zip(resolved.facts, resolved.resolutions, strict=True)
     wanted = {
-        number: (draft_from_fact(fact, conversation, place.owner.project), resolution)
+        number: (draft_from_fact(fact, conversation, done.owner.project), resolution)
         for number, ((conversation, fact), resolution) in enumerate(pairs)
         if (conversation, fact.quotes[-1].turn) in waiting
     }
-    _store_new(wanted, place, done)
+    new = {number: draft for number, (draft, one) in wanted.items() if one and one.verdict == "create"}
+    stored = done.records.store_many(done.owner.user, [done.ending(draft) for draft in new.values()])
+    for number, one in zip(new, stored, strict=True):
+        done.note(number, one.record, is_new=one.is_new)
     for number, (draft, resolution) in wanted.items():
         if resolution is None:
-            known = place.records.find_same(place.owner.user, [draft])[0]
+            known = done.records.find_same(done.owner.user, [draft])[0]
             done.ids[number] = known["id"] if known else ""
         elif resolution.verdict != "create":
-            _concern(number, draft, with_stored_ids(resolution, done.ids), place, done)
-    return done
+            _concern(number, draft, with_stored_ids(resolution, done.ids), done)
 
 
-def _store_new(wanted: Mapping[int, tuple[NewMemory, Resolution | None]], place: _Place, done: _Done) -> None:
-    new = {number: draft for number, (draft, one) in wanted.items() if one and one.verdict == "create"}
-    stored = place.records.store_many(place.owner.user, [_ending(draft, place) for draft in new.values()])
-    for number, one in zip(new, stored, strict=True):
-        _note(number, one.record, is_new=one.is_new, done=done)
-
-
-def _ending(draft: NewMemory, place: _Place) -> NewMemory:
-    return {**draft, "expires_at": place.expires_at}
-
-
-def _note(number: int, record: Record, *, is_new: bool, done: _Done) -> None:
-    done.ids[number] = record["id"]
-    if record["id"] not in done.stored:
-        (done.stored if is_new else done.updated)[record["id"]] = None
-
-
-def _concern(number: int, draft: NewMemory, resolution: Resolution, place: _Place, done: _Done) -> None:
+def _concern(number: int, draft: NewMemory, resolution: Resolution, done: _Writing) -> None:
     """Store a fact that concerns memories that are there; where these were forgotten by now, it is simply new."""
     try:
-        _apply(number, draft, resolution, place, done)
+        _apply(number, draft, resolution, done)
     except UnknownMemoryError:
-        one = place.records.store(place.owner.user, **_ending(draft, place))
-        _note(number, one.record, is_new=one.is_new, done=done)
+        done.store(number, draft)
 
 
-def _apply(number: int, draft: NewMemory, resolution: Resolution, place: _Place, done: _Done) -> None:
-    user, records, known = place.owner.user, place.records, resolution.known
-    source = draft.get("source")
+def _apply(number: int, draft: NewMemory, resolution: Resolution, done: _Writing) -> None:
+    user, known = done.owner.user, resolution.known
+    source, trust = draft.get("source"), draft.get("trust", 0.5)
     match resolution.verdict:
         case "same" if source:
-            _note(number, records.add_source(user, known[0], source, draft.get("trust", 0.5)), is_new=False, done=done)
+            done.note(number, done.records.add_source(user, known[0], source, trust), is_new=False)
         case "revise":
-            trust, end = draft.get("trust", 0.5), place.expires_at
-            record = records.update(user, known[0], draft["text"], source=source, trust=trust, expires_at=end)
-            _note(number, record, is_new=False, done=done)
+            given: MemoryFields = {"source": source, "trust": trust, "expires_at": done.expires_at}
+            done.note(number, done.records.update(user, known[0], draft["text"], **given), is_new=False)
         case "supersede" if resolution.is_newer:
             for id, words in resolution.left.items():
-                _store_left(id, words, place, done)
-            one = records.store(user, **_ending(draft, place), supersedes=known)
-            _note(number, one.record, is_new=one.is_new, done=done)
-            done.superseded.update(dict.fromkeys(id for id in known if id != one.record["id"]))
+                _store_left(id, words, done)
+            new = done.store(number, draft, supersedes=known)
+            done.superseded.update(dict.fromkeys(id for id in known if id != new))
         case "supersede":
-            one = records.store(user, **_ending(draft, place), superseded_by=known[0])
-            _note(number, one.record, is_new=one.is_new, done=done)
-            done.superseded[one.record["id"]] = None
+            done.superseded[done.store(number, draft, superseded_by=known[0])] = None
         case "contradicts":
-            one = records.store(user, **_ending(draft, place), contradicts=known)
-            _note(number, one.record, is_new=one.is_new, done=done)
-            done.contradictions += [(one.record["id"], id) for id in known]
+            new = done.store(number, draft, contradicts=known)
+            done.contradictions += [(new, id) for id in known]
         case _:
-            one = records.store(user, **_ending(draft, place))
-            _note(number, one.record, is_new=one.is_new, done=done)
+            done.store(number, draft)
 
 
-def _store_left(id: str, words: str, place: _Place, done: _Done) -> None:
+def _store_left(id: str, words: str, done: _Writing) -> None:
     """Store what still holds of a memory of which a part was replaced, as a memory of its own from the same source."""
-    record = place.records.get(place.owner.user, id)
+    record = done.records.get(done.owner.user, id)
     if record is None:
         return
     speaker, date, _ = unattributed(record["text"])
@@ -232,7 +223,7 @@ def _store_left(id: str, words: str, place: _Place, done: _Done) -> None:
         "trust": record["trust"],
         "importance": record["importance"],
     }
-    one = place.records.store(place.owner.user, **_ending(draft, place))
+    one = done.records.store(done.owner.user, **done.ending(draft))
     if one.is_new:
         done.stored[one.record["id"]] = None
 
@@ -240,16 +231,16 @@ def _store_left(id: str, words: str, place: _Place, done: _Done) -> None:
 # --- turns -----------------------------------------------------------------------------------------------------------
 
 
-def _absorb(resolved: ResolvedFacts, done: _Done, records: RecordStore, owner: Owner) -> None:
+def _absorb(resolved: ResolvedFacts, done: _Writing) -> None:
     """Let facts stand for the turns that say little else."""
-    pairs = [pair for batch in resolved.drawn.batches for pair in _covered(batch, resolved, done, owner.project)]
-    turns = records.find_same(owner.user, [draft for draft, _ in pairs])
+    pairs = [pair for batch in resolved.drawn.batches for pair in _covered(batch, resolved, done)]
+    turns = done.records.find_same(done.owner.user, [draft for draft, _ in pairs])
     for turn, (_, by) in zip(turns, pairs, strict=True):
         if turn:
-            records.mark_consolidated(owner.user, [turn["id"]], by)
+            done.records.mark_consolidated(done.owner.user, [turn["id"]], by)
 
 
-def _covered(batch: Batch, resolved: ResolvedFacts, done: _Done, project: str) -> Iterator[tuple[NewMemory, str]]:
+def _covered(batch: Batch, resolved: ResolvedFacts, done: _Writing) -> Iterator[tuple[NewMemory, str]]:
     """The turns that their facts cover, as they were kept word for word, each with the fact that holds most of it."""
     facts = [
         (fact, id)
@@ -258,7 +249,7 @@ def _covered(batch: Batch, resolved: ResolvedFacts, done: _Done, project: str) -
     ]
     for said in batch.turns:
         held = [(_held(fact, said), id) for fact, id in facts]
-        draft = verbatim_draft(said, batch.conversation, project)
+        draft = verbatim_draft(said, batch.conversation, done.owner.project)
         spoken = sum(not char.isspace() for char in said["text"])
         if draft and len(set[int]().union(*(spots for spots, _ in held))) >= COVERED * spoken:
             yield draft, max(held, key=lambda one: len(one[0]))[1]

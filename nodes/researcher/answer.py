@@ -7,8 +7,8 @@ from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.research import PageQuote
-from agentic_memory_bank.nodes.answer_text import research_in_words
 from agentic_memory_bank.nodes.memory_bank import contract
+from agentic_memory_bank.nodes.messages import research_in_words
 from agentic_memory_bank.nodes.page_deps import PageDeps
 from agentic_memory_bank.nodes.researcher.views import PlacedExcerpt, excerpts, inquiry
 from agentic_memory_bank.state.research import (

@@ -7,7 +7,8 @@ from langgraph.runtime import Runtime
 from agentic_memory_bank.engines.research import Excerpt, Gathered
 from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.page_deps import PageDeps
-from agentic_memory_bank.nodes.researcher.views import excerpts, few, inquiry, not_asked, past_round, spaced
+from agentic_memory_bank.nodes.researcher.views import excerpts, few, inquiry, not_asked, past_round
+from agentic_memory_bank.prompts.fence import one_line
 from agentic_memory_bank.state.research import Finding, PlannedSearch, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
 
@@ -37,7 +38,7 @@ def integrate(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps
 
 def _leads(gathered: Gathered, asked: Sequence[str]) -> list[PlannedSearch]:
     """What to search next, as far as it was not asked before."""
-    said = {spaced(contract.text(search.request)): search for search in reversed(gathered.missing)}
+    said = {one_line(contract.text(search.request)): search for search in reversed(gathered.missing)}
     return [
         {
             "request": request,
@@ -45,7 +46,7 @@ def _leads(gathered: Gathered, asked: Sequence[str]) -> list[PlannedSearch]:
             "queries": few(said[request].queries),
             "pages": [],
         }
-        for request in not_asked([spaced(contract.text(search.request)) for search in gathered.missing], asked)
+        for request in not_asked([one_line(contract.text(search.request)) for search in gathered.missing], asked)
     ]
 
 

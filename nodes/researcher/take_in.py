@@ -5,10 +5,9 @@ from typing import cast
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.answer_text import research_in_words
 from agentic_memory_bank.nodes.deps import timestamp
 from agentic_memory_bank.nodes.memory_bank.views import digest
-from agentic_memory_bank.nodes.messages import request_in
+from agentic_memory_bank.nodes.messages import request_in, research_in_words
 from agentic_memory_bank.nodes.page_deps import UNNAMED, PageDeps
 from agentic_memory_bank.state.research import ResearcherOutput, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings

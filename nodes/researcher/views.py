@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 from agentic_memory_bank.engines.research import Excerpt, Inquiry, Outline, SupportedFinding
 from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.page_deps import PageDeps
+from agentic_memory_bank.prompts.fence import one_line
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.state.research import Finding, PageStretch, ResearcherState, Round
 from agentic_memory_bank.state.settings import Settings
@@ -100,15 +101,10 @@ def few(words: Iterable[str]) -> list[str]:
 
 def not_asked(requests: Iterable[str], asked: Iterable[str]) -> list[str]:
     """The requests that were not made before."""
-    known = {spaced(request).casefold() for request in asked}
+    known = {one_line(request).casefold() for request in asked}
     found: dict[str, str] = {}
     for request in requests:
-        text = spaced(contract.text(request))
+        text = one_line(contract.text(request))
         if text and text.casefold() not in known:
             found.setdefault(text.casefold(), text)
     return list(found.values())[:MOST_REQUESTS]
-
-
-def spaced(text: str) -> str:
-    """A text in one line."""
-    return " ".join(text.split())

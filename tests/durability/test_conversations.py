@@ -1,4 +1,4 @@
-"""What was said in one process is known in the next one: the ten cases that seed 001 is tested with from end to end."""
+"""What was said in one process is known in the next: the ten end-to-end cases of the Semantic Router proposal."""
 
 import json
 import os

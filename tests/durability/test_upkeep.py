@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from agentic_memory_bank import Memories, runs
-from agentic_memory_bank.runs.home import Home
-from agentic_memory_bank.runs.lease import lease
+from agentic_memory_bank.runs.home import Home, lease
 from agentic_memory_bank.state.errors import ThreadBusyError, UnknownMemoryError
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.testing import ScriptedEngine

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agentic_memory_bank.engines.llm import models
 from agentic_memory_bank.testing import ChatRequest, ModelServer, ScriptedJudge
 from agentic_memory_bank.testing.faults import Outcome
 
@@ -56,6 +57,7 @@ def model(_served: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("MEMORY_BANK_LOCAL_BASE_URL", _served.server.url)
+    monkeypatch.setattr(models, "_KNOWN_MODES", {})  # what one test's model ignored, another's may keep to
     _served.begin()
     return _served
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
 
 from agentic_memory_bank.engines.llm.locating import closest, locate
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
@@ -50,7 +49,6 @@ def test_the_sentence_closest_to_some_words_is_one_of_the_text() -> None:
     assert text[start:end] == "The tower measures 330 metres."
 
 
-@pytest.mark.xfail(strict=True, reason="copies of one document with a changed number are taken for twins")
 def test_long_memories_that_rules_see_contradict_are_not_merged(model: Any) -> None:
     model.plays(find_conflicts=found("merge"))
     graph = bank()
@@ -86,17 +84,6 @@ def test_the_same_step_with_the_same_result_is_a_stall(model: Any) -> None:
 
     assert waiting["__interrupt__"][0].value["reason"] == "stall"
     assert len(steps) <= 3
-
-
-def test_a_run_that_is_finished_without_models_answers_though_an_answer_had_failed(model: Any) -> None:
-    model.plays(answer=lambda prompt: {"is_found": True, "answer": "x", "quotes": []})
-    graph = bank()
-
-    waiting = ask(graph, "The Vega tower is 324 m tall.", budget_calls=5)
-    result = graph.invoke(Command(resume="finish"), CONFIG, context={**SETTINGS, "budget_calls": 5})  # type: ignore[arg-type]
-
-    assert waiting["__interrupt__"]
-    assert "324 m" in result["answer"]
 
 
 def test_a_settled_contradiction_is_not_argued_again_with_a_further_source(model: Any) -> None:
@@ -150,7 +137,7 @@ def validated(outcome: str, statement: str, evidence: list[int]) -> Any:
 @pytest.mark.parametrize("outcome", ["integrate", "neither"])
 def test_what_a_validation_found_true_is_told_to_whoever_answers(model: Any, outcome: str) -> None:
     prompts: list[str] = []
-    statement = "The Vega tower is 324 m tall without its <antenna> and 330 m with it."
+    statement = "The Vega tower is 324 m tall by one account, and <as measured> 330 m tall."
 
     def answer(prompt: str) -> dict[str, Any]:
         prompts.append(prompt)
@@ -165,7 +152,7 @@ def test_what_a_validation_found_true_is_told_to_whoever_answers(model: Any, out
 
     (prompt,) = prompts
     assert prompt.count("<established>") == 1
-    assert "324 m tall without its &lt;antenna&gt; and 330 m with it." in prompt
+    assert "324 m tall by one account, and &lt;as measured&gt; 330 m tall." in prompt
     assert prompt.count("<refuted>") == (2 if outcome == "neither" else 0)
 
 

@@ -672,6 +672,23 @@ def test_of_a_turn_that_no_model_answered_the_words_of_the_user_are_kept(
 
 @pytest.mark.server
 @pytest.mark.enable_socket
+def test_where_no_model_answers_what_was_said_is_quoted_and_the_answer_says_so(
+    talks: Callable[..., Talker], model: Any
+) -> None:
+    model.plays(lambda request: Reply("Nice."))
+    talk = talks()
+    talk.say("My dog is called Rex.", react_model="local:test")
+    model.plays(lambda request: http_error(500))
+
+    output = talk.say("What is my dog called?", retries=0, react_model="local:test")
+
+    answer = output["messages"][-1]
+    assert "Rex" in answer.text
+    assert answer.response_metadata["degraded"] == "respond: ModelUnavailable"
+
+
+@pytest.mark.server
+@pytest.mark.enable_socket
 def test_a_model_that_refuses_is_an_error_of_its_own(model: Any) -> None:
     model.plays(lambda request: http_error(401))
 

@@ -187,7 +187,7 @@ def test_summaries_of_longer_texts_are_shorter_than_their_source() -> None:
 
 
 def test_a_hub_does_not_flood_the_prompt() -> None:
-    """B-11, B-16: neighbours per hit are capped, and the token budget holds however large memory is."""
+    """Neighbours per hit are capped, and the token budget holds however large memory is."""
     prompts: list[str] = []
     texts = [f"Note {n}: the Orbel tower is mentioned in the report of office {n} as a landmark." for n in range(60)]
     graph = build_memory_bank(
@@ -200,7 +200,6 @@ def test_a_hub_does_not_flood_the_prompt() -> None:
 
 
 def test_deep_retrieval_gives_the_whole_raw_text_oldest_first() -> None:
-    """Case 13, AMB-107 to 109."""
     same = "The tower stands in Paris, on the left bank of the Seine."
     _, state = asked("Where is the tower?", told("a.md", same), told("b.md", same))
     graph, tree = state["query_graph"], state["interaction_tree"]

@@ -7,9 +7,9 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank import Memories
-from agentic_memory_bank.runs.deletion_preview import DeletionPreview
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
+from agentic_memory_bank.tools.memories.deletion import DeletionPreview
 
 
 class AllAlike(HashEmbeddings):

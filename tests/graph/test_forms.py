@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from langgraph.runtime import Runtime
+from pydantic import TypeAdapter
 
 from agentic_memory_bank import (
     Settings,
@@ -64,6 +65,15 @@ def test_a_form_is_short_has_the_user_first_and_says_what_each_field_is(graph: s
     assert required == (["messages"] if graph in ("recall", "conversation") else [])
     either = [name for name, field in taken["properties"].items() if "Required unless" in field["description"]]
     assert required or either
+
+
+@pytest.mark.parametrize("graph", ASKS)
+def test_the_older_form_that_servers_hand_out_is_the_same(graph: str) -> None:
+    made = built(graph)
+
+    older = TypeAdapter(made.config_schema().model_fields["configurable"].annotation).json_schema()
+
+    assert older == made.get_context_jsonschema()
 
 
 @pytest.mark.parametrize("graph", ASKS)

@@ -643,7 +643,7 @@ def test_three_budgets_become_one_memory_with_the_last_value(memories: Memories)
 
 @pytest.mark.model
 def test_the_budget_of_the_specification_becomes_one_memory(tmp_path: Path) -> None:
-    """Seed 001, section on consolidation."""
+    """As the Semantic Router proposal has it."""
     with Memories(home=tmp_path) as memories:
         for text in ("Budget for Hawaii is $10,000", "Added $2,000 to Hawaii budget", "Final Hawaii budget is $12,000"):
             memories.store(text, user="ana")

@@ -260,7 +260,7 @@ def test_a_merged_memory_hands_its_edges_on_and_its_neighbours_are_refreshed_and
     graph.invoke({"question": "first?", "documents": old}, config)
     before = state_of(graph, config)["query_graph"]["nodes"]
 
-    graph.invoke({"question": "second?", "documents": ["alpha once more shared words"]}, config)
+    graph.invoke({"question": "second?", "documents": ["alpha beta shared words here once more"]}, config)
     memory = state_of(graph, config)["query_graph"]
 
     (merged,) = (n for n in memory["nodes"].values() if n["summary"] == "H")
@@ -283,7 +283,7 @@ def test_a_conflict_comes_before_a_merge_of_the_same_pair() -> None:
 
 
 def test_a_relation_to_a_memory_nobody_asked_about_is_dropped() -> None:
-    """B-13: ids an engine invents."""
+    """Ids an engine invents."""
     invented = [Relation("n-none", "n-nobody", "merge"), Relation("n-none", "n-nobody", "conflict")]
     engine = ScriptedEngine(find_conflicts=lambda ps: invented, find_related=lambda ps: [Link("x", "y")])
 
@@ -322,7 +322,7 @@ def test_a_pair_once_judged_is_not_judged_again() -> None:
 
 
 def test_the_engine_sees_whole_texts_not_the_first_hundred_characters() -> None:
-    """B-09: a detail at the end of a long text takes part in the judgement."""
+    """A detail at the end of a long text takes part in the judgement."""
     seen: list[str] = []
     long = "IBM Condor " + "is described at length " * 200 + "and has 433 qubits."
 
@@ -400,7 +400,7 @@ def test_a_step_that_fails_twice_is_marked_failed_and_the_run_ends_honestly() ->
 
 
 def test_a_failed_step_does_not_keep_the_run_from_ending() -> None:
-    """AMB-092, hazard 14: `all succeeded` as a condition would never end."""
+    """`all succeeded` as a condition would never end."""
     steps = iter([Step("search", "look it up"), Step("answer", "say it")])
 
     def plan(situation: PlannerInput) -> Step | None:
@@ -477,7 +477,7 @@ def test_a_run_pauses_before_the_recursion_limit_is_hit() -> None:
 
 
 def test_an_ordinary_result_is_remembered_and_not_taken_for_a_verdict() -> None:
-    """B-01: what came back is read from the task that was carried out."""
+    """What came back is read from the task that was carried out."""
     steps = iter([Step("search", "look at the sea"), Step("answer", "say it")])
     engine = ScriptedEngine(plan=lambda situation: next(steps, None))
     graph, config = saved(engine, execute=lambda assignment: f"{assignment.task['kind']}: the sea is calm")
@@ -493,7 +493,7 @@ def test_an_ordinary_result_is_remembered_and_not_taken_for_a_verdict() -> None:
 
 
 def test_recalled_memory_is_never_stored_as_new() -> None:
-    """B-05: the prompt an executor saw is not part of what is remembered of its work."""
+    """The prompt an executor saw is not part of what is remembered of its work."""
     prompts: list[str] = []
 
     def execute(assignment: Any) -> str:
@@ -541,7 +541,7 @@ def test_a_second_question_on_a_kept_thread_archives_the_first_and_keeps_its_mem
 
 
 def test_the_planner_cannot_rewrite_goal_or_history() -> None:
-    """B-08: an engine returns one step, and nothing it does to what it is shown reaches the Insight Doc."""
+    """An engine returns one step, and nothing it does to what it is shown reaches the Insight Doc."""
 
     def vandal(situation: PlannerInput) -> Step | None:
         done = bool(situation.insight_doc["completed"])
@@ -612,7 +612,7 @@ def test_answers_never_quote_what_a_validation_refuted() -> None:
 
 
 def test_a_refuted_result_no_longer_counts_as_a_success() -> None:
-    """B-19: the task that yielded it is superseded, neither success nor failure."""
+    """The task that yielded it is superseded, neither success nor failure."""
     steps = iter([Step("search", "look"), Step("answer", "say it")])
     engine = ScriptedEngine(
         plan=lambda situation: next(steps, None),

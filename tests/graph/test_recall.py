@@ -1,6 +1,6 @@
 """Recall finds what helps with a message, for its user alone; it never pauses, fails, or leaves text in a checkpoint.
 
-What went wrong in the public implementation of seed 001, and the test that keeps it from happening here:
+What went wrong in the implementation of the Semantic Router proposal, and the test that keeps it from happening here:
 
 V-01 ranks against a threshold     `a_hit_passes_by_its_raw_cosine_however_it_is_ranked`
 V-02 age is not seen               unit/test_recalling.py

@@ -947,9 +947,9 @@ def test_several_facts_are_weighed_in_one_call_and_each_against_its_own(serve: A
 
     server = serve(ScriptedJudge(extract_facts=memories(*known, *said), resolve_facts=judged))
     bench = Bench(engine="models")
-    bench.say(*known, end=True, conversation="a")
+    bench.say(*(("user", text) for text in known), end=True, conversation="a")
     server.reset()
-    done = bench.say(*said, end=True, conversation="b")
+    done = bench.say(*(("user", text) for text in said), end=True, conversation="b")
 
     assert kinds(server).count("resolve_facts") == 1
     assert len(done["superseded"]) == 2
@@ -958,8 +958,20 @@ def test_several_facts_are_weighed_in_one_call_and_each_against_its_own(serve: A
 
 @pytest.mark.server
 @pytest.mark.enable_socket
-@pytest.mark.parametrize("fault", [bad_json(), http_error(500, "down"), http_error(401, "wrong key")])
-def test_an_answer_that_cannot_be_used_stores_nothing_and_fails_no_request(serve: Any, fault: Any) -> None:
+def test_in_place_of_an_answer_that_cannot_be_used_rules_extract(serve: Any) -> None:
+    serve(lambda _: bad_json())
+    bench = Bench(engine="models")
+    done = bench.say(BLUE, end=True)
+
+    assert done["receipt"]["outcome"] == "remembered"
+    assert done["receipt"]["degraded"][0] == "extract: AnswerRejected"
+    assert len(bench.facts()) == 1
+
+
+@pytest.mark.server
+@pytest.mark.enable_socket
+@pytest.mark.parametrize("fault", [http_error(500, "down"), http_error(401, "wrong key")])
+def test_where_no_model_answers_nothing_is_stored_and_no_request_fails(serve: Any, fault: Any) -> None:
     serve(lambda _: fault)
     bench = Bench(engine="models")
     done = bench.say(BLUE, end=True)
@@ -985,7 +997,9 @@ def test_what_a_model_makes_up_is_not_stored(serve: Any) -> None:
     serve(ScriptedJudge(extract_facts=inventive))
     bench = Bench(engine="models")
 
-    assert bench.say(BLUE, end=True)["stored"] == []
+    bench.say(BLUE, end=True)
+
+    assert not any("rich" in text for text in bench.facts())
 
 
 @pytest.mark.server

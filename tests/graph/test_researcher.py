@@ -1,6 +1,6 @@
 """Research over pages: it stops when it may, loses no evidence, names where each word stands, and asks no call in vain.
 
-What went wrong in the public implementation of seed 003, and the test that keeps it from happening here:
+What went wrong in the public implementation of GAM, and the test that keeps it from happening here:
 
 G-01 no fusion of ranks          unit/test_retrieval.py; here `each_search_has_its_turn_in_what_is_read`
 G-02 page numbers shift          `a_page_that_went_shifts_no_other`
@@ -805,7 +805,11 @@ def test_a_model_whose_quotes_stand_nowhere_is_asked_once_more_and_no_answer_is_
     output = ask(stores, chat)
 
     assert chat.kinds == ["gather", "respond", "respond"]
-    assert (output["status"], output["answer"], output["sources"]) == ("failed", "", [])
+    assert output["answer"] != "Bob."
+    assert all("swallowed" not in source["quote"] for source in output["sources"])
+    assert [note.partition(":")[0] for note in output["degraded"]] == ["answer"], (
+        "it is answered offline, which is said"
+    )
     assert output["findings"]
     assert output["usage"]["calls"] == 3
 
@@ -1271,7 +1275,8 @@ def test_no_text_of_pages_has_the_role_of_the_system(stores: PageStores) -> None
     chat = hostile_run(stores)
 
     for messages in chat.seen:
-        assert [message.type for message in messages] == ["system", "human"]
+        assert [message.type for message in messages][:2] == ["system", "human"]
+        assert not any(message.type == "system" for message in messages[1:])
         assert "zebra-canary" not in str(messages[0].content)
         assert str(messages[0].content).endswith(("of the material you write about.", "}")), (
             "what to do, and the schema of the answer"
@@ -1317,8 +1322,11 @@ def test_a_quote_counts_where_it_can_only_be_meant_so(
 
     output = ask(stores, chat, research_pages=2)
 
-    assert [source["quote"] for source in output["sources"]] == ([quoted] if quoted else [])
-    assert output["status"] == ("answered" if quoted else "failed")
+    if quoted:
+        assert ([source["quote"] for source in output["sources"]], output["status"]) == ([quoted], "answered")
+    else:
+        assert output["answer"] != "So."
+        assert [note.partition(":")[0] for note in output["degraded"]] == ["answer"]
 
 
 def longest_prompts(stores: PageStores, count: int) -> dict[str, int]:
@@ -1352,7 +1360,7 @@ def test_a_prompt_does_not_grow_with_what_was_found(stores: PageStores, clues: l
         shown = re.findall(r'<finding id="1">(.*?)</finding>', prompt)
         dropped.extend(shown)
         number = len(chat.prompts("gather"))
-        facts = [{"text": f"Finding {number}-{i} {'is long ' * 40}", "excerpts": [1]} for i in range(20)]
+        facts = [{"text": f"A finding {'so ' * number}{'very ' * i}{'long ' * 40}", "excerpts": [1]} for i in range(20)]
         return {"findings": facts, "wrong": [1] if shown else [], "is_enough": False, "missing": []}
 
     chat = model(gather=verbose, reflect=wondering)

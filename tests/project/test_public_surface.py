@@ -43,6 +43,16 @@ def test_each_public_name_is_there(name: str) -> None:
     assert getattr(agentic_memory_bank, name) is not None
 
 
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_each_public_name_says_what_it_is_and_shows_how_it_is_used(name: str) -> None:
+    """Compiled graphs are shown where they are built, the base of errors is raised by nobody."""
+    named = getattr(agentic_memory_bank, name)
+    obvious = {"MemoryBankError", "arun", "clear"}
+
+    assert named.__doc__
+    assert "Example:" in named.__doc__ or name in obvious or f"build_{name}" in PUBLIC
+
+
 def test_dir_shows_the_public_names() -> None:
     assert set(dir(agentic_memory_bank)) >= PUBLIC
 

@@ -168,8 +168,6 @@ STAGES = {
 TOGETHER = (("classify", "structure", "find_related", "validate", "plan"), ("integrate", "answer"), ("find_conflicts",))
 """Judgements that are asked for though the others of their group fail."""
 TYPES = ("ModelUnavailable", "ModelRefused", "AnswerRejected")
-STATUSES = {"plan": "failed", "validate": "completed_with_failures", "answer": "completed_with_failures"}
-"""How a run ends that had to do without a judgement, where it is not as completed."""
 
 
 def crossed(names: Sequence[str], others: Sequence[Any]) -> list[Any]:
@@ -233,8 +231,8 @@ def assert_they_failed(ended: Any, kinds: Sequence[str], case: Case) -> None:
     assert {note.partition(":")[0] for note in said} == stages
     assert all(case.names in note for note in said)
     assert all(any(kind in note for kind in TYPES) for note in said), "what a client raises goes no further"
-    found = [STATUSES[kind] for kind in STATUSES if kind in kinds]
-    assert ended.output["status"] == (found[0] if found else "completed")
+    assert ended.output["status"] == "completed", "the offline engine judges in the model's place"
+    assert ended.output["answer"]
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if not CASES[name].is_final])
@@ -328,11 +326,12 @@ def test_a_habit_that_can_be_read_costs_nothing(
     assert (ended.output["degraded"], ended.digest) == ([], sound)
 
 
-def test_every_judgement_failing_on_every_call_keeps_the_raw_text_and_ends_as_failed(model: Any) -> None:
+def test_every_judgement_failing_on_every_call_keeps_the_raw_text_and_answers_as_without_a_model(model: Any) -> None:
     ended = asked(model, scenario.KINDS, CASES["500"], every=True)
 
     scenario.assert_memory_is_sound(ended.state)
-    assert ended.output["status"] == "failed"
+    assert (ended.output["status"], bool(ended.output["answer"])) == ("completed", True)
+    assert ended.output["degraded"]
 
 
 def test_a_server_that_is_not_there_leaves_the_raw_text_and_the_address_to_check(
@@ -343,7 +342,7 @@ def test_a_server_that_is_not_there_leaves_the_raw_text_and_the_address_to_check
     ended = model.ask()
 
     scenario.assert_memory_is_sound(ended.state)
-    assert ended.output["status"] == "failed"
+    assert (ended.output["status"], bool(ended.output["answer"])) == ("completed", True)
     assert all(ADDRESS in said for said in ended.output["degraded"])
 
 
@@ -354,9 +353,10 @@ def test_numbers_that_name_nothing_are_dropped(model: Any, kind: str) -> None:
     scenario.assert_memory_is_sound(ended.state)
     assert ended.output["status"] in ("completed", "completed_with_failures")
     assert max(ended.requests(kind).values()) <= 2
-    relations = {"find_conflicts": "conflicts", "find_related": "related"}
-    if kind in relations:
-        assert not any(ended.state["query_graph"].get(relations[kind], {}).values())
+    if kind == "find_related":
+        assert not any(ended.state["query_graph"].get("related", {}).values())
+    if kind == "find_conflicts":
+        assert {c["kind"] for c in ended.output["conflicts"]} <= {"number", "date", "name", "antonym", "negation"}
 
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
@@ -394,7 +394,7 @@ def test_a_request_takes_no_longer_than_it_may(model: Any, fault: str) -> None:
 
     ended = model.ask(scenario.faulty(["plan"], slow, every=True), plan_timeout=0.5, retries=0)
 
-    assert ended.output["status"] == "failed"
+    assert [note.partition(":")[0] for note in ended.output["degraded"]] == ["plan"]
     assert time.monotonic() - begun < 60, "the answer takes two minutes"
 
 

@@ -165,7 +165,7 @@ def test_thoughts_that_never_end_hold_no_answer(model: Any) -> None:
     ended = model.ask(unclosed(scenario.judge))
 
     scenario.assert_memory_is_sound(ended.state)
-    assert ended.output["status"] == "failed"
+    assert ended.output["status"] == "completed", "the offline engine judges in the model's place"
     assert all("AnswerRejected" in said for said in ended.output["degraded"])
     assert max(ended.requests("plan").values()) == 2
 
@@ -271,7 +271,8 @@ def test_a_chat_model_that_breaks_in_its_own_way_costs_its_judgements(caplog: py
     ended = ran(Broken())
 
     scenario.assert_memory_is_sound(ended.state)
-    assert ended.output["status"] == "failed"
+    assert ended.output["status"] == "completed", "the offline engine judges in the model's place"
+    assert ended.output["degraded"]
     assert CANARY not in ended.text + caplog.text
 
 

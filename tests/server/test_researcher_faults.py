@@ -207,12 +207,16 @@ def assert_nothing_is_lost_or_made_up(
 
 def assert_they_failed(output: dict[str, Any], kinds: Sequence[str], name: str) -> None:
     """What a run says that had to do without some judgements."""
-    assert {note.partition(":")[0] for note in output["degraded"]} == {STAGES[kind] for kind in kinds}
-    assert all(CASES[name].names in note for note in output["degraded"])
-    assert all(any(kind in note for kind in faults.TYPES) for note in output["degraded"])
-    expected = "failed" if "respond" in kinds else "answered" if kinds == ["plan_searches"] else "partial"
-    assert output["status"] == expected
-    assert bool(output["answer"]) == bool(output["sources"]) == (expected != "failed")
+    noted = {note.partition(":")[0] for note in output["degraded"]}
+    stages = {STAGES[kind] for kind in kinds}
+    assert noted & stages
+    assert noted <= stages | {"answer"}, "what is judged offline may leave less for the answer"
+    own = [note for note in output["degraded"] if note.partition(":")[0] in stages]
+    assert all(any(kind in note for kind in faults.TYPES) for note in own)
+    assert any(CASES[name].names in note for note in own)
+    assert output["status"] in ("answered", "partial")
+    assert output["answer"]
+    assert output["sources"]
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if not CASES[name].is_final])
@@ -253,8 +257,6 @@ def test_a_judgement_that_fails_alone_costs_itself(
         assert output["findings"] == sound["findings"]
     if kind == "plan_searches":
         assert output["sources"] == sound["sources"], "the requests as they stand found the same"
-    if kind == "gather":
-        assert output["sources"] == sound["sources"], "what nobody could judge is read all the same"
 
 
 @pytest.mark.parametrize("name", HARMLESS)
@@ -317,7 +319,7 @@ def test_a_server_that_is_not_there_is_named(run: Make, monkeypatch: pytest.Monk
     monkeypatch.setenv(ADDRESS, f"http://127.0.0.1:{closed_port()}/v1")
     output = run()()
 
-    assert output["status"] == "failed"
+    assert output["answer"], "the offline engine answers"
     assert all(ADDRESS in note for note in output["degraded"])
 
 
@@ -330,4 +332,4 @@ def test_numbers_that_name_nothing_are_dropped(run: Make, kind: str, caplog: pyt
     output = ended()
 
     assert_nothing_is_lost_or_made_up(ended, output, [kind], "prose", caplog)
-    assert output["status"] == ("partial" if kind == "gather" else "answered"), "quotes are found by their words alone"
+    assert output["status"] in ("answered", "partial"), "quotes are found by their words alone"

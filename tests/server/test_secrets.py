@@ -1,4 +1,4 @@
-"""Keys and passwords reach the server and nothing else: no file, no log, no stream, no error, no repr (issue 3, 6)."""
+"""Keys and passwords reach the server and nothing else: no file, no log, no stream, no error, no repr."""
 
 import base64
 import logging

@@ -74,6 +74,7 @@ def test_the_form_of_each_graph_is_short_and_says_what_each_field_is(server: Any
 
     context, given = form["context_schema"]["properties"], form["input_schema"]["properties"]
     assert 0 < len(context) <= 25
+    assert form["config_schema"]["properties"] == context
     assert graph == "memory_bank" or next(iter(context)) == "user"
     assert all(field["description"] for field in (*context.values(), *given.values()))
     assert form["input_schema"].get("required") or any("Required" in field["description"] for field in given.values())

@@ -150,3 +150,53 @@ def test_a_change_that_is_denied_or_possible_is_none() -> None:
     text = f"Notice of changes\n\n{said}\n"
 
     assert [one.statement.text for one in revisions_of(read(text, "notice")) if one.sure] == []
+
+
+RULES = """# Rules of the library
+
+## Lending
+
+Books are lent for {days} days. Journals stay in the house.
+
+## Hours
+
+The hall opens at 9 a.m. every day. It closes at 6 p.m. in winter.
+
+## Fines
+
+A lost card costs 4 euros. Nobody pays for a broken one.
+"""
+RULES_CHINESE = """# 阅览室规则
+
+## 借阅
+
+图书借期为{days}天。期刊不外借。
+
+## 时间
+
+每天上午9点开门。冬季下午6点关门。
+
+## 罚款
+
+丢失借书证收费40元。损坏的免费更换。
+"""
+
+
+@pytest.mark.parametrize("text", [RULES, RULES_CHINESE])
+def test_copies_of_a_document_with_one_figure_changed_contradict_each_other(text: str) -> None:
+    found = between(("", text.format(days=28)), ("", text.format(days=21)))
+
+    assert [one.kind for one in found] == ["number"]
+
+
+@pytest.mark.parametrize(
+    "letter",
+    [
+        "Dear {name},\n\nthe office opens at 9 a.m. You owe us {sum} euros. Pay within 14 days. It closes at 6.\n",
+        "{name}女士:\n\n本店上午9点开门。您尚欠{sum}元。请在14天内付清。下午6点关门。\n",
+    ],
+)
+def test_a_letter_that_is_sent_to_two_people_does_not(letter: str) -> None:
+    first, second = letter.format(name="Ana", sum=120), letter.format(name="Eva", sum=450)
+
+    assert not between(("", first), ("", second))

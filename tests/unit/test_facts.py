@@ -748,7 +748,7 @@ class Says:
     """Answers every question with what it was given, and keeps what it was asked."""
 
     def __init__(self, *answers: BaseModel, roles: Sequence[str] = ("rewrite", "extract", "summarise")) -> None:
-        self.answers, self.asked = list(answers), list[Any]()
+        self.answers, self.asked, self.failures = list(answers), list[Any](), list[Exception]()
         row = RoleSettings("react", "fake:model", 0.1, 0.9, 8_000, 500, 30.0)
         self.models = SimpleNamespace(name="models fake", roles={role: SimpleNamespace(row=row) for role in roles})
         self.settings = SimpleNamespace(window_ratio=0.9, gate_english=0.4, gate_chinese=0.55)
@@ -793,7 +793,8 @@ def test_a_model_writes_what_a_turn_says() -> None:
     ],
 )
 def test_what_a_model_makes_up_is_dropped(made_up: ExtractedMemories) -> None:
-    assert chat(Says(made_up)).extract([user("Hello! I live in Lisbon.")]) == []
+    turn = user("Hello! I live in Lisbon.")
+    assert chat(Says(made_up)).extract([turn]) == ENGINE.extract([turn]), "rules draw what a model did not"
 
 
 def test_a_model_is_shown_neither_credentials_nor_what_is_nobodys_word() -> None:
@@ -821,16 +822,40 @@ def test_a_role_without_a_model_is_judged_offline() -> None:
     assert says.asked == []
 
 
-def test_a_question_without_an_answer_is_an_error() -> None:
+def test_where_a_model_gives_no_usable_answer_rules_extract_and_it_is_noted() -> None:
+    says = Says()
+    assert chat(says).extract([user("I live in Lisbon.")]) == facts("I live in Lisbon.")
+    assert [type(error) for error in says.failures] == [AnswerRejected]
+
+
+@pytest.mark.parametrize(
+    "text", ["Ana lives on Mars and owes Doctor Zork 999 dollars.", "Ana does not live in Lisbon."]
+)
+def test_a_memory_that_says_what_its_turn_does_not_is_kept_in_the_words_of_the_turn(text: str) -> None:
+    (found,) = chat(Says(told("I live in Lisbon", text=text))).extract([user("Hello! I live in Lisbon.")])
+    assert found.text == f"Ana ({DAY}): I live in Lisbon"
+
+
+def test_a_memory_may_have_a_date_that_its_turn_means() -> None:
+    text = "Ana went to the dentist on 7 May 2026."
+    (found,) = chat(Says(told("went to the dentist yesterday", text=text))).extract(
+        [user("I went to the dentist yesterday.")]
+    )
+    assert found.text == text
+
+
+def test_a_query_for_what_nobody_named_is_not_searched() -> None:
     with pytest.raises(AnswerRejected):
-        chat(Says()).extract([user("I live in Lisbon.")])
+        chat(Says(Rewritten(query="Doctor Zork's 999 dollars", passage=""))).rewrite("how much?", [user("Hello.")])
 
 
 def test_a_passage_is_searched_only_where_it_is_wished() -> None:
     said = Rewritten(query="Ana's Hawaii budget", passage="Ana's budget for Hawaii is large.")
 
-    assert chat(Says(said)).rewrite("how much?", []).passages == ()
-    assert chat(Says(said), with_passage=True).rewrite("how much?", []).passages == (said.passage,)
+    before = [user("My trip to Hawaii is in May.")]
+
+    assert chat(Says(said)).rewrite("how much?", before).passages == ()
+    assert chat(Says(said), with_passage=True).rewrite("how much?", before).passages == (said.passage,)
 
 
 def test_a_message_that_a_model_rewrites_into_nothing_is_rewritten_without_it() -> None:
@@ -861,5 +886,5 @@ def test_what_is_sure_costs_no_call() -> None:
 
 def test_a_digest_of_a_model_keeps_to_its_tokens() -> None:
     said = State(topic="Hawaii", facts=["word " * 400, "Budget $15,000", "PIN is 4821"], decisions=[], open=["Flights"])
-    found = chat(Says(said)).summarise([user("Aloha")], 40)
+    found = chat(Says(said)).summarise([user("Aloha! $15,000 for Hawaii, flights are missing.")], 40)
     assert (found.topic, found.facts, found.open) == (("Hawaii",), ("Budget $15,000",), ("Flights",))

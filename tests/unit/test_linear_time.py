@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Hints, Turn, TurnQuote, attributed
-from agentic_memory_bank.engines.extractive import research, responder
+from agentic_memory_bank.engines.extractive import research, responder, support
 from agentic_memory_bank.engines.extractive.answering import choices, quoting, short_answers
 from agentic_memory_bank.engines.extractive.answering import relevance as likeness
 from agentic_memory_bank.engines.extractive.comparing import comparison
@@ -24,10 +24,12 @@ from agentic_memory_bank.engines.extractive.remembering import (
     deletion,
     extraction,
     insights,
+    life,
     queries,
     relevance,
     resolution,
     subjects,
+    succession,
     telling_chinese,
 )
 from agentic_memory_bank.engines.extractive.remembering.telling import LONGEST
@@ -38,8 +40,8 @@ from agentic_memory_bank.graph.recall import build_recall
 from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.nodes import messages as nodes_messages
 from agentic_memory_bank.nodes.react_mem import steps
-from agentic_memory_bank.nodes.recall import excerpts
 from agentic_memory_bank.nodes.recall import message as recall_message
+from agentic_memory_bank.nodes.recall import ranking
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
@@ -118,7 +120,15 @@ def quoted(text: str) -> quoting.Passage:
     return quoting.Passage.of("p", text, 1.0)
 
 
-NEAR = relevance.Likeness(0.4, 0.3, 0.9, 0.2, False, False, False)
+def reading(text: str) -> relevance.MessageReading:
+    return relevance.MessageReading(
+        text, [relevance.Likeness(text, "", 0.4, 0.3, 0.9, 1.0, is_marked=False, is_turn=False, by_assistant=False)]
+    )
+
+
+def told(text: str, day: str) -> succession.Told:
+    return succession.Told(text, "user", (day,), frozenset((day,)), is_turn=False)
+
 
 OTHERS: dict[str, Callable[[str], object]] = {
     "engines.conversation.attributed": lambda text: attributed(text, "", text),
@@ -132,6 +142,15 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.comparing.comparison.compare": lambda text: comparison.compare(
         text[: len(text) // 2], f"{text[: len(text) // 2]} not", 0.9
     ),
+    "engines.extractive.comparing.comparison.differ": lambda text: comparison.differ(
+        text[: len(text) // 8], f"{text[: len(text) // 8]} not"
+    ),
+    "engines.extractive.support.unsupported": lambda text: support.unsupported(text[::2], [text[1::2]]),
+    "engines.extractive.support.supported_part": lambda text: support.supported_part(text[:2_000], [text]),
+    "engines.extractive.support.support_for": lambda text: support.support_for(text[:2_000], ["Tea."], [text[:2_000]]),
+    "engines.extractive.support.borne": lambda text: support.borne(text[:2_000], [text], ["Tea?"]),
+    "engines.extractive.support.speaks_of": lambda text: support.speaks_of(text[::2], text[1::2]),
+    "engines.extractive.support.is_quotable": lambda text: support.is_quotable(text),
     "engines.extractive.remembering.deletion.parts_meant": lambda text: deletion.parts_meant(
         record(text), subjects.subjects_of("my tea")
     ),
@@ -170,7 +189,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.resolution.resolve": lambda text: resolution.resolve(
         fact(text), [known(f"{text} not")]
     ),
-    "nodes.recall.excerpts.excerpt": lambda text: excerpts.excerpt(text, {"tea"}, 40),
+    "nodes.recall.ranking.excerpt": lambda text: ranking.excerpt(text, {"tea"}, 40),
     "nodes.react_mem.steps.gist": lambda text: steps.gist(text, 100),
     "nodes.messages.turns_of": lambda text: nodes_messages.turns_of([HumanMessage(text)]),
     "tools.text.cleaning.checked_text": lambda text: checked_text(text[:MOST_ASKED], "question"),
@@ -180,9 +199,11 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.changes.replaced": lambda text: changes.replaced(text[::2], text[1::2]),
     "engines.extractive.remembering.changes.without": lambda text: changes.without(text, [(0, 4), (9, 20)]),
     "engines.extractive.remembering.relevance.shared_characters": lambda text: relevance.shared_characters(text, text),
-    "engines.extractive.remembering.relevance.helps": lambda text: relevance.helps(text, [NEAR]),
-    "engines.extractive.remembering.relevance.fit": lambda text: relevance.fit(text, [NEAR]),
-    "engines.extractive.remembering.relevance.message_features": lambda text: relevance.message_features(text, [NEAR]),
+    "engines.extractive.remembering.relevance.MessageReading": lambda text: reading(text).helps,
+    "engines.extractive.remembering.life.shared_subjects": lambda text: life.shared_subjects(text, [text]),
+    "engines.extractive.remembering.succession.succeeded": lambda text: succession.succeeded(
+        text, [told(text, "1"), told(f"{text} now", "2")], [0.5, 0.5], 0.3
+    ),
     "tools.text.spans.cut": lambda text: list(cut(text, (0, len(text)), 1_000)),
     "tools.text.tokens.passages": lambda text: passages(text, 100),
 }

@@ -98,6 +98,30 @@ def test_a_turn_has_its_speaker(text: str, words: str, speaker: str, time: str) 
     assert (place.speaker, place.time) == (speaker, time)
 
 
+def test_a_bold_word_before_a_dash_is_the_label_of_what_follows_it_and_no_heading_of_the_rest() -> None:
+    size = "Size\n----\n\n**Default** - ``10``\n\nThe queue holds tasks.\n\n"
+    text = f"Queue\n=====\n\n{size}Age\n---\n\n**Default** - ``5``\n"
+
+    assert where(text, "10").headings == ("Size", "Default")
+    assert where(text, "The queue").headings == ("Size",)
+    assert where(text, "5").headings == ("Age", "Default")
+
+
+@pytest.mark.parametrize("label", ["**NOTE:**", "Note:", "注意："])
+def test_nobody_speaks_a_note(label: str) -> None:
+    text = f"{label} It is slow.\n\nIt runs.\n\n{label} It is loud.\n\nIt stops.\n"
+
+    assert {(place.speaker, place.headings) for place in (where(text, "It runs."), where(text, "It is loud."))} == {
+        ("", ())
+    }
+
+
+def test_a_line_of_code_or_a_path_is_no_heading() -> None:
+    text = "It stands in front of the others:\n\n    $(root)/shims:/usr/bin\n\nSo it is found first.\n"
+
+    assert where(text, "So it").headings == ()
+
+
 def test_a_turn_after_a_question_has_the_question() -> None:
     assert where("沈红:开始吧。\n沈红:总价多少?\n卢工:56万。\n卢工:对。\n", "56万").lead_in == "总价多少?"
 

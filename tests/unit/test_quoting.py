@@ -43,6 +43,11 @@ def test_chinese_questions_are_answered() -> None:
     assert "5072" in best("唐古拉山口的海拔是多少？", CHINESE)
 
 
+def test_traditional_and_simplified_characters_find_each_other() -> None:
+    assert "1956公里" in best("青藏鐵路全長多少公里？", CHINESE)
+    assert best("合同什么时候签订？", "契約於五月四日簽訂。合同於六月九日簽訂。") == "合同於六月九日簽訂。"
+
+
 def test_a_question_the_text_does_not_answer_gets_no_quote() -> None:
     assert quotes("What is the capital of Mongolia?", None, [passage(ARTICLE)]) == []
     assert quotes("谁写了红楼梦？", None, [passage(CHINESE)]) == []

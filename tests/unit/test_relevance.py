@@ -1,15 +1,27 @@
-"""Memories are shown for a message they help with, and for no other."""
+"""Memories are shown for a message they help with, and for no other; what a later one replaced is left out."""
 
 import pytest
 
-from agentic_memory_bank.engines.extractive.remembering.relevance import Likeness, fit, helps, shared_characters
+from agentic_memory_bank.engines.extractive.remembering.life import shared_subjects
+from agentic_memory_bank.engines.extractive.remembering.relevance import (
+    Likeness,
+    MessageReading,
+    asks_the_assistant,
+    shared_characters,
+    shown_text,
+)
+from agentic_memory_bank.engines.extractive.remembering.succession import Told, succeeded
 
 
 def like(
-    cosine: float = 0.0, coverage: float = 0.0, rarest: float = 0.0, characters: float = 0.0, **kind: bool
+    text: str = "", cosine: float = 0.0, coverage: float = 0.0, rarest: float = 0.0, found: float = 1.0, **kind: bool
 ) -> Likeness:
-    known = {"is_turn": False, "by_assistant": False, "asks": False, **kind}
-    return Likeness(cosine, coverage, rarest, characters, **known)
+    known = {"is_marked": False, "is_turn": False, "by_assistant": False, **kind}
+    return Likeness(text, "", cosine, coverage, rarest, found, **known)
+
+
+def helps(message: str, *found: Likeness) -> bool:
+    return MessageReading(message, found).helps
 
 
 @pytest.mark.parametrize(
@@ -17,39 +29,117 @@ def like(
     ["What's the boiling point of nitrogen?", "Write a haiku about the moon.", "李白是哪个朝代的？", "讲个笑话吧"],
 )
 def test_a_message_about_the_world_needs_no_memory(message: str) -> None:
-    far = [like(cosine=0.2), like(cosine=0.1)] if message.isascii() else [like(cosine=0.6), like(cosine=0.5)]
+    told = "We meet at the old mill on Fridays" if message.isascii() else "我们周五在老磨坊见面"
 
-    assert not helps(message, far)
+    assert not helps(message, like(told, cosine=0.2 if message.isascii() else 0.6))
 
 
 @pytest.mark.parametrize(
     ("message", "best"),
     [
-        ("Which florist did we choose for my wedding?", like(cosine=0.45, coverage=0.4, rarest=0.9)),
-        ("我媳妇对什么过敏？", like(cosine=0.5, coverage=0.2, rarest=0.8, characters=0.4)),
+        ("Which florist did we choose for my wedding?", like("The florist is Petal & Co", 0.45, 0.4, 0.9)),
+        ("我媳妇对什么过敏？", like("我媳妇对芒果过敏", 0.5, 0.2, 0.8)),
+        ("岳父的寿宴在哪儿办？", like("我老丈人七十大寿，在红光酒楼摆酒", 0.4)),
+        ("Who do I share the apartment with these days?", like("new roommate is Dave, dead quiet", 0.37)),
     ],
 )
 def test_a_message_about_the_users_own_world_does(message: str, best: Likeness) -> None:
-    assert helps(message, [best])
+    assert helps(message, best)
 
 
 def test_without_memories_none_help() -> None:
-    assert not helps("Where do I live?", [])
+    assert not helps("Where do I live?")
 
 
-def test_what_was_extracted_comes_before_the_turn_and_the_turn_before_its_echo() -> None:
-    fact, turn, echo = (
-        like(cosine=0.5),
-        like(cosine=0.5, is_turn=True),
-        like(cosine=0.5, is_turn=True, by_assistant=True),
-    )
+def test_what_was_extracted_comes_before_the_turn() -> None:
+    fact, turn = like("I live in Cork", cosine=0.5), like("I live in Cork", cosine=0.5, is_turn=True)
 
-    chances = fit("Where do I live?", [fact, turn, echo])
+    chances = MessageReading("Where do I live?", [turn, fact]).chances
 
-    assert chances == sorted(chances, reverse=True)
-    assert len(set(chances)) == len(chances)
+    assert chances[1] > chances[0]
+
+
+def test_what_holds_the_kind_of_thing_that_is_asked_for_comes_first() -> None:
+    who, when = like("Otto runs the club with his brother", cosine=0.4), like("the club meets at 8 pm", cosine=0.4)
+
+    chances = MessageReading("When does the club meet?", [who, when]).chances
+
+    assert chances[1] > chances[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "told", "other"),
+    [
+        ("What does my girlfriend do for a living?", "I'm seeing someone, a paramedic", "the gate code changed"),
+        ("What should a dinner plan for me avoid?", "I'm coeliac", "the bus leaves at nine"),
+        ("岳父的寿宴在哪儿办？", "我老丈人七十大寿", "公司把份子钱降到3800"),
+        ("晚上请客，我有什么忌口？", "海鲜和啤酒都碰不得", "我们下午五点交班"),
+    ],
+)
+def test_people_tell_in_other_words_than_they_ask(asked: str, told: str, other: str) -> None:
+    shares = shared_subjects(asked, [told, other])
+
+    assert shares[0] > shares[1]
 
 
 def test_function_characters_are_nobodys_subject() -> None:
     assert shared_characters("什么时候去做？", "我们什么时候都行") == 0.0
     assert shared_characters("钢琴课在哪天？", "钢琴在周六") == pytest.approx(2 / 3)
+
+
+def test_what_words_of_time_mean_is_no_part_of_what_was_said() -> None:
+    assert shown_text("I moved yesterday [yesterday = 3 May 2025]") == "I moved yesterday"
+
+
+@pytest.mark.parametrize(
+    "message", ["What did you suggest for dinner?", "which book did you recommend", "你上次推荐的是哪本书？"]
+)
+def test_what_the_assistant_said_is_asked_for_by_saying_so(message: str) -> None:
+    assert asks_the_assistant(message)
+    assert not asks_the_assistant("What did I order?")
+
+
+# --- what a later memory replaced ------------------------------------------------------------------------------------
+
+
+def kept(message: str, *said: str, chances: tuple[float, ...] = ()) -> list[str]:
+    """What is left of what was said, one thing a day, where all of it fits a message."""
+    told = [Told(text, "user", (str(day),), frozenset((str(day),)), is_turn=False) for day, text in enumerate(said)]
+    likely, gone = succeeded(message, told, chances or (0.8,) * len(told), 0.35)
+    return [one.text for place, one in enumerate(told) if place not in gone and likely[place] >= 0.35 * max(likely)]
+
+
+@pytest.mark.parametrize(
+    ("message", "old", "new"),
+    [
+        ("How much is the budget?", "the bank gave us 8k", "not 8k any more, the bank gave us 12"),
+        ("Who approves changes?", "Leena signs off on changes", "Leena left, Otso signs off now"),
+        ("When is the dinner with Ines?", "dinner with Ines on Friday", "scratch that, Ines settled on Thursday"),
+        ("Where does my run go?", "my run is Tulsa to Laredo", "I'm running Tulsa to Denver now, no more Laredo"),
+        ("When do we meet?", "读书会周三见", "读书会其实我们换到周四了"),
+        ("五一去哪里？", "五一打算去厦门，闺蜜也去", "厦门太贵了，闺蜜想看熊猫，算了还是去成都吧"),
+    ],
+)  # fmt: skip
+def test_what_was_corrected_in_ordinary_words_is_left_out(message: str, old: str, new: str) -> None:
+    assert kept(message, old, new) == [new]
+
+
+def test_a_change_is_found_by_what_it_changes() -> None:
+    old, new = "the job at Walt's shop is 14 bucks an hour", "Walt made me manager so now it's 17 an hour"
+
+    assert kept("How much do I earn at the shop?", old, new, chances=(0.7, 0.05)) == [new]
+
+
+def test_the_later_turn_wins_whichever_is_found_first() -> None:
+    assert kept("What is the budget?", "the budget is $10,000", "the budget is $12,000 now", chances=(0.9, 0.6)) == [
+        "the budget is $12,000 now"
+    ]
+
+
+@pytest.mark.parametrize("message", ["What was I paid before?", "以前的房租是多少？"])
+def test_a_question_for_the_past_keeps_what_was(message: str) -> None:
+    assert len(kept(message, "the rent is 900, 房租900", "the rent is 950 now, 房租涨到950了")) == 2
+
+
+def test_what_changes_something_else_replaces_nothing() -> None:
+    assert len(kept("When is the piano lesson?", "the piano lesson is on Saturday", "I switched to decaf")) == 2

@@ -115,6 +115,7 @@ def test_the_language_is_that_of_most_words(text, expected):
         ("U.S.", "US"),
         ("用GPT-4o写作", "gpt4o"),
         ("zero\u200bwidth", "zerowidth"),
+        ("臺灣鐵路", "台湾铁路"),
     ],
 )
 def test_two_ways_to_write_a_thing_share_its_most_specific_term(one, other):

@@ -118,7 +118,7 @@ class CircuitBreaker:
             raise CallFailed("embedding", type(error).__name__)
 
     def run_within(self, job: Callable[[], _Result], seconds: float) -> _Result:
-        """The result of something that is no call of a store, such as one of a model; it is nobody's outage.
+        """Run something other than a call of the store, such as of a model, within a time; its failure is no outage.
 
         Raises:
             TimeoutError: There is none within the time.
@@ -132,7 +132,7 @@ class CircuitBreaker:
         return running.result()
 
     def run_later(self, job: Callable[[], object]) -> bool:
-        """Do something in the background, if it may be: nobody waits for it, and nobody hears of it if it fails.
+        """Run something in the background, unless the breaker is open; a failure is not reported.
 
         Returns:
             Whether it is going to be tried.
@@ -142,7 +142,7 @@ class CircuitBreaker:
         return not self._later.start(lambda: self._quietly(job)).cancelled()
 
     def flush(self, seconds: float) -> bool:
-        """Wait for what is in the background; whether it is done."""
+        """Wait for background work; return whether all of it is done."""
         return self._later.flush(seconds)
 
     @property

@@ -1,4 +1,4 @@
-"""A bounded mapping of what was used last, made when it is first asked for: behind every pool of this package."""
+"""A bounded mapping of the most recently used values, each made when first asked for."""
 
 import threading
 from collections import OrderedDict

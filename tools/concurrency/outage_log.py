@@ -1,4 +1,4 @@
-"""Logs what goes wrong with memories once an outage, and not at every request.
+"""Logs failures of memory once an outage, and not at every request.
 
 A request never fails because its memories are slow or out of reach. Each fault has one line of the log (`LOG_LINES`):
 
@@ -67,7 +67,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class OutageLog:
-    """Says once an outage what goes wrong. Safe across threads.
+    """Logs a failure once an outage. Safe across threads.
 
     Args:
         now: A clock that is never set back, in seconds.

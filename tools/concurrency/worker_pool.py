@@ -86,7 +86,7 @@ class WorkerPool:
         return self._queue(Job(work, key, contextvars.copy_context()))
 
     def submit(self, key: str, job: Callable[[], object]) -> bool:
-        """Queue a job nobody waits for, in the order of its key; whether it will be done. What it raises is logged.
+        """Queue a job, in the order of its key; return whether it will be done. What it raises is logged.
 
         It has a context of its own: a graph it runs is none of the caller's, and streams nothing into its events.
         """

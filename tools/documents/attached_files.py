@@ -45,10 +45,10 @@ _PICTURES = (
 )
 
 
-_WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+DOCX: Final = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
 
-_TYPES: dict[Kind, str] = {"pdf": "application/pdf", "docx": _WORD, "html": "text/html"}
+_TYPES: dict[Kind, str] = {"pdf": "application/pdf", "docx": DOCX, "html": "text/html"}
 
 
 _HTML_SUFFIXES = frozenset({".html", ".htm", ".xhtml"})
@@ -67,7 +67,7 @@ _CODE = frozenset(_CODE_SUFFIXES.split())
 
 @dataclass(frozen=True, slots=True)
 class AttachedFile:
-    """An attachment whose form was checked."""
+    """A checked attachment."""
 
     name: str
     """A label: no directories, no characters that cannot be seen."""
@@ -97,7 +97,7 @@ def id_of(sha256: str) -> str:
 
 
 def attachment_of(waiting: PendingAttachment) -> Attachment:
-    """How an entry names what was recognised."""
+    """Name a recognised attachment for its entry."""
     return {"id": waiting["id"], "name": waiting["name"], "kind": waiting["kind"], "path": waiting["sha256"]}
 
 
@@ -241,7 +241,7 @@ def files_in(artifact: object, most: int) -> list[AttachedFile]:
     """The files that a tool returned in its artifact: one `{"name", "data", "type"}`, or a list of these.
 
     Args:
-        artifact: Of a tool's message; `data` is bytes, or base64 where it travelled as JSON.
+        artifact: Artifact of a tool's message; `data` is bytes, or base64 where it travelled as JSON.
         most: The size limit in bytes; what is over it, and what is of no type that can be read, is left out.
     """
     items = cast("list[object]", artifact) if isinstance(artifact, list) else [artifact]
@@ -261,7 +261,7 @@ def _brought(item: object, most: int) -> AttachedFile | None:
 
 
 def portable(artifact: Any) -> Any:
-    """An artifact whose files can be written as JSON: bytes become base64."""
+    """Make an artifact that can be written as JSON: bytes become base64."""
     if isinstance(artifact, list):
         return [portable(item) for item in cast("list[object]", artifact)]
     if isinstance(artifact, Mapping) and isinstance(data := cast("Mapping[str, object]", artifact).get("data"), bytes):

@@ -34,7 +34,7 @@ Place = Literal["held", "kept"]
 Reader = Callable[[Attachment], dict[str, Any]]
 """Shows what is in an attachment: its media `type`, and its `content` or a `note` that says why there is none."""
 
-_SHA256 = re.compile("[0-9a-f]{64}")
+SHA256 = re.compile("[0-9a-f]{64}")
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -64,7 +64,7 @@ class AttachmentStore:
         return sha256
 
     def keep(self, sha256: str) -> None:
-        """Move what is held to what is kept; done twice it is done once.
+        """Move a held file to the kept ones; a second call does nothing.
 
         Raises:
             StorageError: It is neither held nor kept, or cannot be moved.
@@ -76,14 +76,14 @@ class AttachmentStore:
                 self._shelves.move(sha256)
 
     def read(self, sha256: str) -> bytes:
-        """The bytes of what is held or kept. A name that is no sha256 leads nowhere.
+        """Read a held or kept file. A name that is no sha256 is refused.
 
         Raises:
             StorageError: They are not there.
             StorageDamagedError: They are not what was stored.
         """
         with self._lock:
-            data = self._shelves.get(sha256) if _SHA256.fullmatch(sha256) else None
+            data = self._shelves.get(sha256) if SHA256.fullmatch(sha256) else None
         if data is None:
             raise _missing(sha256)
         if hashlib.sha256(data).hexdigest() != sha256:
@@ -115,14 +115,14 @@ class AttachmentStore:
 
     def held(self) -> list[str]:
         """What waits to be kept or released."""
-        return [name for name in self._shelves.names("held") if _SHA256.fullmatch(name)]
+        return [name for name in self._shelves.names("held") if SHA256.fullmatch(name)]
 
     def kept(self) -> list[str]:
         """What stays until the task is erased."""
-        return [name for name in self._shelves.names("kept") if _SHA256.fullmatch(name)]
+        return [name for name in self._shelves.names("kept") if SHA256.fullmatch(name)]
 
     def delete_unnamed(self, named: Collection[str]) -> None:
-        """Remove what is kept and nothing names: of a run that was killed between the file and the state.
+        """Remove kept files that no entry names, of a run that was killed after the file and before the state.
 
         Raises:
             StorageError: Something cannot be removed.

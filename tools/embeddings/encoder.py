@@ -1,7 +1,6 @@
 """Any embeddings made safe to index: checked, normalised, and each text encoded once."""
 
 import hashlib
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -14,13 +13,12 @@ from langchain_core.embeddings import Embeddings
 
 from agentic_memory_bank.state.errors import EmbeddingError, SettingsError
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.local import LocalEmbeddings
+from agentic_memory_bank.tools.embeddings.local import SURROGATE, LocalEmbeddings
 from agentic_memory_bank.tools.embeddings.models import default_embeddings
 from agentic_memory_bank.tools.embeddings.vector_cache import VectorCache
 from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.embeddings.windows import Vectors, characters, in_parts
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _NOT_ROWS: Final = "something that is not rows of numbers, all of one length"
 _NAMES: Final = ("model", "model_name", "model_id", "model_path", "deployment")
 _SIZES: Final = ("dimensions", "dimension", "size")
@@ -63,13 +61,13 @@ class Encoder:
         self._model: str | None = None
 
     def check(self, settings: Settings) -> None:
-        """See that an invocation wants the embeddings that are used here: vectors of two models cannot be compared.
+        """Check that an invocation names no other embeddings: vectors of two models cannot be compared.
 
         Args:
             settings: Settings of the invocation.
 
         Raises:
-            SettingsError: It names others, or those of the environment cannot be used.
+            SettingsError: The settings name others, or those of the environment cannot be used.
         """
         if self._given is not None:
             return
@@ -86,7 +84,7 @@ class Encoder:
         return self._given or self._from_environment()[0]
 
     def _from_environment(self) -> tuple[Embeddings, str | None]:
-        """What the environment named when it was first asked, and the name."""
+        """Make the embeddings that the environment named at first, with their name."""
         if self._default is None:
             settings = Settings.of(None)
             self._default = default_embeddings(settings), settings.embeddings
@@ -94,7 +92,7 @@ class Encoder:
 
     @property
     def model(self) -> str:
-        """The name that keys are made with: class and model, and what else changes the vectors."""
+        """Name of the model in keys: class, model, and what else changes the vectors."""
         if self._model is None:
             self._model = _model_name(self._embeddings, self._window)
         return self._model
@@ -106,16 +104,16 @@ class Encoder:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether a text can be embedded at once; the local model has to be loaded first."""
+        """Ask whether a text can be embedded at once; a local model has to be loaded first."""
         return not isinstance(self._embeddings, LocalEmbeddings) or self._embeddings.is_loaded
 
     @property
     def is_busy(self) -> bool:
-        """Whether the model is at work just now."""
+        """Ask whether the model is at work."""
         return self._asked > 0
 
     def load(self) -> None:
-        """Load the local model, which takes seconds; of others nothing is asked. Raises as `vectors`."""
+        """Load a local model, which may take seconds; does nothing for others. Raises as `vectors`."""
         if not self.is_loaded:
             self._embed(["."])
 
@@ -142,8 +140,15 @@ class Encoder:
             known.update(self._make(missing[start : start + self._batch]))
         return self._matrix(keys, known)
 
+    def try_vectors(self, texts: Sequence[str]) -> Vectors | None:
+        """Return what `vectors` does, or None where the model fails: keywords alone have to do then."""
+        try:
+            return self.vectors(texts)
+        except EmbeddingError:
+            return None
+
     def retain(self, texts: Iterable[str]) -> None:
-        """Erase from the cache file what is not the vector of one of these texts."""
+        """Erase all vectors from the cache file but those of these texts."""
         if self._disk is not None:
             self._disk.retain({self.key(text) for text in texts})
 
@@ -219,7 +224,7 @@ class Encoder:
             if isinstance(self._embeddings, LocalEmbeddings):
                 made = self._embeddings.encode(texts)
             else:
-                made = self._embeddings.embed_documents([_SURROGATE.sub("\ufffd", text) for text in texts])
+                made = self._embeddings.embed_documents([SURROGATE.sub("\ufffd", text) for text in texts])
         except EmbeddingError:
             raise
         except Exception as fault:  # a foreign model may raise anything: time-outs, HTTP errors, faults of its own

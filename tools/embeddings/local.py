@@ -19,14 +19,15 @@ from agentic_memory_bank.tools.embeddings.weights import MODEL, default_folder, 
 from agentic_memory_bank.tools.embeddings.windows import Vectors
 
 _LOG: Final = logging.getLogger(__name__)
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""Half a character, which no model can read."""
 
 
 class LocalModel(Protocol):
     """A model in this process."""
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """One unit vector for each text, (texts x dimension), also for texts longer than the model's window."""
+        """Return one unit vector per text, (texts x dimension), also for texts longer than the model's window."""
         ...
 
 
@@ -66,7 +67,7 @@ class LocalEmbeddings(Embeddings):
 
     @property
     def model(self) -> str:
-        """The name of the model, the same wherever the same weights came from.
+        """Name of the model: the same wherever the same weights came from.
 
         Raises:
             EmbeddingError: There are no such weights.
@@ -76,7 +77,7 @@ class LocalEmbeddings(Embeddings):
 
     @property
     def is_loaded(self) -> bool:
-        """Whether the model is in memory."""
+        """Ask whether the model is in memory."""
         return self._loaded is not None
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -95,7 +96,7 @@ class LocalEmbeddings(Embeddings):
         """Return the vectors as one matrix, (texts x dimension), L2-normalised. Raises as `embed_documents`."""
         with self._lock:
             loaded = self._load()
-            return loaded.encode([_SURROGATE.sub("\ufffd", text) for text in texts])
+            return loaded.encode([SURROGATE.sub("\ufffd", text) for text in texts])
 
     def _load(self) -> LocalModel:
         if self._loaded is None:
@@ -142,5 +143,5 @@ if hasattr(os, "register_at_fork"):
 def local_embeddings(
     path: str | None = None, repository: str = "", threads: int | None = None, backend: Backend = "onnx"
 ) -> LocalEmbeddings:
-    """One `LocalEmbeddings` for each model in this process, with the arguments of the class."""
+    """Get the one `LocalEmbeddings` of a model in this process; arguments are those of the class."""
     return LocalEmbeddings(path, repository=repository, threads=threads, backend=backend)

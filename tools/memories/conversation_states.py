@@ -64,7 +64,7 @@ class ConversationStates:
         return self.get_with_deletion(user, project, conversation)[0]
 
     def get_with_deletion(self, user: str, project: str, conversation: str) -> tuple[StoredConversation | None, str]:
-        """What `get` and `forgotten_at` give, in one look at the store. Raises as `get`."""
+        """What `get` and `deleted_at` give, in one look at the store. Raises as `get`."""
         keys = [_key(project, conversation), _mark(None), _mark(project)]
         value, *marks = self._adapter.get(_space(user_hash(user)), keys)
         forgotten = max((str(mark.get("at", "")) for mark in marks if mark), default="")
@@ -85,7 +85,7 @@ class ConversationStates:
         return sorted(found, key=lambda state: (state["at"], state["conversation"]))
 
     def delete(self, user: str, project: str | None = None) -> None:
-        """Empty the conversations of a user, or those of a project, and mark when that was; what was seen stays known.
+        """Erase the text of a user's conversations, or those of a project, and mark when; hashes of turns stay.
 
         So nothing that was said before comes back, not from a job that waited, nor when it is handed over again.
 
@@ -129,7 +129,7 @@ class ConversationStates:
             self._write(owner, {key: _without(state, named[state["conversation"]]) for key, state in touched.items()})
 
     def delete_expired(self, owner: str) -> int:
-        """Erase what is over, and marks that nobody needs any more; how many conversations they were.
+        """Erase expired conversations and marks, and count the conversations.
 
         Args:
             owner: The hash of the user.

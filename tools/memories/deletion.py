@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.records import MemorySource, Record
@@ -119,7 +119,7 @@ def plan_deletion(records: Mapping[str, Record], ids: Collection[str], *, quotin
 
     Args:
         records: All memories of the user, by id.
-        ids: Of memories, or of parts as `Cut.id` names them. Those that are not there are passed over.
+        ids: Ids of memories, or of parts as `Redaction.id` names them. Unknown ids are passed over.
         quoting: Whether facts go with the turns that they quote.
 
     Raises:
@@ -318,3 +318,36 @@ def _apart(spans: Iterable[Span]) -> tuple[Span, ...]:
         elif start < end:
             apart.append((start, end))
     return tuple(apart)
+
+
+class DeletionPreview(NamedTuple):
+    """Shows what a deletion would delete; hand `ids` to `Memories.delete` to do just that."""
+
+    matched: Sequence[Record]
+    """The memories that are meant."""
+    derived: Sequence[Record]
+    """Memories that go with them: consolidations and insights derived from them, and what they were merged from."""
+    redacted: Sequence[Redaction]
+    """Memories that lose a part: `removed` is the text that goes, `remaining` what stays."""
+    ids: Sequence[str]
+    """Ids of all of it, those of parts included, to be handed to `Memories.delete`."""
+
+
+def several(ids: object) -> Collection[str]:
+    """Check a collection of ids; a single text would be taken for its letters, and nothing would be deleted.
+
+    Raises:
+        InputError: They are no collection.
+    """
+    if isinstance(ids, str) or not isinstance(ids, Collection):
+        raise InputError(f"The ids of memories come in a list, such as [{ids!r}].")
+    return cast("Collection[str]", ids)
+
+
+def preview_of(reached: Deletion, ids: Collection[str]) -> DeletionPreview:
+    """Make the preview of a planned deletion; a turn of which nothing remains counts as deleted whole."""
+    named = {id.partition(":")[0] for id in ids}
+    whole = [*reached.deleted, *(cut.record for cut in reached.redacted if not cut.remaining)]
+    found = [record for record in whole if record["id"] in named]
+    drawn = [record for record in whole if record["id"] not in named]
+    return DeletionPreview(found, drawn, [cut for cut in reached.redacted if cut.remaining], reached.ids)

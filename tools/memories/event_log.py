@@ -44,7 +44,7 @@ class EventLog:
         """Names this writer; no other has the same name, ever."""
 
     def changes(self) -> EventChanges:
-        """What was written since the last call, by whomever; everything at the first call and after a failure.
+        """Read the events written since the last call; all events at the first call and after a failure.
 
         Raises:
             StorageError: The store failed.
@@ -91,7 +91,7 @@ class EventLog:
         return {writer: str(value.get("at", "")) for writer, value in self._adapter.everything(self._writers).items()}
 
     def drop_writers(self, writers: Iterable[str]) -> None:
-        """Erase what is kept for the followers of writers that are gone; their events stay."""
+        """Erase the slots of writers that are gone; their events stay."""
         gone = [writer for writer in writers if writer != self.writer]
         slots = [key for key in self._adapter.everything(self._slots) if key.rpartition(".")[0] in set(gone)]
         deletes = [(self._slots, key) for key in slots] + [(self._writers, writer) for writer in gone]

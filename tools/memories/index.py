@@ -1,4 +1,4 @@
-"""All memories of one user as their events fold, and the search over them: a function of the events alone."""
+"""The index of one user's memories: folds their events and searches them; a function of the events alone."""
 
 import math
 from collections import defaultdict
@@ -27,7 +27,7 @@ RARE_SHARE: Final = 0.05
 """The share."""
 
 HELD: Final = 0.5
-"""Share of the words of a query from which a memory fits that has no vector yet."""
+"""Share of a query's words that a memory without a vector must hold to be found."""
 
 _NEVER: Final = "9999"
 
@@ -38,7 +38,7 @@ class RecordIndex:
     Args:
         owner: The hash of the user; events of others are passed over, wherever they come from.
         model: The embedding model; vectors of others are not searched.
-        dimension: Of its vectors, where that is known.
+        dimension: Length of its vectors, where known.
     """
 
     def __init__(self, owner: str, model: str, dimension: int | None) -> None:
@@ -71,7 +71,7 @@ class RecordIndex:
     # --- following -------------------------------------------------------------------------------------------------
 
     def apply(self, events: Mapping[str, RecordEvent | None]) -> list[str]:
-        """Take in events that came, changed or went.
+        """Apply events that were added, changed or deleted.
 
         Returns:
             The keys of events that are still there of memories that are forgotten: somebody wrote them who had not
@@ -228,7 +228,7 @@ class RecordIndex:
     # --- looking ---------------------------------------------------------------------------------------------------
 
     def is_current(self, id: str, now: str) -> bool:
-        """Whether a memory is there, is not replaced, and its time is not over."""
+        """Ask whether a memory is current: stored, not replaced and not expired."""
         return id in self.records and id not in self._idle and not is_expired(self.records[id], now)
 
     def same_text(self, project: str, type: str, text: str, now: str) -> str | None:
@@ -242,7 +242,7 @@ class RecordIndex:
         return next((id for id in sorted(group) if fields["source"] in self.records[id]["sources"]), None)
 
     def ids(self, wanted: RecordFilter, now: str, *, include_replaced: bool = False) -> list[str]:
-        """The ids of the memories that are meant; with `all_of_them`, also those that are replaced or over."""
+        """List the ids of the memories that a filter means; with `all_of_them`, also replaced and expired ones."""
         inside = [id for id, record in self.records.items() if wanted.matches(record)]
         return inside if include_replaced else [id for id in inside if self.is_current(id, now)]
 
@@ -258,7 +258,7 @@ class RecordIndex:
         alpha: float,
         replaced: bool = False,
     ) -> list[MemoryHit]:
-        """The memories that fit a query best, best first, chosen among those that are meant and no others.
+        """Search the memories that a filter means, best first.
 
         Args:
             query: What to search for, in plain words.

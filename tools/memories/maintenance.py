@@ -1,4 +1,4 @@
-"""Keeps one user's memories in order: deletes what expired or is not retained, and makes vectors that are missing."""
+"""Maintains one user's memories: deletes expired and unretained ones, and makes missing vectors."""
 
 import heapq
 from collections.abc import Collection, Mapping, Sequence
@@ -79,7 +79,7 @@ def delete_tombstones(memories: UserMemories) -> int:
 
 
 def delete_idle_writers(memories: UserMemories) -> int:
-    """Delete what is kept for the followers of writers that are gone; how many they were."""
+    """Delete the slots of writers that are gone, and count them."""
     before = stamp(memories.clock() - IDLE)
     gone = [writer for writer, at in memories.log.writers().items() if at < before]
     memories.log.drop_writers(gone)

@@ -48,11 +48,11 @@ class RecordReader:
 
     Args:
         store: Any `BaseStore` with synchronous methods. `default_store()` is the embedded one.
-        encoder: Makes the vectors, which stand beside the texts.
+        encoder: Embeds texts and queries.
         clock: Returns the time against which expiry is checked.
         settings: The weights of keywords. Default: those of the environment.
         quota: How many memories a user has at most, the least retained are deleted first; None for any number.
-        size: Of how many users the index is kept in memory.
+        size: Number of users whose index is kept in memory.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ def underneath(store: BaseStore) -> BaseStore:
 
 
 class StoreAdapter:
-    """A `BaseStore` whose failures, whatever it is, are errors of this package.
+    """Wraps any `BaseStore`; its failures become errors of this package.
 
     A store that is asynchronous only is waited for, which is not possible on the event loop it lives on.
     """

@@ -1,4 +1,4 @@
-"""One user's memories in one process: the events written of them, their index, and every change to them."""
+"""One user's memories in one process: their events, their index, and every change to them."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from agentic_memory_bank.state import record_events as events
 from agentic_memory_bank.state.errors import EmbeddingError, InputError, UnknownMemoryError
@@ -22,13 +22,16 @@ from agentic_memory_bank.tools.memories.validation import stamp
 from agentic_memory_bank.tools.memories.vectors import REEMBED, Vector, model_of
 from agentic_memory_bank.tools.text.names import names_and_numbers
 
+_SECOND: Final = 19
+"""Characters of a stamp up to its second."""
+
 
 class StoreResult(NamedTuple):
-    """What became of a memory that was to be stored."""
+    """Outcome of storing a memory."""
 
     record: Record
     is_new: bool
-    """False where it was known; its source was added."""
+    """Whether it is new; otherwise its source was added to a known one."""
 
 
 class UserMemories:
@@ -49,6 +52,8 @@ class UserMemories:
         self.is_indexing = False
         """Whether events of the store are being read into the index, so that the index and not the store is slow."""
         self._pending: dict[str, RecordEvent | None] = {}
+        self._created = ""
+        """When the last memory was stored, as a stamp."""
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -119,7 +124,7 @@ class UserMemories:
         return record
 
     def check_model(self, vectors: Sequence[Vector | None]) -> None:
-        """Refuse to mix vectors of two embedding models: what is found would depend on chance.
+        """Check that vectors of two embedding models are not mixed: hits would be random.
 
         Args:
             vectors: Those that were made just now.
@@ -183,10 +188,17 @@ class UserMemories:
         return self.index.records[id]
 
     def create(self, fields: Mapping[str, Any], after: Sequence[Record] = ()) -> Record:
-        """Write a new memory under the first id of its text that was never used, later than some others."""
+        """Write a new memory under the first id of its text that was never used, later than some others.
+
+        No two are stored at one time: of what was said in one breath, the later turn is the newer one.
+        """
         id = self._free_id(fields["project_name"], fields["type"], fields["text"])
         kept = {name: value for name, value in fields.items() if name != "project_name"}
-        self.write([events.create(id, self.now(*after), kept)])
+        moment = self.now(*after)
+        if self._created[:_SECOND] == moment[:_SECOND] and moment <= self._created:
+            moment = stamp(datetime.fromisoformat(self._created) + timedelta(microseconds=1))
+        self._created = moment
+        self.write([events.create(id, moment, kept)])
         return self.index.records[id]
 
     def replace(
@@ -339,7 +351,7 @@ class UserMemoriesPool:
         adapter: The store of all users' memories.
         encoder: Embeds texts and queries.
         clock: Returns the time that events are stamped with.
-        size: Of how many users the memories are kept loaded.
+        size: Number of users whose memories are kept loaded.
     """
 
     def __init__(self, adapter: StoreAdapter, encoder: Encoder, clock: Callable[[], datetime], size: int) -> None:

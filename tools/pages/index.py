@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from agentic_memory_bank.state.errors import EmbeddingError, InputError
+from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.interaction_tree import Anchor
 from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.state.settings import Settings
@@ -121,7 +121,7 @@ class PageIndex:
         texts = [text for page, spans in cut for text in (_header(page), *_texts_of(page, spans))]
         if only:
             self._encoder.retain(texts)
-        vectors = self._vectors(texts)
+        vectors = self._encoder.try_vectors(texts)
         with self._lock:
             row = 0
             for page, spans in cut:
@@ -287,14 +287,8 @@ class PageIndex:
                 place, distance = place + step, distance + size
         return window
 
-    def _vectors(self, texts: Sequence[str]) -> np.ndarray | None:
-        try:
-            return self._encoder.vectors(texts)
-        except EmbeddingError:
-            return None  # keywords alone
-
     def _vector(self, text: str) -> np.ndarray | None:
-        found = self._vectors([text])
+        found = self._encoder.try_vectors([text])
         self._is_down = found is None
         if found is None:
             return None

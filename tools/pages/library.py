@@ -201,7 +201,7 @@ class PageLibraries:
 
         Args:
             store: Store of the pages.
-            settings: Of the invocation that searches, where they may name embeddings.
+            settings: Settings of the invocation that searches, where they may name embeddings.
 
         Raises:
             StorageError: The store cannot be read.

@@ -51,7 +51,7 @@ class PageChanges(NamedTuple):
     put: list[Page]
     """Pages that came and are still there, in the order in which they came."""
     removed: list[str]
-    """Ids that are no longer there; some may never have been seen by whoever asks."""
+    """Ids of pages that are gone, some of which the caller may never have seen."""
 
 
 class PutResult(NamedTuple):
@@ -70,7 +70,7 @@ class PageStats(TypedDict):
     expired: int
     """Their time is over, and they are not cleaned up yet."""
     ttl_seconds: float | None
-    """How long a new page stays; None for ever."""
+    """How long new pages stay; None for ever."""
 
 
 def page_id(text: str, source: str = "", title: str = "", date: str = "") -> str:

@@ -1,4 +1,4 @@
-"""The page stores of a home, by user and name, and what is said of their names and times."""
+"""The page stores of a home, by user and name, with checks of their names and times to live."""
 
 import hashlib
 import json
@@ -92,7 +92,7 @@ class PageStores:
 
 
 def page_stores(folder: Path) -> list[PageStore]:
-    """All stores of a home that are on disk, whoever they belong to; to be closed one by one.
+    """Open all page stores of a home, of all users; the caller closes each.
 
     Args:
         folder: The home of all that is kept.

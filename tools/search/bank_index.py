@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
 from agentic_memory_bank.state.memory_bank import Recalled
 from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, covers, embedded_text
@@ -100,7 +99,7 @@ class MemoryIndex:
         with self._lock:
             self.follow(graph, tree)
             texts = [embedded_text(graph["nodes"][node_id]) for node_id, _ in wanted]
-            vectors = self._vectors(texts)
+            vectors = self._encoder.try_vectors(texts)
             queries = [
                 Query(
                     tokenize(text),
@@ -137,7 +136,7 @@ class MemoryIndex:
     def evidence(
         self, graph: QueryGraph, tree: InteractionTree, quotes: Sequence[str], k: int, settings: Settings
     ) -> list[Anchor]:
-        """The passages of this graph that fit each quote best, k of each: what may speak for or against it."""
+        """Search the k passages that fit each quote best: evidence for or against it."""
         with self._lock:
             self.follow(graph, tree)
             return [anchor for quote in quotes for _, _, anchor in self.search_passages(quote, k, settings)]
@@ -170,7 +169,7 @@ class MemoryIndex:
     def _take(self, nodes: Sequence[MemoryNode], tree: InteractionTree) -> None:
         parts = {node["id"]: _passages_of(node, tree) for node in nodes}
         texts = [embedded_text(node) for node in nodes]
-        vectors = self._vectors([*texts, *(text for cut in parts.values() for text in cut)])
+        vectors = self._encoder.try_vectors([*texts, *(text for cut in parts.values() for text in cut)])
         rest = len(nodes)
         for position, node in enumerate(nodes):
             own, cut = node["id"], parts[node["id"]]
@@ -192,14 +191,8 @@ class MemoryIndex:
             for passage_id in known.passages:
                 self._passages.remove(passage_id)
 
-    def _vectors(self, texts: Sequence[str]) -> np.ndarray | None:
-        try:
-            return self._encoder.vectors(texts)
-        except EmbeddingError:
-            return None  # keywords alone; what was taken in without vectors is taken in again at the next look
-
     def _vector(self, text: str) -> np.ndarray | None:
-        found = self._vectors([text])
+        found = self._encoder.try_vectors([text])
         return None if found is None else found[0]
 
 

@@ -23,7 +23,7 @@ class _ResearchArguments(BaseModel):
 
 
 def deep_research(look_up: Callable[[str], Mapping[str, Any]]) -> BaseTool:
-    """The tool an executor calls. What went wrong is told the agent in a sentence to act on, never as an exception.
+    """Make the tool `deep_research`; an error is told to the agent as a sentence, not raised.
 
     Args:
         look_up: Answers a question from memory with plain data: `answer`, `status`, `sources` and `findings`. What it

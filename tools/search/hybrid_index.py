@@ -104,7 +104,7 @@ class HybridIndex:
         Args:
             id: Id of the item.
             terms: Index terms with repetitions, as `tools.text.terms.tokenize` gives them.
-            vector: Of any length, or None. A vector of zeros points nowhere and counts as none.
+            vector: Vector of any length, or None. A vector of zeros counts as none.
 
         Raises:
             EmbeddingError: The vector is no finite vector of the dimension of the others; the index is unchanged.
@@ -229,8 +229,8 @@ class HybridIndex:
         """Find the `k` best items, best first; fewer when fewer share a term with the query or have a vector.
 
         Args:
-            terms: Of the query, as `tools.text.terms.tokenize` gives them.
-            vector: Of the query. Without one, keywords alone decide; without terms, the vector alone.
+            terms: Terms of the query, as `tools.text.terms.tokenize` gives them.
+            vector: Vector of the query. Without one, keywords alone decide; without terms, the vector alone.
             k: The most that are returned.
             alpha: Weight of keywords, from 0 to 1.
             exclude: Ids not to return. Unknown ones are no error, here and in `within`.

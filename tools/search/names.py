@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 from agentic_memory_bank.tools.text.terms import STOP_WORDS
 
@@ -102,9 +102,9 @@ class NameIndex:
         if id not in self._texts:
             return
         del self._texts[id], self._origins[id]
-        _discard(self._about, self._subjects.pop(id), id)
+        discard(self._about, self._subjects.pop(id), id)
         for name in self._names.pop(id):
-            _discard(self._holding, name, id)
+            discard(self._holding, name, id)
 
     def asked(self, query: str) -> set[str]:
         """The names in a query; subjects of several words in any case, as people write them small."""
@@ -157,7 +157,8 @@ def _add(found: dict[str, float], ids: Collection[str]) -> None:
         found[id] = max(found.get(id, 0.0), 1 / math.sqrt(len(ids)))
 
 
-def _discard(sets: defaultdict[str, set[str]], key: str, id: str) -> None:
+def discard(sets: defaultdict[Any, set[str]], key: object, id: str) -> None:
+    """Take an id out of the set of a key, and the set, once it is empty."""
     if key in sets:
         sets[key].discard(id)
         if not sets[key]:

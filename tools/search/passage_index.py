@@ -4,12 +4,12 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import Final
 
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.interaction_tree import Anchor
 from agentic_memory_bank.tools.search.hybrid_index import HybridIndex, Query, Vector
-from agentic_memory_bank.tools.search.names import NameIndex, subject_of
+from agentic_memory_bank.tools.search.names import NameIndex, discard, subject_of
 from agentic_memory_bank.tools.search.scoring import Hit, Scoring
 from agentic_memory_bank.tools.text.sentences import opening
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -41,8 +41,6 @@ FADING: Final = 0.2
 
 MAX_TITLE: Final = 60
 """Longest title, in characters."""
-
-_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +90,7 @@ class PassageIndex:
             text: The passage.
             terms: `tokenize(text)`.
             anchor: Where it stands. Of two neighbours in an entry, one ends where the other starts.
-            vector: Of the text, or None.
+            vector: Vector of the text, or None.
             title: What the whole that it was cut from is called. None: its first line, if that looks like a title.
             origin: That whole, if it is more than the entry. Its passages do not lead to each other by names, except
                 those with a title of their own.
@@ -141,7 +139,7 @@ class PassageIndex:
 
         Args:
             query: What is looked for.
-            vector: Of the query, or None.
+            vector: Vector of the query, or None.
             alpha: Weight of keywords, from 0 to 1.
             by_rank: Whether to fuse the lanes by their ranks instead of their scores.
         """
@@ -186,8 +184,8 @@ class PassageIndex:
         if kept is None:
             return
         self._names.remove(id)
-        _discard(self._starting, (kept.anchor["entry"], kept.anchor["start"]), id)
-        _discard(self._ending, (kept.anchor["entry"], kept.anchor["end"]), id)
+        discard(self._starting, (kept.anchor["entry"], kept.anchor["start"]), id)
+        discard(self._ending, (kept.anchor["entry"], kept.anchor["end"]), id)
 
 
 class Look:
@@ -219,13 +217,6 @@ class Look:
 def _scores(scoring: Scoring, ids: Collection[str]) -> dict[str, float]:
     """The own score of each of these passages."""
     return dict.fromkeys(ids, 0.0) | {id: hit.score for id, hit in scoring.of(ids).items()}
-
-
-def _discard(sets: defaultdict[_Key, set[str]], key: _Key, id: str) -> None:
-    if key in sets:
-        sets[key].discard(id)
-        if not sets[key]:
-            del sets[key]
 
 
 def _title(text: str) -> str:

@@ -28,8 +28,14 @@ PIPED: Final = re.compile(r"(?:\\.|[^|\\])++")
 _STAMP: Final = r"(?:[\[(](?P<time>[0-9]{1,2}[:.][0-9]{2}(?:[:.][0-9]{2})?|[0-9][^\[\]()\n]{3,24})[\])][ \t]*)?"
 LABEL: Final = re.compile(
     rf"{_STAMP}\*{{0,2}}(?P<label>[A-Z][\w.'’&/()-]{{0,24}}(?:[ \t][\w.'’&/()-]{{1,24}}){{0,3}}"
-    rf"|[{_CJK}A-Za-z0-9·（）()]{{1,14}})\*{{0,2}}[ \t]?[:：]\*{{0,2}}(?=\s|$|[{_CJK}0-9\"“(（])"
+    rf"|[{_CJK}A-Za-z0-9·（）()]{{1,14}})(?:\*{{0,2}}[ \t]?[:：]\*{{0,2}}|(?P<dash>\*\*[ \t]{{1,4}}[-–—]))"
+    rf"(?=\s|$|[{_CJK}0-9\"“(（])"
 )
+ASIDES: Final = frozenset(
+    ("note", "notes", "nb", "n.b.", "warning", "caution", "danger", "important", "tip", "hint", "example", "see also")
+    + ("注", "注意", "备注", "提示", "警告", "说明", "重要", "示例", "例")
+)
+"""Labels that call for attention: nobody speaks them, and they say nothing of what follows."""
 CHAT: Final = re.compile(
     rf"(?P<label>[{_CJK}A-Za-z][\w·.-]{{0,20}}(?: [A-Z][\w.-]{{0,20}})?)[ \t]+"
     r"(?P<time>(?:[0-9]{4}[-/年][0-9]{1,2}[-/月][0-9]{1,2}日?[ \t]+)?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)$"
@@ -52,6 +58,7 @@ RUN_IN: Final = re.compile(
 )
 SENTENCE_END: Final = tuple('.。!！;；,，、:：…"”')
 _MOST_HEADING: Final = 70
+_OPENS_TITLE: Final = "\"'“‘«《〈（([【〔*_#§¿¡"
 FIRST_WORD: Final = re.compile(r"[A-Za-z0-9'’.,:;()/-]{1,40}|\S")
 BLANK: Final = re.compile(r"_{4}|\.{5}|…{3}|(?:\. ){4}")  # left to be filled in, or leads to a page number
 ASKS: Final = re.compile(r"[?？][^\w?？]*+$")
@@ -60,6 +67,8 @@ ASKS: Final = re.compile(r"[?？][^\w?？]*+$")
 def is_title(body: str) -> bool:
     """Whether a line on its own reads as a heading: short, without the end of a sentence, not in lower case."""
     if len(body) > _MOST_HEADING or body.endswith(SENTENCE_END) or LABEL.match(body) and not body.isupper():
+        return False
+    if not body[0].isalnum() and body[0] not in _OPENS_TITLE:  # code, a path, a tag
         return False
     if body.isupper():
         return True

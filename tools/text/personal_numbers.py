@@ -13,7 +13,7 @@ from agentic_memory_bank.tools.text.spans import Span, merged
 
 HIDDEN: Final = "***"
 """Stands where a number stood."""
-_FULL_WIDTH: Final = str.maketrans({code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {"’": "'", "‐": "-"})
+FULL_WIDTH: Final = str.maketrans({code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {"’": "'", "‐": "-"})
 _LEAST_DIGITS: Final = 5
 """Digits from which what follows the name of a personal number is one."""
 _LEAST_BARE: Final = 6
@@ -73,6 +73,26 @@ _MEDICARE: Final = re.compile(
 )
 _ACCOUNT: Final = re.compile(rf"{_BEFORE}[A-Za-z]{{2}}\d\d(?:[ -]?[A-Za-z0-9]){{11,30}}")
 _CARD: Final = re.compile(r"(?<![\d.,+-])[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{1,4}(?:[ -]?\d{1,3})?(?![\d.,]?\d)")
+_CARD_NAMED: Final = re.compile(
+    rf"(?:{_BEFORE}(?i:card|visa|mastercard|amex|maestro){_AFTER}|[卡])[^\d\n.!?。！？]{{0,60}}?"
+    r"(?P<value>(?<!\d)[2-6]\d{3}(?P<joint>[ .-]?)\d{4}(?P=joint)\d{4}(?P=joint)\d{3,4}(?:(?P=joint)\d{1,3})?(?!\d))"
+)
+"""What is called a card and grouped like one, whatever its check digit: people mistype."""
+_DIGIT_WORDS: Final = {
+    word: digit
+    for digit, words in enumerate(
+        ("zero oh", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"),
+    )
+    for word in words.split()
+}
+_SPELT: Final = re.compile(
+    rf"\b(?:(?:{'|'.join(_DIGIT_WORDS)})[\s,.-]{{1,3}}){{12,18}}(?:{'|'.join(_DIGIT_WORDS)})\b"
+    r"|[零〇一二三四五六七八九幺][零〇一二三四五六七八九幺\s，、-]{12,24}[零〇一二三四五六七八九幺]",
+    re.IGNORECASE,
+)
+"""A number read out digit by digit."""
+_WORDS: Final = re.compile(r"[A-Za-z]+")
+_CHINESE_DIGITS: Final = {char: digit for digit, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "幺": 1}
 _TAXED: Final = re.compile(
     rf"{_BEFORE}(?:[A-Z]{{6}}\d\d[A-Z]\d\d[A-Z]\d{{3}}[A-Z]|[A-Z]{{3}}[ABCFGHJLPT][A-Z]\d{{4}}[A-Z]){_AFTER}"
 )
@@ -101,7 +121,7 @@ _WEIGHTS: Final = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 
 def numbers_in(text: str) -> list[Span]:
     """The stretches of a text that are personal numbers, in order, none within another."""
-    plain = text.translate(_FULL_WIDTH)
+    plain = text.translate(FULL_WIDTH)
     return merged(sorted({*_formed(plain), *_checked(plain), *_named(plain)}))
 
 
@@ -113,7 +133,7 @@ def masked(text: str, before: str = "") -> str:
         before: What was said just before; where it asks for such a number, a short answer is one.
     """
     spans = numbers_in(text)
-    if not spans and _ASKS.search(before.translate(_FULL_WIDTH)[-400:]) and len(text.split()) <= _SHORT_ANSWER:
+    if not spans and _ASKS.search(before.translate(FULL_WIDTH)[-400:]) and len(text.split()) <= _SHORT_ANSWER:
         spans = [found.span("value") for found in _ANSWERED.finditer(text) if _digits(found["value"]) >= _LEAST_DIGITS]
     for start, end in reversed(spans):
         text = f"{text[:start]}{HIDDEN}{text[end:]}"
@@ -137,6 +157,15 @@ def _checked(text: str) -> Iterator[Span]:
         if end:
             yield found.start(), found.start() + end
     yield from (found.span() for found in _CARD.finditer(text) if is_card(found[0]))
+    yield from (found.span("value") for found in _CARD_NAMED.finditer(text))
+    yield from (found.span() for found in _SPELT.finditer(text) if is_card(_dictated(found[0])))
+
+
+def _dictated(words: str) -> str:
+    """The digits of a number that is read out."""
+    if words[0] in _CHINESE_DIGITS:
+        return "".join(str(_CHINESE_DIGITS[char]) for char in words if char in _CHINESE_DIGITS)
+    return "".join(str(_DIGIT_WORDS[word.casefold()]) for word in _WORDS.findall(words))
 
 
 def _named(text: str) -> Iterator[Span]:
@@ -179,4 +208,4 @@ def is_card(number: str) -> bool:
     """Whether a number has the check digit of a card (Luhn), whatever parts its digits, and not one digit alone."""
     digits = [int(char) for char in number if char.isdigit()]
     doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
-    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0 and len(set(digits)) > 1
+    return len(digits) > 11 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0 and len(set(digits)) > 1

@@ -74,12 +74,7 @@ class Placed:
 
 
 def placed(text: str, name: str = "") -> list[Placed]:
-    """Give every sentence, row, heading and list item of a document its place, in order.
-
-    Args:
-        text: A whole document.
-        name: What it is called.
-    """
+    """Give every sentence, row, heading and list item of a whole document, called `name`, its place, in order."""
     reader = _PlaceReader(text, name)
     for line in reader.lines:
         reader.take(line)
@@ -111,21 +106,19 @@ class _PlaceReader:
         self._stack: list[tuple[int, str, str]] = []
         self._block: list[Span] = []
         self._kind: Kind = "text"
-        self._item = ""
-        self._item_title = ""
+        self._item = self._item_title = self._group = self._lead_in = self._asked = ""
         self._item_body = -1
         self._is_field = False
         self._columns: tuple[str, ...] = ()
-        self._group = ""
-        self._lead_in = ""
         self._in_code = False
         self._head = True
         self._head_at = 0
-        self._asked = ""
         self._is_single = sum(start < end for start, end in self.lines) < 2
         lengths = sorted(end - start for start, end in self.lines if "|" not in text[start : start + 1] and start < end)
         self._width = lengths[len(lengths) * 9 // 10] if lengths else 0
-        self._labels = Counter(m["label"] for line in self.lines if (m := forms.LABEL.match(text, *line)))
+        self._labels = Counter(
+            m["label"] for line in self.lines if (m := forms.LABEL.match(text, *line)) and not m["dash"]
+        )
 
     def take(self, line: Span) -> None:
         """Take the next line."""
@@ -321,7 +314,7 @@ class _PlaceReader:
             return self._header(line, field)
         found = forms.CHAT.match(body) if not self._block else None
         found = found or forms.LABEL.match(body)
-        if found is None or self._runs_on(found["label"]):
+        if found is None or found["label"].casefold() in forms.ASIDES or self._runs_on(found["label"]):
             return False
         self.flush()
         if found.re is forms.CHAT or self._labels[found["label"]] > 1 or found["time"] or self._speaks(found["label"]):
@@ -367,7 +360,7 @@ class _PlaceReader:
 
     def _listed(self, line: Span, body: str) -> bool:
         mark = forms.MARK.match(body)
-        if mark is None or (self._block and not mark["bullet"] and self._kind != "item" and self._is_wrapped(mark)):
+        if mark is None or (self._block and not mark["bullet"] and self._kind != "item" and self._is_wrapped()):
             return False
         self.flush()
         self._item, self._is_field = forms.number(mark), False
@@ -378,10 +371,9 @@ class _PlaceReader:
         self._open((line[0] + mark.end(), line[1]), "item")
         return True
 
-    def _is_wrapped(self, mark: re.Match[str]) -> bool:
+    def _is_wrapped(self) -> bool:
         """Whether a number opens a line in the midst of a paragraph: "in clause / 5. (…)" begins no list."""
-        last = self.text[slice(*self._block[-1])]
-        return not last.endswith(forms.SENTENCE_END)
+        return not self.text[slice(*self._block[-1])].endswith(forms.SENTENCE_END)
 
     def _open(self, line: Span, kind: Kind) -> None:
         self._kind = kind

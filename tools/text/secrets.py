@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from agentic_memory_bank.tools.text.personal_numbers import is_card, numbers_in
+from agentic_memory_bank.tools.text.personal_numbers import FULL_WIDTH, is_card, numbers_in
 from agentic_memory_bank.tools.text.spans import Span
 
 _LEAST_ENTROPY: Final = 3.5
 """Bits per character from which a long mixture of letters and digits is taken for a token."""
-_FULL_WIDTH: Final = str.maketrans({code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {"’": "'", "‐": "-"})
 
 _NAMED: Final = (
     r"p[a@4][s$5]{2}(?:[ _-]?w[o0]rd|phrase|code|wd)s?|pwd?|pin(?:[ -]?(?:code|number))?|api[ _-]?keys?"
@@ -77,6 +76,9 @@ _FORMS: Final = re.compile(
     r"|\b[Bb]earer\s+[\w.~+/-]{12,}=*"
     r"|\b[a-z][a-z0-9+.-]{0,40}://[^\s/:@]+:[^\s/@]+@\S+"
     r"|\bssh-(?:rsa|ed25519)\s+[A-Za-z0-9+/=]{40,}"
+    r"|(?<![\w+-])[+-]{1,2}(?:login|logon|auth)[ \t]{1,4}\S{1,64}[ \t]{1,4}\S{4,64}"
+    r"|(?<![\w-])--?(?:p|pw|pass|passwd|password|secret)(?:[ \t]{1,4}|=)(?=\S{0,64}[A-Za-z])(?=\S{0,64}\d)\S{6,64}"
+    r"|(?<![\w-])(?:-u|--user)(?:[ \t]{1,4}|=)[^\s:]{1,64}:\S{4,64}"
 )
 _LONG_TOKEN: Final = re.compile(r"(?<![\w/.:@-])[A-Za-z0-9_+/=-]{20,}(?![\w@])")
 _DIGITS: Final = re.compile(r"(?<![\d.,+])\d(?:[ -]{0,2}\d){12,18}(?![\d])")
@@ -88,18 +90,18 @@ def secrets_in(text: str) -> list[Span]:
     Finds keys and tokens by their forms and their randomness, private keys, card numbers by their check digit,
     addresses with a password in them, and whatever is said to be a password, a PIN, a code or a token.
     """
-    plain = text.translate(_FULL_WIDTH)
+    plain = text.translate(FULL_WIDTH)
     return sorted({*_formed(plain), *_stated(plain), *_random(plain), *_cards(plain), *numbers_in(plain)})
 
 
 def mentions_secret(text: str) -> bool:
     """Whether a text speaks of a credential, such as the question for a password."""
-    return _MENTION.search(text.translate(_FULL_WIDTH)) is not None
+    return _MENTION.search(text.translate(FULL_WIDTH)) is not None
 
 
 def asks_for_secret(text: str) -> bool:
     """Whether what is said next may be nothing but a credential: one is asked for, or its name stands last."""
-    plain = text.translate(_FULL_WIDTH)
+    plain = text.translate(FULL_WIDTH)
     return _MENTION.search(plain) is not None and _ASKED.search(plain) is not None
 
 

@@ -16,6 +16,9 @@ MAX_SENTENCE = 1_000
 MAX_CODE = 4_000
 """Longest fenced code block that is kept in one paragraph, in characters."""
 
+QUESTION_END = re.compile(r"[?？][\"'”’)\]）」』\s]*\Z")
+"""The end of a sentence that asks, quotation marks and brackets behind its mark included."""
+
 _LINE = re.compile(r"[^\n\r\x0c\x85\u2028\u2029]*+(?:\r\n|[\n\r\x0c\x85\u2028\u2029]|\Z)")
 _INDENT = re.compile(r"\s*+")
 _ROLE = "(?i:user|assistant|system|human|ai|tool|bot|agent)"

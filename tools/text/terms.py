@@ -10,6 +10,7 @@ from operator import add
 import Stemmer
 
 from agentic_memory_bank.tools.text.cleaning import CJK
+from agentic_memory_bank.tools.text.traditional import SIMPLIFIED
 
 MAX_TERM = 64
 """Longest index term, in characters; what is beyond is not indexed."""
@@ -35,7 +36,10 @@ STOP_WORDS = words_of(_FUNCTION_WORDS)
 _INVISIBLE = re.compile("[\u0300-\u036f\u00ad\u200b-\u200f\u2060\ufe0e\ufe0f\ufeff]")
 _PIECE = re.compile(r"\S{1,256}|\s+")
 _SPACED = str.maketrans(dict.fromkeys("，：；！？（）", " "))  # folded to ASCII they would look like joints
-_LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "æ": "ae", "œ": "oe", "Ø": "O", "Ł": "L", "Đ": "D"})
+_LETTERS = (
+    str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "æ": "ae", "œ": "oe", "Ø": "O", "Ł": "L", "Đ": "D"})
+    | SIMPLIFIED
+)
 WORD = f"[^\\W_{CJK}]+"
 _UNIT = re.compile(f"(?P<cjk>[{CJK}]+)|(?P<word>{WORD}(?:(?:[-.'’&:]|_+|(?<=\\d),(?=\\d{{3}})){WORD})*(?:\\+\\+|#)?)")
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
@@ -49,9 +53,9 @@ _USUAL = 32  # longest piece of text, in characters, whose terms are worth keepi
 def tokenize(text: str) -> list[str]:
     """List the index terms of a text, in order and with repetitions.
 
-    Case and accents are folded, English function words dropped, English words stemmed, CJK runs cut into overlapping
-    pairs of characters. An identifier yields itself without its joints and its parts (`GPT-4o`: `gpt4o gpt 4o`), a
-    number its plain form (`1,121`: `1121`).
+    Case, accents and traditional characters are folded, English function words dropped, English words stemmed, CJK runs
+    cut into overlapping pairs of characters. An identifier yields itself without its joints and its parts (`GPT-4o`:
+    `gpt4o gpt 4o`), a number its plain form (`1,121`: `1121`).
     """
     return [term for chunk in text.split() for term in (_known_chunk if len(chunk) <= _USUAL else _chunk_terms)(chunk)]
 
@@ -69,7 +73,7 @@ _known_chunk = lru_cache(maxsize=1 << 16)(_chunk_terms)  # words come again, wit
 
 
 def fold(text: str) -> str:
-    """Replace compatibility forms and drop accents; piecewise, as ordering a flood of marks takes quadratic time."""
+    """Replace compatibility forms and traditional characters, drop accents; piecewise, or many marks take too long."""
     if text.isascii():
         return text
     pieces = (_fold_piece(piece) for piece in _PIECE.findall(text.translate(_SPACED)))

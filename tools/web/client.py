@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import httpcore2
 import httpx2
 
+from agentic_memory_bank.tools.documents.attached_files import DOCX
 from agentic_memory_bank.tools.web.deadline import Deadline, TimedStream
 from agentic_memory_bank.tools.web.public_addresses import (
     NAT64,
@@ -37,7 +38,6 @@ MAX_BYTES: Final = 10 * 1024 * 1024
 MAX_REDIRECTS: Final = 5
 
 IMAGES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
-DOCX: Final = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 PDF: Final = "application/pdf"
 
 Resolver = Callable[[str], Sequence[str]]

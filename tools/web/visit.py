@@ -14,13 +14,13 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
 from agentic_memory_bank.state.errors import LoadError, ToolError
+from agentic_memory_bank.tools.documents.attached_files import DOCX
 from agentic_memory_bank.tools.documents.decoding import decode
 from agentic_memory_bank.tools.documents.parsing import WALL_SECONDS, Kind, Parser
 from agentic_memory_bank.tools.text.cleaning import clean
 from agentic_memory_bank.tools.text.terms import tokenize
 from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
 from agentic_memory_bank.tools.web.client import (
-    DOCX,
     IMAGES,
     PDF,
     PublicWeb,

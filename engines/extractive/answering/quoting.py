@@ -14,6 +14,7 @@ from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, hold
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.places import Place, Placed, sentences_of
 from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.traditional import simplified
 
 Array = npt.NDArray[np.float32]
 
@@ -103,8 +104,21 @@ def index_text(text: str, place: Place) -> str:
 
 def described(place: Place) -> str:
     """A place in words: names, headings, labels."""
-    parts = (place.name, place.title, *place.headings, place.lead_in, place.row, *place.columns)
+    parts = (place.name, place.title, *place.headings, place.sender, place.lead_in, place.row, *place.columns)
     return " > ".join(dict.fromkeys(part for part in parts if part.strip()))
+
+
+def labelled(text: str, one: Placed) -> str:
+    """The cells of a row, each behind the label of its column and before the unit that the label has in brackets."""
+    if len(one.place.columns) != len(one.cells) or not one.cells:
+        return ""
+    cells = (text[start:end] for start, end in one.cells)
+    labels = ((label, _UNIT.search(label)) for label in one.place.columns)
+    rows = (f"{a}: {cell} {unit[1] if unit else ''}" for (a, unit), cell in zip(labels, cells, strict=True))
+    return "; ".join(rows)
+
+
+_UNIT: Final = re.compile(r"[(（\[]([^()（）\[\]]{1,12})[)）\]]")
 
 
 def quotes(question: str, question_vector: Array | None, passages: Sequence[Passage], *, limit: int = 3) -> list[Quote]:
@@ -214,8 +228,19 @@ def reads_of(passage: Passage, best: float = 1.0) -> Iterator[Read]:
         if before and (before[-1].place.headings != place.headings or place.kind in ("row", "heading")):
             before = []
         near = " ".join(passage.text[other.start : other.end] for other in before)
-        text = passage.text[one.start : one.end]
-        unit = CandidateSentence(text, described(place), near, place.speaker, place.kind, found, vector)
+        text = simplified(passage.text[one.start : one.end])
+        said = labelled(passage.text, one)
+        unit = CandidateSentence(
+            text,
+            simplified(described(place)),
+            simplified(near),
+            simplified(said),
+            place.speaker,
+            place.sender,
+            place.kind,
+            found,
+            vector,
+        )
         yield Read(passage, one, unit)
         before = [*before[:1], one]  # what a section opens with, and what comes right before
 
@@ -224,7 +249,7 @@ def _select(
     question: str, vector: Array | None, reads: Sequence[Read], limit: int, *, least: float = SURE
 ) -> list[Quote]:
     """The likeliest sentence if it is sure enough, and others that are likely beside it."""
-    asked = AskedQuestion(question, _known(vector), [read.unit for read in reads])
+    asked = AskedQuestion(simplified(question), _known(vector), [read.unit for read in reads])
     if not asked.can_be_answered:
         return []
     judgement = judged(asked)

@@ -23,6 +23,7 @@ from agentic_memory_bank.engines.extractive.reading.marks import (
     ASKS,
     COUNTED,
     NUMBERED_NAME,
+    PLANS,
     SPEAKS_OF_SELF,
     SUPPOSES,
 )
@@ -43,7 +44,9 @@ class CandidateSentence:
         text: Its words.
         place: Where it stands, in words: title, headings, what opens its list, labels of row and columns.
         near: What stands before it and may be meant: the sentences before it in its section.
+        labelled: A row with the label of each cell before it and a unit of the label behind it; else nothing.
         speaker: Who says it, if that is known.
+        sender: Who wrote the mail it stands in, if it does.
         kind: What it is part of, as `tools.text.places` names it.
         found: How well the text around it was found, beside the best: from 0 to 1.
         vector: L2-normalised, or None.
@@ -52,7 +55,9 @@ class CandidateSentence:
     text: str
     place: str = ""
     near: str = ""
+    labelled: str = ""
     speaker: str = ""
+    sender: str = ""
     kind: str = "text"
     found: float = 1.0
     vector: Vector | None = None
@@ -114,6 +119,8 @@ _SAID: Final = (0, 1, 3, 4)
 """Levels of `_Token` at which a word is said or meant, in a sentence or in its place."""
 _MOST_WORDS: Final = 60
 """Words of a question that are looked for; of a longer one, those it begins with."""
+_IN_HEADINGS: Final = ("date", "version", "weekday")
+"""Kinds of thing that a heading or label says of what stands under it."""
 _NAME: Final = 0.5
 """What a name or number of the question counts beside its other words: a text does not repeat it in every sentence."""
 
@@ -201,6 +208,7 @@ class AskedQuestion:
         cosine = self._cosine(unit)
         amends = float(AMENDS.search(f"{unit.place}\n{unit.text}") is not None)
         fits, size = self._fits(unit), len(unit.words.terms)
+        placed = not fits and any(holds(kind, unit.place, self._names) for kind in self._kinds if kind in _IN_HEADINGS)
         return [
             *shares,
             shares[0] * self._is_blind,
@@ -208,7 +216,8 @@ class AskedQuestion:
             cosine,
             self._is_chinese != is_cjk(unit.text),
             fits,
-            bool(self._kinds) and not fits,
+            bool(self._kinds) and not fits and not placed,
+            placed,
             *self._named(unit),
             self._counts(unit),
             ASKS.search(unit.text) is not None,
@@ -216,6 +225,7 @@ class AskedQuestion:
             unit.kind == "row",
             unit.kind == "code",
             SUPPOSES.search(unit.text) is not None,
+            PLANS.search(unit.text) is not None,
             math.log(1 + size) / 4,
             size < 3,
             amends,
@@ -241,9 +251,10 @@ class AskedQuestion:
 
     def _fits(self, unit: CandidateSentence) -> bool:
         """Whether it holds the kind of thing asked for; of a person, whoever speaks of themselves is one."""
-        if any(holds(kind, unit.text, self._names) for kind in self._kinds):
+        if any(holds(kind, unit.labelled or unit.text, self._names) for kind in self._kinds):
             return True
-        return "person" in self._kinds and bool(unit.speaker) and SPEAKS_OF_SELF.search(unit.text) is not None
+        who = unit.speaker or unit.sender
+        return "person" in self._kinds and bool(who) and SPEAKS_OF_SELF.search(unit.text) is not None
 
     def _named(self, unit: CandidateSentence) -> tuple[float, float]:
         """The share of the names and numbers of the question that stand in the sentence or around it; and the rest."""
@@ -304,59 +315,62 @@ def of_sureness(
     best = features[int(np.argmax(scores))]
     against = float(none @ weights_of_none)
     odds = float(scores.max() + math.log(np.exp(scores - scores.max()).sum())) - against
-    said, cosine, misfits = best[0] + best[1], best[_COSINE], best[_MISFITS]
-    return np.array([1.0, odds / 4, said, cosine, none[-1], none[1], misfits, likely.max()])
+    said, placed, cosine, misfits = best[0] + best[1], best[3] + best[4], best[_COSINE], best[_MISFITS]
+    return np.array([1.0, odds / 4, said, placed, cosine, none[-1], none[1], misfits, likely.max()])
 
 
 # Printed by `benchmarks/fit_relevance.py`; "other speaker" and "found" are set by hand, as its data has neither.
 WEIGHTS: Final[Mapping[str, float]] = {
-    "says": 3.43,
-    "means": 4.69,
-    "echoes": 1.21,
-    "place says": 0.49,
-    "place means": 1.27,
-    "near says": -0.55,
-    "near means": -0.41,
-    "says, blind": 3.32,
-    "means, blind": 3.02,
-    "cosine": 5.92,
-    "foreign": 0.57,
-    "fits": -0.01,
-    "misfits": -2.80,
-    "named": 0.72,
-    "unnamed": -1.07,
-    "counts": 2.84,
-    "asks": -1.31,
-    "heading": -2.27,
-    "row": 0.38,
-    "code": -0.24,
-    "supposes": -1.30,
-    "length": -1.40,
-    "short": -0.38,
-    "amends": 0.45,
-    "amends it": 1.40,
+    "says": 4.26,
+    "means": 4.80,
+    "echoes": 3.15,
+    "place says": 2.14,
+    "place means": 2.19,
+    "near says": 0.86,
+    "near means": -0.65,
+    "says, blind": 4.18,
+    "means, blind": 2.59,
+    "cosine": 6.94,
+    "foreign": 0.88,
+    "fits": -0.13,
+    "misfits": -3.20,
+    "placed": -1.10,
+    "named": 0.66,
+    "unnamed": -1.04,
+    "counts": 2.73,
+    "asks": -1.71,
+    "heading": -2.20,
+    "row": 0.04,
+    "code": -0.33,
+    "supposes": -0.83,
+    "plans": -0.17,
+    "length": -1.34,
+    "short": -0.69,
+    "amends": 0.69,
+    "amends it": 0.84,
     "new": 1.00,
     "other speaker": -8.00,
-    "found": 1.00,
+    "found": 0.10,
 }
 """What a sentence is judged by."""
 WEIGHTS_OF_NONE: Final[Mapping[str, float]] = {
-    "always": 3.68,
-    "missing": -0.16,
-    "of no kind": 0.73,
-    "yes or no": 1.80,
-    "blind": -1.03,
+    "always": 4.45,
+    "missing": -0.70,
+    "of no kind": 0.70,
+    "yes or no": 1.54,
+    "blind": -1.43,
 }
 """What speaks for it that no sentence answers."""
 WEIGHTS_OF_SURE: Final[Mapping[str, float]] = {
-    "always": -0.57,
-    "odds": 1.45,
-    "says": 0.50,
-    "cosine": 0.46,
-    "blind": 0.29,
-    "missing": -1.45,
-    "misfits": -1.43,
-    "likely": 1.40,
+    "always": -1.20,
+    "odds": 1.39,
+    "says": 0.35,
+    "place says": 0.50,
+    "cosine": 0.93,
+    "blind": 0.44,
+    "missing": -0.76,
+    "misfits": -1.70,
+    "likely": 1.56,
 }
 """How sure the best sentence is, as the logarithm of its odds."""
 _COSINE, _MISFITS = list(WEIGHTS).index("cosine"), list(WEIGHTS).index("misfits")

@@ -30,7 +30,7 @@ from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments
 from agentic_memory_bank.engines.extractive.reading.questions import RELATED, Question
 from agentic_memory_bank.engines.extractive.reading.values import values_of
 from agentic_memory_bank.engines.research import Excerpt, PageQuote
-from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.sentences import QUESTION_END, sentences
 from agentic_memory_bank.tools.text.terms import STOP_WORDS, tokenize
 
 Span = tuple[int, int]
@@ -91,7 +91,6 @@ def short_answer(question: str, passages: Sequence[Excerpt]) -> ShortAnswer | No
 # --------------------------------------------------------------------------------------------------------- sentences
 
 _SPEAKER: Final = re.compile(r"\s*(?:[\[(][^\[\]()\n]{1,40}[\])]\s*)?([^\W\d_][\w.'’ -]{0,30}?)[:：]\s")
-_ENDS_ASKING: Final = re.compile(r"[?？][\"'”’)\]）」』\s]*\Z")
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +109,7 @@ class _Row:
 
     @cached_property
     def is_asking(self) -> bool:
-        return _ENDS_ASKING.search(self.text) is not None
+        return QUESTION_END.search(self.text) is not None
 
 
 def _rows(number: int, passage: Excerpt) -> Iterator[_Row]:

@@ -90,6 +90,37 @@ def compare(a: str, b: str, cosine: float, *, merge_cosine: float = 0.8, merge_s
     return _same(a, b, likeness) if likeness > 0 else _nothing(a, b)
 
 
+def differ(a: str, b: str) -> bool:
+    """Whether something in two texts forbids to take them for the same, though they need not contradict each other.
+
+    A value, a name, a denial, or one word in place of another is enough; that one text says more than the other is not.
+
+    Example:
+        >>> differ("The table is made of oak.", "The table is made of steel.")
+        True
+        >>> differ("Anna runs the shop.", "Anna runs the shop in Porto.")
+        False
+    """
+    first, second = sentences_of(a), sentences_of(b)
+    if not first or not second:
+        return False
+    pairs = list(_paired(_distinct(first), _distinct(second)))
+    return (
+        _other_bearer(first, second)
+        or any(_changes(align(left, right)) or _swapped(left, right) for left, right in pairs)
+        or _contrast(first, second)
+        or _values_differ(first, second)
+        or max((len(s.denials) for s in first), default=0) != max((len(s.denials) for s in second), default=0)
+        or compare(a, b, 0.0).relation == "conflict"
+    )
+
+
+def _swapped(first: Sentence, second: Sentence) -> bool:
+    """Whether the same names stand in another order around the same words: each in the other's part."""
+    left, right = ([unit.key for unit in s.units if unit.kind in ("name", "han")] for s in (first, second))
+    return first.content == second.content and left != right and sorted(left) == sorted(right)
+
+
 def _too_long_for_slots(first: Sequence[Sentence], second: Sequence[Sentence]) -> bool:
     """Whether slots would pair up what speaks of other things; texts in two languages have little but slots."""
     one_language = any(s.chinese for s in first) == any(s.chinese for s in second)
@@ -185,7 +216,7 @@ def _likeness(
     merge_share: float,
 ) -> float:
     """How sure it is that two texts say the same; 0.0 when they do not, or when a replaced word may change it."""
-    if any(_changes(align(left, right)) for left, right in pairs) or _contrast(first, second):
+    if any(_changes(align(left, right)) or _swapped(left, right) for left, right in pairs) or _contrast(first, second):
         return 0.0
     if _values_differ(first, second) or _denials(first) != _denials(second):
         return 0.0

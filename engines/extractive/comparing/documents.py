@@ -31,6 +31,9 @@ _ALIKE: Final = 0.6
 _NEAR: Final = 12
 """How far from the label of a row a figure of prose may stand, in characters."""
 _FEW_CLASHES: Final = 2
+_FEW_CHANGES: Final = 3
+_LEAST_SHARED: Final = 4
+"""Statements that copies of a document share for each one that was changed."""
 _FORMS: Final = 0.5
 _LEAST_FORMS: Final = 4
 _MOST_POSTINGS: Final = 12
@@ -39,6 +42,10 @@ _MOST_FIGURES: Final = 6
 _EVENT: Final = re.compile(
     r"\b([a-z]{3,20}ed|built|born|began|sold|won|held|died)\s+(?:in|on|since|until)\s+(?:the\s+)?$"
 )
+_SALUTES: Final = re.compile(r"(?:Dear|Hello|Hi) [^\n,:]{1,60}[,:]$|[^\n，。:：]{1,12}[:：]$", re.IGNORECASE)
+_YOU: Final = re.compile(r"\b(?:you|yours?)\b|[您你]", re.IGNORECASE)
+_OPENING: Final = 9
+"""Statements among which a letter says to whom it is written."""
 _NUMBERED: Final = re.compile(
     r"(?:marker|room|bay|gate|line|unit|plot|table|shelf|no\.|number|line|bus|platform)\s?(?P<latin>\d{1,6})|(?<![\d一二三四五六七八九十])(?P<han>\d{1,6}|[一二三四五六七八九十]{1,4})\s?[号栋楼室班组路](?!线)",
     re.IGNORECASE,
@@ -51,16 +58,37 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
     if second < first:
         return tuple([one.mirrored() for one in contradictions(second, first)])
     left, right = read(first[1], first[0]), read(second[1], second[0])
-    weights, twins = Weights(left, right), _are_twins(left, right)
+    weights, copies = Weights(left, right), _are_copies(left, right)
+    twins = _are_twins(left, right) and not copies
     found = [*announced(left, right, weights, twins)]
     found += [one.mirrored() for one in announced(right, left, weights, twins)]
-    if not twins and not _are_alike(left, right):
-        found += _plain(left, right, weights)
+    if copies or not twins and not _are_alike(left, right):
+        found += _plain(left, right, weights, copies)
     unique = {(one.first.number, one.second.number): one for one in reversed(found)}
     return tuple(reversed(unique.values()))
 
 
 # --- what is stated twice ------------------------------------------------------------------------------------------
+
+
+def _are_copies(first: Document, second: Document) -> bool:
+    """Whether two documents are one, but for figures: a few statements differ, and each of those has some.
+
+    A form that is filled in twice differs in names, dates or labels, too.
+    """
+    if first.labels != second.labels:
+        return False
+    said = [{statement.text for statement in one.statements} for one in (first, second)]
+    ours, theirs = (
+        [statement for statement in one.statements if statement.text not in other]
+        for one, other in ((first, said[1]), (second, said[0]))
+    )
+    if not 0 < len(ours) == len(theirs) <= _FEW_CHANGES or _LEAST_SHARED * len(ours) > len(said[0] & said[1]):
+        return False
+    return all(
+        _is_side(a) and _is_side(b) and a.terms == b.terms and a.place.kind == b.place.kind != "header"
+        for a, b in zip(ours, theirs, strict=True)
+    )
 
 
 def _are_twins(first: Document, second: Document) -> bool:
@@ -86,20 +114,28 @@ def _similar(first: str, second: str) -> bool:
     return bool(first and second) and SequenceMatcher(None, first[:80], second[:80], autojunk=False).ratio() >= _ALIKE
 
 
-def _plain(first: Document, second: Document, weights: Weights) -> list[FoundContradiction]:
+def _plain(first: Document, second: Document, weights: Weights, copies: bool) -> list[FoundContradiction]:
     """What both documents state of one subject: they name it, or agree in some figure."""
     titles = distinct(terms_of(first.title)), distinct(terms_of(second.title))
     subjects = titles[0] & second.vocabulary | titles[1] & first.vocabulary
     found: list[FoundContradiction] = []
-    agreeing = 0
+    agreeing, to_others = 0, _addressee(first) != _addressee(second)
     for statement, others in _neighbours(first, second):
+        if to_others and _YOU.search(statement.text):
+            continue
         compared = [_clash(statement, other, weights) for other in others]
         agreeing += any(one == "agrees" for one in compared)
         clashes = [one for one in compared if isinstance(one, FoundContradiction)]
         if clashes:
             found.append(max(clashes, key=lambda one: one.score))
-    about_one = bool(subjects) or agreeing > 0
+    about_one = copies or bool(subjects) or agreeing > 0
     return found if about_one and len(found) <= _FEW_CLASHES + 2 * agreeing else []
+
+
+def _addressee(document: Document) -> str:
+    """To whom a letter is written; what it says of "you" is said of them."""
+    opening = (statement.text.strip() for statement in document.statements[:_OPENING])
+    return next((text for text in opening if _SALUTES.match(text)), "")
 
 
 def _neighbours(first: Document, second: Document) -> Iterator[tuple[Statement, list[Statement]]]:

@@ -5,6 +5,7 @@ answer, however much it speaks of the same things.
 """
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, Literal
 
@@ -13,8 +14,8 @@ from agentic_memory_bank.tools.text.names import names_and_numbers, numbers_with
 from agentic_memory_bank.tools.text.terms import tokenize
 
 Kind = Literal[
-    "money", "duration", "clock", "date", "weekday", "weight", "length", "temperature", "percent", "version",
-    "count", "person", "place", "reason", "choice",
+    "money", "duration", "age", "clock", "date", "weekday", "weight", "length", "temperature", "percent", "version",
+    "frequency", "contact", "count", "person", "name", "place", "reason", "choice",
 ]  # fmt: skip
 """`count` is any number; `choice` is yes or no."""
 
@@ -47,6 +48,10 @@ _HELD: Final[dict[Kind, re.Pattern[str]]] = {
         rf"{_NUMBER} ?(?:多)?(?:个)?(?:秒|分钟|小时|钟头|天|日|夜|晚|周|星期|礼拜|月|季度|年)|\b(?:a|an|"
         rf"per) (?:hour|day|week|fortnight|month|year)\b",
     ),
+    "age": _pattern(
+        rf"\b(?:is|was|are|were|aged?|turns?|turned|turning) (?:{_NUMBER})|{_NUMBER}[\s-](?:years?|months?|weeks?)\b",
+        rf"\b(?:from|in|since|of|built|born)\W{{1,3}}(?:1[5-9]|20)\d\d\b|, \d{{1,3}},|{_NUMBER} ?(?:岁|年|个月|世纪)",
+    ),
     "clock": _pattern(
         r"(?<!\d)\d{1,2}[:：.]\d{2}(?!\d)|\b\d{1,2} ?(?:a\.?m|p\.?m|o'clock)\b|\bnoon\b|\bmidnight\b|\bo'clock\b",
         rf"(?:\d{{1,2}}|[{_HAN_DIGITS}]{{1,3}}+)(?:点|时)(?!间)|中午|\bat (?:{_SMALL})\b|\b(?:past|"
@@ -77,11 +82,12 @@ _HELD: Final[dict[Kind, re.Pattern[str]]] = {
     "percent": _pattern(rf"{_NUMBER}\s?(?:%|percent|per cent)|百分之|[\d{_HAN_DIGITS}]成"),
     "version": _pattern(r"\d\.\d|\b(?:version|release|v)\s?\d|[a-z]\s?\d"),
     "count": _pattern(_NUMBER, r"\b(?:no|none|several|few|couple|both|single)\b"),
-    "reason": _pattern(
-        r"\b(?:because|since|so that|as|due to|therefore|reason|for fear|owing|thanks to|in order|otherwise|so|"
-        r"need|only|too|cannot|can't)\b",
-        r"因为|由于|因|所以|考虑到|为了|以便|否则|原因|太|只",
+    "frequency": _pattern(
+        rf"\b(?:once|twice|never|always|daily|weekly|monthly|yearly|hourly|every|each)\b|{_NUMBER} times\b|"
+        r"\b(?:a|an|per) (?:hour|day|week|fortnight|month|year)\b",
+        rf"每[天日周月年季晚隔次个]|天天|[\d{_HAN_DIGITS}] ?[次趟回遍]",
     ),
+    "contact": _pattern(r"(?<!\d)\+?\d[\d ()/-]{5,24}\d|[\w.]@\w|\b(?:https?://|www\.)\w"),
 }
 _PLACE: Final = re.compile(
     r"\b(?:in|at|from|to|near|of|into|behind|above|under|on|opposite|next to|between) (?:the |a |an |our |his |"
@@ -98,10 +104,24 @@ _PERSON_CHINESE: Final = re.compile(
     rf"经理|工程师|医生|阿姨|总|工)|[\u4e00-\u9fff]{{1,4}}·[\u4e00-\u9fff]{{1,4}}|[A-Z][a-z]"
 )
 
+_ROLE: Final = re.compile(
+    r"\b(?:[Tt]he|[Oo]ur|your|[Mm]y|[Hh]is|[Hh]er|its|[Aa]n?) (?:[\w-]{2,16} ){0,2}"
+    r"(?:[a-z]{3,12}(?:ant|er|or|ist|ian|man|woman|men|women)|"
+    r"tenant|landlord|council|company|department|office|staff|team|club|school|board|committee|police|chair|head|"
+    r"mother|father|brother|sister|son|daughter|wife|husband|aunt|uncle|cousin|friend|nurse|chef|cook|boss)s?\b"
+)
+_ROLE_CHINESE: Final = re.compile(
+    r"[甲乙丙]方|业主|房东|租客|住户|物业|公司|部门|科室|中心|委员会|校方|院方|厂家|商家|我方|对方|"
+    r"[\u4e00-\u9fff](?:处|部|局|科|院|员|长|师|者|生)|爸|妈|哥|姐|弟|妹|爷|奶|叔|姑|舅|姨|同学|同事|朋友"
+)
 _SHOUTED: Final = re.compile(r"\b[A-Z]{2,}\b")
 """Headings and labels are written like this, rarely a person."""
 
 _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
+    (
+        ("contact",),
+        _pattern(r"\b(?:tele)?phone number\b|\be-?mail address\b|\bweb ?(?:site|address)\b|电话号码?|手机号|邮箱|网址"),
+    ),
     (
         ("weekday",),
         _pattern(r"\b(?:which|what) (?:week)?days? of the week\b|\b(?:which|what) weekdays?\b|(?:星期|周|礼拜)几"),
@@ -152,12 +172,19 @@ _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
         ),
     ),
     (
+        ("age",),
+        _pattern(r"\bhow old\b|\bwhat age\b|\b(?:the|his|her|its|their) age\b|多大年[纪龄]|几岁|多少岁"),
+    ),
+    (
+        ("frequency",),
+        _pattern(r"\bhow (?:often|many times|frequently)\b|\bwhat frequency\b|多久[^，。]{0,4}一次|几次|多少次|频率"),
+    ),
+    (
         ("duration", "length"),
         _pattern(
             r"\bhow long\b|\bhow many (?:seconds|minutes|hours|days|nights|weeks|months|years)\b|\bhow (?:soon|"
-            r"far ahead|old|often)\b",
-            r"多久|多长|多少(?:天|年|小时|分钟|个月|周)|几(?:天|年|个?月|小时|分钟|周|个?星期)|工期|期限|"
-            r"多大年[纪龄]|几岁",
+            r"far ahead)\b",
+            r"多久|多长|多少(?:天|年|小时|分钟|个月|周)|几(?:天|年|个?月|小时|分钟|周|个?星期)|工期|期限",
         ),
     ),
     (
@@ -173,6 +200,10 @@ _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
         ),
     ),
     (
+        ("name",),
+        _pattern(r"\bwhat (?:is|was|are|were) the names?\b|\bwhat'?s the name\b|\bname of\b|(?<!\w)姓什么|姓名|叫什么"),
+    ),
+    (
         ("person",),
         _pattern(r"\bwho(?:m|se)?\b|\b(?:which|what) (?:person|people|man|woman)\b|谁|哪位|何人|什么人|哪一?个人"),
     ),
@@ -182,7 +213,7 @@ _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
             r"\bwhere\b|\b(?:what|which|whose|to which|in which) (?:[\w'’-]+ ){0,2}(?:city|country|place|state|"
             r"town|village|county|province|region|room|hotel|building|street|hospital|clinic|hall|station|"
             r"school|address)\b",
-            r"哪里|哪儿|何处|何地|什么地方|在哪|地点|地址|哪[一个座间]*(?:国家|城市|省|市|县|地区|地方|国|展厅|"
+            r"哪里|哪儿|何处|何地|什么地方|在哪(?![天年月日])|地点|地址|哪[一个座间]*(?:国家|城市|省|市|县|地区|地方|国|展厅|"
             r"教室|楼|房间|医院)",
         ),
     ),
@@ -212,14 +243,31 @@ def asked_for(question: str) -> tuple[Kind, ...]:
 @lru_cache(maxsize=8192)
 def holds(kind: Kind, text: str, named: frozenset[str] = frozenset()) -> bool:
     """Whether a text holds something of a kind; of a person, one that is not named already."""
-    if kind == "choice":
+    if kind in ("choice", "reason"):  # a reason is seldom called one
         return True
     if kind == "place":
         return (_PLACE_CHINESE if is_cjk(text) else _PLACE).search(text) is not None
-    if kind == "person":
+    if kind in ("person", "name"):
+        is_role = kind == "person"
         if is_cjk(text):
-            return _PERSON_CHINESE.search(text) is not None
+            return bool(_PERSON_CHINESE.search(text) or is_role and _ROLE_CHINESE.search(text))
         said = _SHOUTED.sub(" ", text)
         numbers = {number for number, _ in numbers_with_offsets(said)}
-        return any(named.isdisjoint(tokenize(name)) for name in names_and_numbers(said) - numbers)
+        known = any(named.isdisjoint(tokenize(name)) for name in names_and_numbers(said) - numbers)
+        return known or is_role and _ROLE.search(said) is not None
     return _HELD[kind].search(text) is not None
+
+
+def may_hold(kinds: Sequence[Kind], text: str) -> bool:
+    """Whether a text holds something of one of some kinds, or of any where there are none.
+
+    Whoever talks leaves the unit out where both know it ("it's 17 now"), so that a bare number may be most of them.
+    """
+    if not kinds or any(holds(kind, text) for kind in kinds):
+        return True
+    return not _NUMBERS.isdisjoint(kinds) and holds("count", text)
+
+
+_NUMBERS: Final = frozenset[Kind](
+    ("money", "duration", "clock", "weight", "length", "temperature", "percent", "version", "count")
+)

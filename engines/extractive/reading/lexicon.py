@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import Stemmer
 
+from agentic_memory_bank.tools.text.terms import words_of
+
 _local: Final = threading.local()
 
 
@@ -24,10 +26,6 @@ def _stemmer() -> Any:
     return stemmer  # pyright: ignore[reportUnknownVariableType]
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 def _listed(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
@@ -36,7 +34,7 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(stem(word) for word in text.split())
 
 
-STOP_WORDS: Final = _words(
+STOP_WORDS: Final = words_of(
     """
     a an the this that these those it its he him his she her hers they them their theirs we us our ours i me my
     mine you your yours who whom whose which what when where how why there here be is am are was were been being
@@ -50,7 +48,7 @@ CHINESE_FUNCTION_CHARACTERS: Final = frozenset(
     "的了是在我你他她它们吗呢啊吧呀哦嗯也就都很啦嘛么这那个和与及或而着过给对把被让从到去来有会要能可以之其"
 )
 
-NEGATORS: Final = _words(
+NEGATORS: Final = words_of(
     """
     not no never none nobody nothing neither nor without cannot cant can't n't isn't aren't wasn't weren't don't
     doesn't didn't won't wouldn't couldn't shouldn't hasn't haven't hadn't mustn't ain't isnt arent wasnt werent
@@ -58,7 +56,7 @@ NEGATORS: Final = _words(
     """
 )
 NEGATING_VERBS: Final = _stems("fail refuse decline lack deny avoid forbid prevent")
-NEGATIVE_VERB_OBJECTS: Final = _words("to any")
+NEGATIVE_VERB_OBJECTS: Final = words_of("to any")
 UNDENIED_VERBS: Final = _stems("wait forget worry mind hesitate")
 """Verbs after which a negating word denies nothing: "can't wait", "don't forget"."""
 CHINESE_CONDITIONS: Final = _listed(
@@ -98,7 +96,8 @@ _ENGLISH_OPPOSITES: Final = """
     long/short longest/shortest loose/tight loud/quiet loud/silent noisy/quiet speak/silent maximum/minimum
     most/least more/less morning/evening morning/night morning/noon narrow/wide new/old newest/oldest
     newer/older north/south northern/southern old/young older/younger oldest/youngest on/off online/offline
-    past/future permit/forbid allow/forbid allow/prohibit allow/ban plus/minus poor/rich poor/wealthy
+    past/future permit/forbid permit/prohibit allow/forbid allow/forbidden allow/prohibit allow/ban plus/minus
+    poor/rich poor/wealthy
     positive/negative possible/impossible present/absent private/public professional/amateur public/secret
     pull/push profit/loss quick/slow fast/slow quickly/slowly accept/reject accept/refuse accept/decline
     approve/reject real/fake relaxed/tense rough/smooth rural/urban same/different send/receive shut/open
@@ -361,13 +360,13 @@ MEASURED_ATTRIBUTES: Final = frozenset(
         "revenue",
     }
 )
-REVISION_WORDS: Final = _words(
+REVISION_WORDS: Final = words_of(
     """
     extended corrected correction updated revised postponed rescheduled moved changed amended delayed erratum
     latest 更正 延期 延长 推迟 最新 修订 改为 更新 调整为 勘误 顺延 改到 改期
     """
 )
-QUALIFIERS: Final = _words(
+QUALIFIERS: Final = words_of(
     """
     with without including excluding include includes before after if when whereas while versus depending except
     only nominal gross net original originally formerly initially now currently indoor outdoor unloaded loaded

@@ -12,16 +12,25 @@ SUPPOSES: Final = re.compile(
     re.IGNORECASE,
 )
 """It holds on a condition, or not at all."""
+_CHANGED: Final = (
+    r"(?:replaced|changed|moved|shifted|raised|lowered|increased|reduced|extended|postponed|amended|deleted)"
+)
 AMENDS: Final = re.compile(
-    r"\b(?:amendment|erratum|errata|corrigendum|correction|corrected|(?:is|are|was|were|been) (?:replaced|"
-    r"changed|moved|shifted|raised|"
-    r"lowered|increased|reduced|extended|postponed|amended|deleted)|shall read|must read|should read|"
+    rf"\b(?:amendment|erratum|errata|corrigendum|correction|corrected|(?:is|are|been) {_CHANGED}"
+    rf"|(?:was|were) {_CHANGED} (?:to|by|from|with|until)|shall read|must read|should read|"
     r"rises? from|with immediate effect|"
     r"instead of|no longer|in (?:its|their) place|as of now|from now on|with effect from|now)\b"
     r"|改为|改由|改到|改在|调整为|变更|顺延|推迟至|更正|作废|取消|不再|以本通知为准|自即日起|现已|有误|为准",
     re.IGNORECASE,
 )
 """It, or the text it stands in, puts something in the place of what was said before."""
+PLANS: Final = re.compile(
+    r"\b(?:plan(?:s|ned)? to|intend(?:s|ed)? to|wants? to|would like to|hopes? to|aims? to|is to be|are to be|"
+    r"expected to|proposed|budgeted|estimated|we will|shall try)\b"
+    r"|计划|打算|拟|预计|争取|希望|准备(?:在|于)?|力争|目标",
+    re.IGNORECASE,
+)
+"""It is meant to become so."""
 SPEAKS_OF_SELF: Final = re.compile(r"\b(?:I|I'll|I've|we|me|my)\b|我|咱")
 """It says something of whoever speaks."""
 NUMBERED_NAME: Final = re.compile(r"(?<![\w/])[A-Za-z]{2,20}/\d{1,4}(?![\w/])")

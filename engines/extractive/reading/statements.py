@@ -9,6 +9,7 @@ from agentic_memory_bank.engines.extractive.reading.figures import Figure, figur
 from agentic_memory_bank.engines.extractive.reading.sentence import Sentence, sentences_of
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.forms import ASKS
 from agentic_memory_bank.tools.text.places import Place, Placed, placed
 
 Mode = Literal["asserted", "asked", "possible", "planned", "past", "quoted", "template", "none"]
@@ -37,7 +38,6 @@ _QUOTE: Final = re.compile(r"[“\"「『][^”\"」』]{8,600}[”\"」』]?")
 _OPINION: Final = re.compile(
     r"\b(?:I|thinks?|thought|believes?|feels?|reckons?|guess(?:es)?|wrote|asked|joked)\b|我(?!馆|公司|校|市|院|局|所|会|社|店|国|省|县|区)|觉得|认为|说他|说她|听说",
 )
-_ASKS: Final = re.compile(r"[?？][^\w?？]*+$")
 _NOTE: Final = 20
 """Most sentences of a note that is more than one paragraph."""
 _LABEL: Final = re.compile(
@@ -174,7 +174,7 @@ def _mode(words: str, place: Place, terms: frozenset[str]) -> Mode:
     """How a statement is meant."""
     if place.kind in ("heading", "header", "code") or len(terms) < 2 and place.kind != "row":
         return "none"
-    if _ASKS.search(words[-12:]):
+    if ASKS.search(words[-12:]):
         return "asked"
     if _TEMPLATE.search(words) or _EXAMPLE.search(words):
         return "template"

@@ -45,6 +45,7 @@ _MONTHS: Final = {
 
 _CURRENCY: Final = {"$": "dollar", "€": "euro", "£": "sterling", "¥": "yuan", "￥": "yuan"}
 _CHINESE_UNITS: Final = sorted((name for name in UNITS if not name.isascii()), key=lambda name: (-len(name), name))
+_MEASURES: Final = tuple(name for name in _CHINESE_UNITS if name[0] not in "年月日")
 _CHINESE_UNIT_STARTS: Final = frozenset(name[0] for name in _CHINESE_UNITS)
 
 _MONTH: Final = r"(?P<{0}>(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r"))\b\.?"
@@ -240,7 +241,7 @@ def _is_plain_number(text: str, match: re.Match[str]) -> bool:
         return False
     after = _AFTER.match(text, match.end())
     word = after.group("unit").lower() if after else ""
-    if text[match.end() : match.end() + 1] in _HAN_COUNTERS:
+    if text[match.end() : match.end() + 1] in _HAN_COUNTERS or text.startswith(_MEASURES, match.end()):
         return True
     return word in _PEOPLE or (word in UNITS and word not in {"in", "t", "g", "m"} and not word.startswith("second"))
 

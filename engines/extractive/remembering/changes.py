@@ -25,7 +25,7 @@ _CHANGE: Final = re.compile(
     r"|correction|turns out|replac(?:ed|es|ing)|t(?:ook|akes?|aking) over|used to|cancel(?:l?ed)|called off"
     r"|(?:ain't|not) happening|swapped|settled on|retired|left|quit|so it's|(?:double|over) ?booked|can't do"
     r"|signs? off)\b"
-    r"|改|换|变成|变了|不[^，。；]{0,6}了|停了|搬|调(?:到|整|成)|[涨降掉升加减]到|现在|原来|取消|不再|算了|其实|不对"
+    r"|改|换|变成|变了|不[^，。；]{0,12}了|停了|搬|调(?:到|整|成)|[涨降掉升加减]到|涨价|降价|[涨降](?:了|租|薪)|跳槽|离职|辞职|退租|以后不|现在|原来|取消|不再|算了|其实|不对"
     r"|还是[^，。]{0,8}吧|退(?:了|休)",
     re.IGNORECASE,
 )
@@ -78,7 +78,7 @@ def replaced(new: str, old: str) -> list[Span]:
     said: set[str] = set()
     kinds: set[str] = set()
     for clause in _changed(new):
-        said |= _terms(clause)
+        said |= subject_terms(clause)
         kinds |= _kinds(clause)
     if not said:
         return []
@@ -110,7 +110,7 @@ def _joint(found: re.Match[str]) -> str:
 
 
 def _is_replaced(clause: str, new: str, said: set[str], kinds: set[str], values: set[str]) -> bool:
-    shared = _words(said & _terms(clause), clause)
+    shared = _words(said & subject_terms(clause), clause)
     ours = names_and_numbers(clause)
     if not shared or (ours and ours <= values):  # it says the very same
         return False
@@ -141,10 +141,10 @@ def _is_denied(word: str, text: str) -> bool:
     return place >= 0 and ("不" in text[max(0, place - 2) : place + 1] or "不" in after or "停" in after)
 
 
-def _terms(text: str) -> set[str]:
+def subject_terms(text: str) -> frozenset[str]:
     """The words that may tell what a clause is about: neither its values nor what is said of everything."""
     subject = _AMOUNT.sub(" ", _DAY.sub(" ", text))
-    return {term for term in tokenize(subject) if term not in _GENERAL | _GENERAL_CHINESE and len(term) > 1}
+    return frozenset(t for t in tokenize(subject) if len(t) > 1 and t not in _GENERAL and t not in _GENERAL_CHINESE)
 
 
 def _kinds(text: str) -> set[str]:

@@ -103,7 +103,7 @@ def echoes_in(text: str, roots: Collection[str]) -> list[Span]:
     """The stretches of a turn that say one of these words again.
 
     Args:
-        text: Of the turn, with who said it.
+        text: Text of the turn, with its speaker.
         roots: As `roots_of` gives them.
     """
     speaker, date, _ = unattributed(text)

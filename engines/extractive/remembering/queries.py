@@ -212,10 +212,16 @@ def _is_fact(text: str, hints: Hints, history: Sequence[Turn]) -> bool:
     """Whether a fact of the world is asked for; one that points back to a conversation may be about anything."""
     if hints.is_fact is not None:
         return hints.is_fact
-    asked = _FACT.match(_PLEASE.sub("", _POLITE.sub(" ", text))) or (is_cjk(text) and _FACT.search(text))
-    if not asked or _ABOUT_TALK.search(text):
+    if not asks_of_the_world(text) or _ABOUT_TALK.search(text):
         return False
     return not (history and _VAGUE.match(text) and not _ASKS_WHOLLY.match(text))
+
+
+def asks_of_the_world(text: str) -> bool:
+    """Whether a message is worded like a question for what is in every encyclopaedia."""
+    if _FACT.match(_PLEASE.sub("", _POLITE.sub(" ", text))):
+        return True
+    return is_cjk(text) and _FACT.search(text) is not None
 
 
 def _needs_tool(text: str, hints: Hints, personal: bool) -> bool:

@@ -1,31 +1,56 @@
 """Judges whether memories help with a message, and which: by its words, theirs, and how alike the two are.
 
-Two small logistic models with the weights below, for English and for Chinese, of which all-MiniLM-L6-v2 says little.
-`benchmarks/fit_recall.py` fits them and prints how well they do on dialogues they were not fitted on.
+Two small logistic models with the weights below, for English and for Chinese, of which all-MiniLM-L6-v2 says little:
+one says which memories fit a message, the other, from the best of these, whether it needs any. They are fitted by
+`benchmarks/fit_recall.py`, which prints how well they do on dialogues they were not fitted on.
 """
 
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.remembering.queries import is_personal
+from agentic_memory_bank.engines.extractive.answering.relevance import WEIGHTS, AskedQuestion, CandidateSentence
+from agentic_memory_bank.engines.extractive.remembering.changes import announces_change
+from agentic_memory_bank.engines.extractive.remembering.life import shared_subjects, speaks_of_kin, subjects_in
+from agentic_memory_bank.engines.extractive.remembering.queries import asks_of_the_world, is_personal
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 
-HELPS: Final = 0.5
+HELPS: Final = 0.36
 """Probability from which memories are shown for a message."""
 SHARE_OF_BEST: Final = 0.35
 """Share of the best memory's probability from which another one is shown beside it."""
+BEST: Final = 3
+"""Of how many memories, the likeliest, it is told whether a message needs any."""
 
 _TASK: Final = re.compile(
     r"^\W*(?:please |pls )?(?:write|translate|give me|tell me a|recommend|explain|convert|define|spell|calculate"
-    r"|suggest)\b"
-    r"|翻译|帮我写|解释|推荐|写[一个首]|讲个|算一下|简单说说|给我写",
+    r"|suggest|list|summari[sz]e)\b"
+    r"|翻译|帮我写|解释|推荐|写[一个首]|讲个|来个|算一下|简单说说|给我写|概括",
     re.IGNORECASE,
 )
 """A task that takes no knowledge of whoever sets it."""
 _INDEFINITE: Final = re.compile(r"\b(?:an?|any) \w", re.IGNORECASE)
+_HOW: Final = re.compile(
+    r"\W*(?:how (?:do|can|should|to|does|would)|why (?:do|does|is|are)|what (?:is|are|does|causes))\b(?! my| our)"
+    r"|为什么|怎么|如何|什么是",
+    re.IGNORECASE,
+)
+"""How people ask for what anybody may know."""
+_KNOWN: Final = re.compile(
+    r"\b(?:the|she|he|her|his|they|their|it|now|currently|these days|still)\b|现在|目前|他|她", re.IGNORECASE
+)
+"""What points to somebody or something that was spoken of."""
+_OF_ASSISTANT: Final = re.compile(
+    r"\byou(?:'d|'ve| had| have)? (?:\w{1,12} )?(?:said|sa[yi]|t[eo]ld?|suggest\w*|recommend\w*|mention\w*|advise\w*"
+    r"|gave|give|wrote|propose\w*|name[ds]?|list\w*)\b|你[^，。？?]{0,6}(?:说|推荐|建议|提|给|写|列)",
+    re.IGNORECASE,
+)
+"""A message that asks for what the assistant said."""
+_EXPLAINED: Final = re.compile(r" {0,4}\[[^\[\]=]{1,80}=[^\[\]]{1,80}\]")
+"""What a word of time means, as it is written behind a memory."""
 _FUNCTION: Final = frozenset(
     "的了吗呢吧啊呀是在有和就都也要会个一不来去上下到给对做用让得着过把被从跟与及或但还很太最这那哪什么怎样多少几谁我你您他她它们"
     "时候里儿家人年月日天号点大小新叫"
@@ -35,67 +60,137 @@ _FUNCTION: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """What a memory has in common with a message."""
+    """A memory, and what it has in common with a message."""
 
+    text: str
+    """Its words."""
+    speaker: str
+    """Who said it; empty where that is the user, the assistant, or nobody knows."""
     cosine: float
     coverage: float
     """Share of the message's words that the memory holds, each by its rarity among the user's memories."""
     rarest: float
     """The rarity of the rarest word they share, from 0 to 1 for a word of a single memory."""
-    characters: float
-    """Share of the message's Chinese characters, function words aside, that the memory holds."""
+    found: float
+    """How well it was found, beside the best, from 0 to 1."""
+    is_marked: bool
+    """Whether it shares a rare name or number with the message."""
     is_turn: bool
     """Whether it is a turn word for word, as opposed to what was extracted from one."""
     by_assistant: bool
     """Whether the assistant said it."""
-    asks: bool
-    """Whether it ends with a question."""
 
 
 _Weights = Mapping[str, float]
+_Features = Mapping[str, float]
 
 HELP: Final[Mapping[bool, _Weights]] = {
     False: {
-        "bias": -3.24,
-        "personal": 3.16,
-        "task": -2.0,
-        "indefinite": -1.8,
-        "cosine": 5.8,
-        "coverage": 2.59,
-        "rarest": 0.91,
+        "bias": -1.46,
+        "personal": 2.16,
+        "task": -1.62,
+        "indefinite": -1.14,
+        "world": -1.55,
+        "how": -1.79,
+        "known": -0.05,
+        "subject": 0.72,
+        "kin": 0.8,
+        "lacks": -1.24,
+        "missing": -1.77,
+        "best": 1.73,
+        "misfits": 0.2,
+        "says": 0.6,
+        "means": 0.02,
+        "named": 0.9,
+        "life": 0.54,
+        "marked": 0.37,
+        "cosine": 1.51,
+        "coverage": 0.74,
+        "rarest": 0.42,
     },
     True: {
-        "bias": -2.1,
-        "personal": 2.92,
-        "task": -2.26,
-        "cosine": -0.6,
-        "coverage": 0.35,
-        "rarest": 1.56,
-        "characters": 4.96,
+        "bias": -0.82,
+        "personal": 1.77,
+        "task": -1.37,
+        "world": -1.63,
+        "how": -0.89,
+        "known": 0.89,
+        "subject": 1.02,
+        "kin": 0.52,
+        "lacks": -0.25,
+        "missing": -2.06,
+        "best": 1.41,
+        "misfits": -0.49,
+        "says": 1.0,
+        "means": 0.03,
+        "life": 0.14,
+        "characters": 1.89,
+        "coverage": -0.05,
+        "rarest": -0.02,
     },
 }
 """Weights of a message, for English and for Chinese."""
 FIT: Final[Mapping[bool, _Weights]] = {
     False: {
-        "bias": -2.75,
-        "cosine": 5.57,
-        "coverage": 1.4,
-        "rarest": 1.06,
-        "turn": -2.31,
-        "assistant": -2.38,
-        "asks": -0.42,
+        "bias": -2.81,
+        "cosine": 3.73,
+        "coverage": 0.94,
+        "rarest": -1.07,
+        "found": 3.26,
+        "life": 1.07,
+        "marked": 0.78,
+        "foreign": 0.03,
+        "change": 1.42,
+        "turn": -1.99,
+        "asks": -0.38,
+        "says": 0.44,
+        "means": 1.02,
+        "misfits": -1.13,
+        "named": -0.95,
+        "unnamed": -0.03,
+        "length": -1.88,
+        "supposes": -0.52,
+        "other speaker": -2.0,
     },
     True: {
-        "bias": -2.65,
-        "cosine": 0.08,
-        "coverage": 0.33,
-        "rarest": 1.91,
-        "characters": 3.34,
-        "turn": -1.82,
-        "assistant": -2.29,
+        "bias": -3.41,
+        "coverage": 0.49,
+        "rarest": 0.49,
+        "found": 3.15,
+        "characters": 1.46,
+        "life": 1.51,
+        "foreign": 0.93,
+        "change": 1.43,
+        "turn": -1.29,
+        "says": 0.56,
+        "means": 0.52,
+        "echoes": 2.67,
+        "misfits": -1.47,
+        "counts": 1.02,
+        "length": -1.22,
+        "supposes": -0.11,
     },
 }
-"""Weights of a memory, for English and for Chinese."""
+"""Weights of a memory, for English and for Chinese; "other speaker" is set by hand, as nobody else speaks there."""
+
+_READ: Final = (
+    "says", "means", "echoes", "misfits", "named", "unnamed", "counts", "length", "supposes", "other speaker",
+)  # fmt: skip
+"""What the reader of documents makes of a memory, by the names of its features."""
+_BLIND: Final = frozenset(("cosine", "named", "unnamed", "other speaker", "indefinite"))
+"""Features that say nothing where the message is Chinese."""
+_SEEING: Final = frozenset(("echoes", "characters"))
+"""Features that say nothing where it is not."""
+
+
+def shown_text(words: str) -> str:
+    """The words of a memory without what its words of time mean."""
+    return _EXPLAINED.sub("", words)
+
+
+def asks_the_assistant(query: str) -> bool:
+    """Whether a message is about what the assistant said, whose turns are no memories to show otherwise."""
+    return _OF_ASSISTANT.search(query) is not None
 
 
 def shared_characters(query: str, text: str) -> float:
@@ -104,48 +199,97 @@ def shared_characters(query: str, text: str) -> float:
     return len(wanted & set(text)) / len(wanted) if wanted else 0.0
 
 
-def helps(query: str, found: Sequence[Likeness]) -> bool:
-    """Whether memories help with a message at all: it is about its speaker's world, or about what they hold.
+class MessageReading:
+    """A message, read beside the memories that were found for it.
 
     Args:
         query: What is searched.
         found: The memories that are most like it.
     """
-    return bool(found) and _probability(message_features(query, found), HELP[is_cjk(query)]) >= HELPS
+
+    def __init__(self, query: str, found: Sequence[Likeness]) -> None:
+        self._query, self._found = query, found
+        self._units = [_unit(one) for one in found]
+        self._asked = AskedQuestion(query, None, self._units)
+
+    @cached_property
+    def memories(self) -> list[_Features]:
+        """What tells of each memory whether it is one of those that help."""
+        if not self._found:
+            return []
+        shared = shared_subjects(self._query, [unit.text for unit in self._units])
+        rows = (dict(zip(WEIGHTS, map(float, row), strict=True)) for row in self._asked.of_units())
+        return [
+            _of_language(self._query, _features(self._query, one, unit.text, share, read))
+            for one, unit, share, read in zip(self._found, self._units, shared, rows, strict=True)
+        ]
+
+    @cached_property
+    def chances(self) -> list[float]:
+        """The probability of each memory that it is one of those that help, where any does."""
+        return [_probability(features, FIT[is_cjk(self._query)]) for features in self.memories]
+
+    @property
+    def helps(self) -> bool:
+        """Whether memories help with the message at all: it is about its speaker's world, or about what they hold."""
+        features = self.message(self.chances)
+        return bool(self._found) and _probability(features, HELP[is_cjk(self._query)]) >= HELPS
+
+    def message(self, chances: Sequence[float]) -> _Features:
+        """What tells whether memories help with the message, given how likely each is to."""
+        query, is_chinese = self._query, is_cjk(self._query)
+        likeliest = sorted(range(len(chances)), key=lambda place: -chances[place])[:BEST]
+        best = [self.memories[place] for place in likeliest]
+        features: dict[str, float] = {
+            "bias": 1.0,
+            "personal": is_personal(query),
+            "task": _TASK.search(query) is not None,
+            "indefinite": _INDEFINITE.search(query) is not None,
+            "world": asks_of_the_world(query),
+            "how": (_HOW.search(query) if is_chinese else _HOW.match(query)) is not None,
+            "known": _KNOWN.search(query) is not None,
+            "subject": bool(subjects_in(query)),
+            "kin": speaks_of_kin(query),
+            "lacks": self._asked.lacks_a_name,
+            "missing": float(self._asked.of_none()[1]) if self._asked.can_be_answered else 1.0,
+            "best": max(chances, default=0.0),
+            "misfits": min((one["misfits"] for one in best), default=1.0),
+        }
+        for name in ("says", "means", "named", "life", "marked"):
+            features[name] = max((one.get(name, 0.0) for one in best), default=0.0)
+        for name in ("cosine", "characters", "coverage", "rarest"):
+            features[name] = max((one.get(name, 0.0) for one in self.memories), default=0.0)
+        return _of_language(query, features)
 
 
-def fit(query: str, found: Sequence[Likeness]) -> list[float]:
-    """The probability of each memory that it is one of those that help, where any does."""
-    return [_probability(memory_features(one), FIT[is_cjk(query)]) for one in found]
+def _unit(one: Likeness) -> CandidateSentence:
+    return CandidateSentence(shown_text(one.text), speaker=one.speaker)
 
 
-def message_features(query: str, found: Sequence[Likeness]) -> Mapping[str, float]:
-    """What tells whether memories help with a message."""
-    return {
-        "bias": 1.0,
-        "personal": float(is_personal(query)),
-        "task": float(_TASK.search(query) is not None),
-        "indefinite": float(_INDEFINITE.search(query) is not None),
-        "cosine": max((one.cosine for one in found), default=0.0),
-        "coverage": max((one.coverage for one in found), default=0.0),
-        "rarest": max((one.rarest for one in found), default=0.0),
-        "characters": max((one.characters for one in found), default=0.0),
-    }
-
-
-def memory_features(one: Likeness) -> Mapping[str, float]:
-    """What tells whether a memory is one of those that help."""
+def _features(query: str, one: Likeness, text: str, shared: float, read: Mapping[str, float]) -> dict[str, float]:
     return {
         "bias": 1.0,
         "cosine": one.cosine,
         "coverage": one.coverage,
         "rarest": one.rarest,
-        "characters": one.characters,
-        "turn": float(one.is_turn),
-        "assistant": float(one.by_assistant),
-        "asks": float(one.asks),
+        "found": one.found,
+        "characters": shared_characters(query, text),
+        "life": shared,
+        "marked": one.is_marked,
+        "foreign": is_cjk(query) != is_cjk(text),
+        "change": announces_change(text) * min(1.0, read["says"] + read["means"] + shared),
+        "turn": one.is_turn,
+        "assistant": one.by_assistant,
+        "asks": text.rstrip().endswith(("?", "？")),
+        **{name: read[name] for name in _READ},
     }
 
 
-def _probability(features: Mapping[str, float], weights: _Weights) -> float:
+def _of_language(query: str, features: Mapping[str, float]) -> _Features:
+    """The features that say anything in the language of a message."""
+    idle = _BLIND if is_cjk(query) else _SEEING
+    return {name: float(value) for name, value in features.items() if name not in idle}
+
+
+def _probability(features: _Features, weights: _Weights) -> float:
     return 1 / (1 + math.exp(-math.fsum(weights.get(name, 0.0) * value for name, value in features.items())))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Resolution, ResolutionAction
+from agentic_memory_bank.engines.conversation import BY_WEIGHT, ExistingMemory, Fact, Resolution
 from agentic_memory_bank.engines.extractive.comparing.comparison import Comparison, compare
 from agentic_memory_bank.engines.extractive.reading.attributes import (
     Claim,
@@ -38,7 +38,6 @@ less alike only seems to clash."""
 MOST_CLAIMS: Final = 40
 """How many claims of a memory are compared, each with each of the other's; nobody states more in one."""
 
-_ORDER: Final[tuple[ResolutionAction, ...]] = ("same", "revise", "supersede", "contradicts")
 _LASTING: Final = frozenset(("semantic", "procedural"))
 """Types of memories that can change; what happened has happened."""
 _WORD: Final = re.compile(r"[\w$€£¥%]+")
@@ -52,7 +51,7 @@ def resolve(fact: Fact, similar: Sequence[ExistingMemory]) -> Resolution:
         similar: Those that are most like it, of the same user; those that cannot be one with it play no part.
     """
     found = [(known, _resolved(fact, known)) for known in similar if is_comparable(fact, known)]
-    for verdict in _ORDER:
+    for verdict in BY_WEIGHT:
         chosen = [(known, one) for known, one in found if one.verdict == verdict]
         if chosen:
             chosen.sort(key=lambda pair: -pair[0].cosine)

@@ -13,6 +13,7 @@ from heapq import heapify, heappop, heapreplace
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.summarising.keywords import Rarity
+from agentic_memory_bank.tools.text.sentences import QUESTION_END
 from agentic_memory_bank.tools.text.terms import tokenize
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
@@ -43,7 +44,6 @@ _MOST_SENTENCES: Final = 500
 """From how many sentences a summary is chosen: of a longer text it says how that begins."""
 
 _HEADING: Final = re.compile(r"\s*#{1,6}[ \t]+(?P<title>\S(?:[^\n]*[^\n \t#])?)[ \t#]*(?:\n|\Z)")
-_QUESTION: Final = re.compile(r"[?？][\"'”’)\]）」』\s]*\Z")
 
 
 def summarize(
@@ -103,7 +103,7 @@ class _WeighedSentence:
     def standing(self, first: bool) -> float:
         """What the sentence weighs beside its terms: its place, its facts, and whether it asks."""
         facts = min(4, len(set(_FACTS.findall(self.text))))
-        return (1 + _FACT * facts) * (_FIRST if first else 1.0) * (_ASKING if _QUESTION.search(self.text) else 1.0)
+        return (1 + _FACT * facts) * (_FIRST if first else 1.0) * (_ASKING if QUESTION_END.search(self.text) else 1.0)
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ def _aboutness(row: _WeighedSentence, weights: Mapping[str, float], position: in
     """How many keywords a sentence has; less when it is asked, very short or long, or far down."""
     about = 0.1 + math.fsum(weights.get(term, 0.0) for term in row.terms)
     length = min(1.0, len(row.terms) / _FEW_TERMS) ** 2 / max(1.0, len(row.text) / MAX_CONTEXT)
-    return about * length * (_ASKING if _QUESTION.search(row.text) else 1.0) / (1 + 0.1 * position)
+    return about * length * (_ASKING if QUESTION_END.search(row.text) else 1.0) / (1 + 0.1 * position)
 
 
 def _clause(sentence: str) -> str:

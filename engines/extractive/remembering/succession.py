@@ -1,0 +1,125 @@
+"""Tells which of the memories that were found for a message a later one has replaced, as far as it is concerned.
+
+"Walt made me assistant manager, so now it's 17 an hour" names no job and no pay: it is found for what it changes. A
+later memory that announces a change is worth what the earlier one is whose words it shares; where both hold the kind of
+thing that is asked for, the earlier one is left out. Nothing is lost by that: another message may still find it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Final, NamedTuple
+
+from agentic_memory_bank.engines.extractive.reading.kinds import Kind, asked_for, may_hold
+from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, subject_terms
+from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.terms import tokenize
+
+INHERITED: Final = 0.9
+"""Share of an earlier memory's probability that a later one has which changes it, in the same words."""
+REPLACES: Final = 0.5
+"""Shared words, each by its rarity, from which the later value of the kind that is asked for takes the place of the
+earlier one."""
+REPLACES_ALL: Final = 0.8
+"""The same where no kind of value is asked for."""
+AS_LIKELY: Final = 0.6
+"""Share of the best probability from which a change replaces an earlier value, whatever words they share."""
+LEAST: Final = 0.4
+"""Share of the earlier memory's probability that the later one has, where it replaces it."""
+
+_PAST: Final = re.compile(
+    r"\b(?:was|were|did|had|used to|before|originally|first)\b|以前|之前|原来|原先|上次|当时|曾|过去|最初",
+    re.IGNORECASE,
+)
+"""A question about the past, to which what was replaced may be the answer."""
+_SHARED: Final = 0.5
+"""What a shared term counts that is no part of a name."""
+_VALUES: Final = frozenset[Kind](
+    ("money", "duration", "clock", "date", "weekday", "weight", "length", "temperature", "percent", "count")
+)
+"""Kinds of which there is one value at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A memory, by whom it was told, and when."""
+
+    text: str
+    speaker: str
+    said: tuple[str, ...]
+    """When, as texts that are compared: the day, and what tells the turns of a day apart."""
+    turns: frozenset[str]
+    is_turn: bool
+    """Whether it is a turn word for word."""
+
+
+class _Link(NamedTuple):
+    """A later memory that changes what an earlier one says, by their places, and how surely."""
+
+    later: int
+    earlier: int
+    strength: float
+
+
+def succeeded(
+    query: str, told: Sequence[Told], chances: Sequence[float], share: float
+) -> tuple[list[float], frozenset[int]]:
+    """The probability of each memory by what it changes, and the places of those that are replaced.
+
+    Args:
+        query: What is asked.
+        told: The memories that were found.
+        chances: The probability of each that it helps.
+        share: The share of the best probability from which a memory is shown.
+    """
+    if _PAST.search(query):
+        return [*chances], frozenset()
+    kinds, links = asked_for(query), list(_links(told))
+    fits = [may_hold(kinds, one.text) for one in told]
+    likely = [*chances]
+    for link in links:
+        if fits[link.later]:
+            inherited = INHERITED * link.strength * chances[link.earlier]
+            likely[link.later] = max(likely[link.later], inherited)
+    best = max(likely, default=0.0)
+    shown = [chance >= share * best for chance in likely]
+    has_value = not _VALUES.isdisjoint(kinds)
+    gone = {
+        link.earlier
+        for link in links
+        if fits[link.later]
+        and shown[link.later]
+        and likely[link.later] >= LEAST * chances[link.earlier]
+        and (link.strength >= REPLACES_ALL or (has_value and fits[link.earlier] and link.strength >= REPLACES))
+    }
+    if has_value:
+        both = [place for place, one in enumerate(told) if fits[place] and shown[place] and not one.is_turn]
+        changes = [p for p in both if likely[p] >= AS_LIKELY * best and announces_change(told[p].text)]
+        gone |= {a for b in changes for a in both if _is_before(told[a], told[b])}
+    lost = {turn for place in gone for turn in told[place].turns}
+    repeated = {place for place, one in enumerate(told) if one.is_turn and not lost.isdisjoint(one.turns)}
+    return likely, frozenset(gone | repeated)
+
+
+def _links(told: Sequence[Told]) -> Iterator[_Link]:
+    """The memories that announce a change, each with the earlier ones that it shares words with."""
+    terms = [frozenset[str]() if one.is_turn else subject_terms(one.text) for one in told]
+    names = [frozenset[str]() if one.is_turn else _names(one.text) for one in told]
+    held = Counter(term for words in terms for term in words)
+    later = {place for place, one in enumerate(told) if not one.is_turn and announces_change(one.text)}
+    for b, a in permutations(range(len(told)), 2):
+        shared = terms[a] & terms[b]
+        if b in later and shared and _is_before(told[a], told[b]):
+            named = names[a] & names[b]
+            strength = sum((1.0 if t in named else _SHARED) / max(1, held[t] - 1) for t in sorted(shared))
+            yield _Link(b, a, min(1.0, strength))
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(term for name in names_and_numbers(text) if name[0].isalpha() for term in tokenize(name))
+
+
+def _is_before(one: Told, other: Told) -> bool:
+    return one.speaker == other.speaker and one.said < other.said and one.turns.isdisjoint(other.turns)

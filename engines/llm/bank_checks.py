@@ -1,0 +1,118 @@
+"""Holds what a chat model made of memories to their texts: what these do not say is left out, or judged offline."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from agentic_memory_bank.engines.base import (
+    Dispute,
+    DisputeVerdict,
+    EvidenceText,
+    Integration,
+    MemoryView,
+    MergeGroup,
+    Refresh,
+    TopicSummary,
+    TopicText,
+)
+from agentic_memory_bank.engines.extractive.support import speaks_of, supported_part, unsupported
+from agentic_memory_bank.prompts import classify
+from agentic_memory_bank.prompts.common import listed
+from agentic_memory_bank.state.errors import AnswerRejected
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+
+NAMED: Final = 5
+"""How many words a note names."""
+
+
+def names_paragraphs(count: int) -> Callable[[classify.Topics], None]:
+    """Make a check that every topic names paragraphs that there are."""
+
+    def check(said: classify.Topics) -> None:
+        for number, topic in enumerate(said.topics, 1):
+            if not any(r.first <= count and r.last >= max(1, r.first) for r in topic.paragraphs):
+                raise AnswerRejected(f"Topic {number} names no paragraph; they have the numbers 1 to {count}.")
+
+    return check
+
+
+def held_summary(said: TopicSummary, topic: TopicText) -> TopicSummary | None:
+    """A memory without what its topic does not say; what the classifier said stands in for what is then missing.
+
+    Returns:
+        None where nothing is left of the summary, or where it speaks of something else.
+    """
+    texts = [topic.text]
+    summary = supported_part(said.summary, texts)
+    if not summary or not speaks_of(summary, topic.text):
+        return None
+    context = next((kept for c in (said.context, topic.context) if (kept := supported_part(c, texts))), "")
+    keywords = held_words(said.keywords, texts) or held_words(topic.keywords, texts)
+    return TopicSummary(summary, context or summary, keywords)
+
+
+def held_words(words: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
+    """The keywords without names and numbers of the model's own."""
+    return tuple(word for word in words if not unsupported(word, texts))
+
+
+def held_refresh(said: Refresh, memory: MemoryView, others: Sequence[MemoryView], made: str = "") -> Refresh:
+    """A new context as far as the texts bear it; where they do not, the memory keeps its own.
+
+    Args:
+        said: The context and keywords.
+        memory: Whose they are.
+        others: Memories that it belongs to.
+        made: What was made of these.
+    """
+    texts = [memory.text, memory.summary, made, *(text for other in others for text in (other.text, other.summary))]
+    context = memory.context if unsupported(said.context, texts) else said.context
+    return Refresh(context, held_words(said.keywords, texts) or memory.keywords)
+
+
+def held_integration(said: Integration, group: MergeGroup) -> Integration | str:
+    """A merged memory that says what its members say; otherwise what it drops, or says on its own."""
+    texts = [text for memory in group.memories for text in (_unrefuted(memory, group), memory.summary)]
+    texts += group.statements
+    if foreign := unsupported(said.summary, texts, [memory.created_at for memory in group.memories]):
+        return f"The merged summary says {listed(foreign[:NAMED])}, which none of its memories does."
+    kept = [said.summary, *(memory.created_at for memory in group.memories)]
+    summaries = [_without_refuted(memory.summary, memory, group) for memory in group.memories]
+    lost = [word for summary in (*summaries, *group.statements) for word in unsupported(summary, kept)]
+    alike = [summary for summary in summaries if summary and is_cjk(summary) == is_cjk(said.summary)]
+    lost += [summary for summary in alike if not speaks_of(summary, said.summary)]
+    lost += summaries[:1] if any(summaries) and not alike else []
+    if lost:
+        return f"The merged summary drops {listed(lost[:NAMED])}."
+    neighbours = {
+        memory.id: held_refresh(said.neighbours[memory.id], memory, group.memories, said.summary)
+        for memory in group.neighbours
+        if memory.id in said.neighbours
+    }
+    context = said.context if not unsupported(said.context, texts) else group.memories[-1].context
+    return Integration(said.summary, context, held_words(said.keywords, texts), said.description, neighbours)
+
+
+def _refuted(memory: MemoryView, group: MergeGroup) -> list[str]:
+    return [memory.text[start:end].strip() for memory_id, (start, end) in group.refuted if memory_id == memory.id]
+
+
+def _unrefuted(memory: MemoryView, group: MergeGroup) -> str:
+    """The text of a memory without what a validation found wrong."""
+    text = memory.text
+    for wrong in _refuted(memory, group):
+        text = text.replace(wrong, " ")
+    return text
+
+
+def _without_refuted(summary: str, memory: MemoryView, group: MergeGroup) -> str:
+    """The sentences of a summary that say nothing of what was found wrong."""
+    wrong = [words for words in _refuted(memory, group) if words]
+    if not wrong:
+        return summary
+    return supported_part(summary, [_unrefuted(memory, group)]) if any(w in summary for w in wrong) else ""
+
+
+def held_verdict(said: DisputeVerdict, dispute: Dispute, evidence: Sequence[EvidenceText]) -> DisputeVerdict | None:
+    """A verdict whose statement the evidence bears; None for one that does not."""
+    texts = [*dispute.quotes, *(shown.text for shown in evidence)]
+    return None if unsupported(said.statement, texts, [shown.date or "" for shown in evidence]) else said

@@ -1,0 +1,209 @@
+"""A model that answers as badly as it likes makes no run worse than it is without a model."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agentic_memory_bank.graph.memory_bank import build_memory_bank
+from agentic_memory_bank.state.interaction_tree import text_of
+from agentic_memory_bank.testing import Reply, ScriptedJudge, TickingClock
+from agentic_memory_bank.testing.bad_judges import BAD_JUDGES, all_the_same
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
+
+pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
+OFFLINE: dict[str, Any] = {"gate_english": -1, "gate_chinese": -1, "k": 60}
+CHAT = {**OFFLINE, "model": "local:test"}
+DOCUMENTS = [
+    "The Vega tower was opened in 1961. It is 324 m tall and is not visible for 24 kilometres.",
+    "Tickets cost 20 euros. Dogs are forbidden on the platform.",
+    "The harbour of Aldport has a museum of ships. Anna Berg runs it.",
+]
+QUESTION = "How tall is the Vega tower?"
+PAIRS = [
+    ("The Vega tower is 324 m tall.", "The Vega tower is 330 m tall."),
+    ("The lift of the Orion is open.", "The lift of the Orion is not open."),
+    ("Dogs are allowed in the park.", "Dogs are forbidden in the park."),
+    ("The keys hang in the kitchen.", "The keys hang in the garden."),
+    ("Anna Berg manages Karl Voss.", "Karl Voss manages Anna Berg."),
+    ("The old table is made of oak.", "The old table is made of steel."),
+    ("Three wells supply the village.", "Seven wells supply the village."),
+    ("The museum opened in May 1961.", "The museum opened in May 1971."),
+    ("The ferry leaves on Monday.", "The ferry leaves on Friday."),
+    ("Lisbon is the home of Maria Costa.", "Madrid is the home of Maria Costa."),
+    ("The server listens on port 8080.", "The server listens on port 9090."),
+    ("The red team won the cup.", "The blue team won the cup."),
+    ("Karl Voss never smokes.", "Karl Voss smokes."),
+    ("The contract ends on 3 June 2025.", "The contract ends on 3 July 2025."),
+    ("The bridge is 85 m long.", "The bridge is 58 m long."),
+    ("The pool is always heated.", "The pool is never heated."),
+    ("Paul Lind wrote the report.", "Nora Falk wrote the report."),
+    ("青藏铁路全长1956公里。", "青藏铁路全长2156公里。"),
+    ("公园里允许遛狗。", "公园里禁止遛狗。"),
+    ("他喜欢吃辣的菜。", "他不喜欢吃辣的菜。"),
+]
+
+
+def run(documents: list[str], question: str = QUESTION, settings: dict[str, Any] = CHAT) -> dict[str, Any]:
+    graph = build_memory_bank(embeddings=HashEmbeddings(), clock=TickingClock())
+    return graph.invoke({"question": question, "documents": documents}, context=settings)  # type: ignore[arg-type]
+
+
+def prose(_: str) -> Reply:
+    return Reply("Certainly! Let me think about that for you.")
+
+
+def is_done(_: str) -> dict[str, Any]:
+    return {"is_done": True, "kind": "", "description": ""}
+
+
+def not_found(_: str) -> dict[str, Any]:
+    return {"is_found": False, "answer": "", "quotes": []}
+
+
+def invented(_: str) -> dict[str, Any]:
+    said = "Doctor Zork, in 1066, for 999 dollars."
+    return {"is_found": True, "answer": said, "quotes": [{"passage": 1, "words": "is 324 m tall and"}]}
+
+
+def without_denial(_: str) -> dict[str, Any]:
+    said = "The Vega tower is visible for 24 kilometres."
+    return {"is_found": True, "answer": said, "quotes": [{"passage": 1, "words": "is visible for 24 kilometres"}]}
+
+
+def quoting(words: str) -> Callable[[str], dict[str, Any]]:
+    return lambda _: {"is_found": True, "answer": "It is so.", "quotes": [{"passage": 1, "words": words}]}
+
+
+@pytest.fixture(scope="module")
+def offline() -> dict[str, Any]:
+    return run(DOCUMENTS, settings=OFFLINE)
+
+
+EVERYTHING = ("classify", "structure", "find_conflicts", "find_related", "plan", "answer")
+BAD: dict[str, dict[str, Any]] = {
+    "answer in prose": {"answer": prose},
+    "nothing found": {"answer": not_found},
+    "invented answer": {"answer": invented},
+    "quote the": {"answer": quoting("the")},
+    "quote 24": {"answer": quoting("24")},
+    "quote .": {"answer": quoting(".")},
+    "plan in prose": {"plan": prose, "answer": prose},
+    "done at once, nothing found": {"plan": is_done, "answer": not_found},
+    "all in prose": dict.fromkeys(EVERYTHING, prose),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_where_rules_have_an_answer_there_is_one_and_what_was_done_without_is_said(
+    model: Any, offline: dict[str, Any], name: str
+) -> None:
+    judgements = BAD[name]
+    model.plays(**judgements)
+
+    result = run(DOCUMENTS)
+
+    assert (result["status"], result["answer"]) == (offline["status"], offline["answer"])
+    assert [source["quote"] for source in result["sources"]] == [source["quote"] for source in offline["sources"]]
+    stages = {"answer": "execute"}
+    assert {note.partition(":")[0] for note in result["degraded"]} >= {
+        stages.get(kind, kind) for kind in judgements if kind not in ("find_conflicts", "find_related")
+    }
+
+
+def test_an_answer_that_drops_a_denial_is_not_given(model: Any) -> None:
+    model.plays(answer=without_denial)
+
+    result = run(DOCUMENTS, "For how many kilometres is the Vega tower visible?")
+
+    assert "visible for 24" not in result["answer"].replace("not visible for 24", "")
+    assert result["degraded"]
+
+
+def test_what_no_quote_says_is_left_out_of_an_answer_and_named(model: Any) -> None:
+    said = "Anna Berg runs the museum. Doctor Zork pays her 999 dollars."
+    quotes = [{"passage": 1, "words": "Anna Berg runs it"}]
+    model.plays(answer=lambda _: {"is_found": True, "answer": said, "quotes": quotes})
+
+    result = run(DOCUMENTS[2:], "Who runs the museum?")
+
+    assert (result["answer"], result["status"]) == ("Anna Berg runs the museum.", "completed")
+    assert "Zork" in result["degraded"][0]
+
+
+def test_where_nothing_of_an_answer_is_borne_and_rules_find_nothing_nothing_is_found(model: Any) -> None:
+    said = "Nobody knows, says Doctor Zork."
+    quotes = [{"passage": 1, "words": "museum of ships"}]
+    model.plays(answer=lambda _: {"is_found": True, "answer": said, "quotes": quotes})
+
+    result = run(DOCUMENTS[2:], "Which hospital treated Napoleon?")
+
+    assert (result["answer"], result["status"]) == ("", "not_found")
+    assert "Zork" in result["degraded"][0]
+
+
+def test_an_answer_in_own_words_whose_quotes_bear_it_is_given_as_it_is(model: Any) -> None:
+    said = "324 metres; it was opened in 1961."
+    model.plays(answer=lambda _: {"is_found": True, "answer": said, "quotes": [{"passage": 1, "words": "324 m tall"}]})
+
+    result = run(DOCUMENTS)
+
+    assert result["answer"] == said
+    assert (result["status"], result["degraded"]) == ("completed", [])
+    assert {"The Vega tower was opened in 1961."} < {source["quote"] for source in result["sources"]}
+
+
+def garbage(prompt: str) -> dict[str, Any]:
+    numbers = map(int, re.findall(r'<topic id="(\d+)">', prompt))
+    return {"memories": [{"id": n, "summary": "Lorem.", "context": "Lorem.", "keywords": ["lorem"]} for n in numbers]}
+
+
+def merged_garbage(prompt: str) -> dict[str, Any]:
+    groups = map(int, re.findall(r'<group id="(\d+)">', prompt))
+    rest = {"context": "Lorem.", "keywords": [], "description": "", "neighbours": []}
+    return {"merged": [{"group": n, "summary": "Lorem ipsum.", **rest} for n in groups]}
+
+
+def claims(told: dict[str, Any]) -> set[frozenset[str]]:
+    return {frozenset(claim["quote"] for claim in conflict["claims"]) for conflict in told["conflicts"]}
+
+
+def kept(state: Any) -> tuple[list[str], str]:
+    """The raw texts of the memories, each as one text; and all that was made of them."""
+    nodes = state["query_graph"]["nodes"].values()
+    texts = ["\n".join(text_of(state["interaction_tree"], a) for a in node["anchors"]) for node in nodes]
+    made = "\n".join(f"{node['summary']} {node['context']} {' '.join(node['keywords'])}" for node in nodes)
+    return texts, made
+
+
+@pytest.fixture(scope="module")
+def contradicting() -> dict[str, Any]:
+    """What is found offline in the twenty pairs."""
+    result = run([text for pair in PAIRS for text in pair], settings=OFFLINE)
+    assert len(claims(result)) >= 15
+    return result
+
+
+@pytest.mark.parametrize("name", [*BAD_JUDGES, "merging, with garbage"])
+def test_no_model_merges_what_contradicts_or_hides_it_or_puts_facts_of_its_own_into_memory(
+    model: Any, contradicting: dict[str, Any], name: str
+) -> None:
+    same = ScriptedJudge(find_conflicts=all_the_same, structure=garbage, integrate=merged_garbage)
+    model.plays(BAD_JUDGES.get(name, same))
+    graph = build_memory_bank(embeddings=HashEmbeddings(), clock=TickingClock(), checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}}
+    given: Any = {"question": QUESTION, "documents": [text for pair in PAIRS for text in pair]}
+
+    result: Any = graph.invoke(given, config, context=CHAT)  # type: ignore[arg-type]
+
+    texts, made = kept(graph.get_state(config).values)
+    assert claims(result) >= claims(contradicting)
+    settled = {side["quote"] for c in result["conflicts"] if c["status"] == "settled" for side in c["claims"]}
+    merged = [pair for pair in PAIRS if any(all(side in text for side in pair) for text in texts)]
+    assert [pair for pair in merged if not settled.issuperset(pair)] == []
+    assert [word for word in ("Zork", "999", "1066", "Lorem") if word in made] == []
+    assert result["answer"]
+    assert "Zork" not in result["answer"]
+    assert bool(result["degraded"]) or name in ("merging", "obeying"), "what was done without is said"

@@ -18,7 +18,6 @@ from agentic_memory_bank.nodes.remember.saving import (
     save_turns,
 )
 from agentic_memory_bank.nodes.remember.views import queued_receipt, receipt
-from agentic_memory_bank.runs.deletion_preview import several
 from agentic_memory_bank.runs.memory_graphs import MemoryGraphs
 from agentic_memory_bank.state.conversations import (
     ConversationOutput,
@@ -28,6 +27,7 @@ from agentic_memory_bank.state.conversations import (
     RememberOutput,
 )
 from agentic_memory_bank.state.records import RecordType
+from agentic_memory_bank.tools.memories.deletion import several
 from agentic_memory_bank.tools.memories.validation import stamp, user_hash
 
 if TYPE_CHECKING:

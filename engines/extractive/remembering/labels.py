@@ -9,6 +9,7 @@ import re
 from typing import Final, NamedTuple
 
 from agentic_memory_bank.engines.extractive.reading.values import values_of
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.terms import tokenize
 
 LONGEST: Final = 120
@@ -16,6 +17,10 @@ LONGEST: Final = 120
 MOST_WORDS: Final = 4
 """Words of a label."""
 
+MOST_OF_VALUE: Final = 4
+"""Words of a value, or twice as many Chinese characters: what goes on is prose."""
+
+_PROSE: Final = re.compile(r", |[，；;。]\s?\S")
 _ENGLISH: Final = re.compile(
     r"\W{0,3}(?P<newest>(?:final|new|current|updated|revised|latest) )?(?:(?:the|our|my) )?"
     r"(?P<label>[a-z][\w'-]{1,30}(?: [a-z][\w'-]{1,30}){0,3}?)"
@@ -49,7 +54,7 @@ def labelled(words: str) -> LabelledValue | None:
     """
     text = " ".join(words.split())
     found = None if len(text) > LONGEST else _ENGLISH.fullmatch(text) or _CHINESE.fullmatch(text)
-    if found is None or not values_of(found["value"]):
+    if found is None or not _is_figure(found["value"]):
         return None
     label = frozenset(tokenize(found["label"]))
     if not 0 < len(label) <= MOST_WORDS:
@@ -57,3 +62,9 @@ def labelled(words: str) -> LabelledValue | None:
     return LabelledValue(
         label, found["value"].rstrip(" .。"), bool(found["newest"] or found["changed"] or found["now"])
     )
+
+
+def _is_figure(value: str) -> bool:
+    """Whether a value is a figure or a date with its unit, and nothing else."""
+    is_short = len(value.split()) <= MOST_OF_VALUE and sum(map(is_cjk, value)) <= 2 * MOST_OF_VALUE
+    return is_short and _PROSE.search(value) is None and bool(values_of(value))

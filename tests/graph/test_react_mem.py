@@ -752,9 +752,7 @@ def test_facts_episodes_and_the_conversation_are_fetched_at_the_same_time() -> N
             self.waits = False
 
         def batch(self, ops: Any) -> Any:
-            is_switch = any(
-                "switches" in getattr(op, "namespace", ()) for op in ops
-            )  # asked before anything is recalled
+            is_switch = any("switches" in getattr(op, "namespace", ()) for op in ops)  # it is asked before
             if self.waits and not is_switch:
                 self.two.wait(30)
             return self.inner.batch(ops)

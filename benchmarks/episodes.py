@@ -20,6 +20,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langgraph.store.memory import InMemoryStore
 
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.graph.react_mem import build_react_mem
 from agentic_memory_bank.nodes.react_mem import episodes
 from agentic_memory_bank.state.react_mem import Episode
@@ -163,7 +164,9 @@ def measure(others: int) -> dict[str, Any]:
     seen: list[Any] = []
     stores, queue = RecordStores(InMemoryStore(), Encoder()), WorkerPool(100)
     stores.of().store_many("u", [episodes.draft(one, "other", [], "") for one in _others(others)])
-    graph = build_react_mem(Learning(seen=seen), [run], stores=stores, background=queue)
+    graph = build_react_mem(
+        Learning(seen=seen), [run], engine=ExtractiveConversationEngine(), stores=stores, background=queue
+    )
     first = [_steps(graph, queue, task.goal, f"first {i}", seen)[0] for i, task in enumerate(TASKS)]
     twins = [_steps(graph, queue, task.twin, f"twin {i}", seen) for i, task in enumerate(TASKS)]
     held = [

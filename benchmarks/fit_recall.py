@@ -6,7 +6,7 @@ DIR is the folder of evaluation data. Each dialogue of `everyday` is told as in 
 message. A message of kind `silent` needs no memory, and neither do those of other dialogues, nor what anybody may ask
 (general_messages.txt); of the others, the memories that hold what the check asks for help, but for what the assistant
 says after them. Prints how well weights do on dialogues they were not fitted on (four parts), and the weights fitted on
-all, as they stand in engines/extractive/remembering/relevance.py.
+all, as they stand in engines/extractive/answering/helping.py.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from everyday import Dialogue, _is_held, _rows  # benchmarks, too
 from langgraph.store.base import BaseStore
 from sklearn.linear_model import LogisticRegression
 
-from agentic_memory_bank.engines.extractive.remembering.relevance import HELPS, Likeness, MessageReading
+from agentic_memory_bank.engines.extractive.answering.helping import HELPS, Likeness, MessageReading
 from agentic_memory_bank.nodes.recall.memory_search import CANDIDATES, likenesses, worth_reading
 from agentic_memory_bank.runs.memories import Memories
 from agentic_memory_bank.tools.embeddings.encoder import Encoder

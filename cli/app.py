@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, cast
 
 import typer
 
-from agentic_memory_bank.cli import ask, chat, doctor, memories, pages, terminal, threads
+from agentic_memory_bank.cli import ask, chat, doctor, memories, memory_files, pages, terminal, threads
 from agentic_memory_bank.cli.options import Debug
 from agentic_memory_bank.state.errors import MemoryBankError
 
@@ -46,6 +46,10 @@ GROUPS: Final[Mapping[str, Mapping[str, Callable[..., None]]]] = {
         "memories": memories.memories,
         "memory": memories.memory,
         "forget": memories.forget,
+        "switch": memories.switch,
+        "folder": memory_files.folder,
+        "export-memories": memory_files.export_memories,
+        "import-memories": memory_files.import_memories,
         "maintain": memories.maintain,
     },
     "Installation": {"doctor": doctor.doctor, "token": doctor.token},

@@ -1,4 +1,4 @@
-"""The commands over memories across conversations: `remember`, `recall`, `memories`, `memory`, `forget`, `maintain`."""
+"""The commands over memories across conversations: `remember`, `recall`, `memory`, `forget`, `switch` and so on."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -216,6 +216,27 @@ def _as_data(preview: "DeletionPreview") -> Mapping[str, Any]:
 def cuts_of(preview: "DeletionPreview") -> list[Mapping[str, Any]]:
     """What would go of memories that lose a part, as plain data."""
     return [{"id": one.id, "gone": one.removed, "left": one.remaining} for one in preview.redacted]
+
+
+def switch(
+    *,
+    mode: Annotated[
+        str | None,
+        typer.Argument(metavar="[on|recall|off]", help="recall: nothing is stored. Default: show what holds."),
+    ] = None,
+    user: options.User,
+    project: options.Project = "",
+    conversation: Annotated[
+        str | None, typer.Option("--conversation", metavar="ID", help="Only for this conversation. Default: for all.")
+    ] = None,
+    settings: options.Assignments = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Switch a user's memory on or off, for good: off, nothing is recalled or stored; what is there stays."""
+    named: Any = {"user": user, "project": project, "conversation_id": conversation}
+    with opened(settings, user=user) as memories:
+        holds = memories.mode(**named) if mode is None else memories.switch(cast(Any, mode), **named)
+    terminal.print_found({"mode": holds}, [f"Memory is switched to: {holds}."], as_json=as_json)
 
 
 def maintain(

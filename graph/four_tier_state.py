@@ -158,7 +158,7 @@ def context_from(runtime: Any, default: MemoryContext | None) -> MemoryContext:
     given = runtime.context
     if isinstance(given, MemoryContext | dict) or (given is None and default is None):
         return context_of(runtime)
-    named = {name: getattr(given, name, None) for name in ("user", "project", "enable_memory")}
+    named = {name: getattr(given, name, None) for name in ("user", "project", "enable_memory", "auto_store")}
     known = {name: value for name, value in named.items() if value is not None}
     return (default or MemoryContext.of(None)).model_copy(update=known)
 

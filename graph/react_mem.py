@@ -98,9 +98,9 @@ def build_react_mem(
         tools: Tools of the agent; those of its memory are added.
         middleware: Further middleware, around that of memory; the first is the outermost.
         system_prompt: Instructions of the agent.
-        engine: Judges what is remembered, in place of chat models and of the extractive engine.
+        engine: Judges what is remembered, in place of chat models: `ExtractiveConversationEngine()` does by rule.
         models: Chat models for what is remembered: one, or a mapping of roles (`extract`, `summarise`; `react` where no
-            `model` is given). Default: the models that the settings name, or else the extractive engine.
+            `model` is given). Default: the models that the settings name, or else the agent's own; without any, rules.
         embeddings: Any LangChain embeddings. Default: all-MiniLM-L6-v2, loaded on first use.
         store: LangGraph's store in which memories are kept. Default: the server's, or else a file.
         stores: Stores shared with other graphs, in place of `store` and `embeddings`.

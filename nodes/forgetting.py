@@ -1,4 +1,7 @@
-"""Finds what of a user's memories is to be forgotten with a subject: memories, parts of them, and their echoes."""
+"""Finds what of a user's memories is to be forgotten with a subject: memories, parts of them, and their echoes.
+
+And says how much it is and in which words, for whoever has to agree.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -6,9 +9,13 @@ from typing import Final
 from agentic_memory_bank.engines.conversation import attributed, unattributed
 from agentic_memory_bank.engines.extractive.forgetting import Subject, echoes_in, parts_meant, roots_of
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.tools.memories.deletion import Redaction
+from agentic_memory_bank.tools.memories.deletion import Deletion, Redaction, TurnRef
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.validation import MAX_LIMIT
 from agentic_memory_bank.tools.text.spans import Span
 
+SMALL: Final = 3
+"""How many memories are erased without asking back, the turns they were said in aside."""
 RARE: Final = 6
 """In how many memories a word may stand that alone tells what comes near."""
 
@@ -51,6 +58,43 @@ def _known(records: Sequence[Record], subject: Subject) -> int:
     return sum(parts_meant(record, [subject]) is not None for record in records)
 
 
+def all_records(records: RecordStore, user: str, project: str) -> Iterator[Record]:
+    """All memories of a user in a project, those too that are replaced by now."""
+    cursor: str | None = None
+    while True:
+        page = records.list(user, project=project, limit=MAX_LIMIT, cursor=cursor, replaced=True)
+        yield from page.records
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+def is_small(records: Sequence[Record]) -> bool:
+    """Whether it is little that goes: the turns that memories were said in aside, and what an assistant said again."""
+    facts = [record for record in records if not is_turn(record)]
+    places = {place for record in facts for place in _places(record)}
+    turns = (record for record in records if is_turn(record) and not is_of_assistant(record))
+    return len(facts) + sum(places.isdisjoint(_places(turn)) for turn in turns) <= SMALL
+
+
+def words_gone(reached: Deletion) -> list[str]:
+    """The words that go, each once."""
+    texts = [unattributed(record["text"])[2] for record in reached.deleted]
+    for cut in reached.redacted:
+        texts.append(" … ".join(_removed(cut)) if cut.remaining else unattributed(cut.record["text"])[2])
+    kept: list[str] = []
+    for text in sorted(filter(None, (text.strip(" \t\n,;，；") for text in texts)), key=len, reverse=True):
+        if not any(text in longer for longer in kept):
+            kept.append(text)
+    return kept
+
+
+def is_said_in(record: Record, places: Sequence[TurnRef]) -> bool:
+    """Whether a memory was said in some of these turns, and in no others."""
+    said_in = _places(record)
+    return bool(said_in) and said_in.issubset(places)
+
+
 def is_turn(record: Record) -> bool:
     """Whether a memory is a turn, word for word."""
     return record["type"] == "verbatim"
@@ -84,6 +128,14 @@ def _echoes(records: Sequence[Record], found: Mapping[str, Sequence[Span]]) -> I
         is_near = any(source["conversation"] in places for source in record["sources"])
         if is_near and is_of_assistant(record) and (spans := echoes_in(record["text"], roots)):
             yield record["id"], spans
+
+
+def _removed(cut: Redaction) -> Iterator[str]:
+    return (word.strip(" \t\n,;，；") for word in cut.removed if not word.startswith(" ["))
+
+
+def _places(record: Record) -> set[TurnRef]:
+    return {(source["conversation"], turn) for source in record["sources"] for turn in source["turns"]}
 
 
 def _words(text: str) -> str:

@@ -25,6 +25,8 @@ from agentic_memory_bank.tools.text.cleaning import clean
 
 RECALLED: Final = "agentic_memory_bank_recalled"
 """Key in `additional_kwargs` of a message with recalled memories, which is neither remembered nor shown."""
+TOLD: Final = "agentic_memory_bank_told"
+"""Key beside it in a request to forget and in its answer, which an agent's model is not shown: they name it."""
 REPEATS: Final = "agentic_memory_bank_repeats"
 """Key in `additional_kwargs` of an answer that only repeats what was recalled, which is not remembered."""
 

@@ -8,6 +8,15 @@ MOST: Final = 10
 LONGEST: Final = 200
 """Characters that are shown of each."""
 
+ERASE: Final = "This is exact and small: erase it now with `delete_memories`, and tell the user what went."
+"""To an agent that was told to forget, behind what it found."""
+ASK: Final = "Show this to the user first, and erase it with `delete_memories` after a yes."
+NOT_STORED: Final = (
+    "Nothing was kept: this tells to forget. Hand the user's words to `find_memories_to_delete`; a fact that stands "
+    "beside them is stored by itself."
+)
+"""To an agent that would keep the request as a memory of what is to be gone."""
+
 
 def erased(texts: Sequence[str], *, chinese: bool) -> str:
     """What was erased."""

@@ -20,7 +20,8 @@ RECALL_EPISODES = "Look up how similar tasks were carried out earlier, with outc
 STORE_FACT = "Keep a fact for later conversations, in one sentence that can be understood alone."
 NOTHING = "Memory holds nothing on this."
 STORED = "It is kept."
-REFUSED = "This is not kept: it is empty, holds a credential, or gives orders."
+REFUSED = "This is not kept: it is empty, holds a credential, gives orders, or tells to forget something."
+SWITCHED_OFF = "Nothing is kept: the user wants nothing stored here."
 OUT_OF_REACH = "Memory is out of reach just now."
 UNKNOWN_ID = "There is no text under this id. Take one of those in brackets."
 

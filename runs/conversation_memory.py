@@ -1,8 +1,9 @@
 """Memory in conversations: recalled before an answer, remembered after it, and the answer handed on while it comes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import date
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 from uuid import uuid4
 
@@ -18,12 +19,20 @@ from agentic_memory_bank.nodes.remember.saving import (
 )
 from agentic_memory_bank.nodes.remember.views import queued_receipt, receipt
 from agentic_memory_bank.runs.memory_graphs import MemoryGraphs
-from agentic_memory_bank.state.conversations import ConversationOutput, MemoryContext, RecallOutput, RememberOutput
+from agentic_memory_bank.state.conversations import (
+    ConversationOutput,
+    MemoryContext,
+    MemoryMode,
+    RecallOutput,
+    RememberOutput,
+)
 from agentic_memory_bank.state.records import RecordType
+from agentic_memory_bank.tools.memories.deletion import several
 from agentic_memory_bank.tools.memories.validation import stamp, user_hash
 
 if TYPE_CHECKING:
     from agentic_memory_bank.graph.conversation import Conversation
+    from agentic_memory_bank.runs.memory_folder import FolderReport
 
 Messages = str | BaseMessage | Sequence[Any]
 """One message of the user as a text, or a conversation, the last message last."""
@@ -147,6 +156,64 @@ class ConversationMemory(MemoryGraphs):
         told = queued_receipt(len(turns), fault, is_queued=is_queued)
         return {"stored": [], "updated": [], "superseded": [], "receipt": told}
 
+    def switch(
+        self, mode: MemoryMode, *, user: str, project: str = "", conversation_id: str | None = None
+    ) -> MemoryMode:
+        """Say whether a user, or a conversation, wants a memory: every graph and agent obeys it from now on.
+
+        What is remembered already stays, can be looked at and forgotten, and is recalled again once memory is on.
+
+        Args:
+            mode: `on`; `recall`: memories are recalled, and nothing is stored; `off`: neither.
+            user: Id of the user whose memories are meant.
+            project: The conversation's project; an empty text for none.
+            conversation_id: Id of the conversation; None for all conversations of the user, in all projects.
+
+        Returns:
+            What holds now: the stricter of what was said for the user and for the conversation.
+
+        Raises:
+            NoUserError: No user is named.
+            InputError: There is no such mode.
+            StorageError: The store failed.
+        """
+        self._records.switches.set(user, mode, project, conversation_id)
+        return self.mode(user=user, project=project, conversation_id=conversation_id)
+
+    def mode(self, *, user: str, project: str = "", conversation_id: str | None = None) -> MemoryMode:
+        """Whether a user, or a conversation, wants a memory. Args, returns and raises as `switch`."""
+        return self._records.switches.mode(user, project, conversation_id)
+
+    def sync_folder(
+        self,
+        folder: str | Path,
+        *,
+        user: str,
+        project: str = "",
+        erase: Collection[str] = (),
+        restore: Collection[str] = (),
+    ) -> "FolderReport":
+        """Bring a folder of Markdown files in step with a user's memories: one file a subject, one line a memory.
+
+        An edited line is a revision, a new line is remembered; a line that is gone is reported as missing, and its
+        memory forgotten only by a further call with its id in `erase`.
+
+        Args:
+            folder: Where the files are; made where it is not there.
+            user: Id of the user whose memories are meant.
+            project: The project; an empty text for none.
+            erase: Ids of missing lines whose memories are to be forgotten.
+            restore: Ids of missing lines that are put back.
+
+        Raises:
+            InputError: It is no folder, or one of another user or project; or the user has switched memory off.
+            NoUserError, EmbeddingError, StorageError: As `store`.
+        """
+        from agentic_memory_bank.runs.memory_folder import MemoryFolder
+
+        self._check_on(user)
+        return MemoryFolder(cast("Any", self), Path(folder), user, project).sync(several(erase), several(restore))
+
     def flush(self, timeout: float | None = None) -> bool:
         """Wait for what `remember_later` and `talk` have queued; return whether all of it was done in time.
 
@@ -163,6 +230,7 @@ class ConversationMemory(MemoryGraphs):
         project: str = "",
         conversation_id: str | None = None,
         enable_memory: bool = True,
+        auto_store: bool = True,
         heard: Callable[[str], None] | None = None,
     ) -> ConversationOutput:
         """Answer the last message with the help of memory, and keep both.
@@ -177,6 +245,7 @@ class ConversationMemory(MemoryGraphs):
             project: The project; an empty text for none.
             conversation_id: Id of the conversation that goes on. Default: a new one.
             enable_memory: Where false, the model is called without memory.
+            auto_store: Where false, memories are recalled, and nothing of what is said is kept.
             heard: Called with the words of a model's answer while they come.
 
         Raises:
@@ -185,7 +254,7 @@ class ConversationMemory(MemoryGraphs):
             EngineError: The model did not answer; what the user said is kept.
         """
         user_hash(user)
-        context = self._context(user, project, enable_memory=enable_memory)
+        context = self._context(user, project, enable_memory=enable_memory, auto_store=auto_store)
         conversation = conversation_id or uuid4().hex
         return answer_message(self._conversation(), checked_messages(messages), conversation, context, heard)
 

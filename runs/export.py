@@ -4,7 +4,6 @@ import base64
 import hashlib
 import json
 import logging
-import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -26,7 +25,7 @@ from agentic_memory_bank.state.interaction_tree import InteractionTree
 from agentic_memory_bank.state.memory_bank import AnswerSource, MemoryBankState, RunStatus
 from agentic_memory_bank.state.query_graph import QueryGraph
 from agentic_memory_bank.tools.documents.attachments import SHA256, AttachmentStore, AttachmentStores
-from agentic_memory_bank.tools.storage.disk import storage_errors, sync_folder
+from agentic_memory_bank.tools.storage.disk import storage_errors, write_whole
 
 VERSION = 1
 """Version of an export without files, which every version of this package reads."""
@@ -105,18 +104,7 @@ def write_export(
         version, memory["attachments"] = VERSION_WITH_FILES, files
     digest = hashlib.sha256(canonical(memory)).hexdigest()
     content = canonical({"format": EXPORT_FORMAT, "version": version, "sha256": digest, "memory": memory})
-    part = part_of(path, thread)
-    with storage_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with open(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(content + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(path)
-            sync_folder(path.parent)
-        finally:
-            part.unlink(missing_ok=True)
+    write_whole(path, content + b"\n", part_of(path, thread))
 
 
 def _files(tree: InteractionTree, store: AttachmentStore) -> dict[str, str]:

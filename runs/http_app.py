@@ -191,6 +191,22 @@ def _to_be_erased(shown: DeletionPreview, user: str) -> Mapping[str, Any]:
     }
 
 
+def _mode(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
+    """Say whether the user, or a conversation, wants a memory."""
+    return {"mode": memories.mode(user=asked.user, **_conversation(asked.given))}
+
+
+def _switch(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
+    """Switch memory on or off for the user, or for a conversation: `on`, `recall` (nothing is stored) or `off`."""
+    mode: Any = text_of(asked.given, "mode")
+    return {"mode": memories.switch(mode, user=asked.user, **_conversation(asked.given))}
+
+
+def _conversation(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    named = text_of(given, "conversation_id") if given.get("conversation_id") is not None else None
+    return {"project": project_of(given) or "", "conversation_id": named}
+
+
 def _consolidate(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
     """Merge memories that repeat, refine or correct each other."""
     return {
@@ -221,6 +237,8 @@ _ROUTES: Final[Sequence[_Route]] = (
     _Route("POST", "/v1/memory/forget", _forget, _SCOPE | {"about", "ids", "confirm"}, "INVALID_ABOUT"),
     _Route("POST", "/v1/memory/consolidate", _consolidate, _SCOPE, "INVALID_SCOPE"),
     _Route("POST", "/v1/memory/reflect", _reflect, _SCOPE, "INVALID_SCOPE"),
+    _Route("GET", "/v1/memory/switch", _mode, _SCOPE | {"conversation_id"}, "INVALID_SCOPE"),
+    _Route("PUT", "/v1/memory/switch", _switch, _SCOPE | {"conversation_id", "mode"}, "INVALID_MODE"),
     _Route("GET", "/v1/memory/{id:path}", _get, frozenset(("user_id",)), "INVALID_MEMORY_ID"),
     _Route("PUT", "/v1/memory/{id:path}", _update, frozenset(("user_id", "content")), "INVALID_CONTENT"),
     _Route("DELETE", "/v1/memory/{id:path}", _delete, frozenset(("user_id",)), "INVALID_MEMORY_ID"),

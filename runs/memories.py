@@ -91,6 +91,7 @@ class Memories(ConversationMemory):
             EmbeddingError: The stored vectors are of another model; the message names the command that renews them.
             StorageError: The store failed.
         """
+        self._check_on(user)
         return self._records.store(user, text, **{"trust": TRUST["user"], **self._end(), **about}).record
 
     def search(
@@ -107,6 +108,8 @@ class Memories(ConversationMemory):
 
         What is found counts as used, and so is retained longer.
 
+        None are found for a user who has switched memory off.
+
         Args:
             query: What to search for, in plain words.
             user: Id of the user whose memories are meant.
@@ -121,6 +124,8 @@ class Memories(ConversationMemory):
             EmbeddingError: The query cannot be embedded, or the stored vectors are of another model.
             StorageError: The store failed.
         """
+        if self.mode(user=user) == "off":
+            return []
         wanted = self.settings.recall_limit if limit is None else limit
         records, least = self._records, self._least(query, threshold)
         found = records.search(user, query, project=project, types=types, limit=wanted, threshold=least)
@@ -172,10 +177,12 @@ class Memories(ConversationMemory):
             UnknownMemoryError: This user has no such memory.
             NoUserError, InputError, EmbeddingError, StorageError: As `store`.
         """
+        self._check_on(user)
         return self._records.update(user, id, text)
 
     def supersede(self, id: str, text: str, *, user: str) -> Record:
         """Store a new value in place of a memory, which stays, dated and marked, and return it. Raises as `update`."""
+        self._check_on(user)
         about: MemoryFields = {"trust": TRUST["user"], **self._end()}
         return self._records.supersede(user, id, text, **about)
 
@@ -282,6 +289,8 @@ class Memories(ConversationMemory):
             EngineError: A model could not judge a group; the groups before it are merged.
             NoUserError, EmbeddingError, StorageError: As `search`.
         """
+        if self.mode(user=user) != "on":
+            return []
         those = self._all(user, project)
         return consolidate(self._records, user, those, self._stores.encoder, self._engine("consolidate"))
 
@@ -295,6 +304,8 @@ class Memories(ConversationMemory):
             EngineError: A model could not judge the memories.
             NoUserError, EmbeddingError, StorageError: As `search`.
         """
+        if self.mode(user=user) != "on":
+            return []
         end = self._end().get("expires_at")
         return store_insights(self._records, user, project, self._all(user, project), self._engine("reflect"), end)
 

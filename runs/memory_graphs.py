@@ -16,6 +16,7 @@ from agentic_memory_bank.engines.conversation import ConversationEngine
 from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, EngineRequest, chat_conversation_engine
 from agentic_memory_bank.nodes.deps import Clock, utc_now
+from agentic_memory_bank.runs.memory_export import ImportReport, as_documents, exported, imported
 from agentic_memory_bank.state.conversations import MemoryContext, RememberOutput
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
@@ -30,6 +31,8 @@ from agentic_memory_bank.tools.memories.validation import MAX_LIMIT, MemoryField
 from agentic_memory_bank.tools.storage.sqlite_store import default_store
 
 if TYPE_CHECKING:
+    from langchain_core.documents import Document
+
     from agentic_memory_bank.engines.llm.models import GivenModels
     from agentic_memory_bank.graph.conversation import Conversation
     from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
@@ -94,6 +97,17 @@ class MemoryGraphs:
         days = self.settings.memory_ttl_days
         return {"expires_at": self._clock() + timedelta(days=days)} if days else {}
 
+    def _check_on(self, user: str) -> None:
+        """See that a user wants memories to be kept.
+
+        Raises:
+            InputError: Memory is switched off, or recalls only.
+        """
+        if (mode := self._records.switches.mode(user)) != "on":
+            raise InputError(
+                f"Nothing is stored: memory is switched to '{mode}' for this user. `memory-bank switch on` undoes it."
+            )
+
     def _context(self, user: str, project: str, **more: Any) -> MemoryContext:
         if not isinstance(project, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InputError(f"A project is named by a text, not by {project!r}. Leave it out where there is none.")
@@ -108,6 +122,49 @@ class MemoryGraphs:
                 # False: inside a graph of somebody else's, nothing of this goes into its checkpoints.
                 self._graphs[name] = _BUILDERS[name]()(stores=self._stores, checkpointer=False, **self._given)
             return self._graphs[name]
+
+    # --- handing over ------------------------------------------------------------------------------------------------
+
+    def export(self, *, user: str) -> str:
+        """A user's memories as JSON: every wording, value, source and use they had, in all projects.
+
+        No vectors, and nothing of what was forgotten but that it was. Byte for byte the same for the same memories,
+        also after `import_` elsewhere. What still waits to be remembered is not in it: `flush` first.
+
+        Raises:
+            NoUserError: No user is named.
+            StorageError: The store failed.
+        """
+        return exported(self._records, user)
+
+    def import_(self, text: str, *, user: str) -> ImportReport:
+        """Take an export in beside what is there; done twice, it is done once.
+
+        What was forgotten stays forgotten: here what was forgotten where it comes from, and what was forgotten here.
+
+        Args:
+            text: As `export` gives it.
+            user: Id of the user who gets the memories; it may be another one than theirs.
+
+        Raises:
+            ExportError: It is foreign, damaged, or newer than this package.
+            InputError: The user has switched memory off.
+            NoUserError, StorageError: As `export`.
+        """
+        self._check_on(user)
+        return imported(self._records, user, text)
+
+    def documents(self, *, user: str, project: str | None = None) -> "list[Document]":
+        """A user's memories as LangChain's documents, those too that are replaced by now; the newest first.
+
+        Args:
+            user: Id of the user whose memories are meant.
+            project: An empty text means the memories without a project; None all.
+
+        Raises:
+            NoUserError, StorageError: As `export`.
+        """
+        return as_documents(self._all(user, project, replaced=True))
 
     def _remembered(self, said: Mapping[str, Any], context: MemoryContext) -> RememberOutput:
         return cast(RememberOutput, self._graph("remember").invoke(dict(said), context=context))

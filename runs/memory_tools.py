@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
+from agentic_memory_bank.engines.extractive.forgetting import told_to_forget
+from agentic_memory_bank.nodes.forgetting import is_small
 from agentic_memory_bank.nodes.recall.ranking import is_harmful
+from agentic_memory_bank.prompts import forgetting
 from agentic_memory_bank.prompts.fence import fence
 from agentic_memory_bank.state.errors import MemoryBankError, UnknownMemoryError
 from agentic_memory_bank.state.records import Record, RecordType
@@ -58,7 +61,9 @@ class DeleteArguments(BaseModel):
 class PreviewArguments(BaseModel):
     """Arguments of `find_memories_to_delete`."""
 
-    about: str = Field(description="What is to be forgotten, in a few words: a name, or a thing and whose it is.")
+    about: str = Field(
+        description="What is to be forgotten, in the user's words or in a few: a name, or a thing and whose it is."
+    )
 
 
 class ListArguments(BaseModel):
@@ -102,13 +107,14 @@ def tools_of(memories: "Memories", user: str, project: str) -> Sequence[BaseTool
             hand.forget,
             "delete_memories",
             "Erases memories for good, with all that was drawn from them. Call it only when the user asks you to "
-            "forget something: show the user what `find_memories_to_delete` finds, and erase what the user confirms.",
+            "forget something, with what `find_memories_to_delete` finds: it says whether to ask the user first.",
             DeleteArguments,
         ),
         _tool(
             hand.find,
             "find_memories_to_delete",
-            "Shows which memories, or parts of memories, speak of something, each with its id; erases nothing.",
+            "Shows which memories, or parts of memories, speak of something, each with its id; erases nothing. Call it "
+            "whenever the user tells you to forget, delete or not to remember something.",
             PreviewArguments,
         ),
         _tool(hand.show, "list_memories", "Lists what is remembered of the user, the newest first.", ListArguments),
@@ -136,6 +142,8 @@ class _UserMemoryTools:
 
     def store(self, text: str, type: StorableType = "semantic") -> str:
         with _told_to_the_model():
+            if told_to_forget(text):
+                return forgetting.NOT_STORED
             return f"Kept as {self._memories.store(text, type=type, **self._whose)['id']}."
 
     def update(self, id: str, text: str) -> str:
@@ -153,7 +161,11 @@ class _UserMemoryTools:
             found = self._memories.preview_delete_about(about, **self._whose)
             parts = [fence("part", "\n".join(cut.removed), id=cut.id, left=cut.remaining) for cut in found.redacted]
             whole = _shown([*found.matched, *found.derived])
-            return "\n".join([whole if whole != NONE or not parts else ABOUT, *parts])
+            if whole == NONE and not parts:
+                return NONE
+            gone = [*found.matched, *found.derived, *(cut.record for cut in found.redacted)]
+            then = forgetting.ERASE if is_small(gone) else forgetting.ASK
+            return "\n".join([whole if whole != NONE else ABOUT, *parts, "", then])
 
     def show(self, types: Sequence[RecordType] | None = None, limit: int = 20, cursor: str | None = None) -> str:
         with _told_to_the_model():

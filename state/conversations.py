@@ -1,7 +1,7 @@
 """What flows through recall, remember and conversation: messages in; memories, receipts and answers out."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, Required
+from typing import Annotated, Any, Final, Literal, Required, get_args
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
@@ -17,6 +17,10 @@ from agentic_memory_bank.state.settings import Settings
 
 RecallOutcome = Literal["used", "missing", "ignored", "disabled", "unavailable"]
 """Outcome of recall: memories were found; none fits; the message needs none; memory is switched off; recall failed."""
+MemoryMode = Literal["on", "recall", "off"]
+"""Whether memories are recalled and kept, recalled only, or neither."""
+MEMORY_MODES: Final[tuple[MemoryMode, ...]] = get_args(MemoryMode)
+"""All modes, the strictest last."""
 Trigger = Literal["turns", "end", "idle", "drift"]
 """Why memories were extracted from a conversation: enough turns, its end, its silence, or another topic."""
 
@@ -51,13 +55,16 @@ class MemoryContext(Settings):
         >>> recall.invoke({"messages": messages}, context={"user": "ana", "recall_limit": 3})  # the same
     """
 
-    _from_callers_alone = frozenset(("user", "project", "enable_memory", "tool_names"))
+    _from_callers_alone = frozenset(("user", "project", "enable_memory", "auto_store", "tool_names"))
 
     user: Annotated[str | None, WrapValidator(_as_found)] = Field(
         default=None, description="Whose memories are meant. On a server: who is authenticated."
     )
     project: str = Field(default="", description="Which of the user's projects. Empty: memories without a project.")
     enable_memory: bool = Field(default=True, description="Whether anything is recalled or remembered.")
+    auto_store: bool = Field(
+        default=True, description="Whether what is said is kept. False: memories are recalled, and nothing is stored."
+    )
     tool_names: tuple[str, ...] = Field(default=(), description="Names of the tools that the answering model has.")
 
 
@@ -346,6 +353,8 @@ class ConversationState(TypedDict, total=False):
 
     messages: Annotated[list[AnyMessage], add_said]
     conversation_id: str
+    mode: MemoryMode
+    """Whether memories are recalled and kept here."""
     standing: Annotated[ConversationSnapshot, UntrackedValue]
     block: Annotated[str, UntrackedValue]
     memories: Annotated[list[RecalledMemory], UntrackedValue]
@@ -359,6 +368,7 @@ class ConversationUpdate(TypedDict, total=False):
 
     messages: list[AnyMessage]
     conversation_id: str
+    mode: MemoryMode
     standing: ConversationSnapshot
     block: str
     memories: list[RecalledMemory]

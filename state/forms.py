@@ -17,7 +17,7 @@ from agentic_memory_bank.state.model_table import (
 )
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
-    "Whose memories": ("user", "project", "enable_memory", "tool_names"),
+    "Whose memories": ("user", "project", "enable_memory", "auto_store", "tool_names"),
     "Models": ("model", *(f"{role}_model" for role in ROLES)),
     "Embeddings": ("embeddings", "embedding_threads", "embedding_backend"),
     "Search": ("k", "neighbours_per_hit", "memory_tokens", "alpha", "alpha_zh", "gate_english", "gate_chinese"),
@@ -54,6 +54,8 @@ _GATES: Final = ("gate_english", "gate_chinese")
 _ALPHAS: Final = ("alpha", "alpha_zh")
 _TIMES: Final = ("recall_threshold", "recall_timeout")
 
+_WHOSE: Final = ("user", "project", "enable_memory")
+
 _USES: Final[Mapping[str, tuple[tuple[Role, ...], tuple[str, ...]]]] = {
     "memory_bank": (
         (*BANK_ROLES, *RESEARCHER_ROLES),
@@ -65,7 +67,7 @@ _USES: Final[Mapping[str, tuple[tuple[Role, ...], tuple[str, ...]]]] = {
     ),
     "researcher": (RESEARCHER_ROLES, ("user", *GROUPS["Research"], *_ALPHAS, *_ASKING)),
     "recall": (RECALL_ROLES, (*GROUPS["Whose memories"], *GROUPS["Recall"], *_ASKING)),
-    "remember": (REMEMBER_ROLES, ("user", "project", "enable_memory", *GROUPS["Remember"], *_GATES, *_ASKING)),
+    "remember": (REMEMBER_ROLES, (*_WHOSE, "auto_store", *GROUPS["Remember"], *_GATES, *_ASKING)),
     "conversation": (
         CONVERSATION_ROLES,
         (
@@ -80,7 +82,7 @@ _USES: Final[Mapping[str, tuple[tuple[Role, ...], tuple[str, ...]]]] = {
     "react_mem": (
         ("react", *REMEMBER_ROLES),
         (
-            *("user", "project", "enable_memory"),
+            *(*_WHOSE, "auto_store"),
             *_AGENT,
             *_TIMES,
             *GROUPS["Remember"],

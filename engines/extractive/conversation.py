@@ -19,6 +19,14 @@ from agentic_memory_bank.engines.conversation import (
     RewrittenQuery,
     Turn,
 )
+from agentic_memory_bank.engines.extractive.answering.helping import (
+    MOST_READ,
+    SHARE_OF_BEST,
+    Likeness,
+    MessageReading,
+    asks_the_assistant,
+    shown_text,
+)
 from agentic_memory_bank.engines.extractive.reading.attributes import claims_of, same_attribute
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, past_asked, written
 from agentic_memory_bank.engines.extractive.reading.phrases import ENDS_ASKING
@@ -32,14 +40,6 @@ from agentic_memory_bank.engines.extractive.remembering.queries import (
     is_small_talk,
     key_terms,
     rewrite,
-)
-from agentic_memory_bank.engines.extractive.remembering.relevance import (
-    MOST_READ,
-    SHARE_OF_BEST,
-    Likeness,
-    MessageReading,
-    asks_the_assistant,
-    shown_text,
 )
 from agentic_memory_bank.engines.extractive.remembering.resolution import is_comparable, resolve
 from agentic_memory_bank.engines.extractive.remembering.succession import Told, succeeded

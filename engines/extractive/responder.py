@@ -9,13 +9,13 @@ from langchain_core.messages import AIMessage
 
 from agentic_memory_bank.engines.conversation import USER, Turn, unattributed
 from agentic_memory_bank.engines.extractive.answering import quoting
+from agentic_memory_bank.engines.extractive.answering.helping import shown_text
 from agentic_memory_bank.engines.extractive.answering.short_answers import short_answer
 from agentic_memory_bank.engines.extractive.reading import phrases
 from agentic_memory_bank.engines.extractive.reading.attributes import Claim, claims_of, same_attribute, same_value
 from agentic_memory_bank.engines.extractive.reading.dates import day_of
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, may_hold
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting
-from agentic_memory_bank.engines.extractive.remembering.relevance import shown_text
 from agentic_memory_bank.engines.research import Excerpt
 from agentic_memory_bank.engines.responder import FOUND, QUOTES_ONLY, ResponderInput
 from agentic_memory_bank.state.conversations import RecalledMemory

@@ -50,7 +50,7 @@ class Evidence:
         clauses: Each with whether it denies what it says.
         affirmed: Words that some clause does not deny.
         denied: Words that some clause denies.
-        beside: Of each word that has an opposite, what stands in its clauses.
+        beside: By word that has an opposite, the words that stand in its clauses.
         letters: The texts as they stand, in small letters.
         is_chinese: Whether all of them are.
     """

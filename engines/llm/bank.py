@@ -293,7 +293,7 @@ class ChatBankEngine(ChatEngine[Engine]):
         if own:
             self.note(f"The answer says {listed(own[:NAMED])}, which no quote does; that was left out.")
         instead = self._offline.answer(question, passages)
-        if kept:
+        if kept and not (own and instead.quotes):
             return with_other_quotes(kept, quotes, instead)
         if instead.quotes and not own:
             self.note("The model found nothing; what rules find is quoted.")

@@ -134,9 +134,11 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
         kept, own = borne(said.answer, words, [inquiry.request], _beside(inquiry, shown))
         if own:
             self.note(f"The answer says {listed(own[:NAMED])}, which no quote does; that was left out.")
-        if kept:
-            return ResearchResponse(kept, tuple(quotes), is_sure=not own)
+        if kept and not own:
+            return ResearchResponse(kept, tuple(quotes))
         instead = self._offline.respond(inquiry, excerpts)
+        if kept and not instead.quotes:
+            return ResearchResponse(kept, tuple(quotes), is_sure=False)
         if instead.quotes and not own:
             self.note("The model found nothing; what rules find is quoted.")
         return instead

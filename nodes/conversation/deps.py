@@ -26,12 +26,14 @@ from agentic_memory_bank.nodes.conversation.history import (
     without,
 )
 from agentic_memory_bank.nodes.deps import BackgroundQueue, EngineDeps, Graph, Owner, context_of, owner_of
+from agentic_memory_bank.nodes.memory_switch import mode_in_time
 from agentic_memory_bank.nodes.messages import turns_of
 from agentic_memory_bank.nodes.remember.saving import IncomingTurns, save_turns
 from agentic_memory_bank.state.conversations import (
     ConversationSnapshot,
     ConversationState,
     MemoryContext,
+    MemoryMode,
     RecallOutput,
     StoredConversation,
 )
@@ -74,6 +76,16 @@ class ConversationDeps(EngineDeps[Responder]):
     waiting: "WeakSet[QueuedTurns]" = field(default_factory=WeakSet)
     """What was handed over to this process and could not be written down yet."""
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def mode(self, conversation: str, runtime: Runtime[MemoryContext]) -> MemoryMode:
+        """Whether memories are recalled and kept; a store that does not say so in time is asked again before it keeps.
+
+        Args:
+            conversation: Its id.
+            runtime: Names user and store.
+        """
+        context = context_of(runtime)
+        return mode_in_time(self.stores, runtime.store, owner_of(runtime), context, conversation)
 
     def responder_for(self, runtime: Runtime[MemoryContext], conversation: str) -> MeteredEngine[Responder]:
         """Make the responder of a run; its answer is never taken from an earlier run.
@@ -144,7 +156,7 @@ class ConversationDeps(EngineDeps[Responder]):
         standing = self.standing(conversation, runtime)
         standing = without(standing, turns_of([asked(state["messages"])]))  # kept already where a run goes on
         found = self.recalled(state, standing, runtime, left())
-        if new := new_messages(state["messages"], turns_in(standing)):
+        if state.get("mode") == "on" and (new := new_messages(state["messages"], turns_in(standing))):
             self.keep(new, conversation, runtime, left())
         return standing, found
 

@@ -20,7 +20,7 @@ def recall(state: ConversationState, runtime: Runtime[MemoryContext], deps: Conv
     if deps.engines:
         deps.engines.check(context_of(runtime))
     conversation = conversation_of(state, runtime)
-    if not context_of(runtime).enable_memory:
+    if state.get("mode") == "off":
         return {"conversation_id": conversation, "recalled": DISABLED, "block": "", "memories": []}
     owner_of(runtime)
     deps.stores.encoder.check(context_of(runtime))

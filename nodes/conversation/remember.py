@@ -4,7 +4,6 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.nodes.conversation.deps import ConversationDeps
 from agentic_memory_bank.nodes.conversation.history import new_messages, turns_in
-from agentic_memory_bank.nodes.deps import context_of
 from agentic_memory_bank.nodes.messages import turns_of
 from agentic_memory_bank.nodes.remember.views import queued_receipt, receipt
 from agentic_memory_bank.state.conversations import ConversationState, ConversationUpdate, MemoryContext
@@ -18,7 +17,7 @@ def remember(state: ConversationState, runtime: Runtime[MemoryContext], deps: Co
     Raises:
         NoUserError: Nobody is named whose memories are meant.
     """
-    if not context_of(runtime).enable_memory:
+    if state.get("mode") != "on":
         return {"remembered": receipt("disabled")}
     conversation = state["conversation_id"]
     standing = state["standing"] if "standing" in state else deps.standing(conversation, runtime)

@@ -57,7 +57,7 @@ def _repeats(answer: str, state: ConversationState) -> bool:
 
 def _at_hand(state: ConversationState, runtime: Runtime[MemoryContext], deps: ConversationDeps) -> ConversationState:
     """The state with what was recalled."""
-    if "block" in state or not context_of(runtime).enable_memory:
+    if "block" in state or state.get("mode") == "off":
         return state
     standing, found = deps.at_hand(state, state["conversation_id"], runtime)
     return {**state, "standing": standing, "block": found.get("block", ""), "memories": found.get("memories", [])}
@@ -65,7 +65,7 @@ def _at_hand(state: ConversationState, runtime: Runtime[MemoryContext], deps: Co
 
 def _situation(state: ConversationState, runtime: Runtime[MemoryContext], deps: ConversationDeps) -> ResponderInput:
     context, messages = context_of(runtime), state["messages"]
-    if not context.enable_memory:
+    if state.get("mode") == "off":
         return ResponderInput(plain(messages), text_of(asked(messages)), (), earlier(messages, ()))
     standing = state["standing"]
     before = turns_in(standing)
@@ -83,5 +83,5 @@ def _situation(state: ConversationState, runtime: Runtime[MemoryContext], deps: 
 
 def _keep_words(state: ConversationState, runtime: Runtime[MemoryContext], deps: ConversationDeps) -> None:
     """Have what the user said remembered, where memory is not switched off."""
-    if context_of(runtime).enable_memory and (new := new_messages(state["messages"], turns_in(state["standing"]))):
+    if state.get("mode") == "on" and (new := new_messages(state["messages"], turns_in(state["standing"]))):
         deps.hand_over(new, state["conversation_id"], runtime)

@@ -1,15 +1,16 @@
 """The tools of an agent with memory: it reads on what it was shown in part, and may look up and keep facts."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Annotated, Any
 
 from langchain.tools import ToolRuntime
 from langchain_core.messages import AnyMessage
 from langchain_core.tools import BaseTool, StructuredTool
 
+from agentic_memory_bank.engines.extractive.forgetting import told_to_forget
 from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes import agent_messages
+from agentic_memory_bank.nodes.memory_switch import keeps
 from agentic_memory_bank.nodes.react_mem import steps
 from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope
 from agentic_memory_bank.nodes.react_mem.recall import search_memories
@@ -107,20 +108,25 @@ class AgentMemoryTools:
         scope = self._scope(runtime)
         if scope is None:
             return four_tiers.OUT_OF_REACH
-        if not text.strip() or secrets_in(text) or is_order(text):
+        if not text.strip() or secrets_in(text) or is_order(text) or told_to_forget(text):
             return four_tiers.REFUSED
         user, project = scope.owner
         source = {"conversation": scope.conversation, "turns": [], "quotes": [text.strip()]}
         draft: Any = {"text": text.strip(), "project": project, "source": source, "trust": TRUST}
         draft["expires_at"] = expiry_of(self._deps.clock(), scope.context)
-        job = partial(self._deps.records(scope).store, user, **draft)
+        records = self._deps.records(scope)
+
+        def store() -> bool:
+            is_kept = keeps(records, scope.owner, scope.context, scope.conversation)
+            return is_kept and bool(records.store(user, **draft))
+
         try:
-            circuit_breaker_of(self._deps.stores).call(job, scope.context.recall_timeout)
+            is_kept = circuit_breaker_of(self._deps.stores).call(store, scope.context.recall_timeout)
         except CallFailed:
             return four_tiers.OUT_OF_REACH
         except MemoryBankError as error:
             return str(error)
-        return four_tiers.STORED
+        return four_tiers.STORED if is_kept else four_tiers.SWITCHED_OFF
 
 
 def _in_state(runtime: ToolRuntime[Any, Any], id: str) -> str | None:

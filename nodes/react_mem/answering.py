@@ -19,7 +19,9 @@ from agentic_memory_bank.nodes.deps import context_of
 from agentic_memory_bank.nodes.messages import RECALLED, text_of, turns_of
 from agentic_memory_bank.nodes.react_mem import steps
 from agentic_memory_bank.nodes.react_mem.budget import STEPS_A_CALL
-from agentic_memory_bank.state.conversations import MemoryContext, RecalledMemory
+from agentic_memory_bank.nodes.react_mem.told import NOTHING
+from agentic_memory_bank.nodes.told_to_forget import ForgettingTurn
+from agentic_memory_bank.state.conversations import MemoryContext, RecalledMemory, add_said
 from agentic_memory_bank.state.react_mem import KnownFact, ReactMemState, ReactMemUpdate, Recollection
 from agentic_memory_bank.state.settings import Settings
 
@@ -33,6 +35,14 @@ class AgentMemory(Protocol):
         self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any], error: Exception
     ) -> None:
         """Keep how far an agent came that failed."""
+        ...
+
+    def is_on(self, conversation: str, runtime: Runtime[Any]) -> bool:
+        """Whether memory takes part in a conversation."""
+        ...
+
+    def told(self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any]) -> ForgettingTurn:
+        """Forget what the last message tells to."""
         ...
 
     def recalled(self, messages: Sequence[AnyMessage], conversation: str, runtime: Runtime[Any]) -> Recollection:
@@ -89,9 +99,15 @@ class Answering:
 
     def _quoted(self, state: ReactMemState, runtime: Runtime[Any]) -> ReactMemUpdate:
         """An answer of quotes; it is nothing to be remembered."""
-        messages, asked = state["messages"], steps.split(state["messages"])
+        is_on, messages = context_of(runtime).enable_memory, state["messages"]
+        heard = self.memory.told(messages, state["conversation_id"], runtime) if is_on else NOTHING
+        if heard.is_answered:
+            return {"messages": heard.messages}
+        is_on = is_on and self.memory.is_on(state["conversation_id"], runtime)
+        messages = add_said(messages, heard.messages)
+        asked = steps.split(messages)
         message = text_of(asked.question) if asked.question else ""
-        if not context_of(runtime).enable_memory:
+        if not is_on:
             return {"messages": [self.offline.respond(ResponderInput(messages, message, (), turns_of(asked.before)))]}
         known = self.memory.recalled(messages, state["conversation_id"], runtime)
         memories = [_as_memory(fact, place) for place, fact in enumerate(known["facts"])]
@@ -100,7 +116,7 @@ class Answering:
         quoted = self.offline.respond(ResponderInput(messages, message, memories, before))
         answer = quoted.model_copy(update={"additional_kwargs": {**quoted.additional_kwargs, RECALLED: True}})
         self.memory.done([*messages, answer], state["conversation_id"], runtime)
-        return {"messages": [answer]}
+        return {"messages": [*heard.messages, answer]}
 
 
 def _given(state: ReactMemState) -> dict[str, Any]:

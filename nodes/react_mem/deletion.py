@@ -29,7 +29,7 @@ def delete_memories(
     records.agents.delete(user, project, conversation)
     _forget_state(records, user, project, conversation)
     gone = [one["id"] for one in _all(records, user, project) if _is_of(one, conversation)]
-    return len(records.delete(user, gone)) if gone else 0
+    return len(records.delete(user, gone, quoting=False)) if gone else 0
 
 
 def _forget_state(records: RecordStore, user: str, project: str | None, conversation: str) -> None:

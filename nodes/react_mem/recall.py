@@ -10,9 +10,11 @@ from langchain_core.messages import AnyMessage
 
 from agentic_memory_bank.engines.conversation import Turn, unattributed
 from agentic_memory_bank.engines.own_words import is_order
+from agentic_memory_bank.nodes.forgetting import is_of_assistant, is_turn
 from agentic_memory_bank.nodes.messages import text_of, turns_of
 from agentic_memory_bank.nodes.react_mem import episodes, steps
 from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope
+from agentic_memory_bank.nodes.recall.memory_search import relevant
 from agentic_memory_bank.nodes.recall.message import shortened
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
 from agentic_memory_bank.state.react_mem import FACTS, Episode, KnownFact, Recollection
@@ -20,7 +22,7 @@ from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, circuit_breaker_of
 from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.memories.agent_conversations import AgentHistory
-from agentic_memory_bank.tools.memories.queries import MemoryQuery, RecordThreshold
+from agentic_memory_bank.tools.memories.queries import MemoryHit, MemoryQuery, RecordThreshold
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 ALIKE: Final = 0.58
@@ -157,17 +159,32 @@ def _searched(
         MemoryQuery(
             query,
             project,
-            [*FACTS, "episodic"],
+            [*FACTS, "episodic", "verbatim"],
             facts + SPARE,
             RecordThreshold(usual.least if given is None else given, fact),
         ),
         MemoryQuery(episodes.goal(query), project, ["episodic"], of_tasks + SPARE, RecordThreshold(alike, task)),
     ]
     known, done = deps.records(scope).search_many(user, searches)
-    told = [_fact(one.record) for one in known if not episodes.is_episode(one.record) and not _is_order(one.record)]
+    found = [one for one in known if not episodes.is_episode(one.record) and not _is_order(one.record)]
+    turns = _turns_that_help(query, [one for one in found if is_turn(one.record)], scope, model)
+    told = [_fact(one.record) for one in (*(one for one in found if not is_turn(one.record)), *turns)]
     alike_ones = [one for one in done if episodes.is_episode(one.record) and one.cosine >= alike]
     surest = sorted(alike_ones, key=lambda one: (-one.cosine, one.record["id"]))
     return told[:facts], [episodes.read(one.record) for one in surest[:of_tasks]]
+
+
+def _turns_that_help(query: str, turns: Sequence[MemoryHit], scope: Scope, model: str) -> Sequence[MemoryHit]:
+    """What the user said in other conversations, word for word, that surely helps.
+
+    What was said in this one stands in its summaries, and what an agent answered is no fact.
+    """
+    others = [one for one in turns if not is_of_assistant(one.record) and not _is_said_here(one.record, scope)]
+    return relevant(query, others) if MODEL in model and scope.context.recall_threshold is None else others
+
+
+def _is_said_here(record: Record, scope: Scope) -> bool:
+    return any(source["conversation"] == scope.conversation for source in record["sources"])
 
 
 def _is_order(record: Record) -> bool:

@@ -13,7 +13,8 @@ from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes.agent_messages import Exchange, calls_of
 from agentic_memory_bank.nodes.deps import Owner
 from agentic_memory_bank.nodes.memory_bank.views import digest
-from agentic_memory_bank.nodes.messages import text_of, turns_of
+from agentic_memory_bank.nodes.memory_switch import keeps
+from agentic_memory_bank.nodes.messages import REPEATS, text_of, turns_of
 from agentic_memory_bank.nodes.react_mem import episodes, steps
 from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope
 from agentic_memory_bank.nodes.react_mem.episodes import masked
@@ -86,14 +87,15 @@ def record_now(deps: AgentDeps, scope: Scope, done: DoneTask) -> bool:
 def _written(deps: AgentDeps, scope: Scope, done: DoneTask) -> AgentConversation | None:
     """Keep the summary, the results, what was said, and the episode by rule. Returns where the conversation stood."""
     records, (user, project) = deps.records(scope), scope.owner
-    if done.at < records.conversations.deleted_at(user, project):
+    if done.at < records.conversations.deleted_at(user, project) or not _keeps(records, scope):
         return None
     episode = _episode(scope, done)
     summary = _summary(done, episode)
     before = records.agents.add(*scope.place, summary, _texts(done), retention_days(scope.context))
     if scope.context.auto_facts:
         save_state(
-            records, IncomingTurns(scope.owner, scope.conversation, _told(done), _drawing(scope), deps.clock(), done.at)
+            records,
+            IncomingTurns(scope.owner, scope.conversation, _told(done), _drawing(scope, done), deps.clock(), done.at),
         )
     if episode and not scope.context.condense_with_model:
         _store(records, scope, episode, summary["turns"], deps.clock(), embed=False)
@@ -113,8 +115,8 @@ def record(deps: AgentDeps, scope: Scope, done: DoneTask, *, was_silent: bool = 
         MemoryBankError: Something of it could not be kept.
     """
     records, user = deps.records(scope), scope.owner.user
-    if done.at < records.conversations.deleted_at(user, scope.owner.project):
-        return  # it was to be forgotten while it waited
+    if done.at < records.conversations.deleted_at(user, scope.owner.project) or not _keeps(records, scope):
+        return  # it was to be forgotten while it waited, or is not to be kept
     if was_silent:
         end_conversation(deps, scope, but=done.id)
     end_idle(deps, scope)
@@ -156,7 +158,7 @@ def end_conversation(deps: AgentDeps, scope: Scope, at: str = "", *, but: str = 
         MemoryBankError: Something of it could not be kept.
     """
     records, (user, project) = deps.records(scope), scope.owner
-    if at and at < records.conversations.deleted_at(user, project):
+    if (at and at < records.conversations.deleted_at(user, project)) or not _keeps(records, scope):
         return
     if scope.context.auto_facts:
         _remember(deps, scope, {"messages": [], "conversation_id": scope.conversation, "end": True})
@@ -186,6 +188,10 @@ def end_idle(deps: AgentDeps, scope: Scope) -> int:
     for talk in silent:
         end_conversation(deps, _scope_of(scope, talk))
     return len(silent)
+
+
+def _keeps(records: RecordStore, scope: Scope) -> bool:
+    return keeps(records, scope.owner, scope.context, scope.conversation)
 
 
 def _silent_since(deps: AgentDeps, scope: Scope) -> str:
@@ -258,16 +264,19 @@ def _episode(scope: Scope, done: DoneTask) -> Episode | None:
 
 
 def _told(done: DoneTask) -> list[AnyMessage]:
-    """What the user said and the agent answered; nothing of what was recalled or called."""
+    """What the user said and the agent answered, which its summary keeps; nothing of what was recalled or called."""
     final = steps.final(done.exchanges)
     answer = done.exchanges[-1][0] if final and not done.failure else None
-    return [done.question, *([answer] if isinstance(answer, AIMessage) else [])]
+    if not isinstance(answer, AIMessage):
+        return [done.question]
+    repeated = {**answer.additional_kwargs, REPEATS: True}
+    return [done.question, answer.model_copy(update={"additional_kwargs": repeated})]
 
 
 def _facts(deps: AgentDeps, scope: Scope, done: DoneTask) -> None:
     """Draw facts from what was said."""
     told = {"messages": _told(done), "conversation_id": scope.conversation, "handed_at": done.at}
-    found = _remember(deps, scope, told)
+    found = _remember(deps, scope, told, done)
     if steps.STORE_FACT in {call["name"] for one in done.exchanges for call in calls_of(one).values()}:
         _unite(deps.records(scope), scope, found.get("stored", []))
 
@@ -293,17 +302,14 @@ def _says(record: Record) -> tuple[frozenset[str], bool]:
     return frozenset(tokenize(words)) - _PERSONS, _DENIES.search(words) is not None
 
 
-def _drawing(scope: Scope) -> MemoryContext:
-    """How facts are drawn from what was said: at once, and no turn is a memory of its own."""
-    update = {
-        "user": scope.owner.user,
-        "project": scope.owner.project,
-        "remember_every": 1,
-        "remember_turns": False,
-    }
+def _drawing(scope: Scope, done: DoneTask | None = None) -> MemoryContext:
+    """How facts are drawn from what was said: after each invocation. What asks for a task is kept as an episode."""
+    user, project = scope.owner
+    turns = scope.context.remember_turns and not (done and _is_task(done))
+    update = {"user": user, "project": project, "remember_every": 1, "remember_turns": turns}
     return scope.context.model_copy(update=update)
 
 
-def _remember(deps: AgentDeps, scope: Scope, given: dict[str, Any]) -> RememberOutput:
+def _remember(deps: AgentDeps, scope: Scope, given: dict[str, Any], done: DoneTask | None = None) -> RememberOutput:
     graph = deps.remember if scope.store is None else deps.remember.copy({"store": scope.store})
-    return cast(RememberOutput, graph.invoke(given, context=_drawing(scope)))
+    return cast(RememberOutput, graph.invoke(given, context=_drawing(scope, done)))

@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 from agentic_memory_bank.engines.conversation import Hints
 from agentic_memory_bank.nodes.deps import context_of, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
+from agentic_memory_bank.nodes.memory_switch import mode_in_time
 from agentic_memory_bank.nodes.messages import checked_messages
 from agentic_memory_bank.nodes.recall.message import asked_in
 from agentic_memory_bank.state.conversations import (
@@ -36,7 +37,7 @@ def gate(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) 
     asked = _asked(state, context)
     if not context.enable_memory:
         return _closed(asked, "disabled", "")
-    owner_of(runtime)
+    owner = owner_of(runtime)
     deps.stores.encoder.check(context)
     message = asked_in(messages)
     if message.turn is None:
@@ -49,6 +50,8 @@ def gate(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) 
         degraded = [f"gate: {type(error).__name__}"]
     if why != "search":
         return _closed(asked, "ignored", why)
+    if mode_in_time(deps.stores, runtime.store, owner, context) == "off":
+        return _closed(asked, "disabled", "switched off")
     return _closed(asked, "missing", "", degraded)
 
 

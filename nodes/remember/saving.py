@@ -16,6 +16,7 @@ from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.nodes.deps import Owner
+from agentic_memory_bank.nodes.memory_switch import keeps
 from agentic_memory_bank.nodes.messages import repeated_in, turns_of
 from agentic_memory_bank.nodes.remember.views import (
     AROUND,
@@ -101,13 +102,16 @@ def save_state(records: RecordStore, handed: IncomingTurns) -> SavedTurns | None
     """Write down where the conversation stands with what is new, and whether it is time to draw memories.
 
     Returns:
-        None where something was forgotten all at once since it was handed over: nothing of it is kept.
+        None where something was forgotten all at once since it was handed over, or memory is switched off: nothing of
+        it is kept.
 
     Raises:
         NoUserError, StorageError: As `ConversationStates.get`.
     """
     (user, project), states = handed.owner, records.conversations
     turns = turns_of(handed.messages)
+    if not keeps(records, handed.owner, handed.context, handed.conversation):
+        return None
     with states.editing(user):
         before, forgotten_at = states.get_with_deletion(user, project, handed.conversation)
         if (handed.at or stamp(handed.now)) < forgotten_at:

@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
+from agentic_memory_bank.nodes.memory_switch import keeps
 from agentic_memory_bank.nodes.messages import checked_messages, turns_of
 from agentic_memory_bank.nodes.remember.saving import (
     IncomingTurns,
@@ -57,6 +58,8 @@ def take_in(state: RememberState, runtime: Runtime[MemoryContext], deps: MemoryD
     if deps.engines:
         deps.engines.check(context)
     records = deps.records(runtime)
+    if not keeps(records, owner, context, conversation):
+        return {**nothing, "receipt": receipt("disabled")}
     begun: RememberUpdate = {
         **nothing,
         "conversation_id": conversation,

@@ -48,6 +48,50 @@ def test_what_is_remembered_is_recalled_by_its_user_alone(memory_bank: Command) 
     assert "Rex" not in other.stdout
 
 
+def test_memory_is_switched_off_for_good_and_on_again(memory_bank: Command, kept: str) -> None:
+    assert memory_bank("switch", "off", *USER).stdout == "Memory is switched to: off.\n"
+    assert memory_bank("recall", "Where does Eva live?", *USER).exit_code == 3
+    assert memory_bank("remember", "I sail.", *USER, "--type", "semantic").exit_code == 1
+    assert listed(memory_bank) == ["My sister Eva lives in Rome."]
+
+    assert parsed(memory_bank("switch", *USER, "--json")) == {"mode": "off"}
+    assert memory_bank("switch", "sometimes", *USER).exit_code == 1
+    memory_bank("switch", "on", *USER)
+    assert memory_bank("recall", "Where does Eva live?", *USER).exit_code == 0
+
+
+def test_memories_go_out_and_come_in_for_another_user(memory_bank: Command, kept: str, tmp_path: Path) -> None:
+    file, lines = tmp_path / "ana.json", tmp_path / "ana.jsonl"
+    assert memory_bank("export-memories", str(file), *USER).exit_code == 0
+    assert memory_bank("export-memories", str(file), *USER).exit_code == 0
+    assert memory_bank("export-memories", str(lines), "--documents", *USER).exit_code == 0
+
+    came = memory_bank("import-memories", str(file), "--user", "ben")
+
+    assert came.stdout == "Imported 1 memory; erased 0 memories.\n"
+    assert kept in memory_bank("memories", "--user", "ben").stdout
+    assert json.loads(lines.read_text())["page_content"] == "My sister Eva lives in Rome."
+    assert memory_bank("import-memories", str(lines), "--user", "ben").exit_code == 1
+
+
+def test_a_folder_of_files_is_kept_in_step_and_a_line_that_is_gone_is_asked_about(
+    memory_bank: Command, kept: str, tmp_path: Path
+) -> None:
+    folder = str(tmp_path / "notes")
+    assert memory_bank("folder", folder, *USER).stdout == "0 new, 0 revised.\n"
+    (file,) = (tmp_path / "notes").glob("*.md")
+    file.write_text("# Me\n\n- Eva paints.\n")
+
+    asked = memory_bank("folder", folder, *USER)
+
+    assert asked.exit_code == 2
+    assert "1 new, 0 revised." in asked.stdout
+    assert "My sister Eva lives in Rome." in asked.stdout
+    assert len(listed(memory_bank)) == 2
+    assert "Erased 1 memory." in memory_bank("folder", folder, "--yes", *USER).stdout
+    assert listed(memory_bank) == ["Eva paints."]
+
+
 def test_a_conversation_comes_from_a_file_or_from_standard_input(memory_bank: Command, tmp_path: Path) -> None:
     file = tmp_path / "talk.json"
     talk = [{"role": "user", "content": "My dog is called Rex."}, {"role": "assistant", "content": "How nice!"}]

@@ -19,6 +19,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 
 from agentic_memory_bank import FourTierMemory, Memories
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.responder import ResponderInput
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
@@ -129,7 +130,8 @@ def agent(folder: Path) -> None:
     calls = [AIMessage("", tool_calls=[{"name": "fetch", "args": {"report": name}, "id": f"c{name}"}]) for name in "ab"]
     model = _Tooled(messages=iter([*calls, AIMessage("Both reports are fetched.")]))
     stores = RecordStores(default_store(folder), Encoder(Endless()))
-    made = create_agent(model, [fetch], middleware=[FourTierMemory(stores=stores)], context_schema=MemoryContext)  # pyright: ignore[reportUnknownVariableType]
+    memory = FourTierMemory(engine=ExtractiveConversationEngine(), stores=stores)
+    made = create_agent(model, [fetch], middleware=[memory], context_schema=MemoryContext)  # pyright: ignore[reportUnknownVariableType]
     said = [HumanMessage("Fetch the reports a and b. My dog is called Rex.")]
     output = made.invoke({"messages": said, "conversation_id": "c"}, context=MemoryContext(user="ana"))  # pyright: ignore[reportUnknownMemberType]
     told(output["messages"][-1].text)

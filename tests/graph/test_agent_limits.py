@@ -16,6 +16,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.graph.four_tier import FourTierMemory
 from agentic_memory_bank.graph.limits import AgentLimits
 from agentic_memory_bank.graph.react_mem import build_react_mem
@@ -104,7 +105,8 @@ class Shop:
         self.log, self.queue, self.clock = talking.Log(), WorkerPool(100), clock or Clock()
         self.stores = RecordStores(InMemoryStore(), Encoder(HashEmbeddings()), self.clock)
         model = talking.Scripted(script=script, log=self.log) if script else None
-        given = {"tools": [fetch, approve], **options}
+        by_rule = None if "models" in options else ExtractiveConversationEngine()
+        given = {"tools": [fetch, approve], "engine": by_rule, **options}
         self.graph: Any = build_react_mem(model, stores=self.stores, clock=self.clock, background=self.queue, **given)
 
     def ask(self, text: Any = QUESTION, config: Any = None, **context: Any) -> dict[str, Any]:

@@ -464,13 +464,13 @@ def test_a_chinese_word_of_one_character_describes_what_is_forgotten(make: Make,
 
 
 def test_an_insight_goes_with_a_memory_that_is_forgotten_by_description(memories: Memories) -> None:
-    for place in ("the sea", "the harbour", "a hill"):
-        memories.store(f"There is {place} in Lisbon.", user="ana")
+    for day, place in (("3 March", "sea"), ("9 March", "harbour"), ("20 March", "hill")):
+        memories.store(f"Knee pain after a run at the {place} on {day}.", user="ana")
     (insight,) = memories.reflect(user="ana")
 
     shown = memories.preview_delete_about("harbour", user="ana")
 
-    assert [record["text"] for record in shown.matched] == ["There is the harbour in Lisbon."]
+    assert [record["text"] for record in shown.matched] == ["Knee pain after a run at the harbour on 9 March."]
     assert [record["id"] for record in shown.derived] == [insight["id"]]
 
 
@@ -694,29 +694,64 @@ def test_a_consolidation_that_is_cut_off_leaves_each_group_as_it_was_or_done(
     assert len(texts(memories)) == 2
 
 
-def test_an_insight_counts_what_recurs_and_names_its_evidence(memories: Memories) -> None:
-    ids = {
-        memories.store(f"There is {what} in Lisbon.", user="ana")["id"]
-        for what in ("the sea", "a harbour", "old trams")
-    }
+@pytest.mark.parametrize(
+    "notes",
+    [
+        ("Budget: $10,000", "Budget increased to $12,000", "Final budget: $15,000"),
+        ("预算：10000元", "预算增加到12000元", "最终预算：15000元"),
+    ],
+)
+def test_notes_of_a_value_that_changes_are_drawn_together_into_the_last(make: Make, notes: tuple[str, ...]) -> None:
+    memories = make()
+    ids = [memories.store(text, user="ana")["id"] for text in notes]
+
+    (record,) = memories.consolidate(user="ana")
+
+    assert (record["text"], sorted(record["replaces"])) == (notes[-1], sorted(ids))
+    assert texts(memories) == [notes[-1]]
+
+
+@pytest.mark.parametrize("notes", [("Room: 12", "Room: 14"), ("Budget: $10,000", "Budget meeting: 15 May, now final")])
+def test_notes_that_announce_no_change_stay_beside_each_other(make: Make, notes: tuple[str, ...]) -> None:
+    memories = make()
+    for text in notes:
+        memories.store(text, user="ana")
+
+    assert memories.consolidate(user="ana") == []
+
+
+KNEE = (
+    "I had knee pain after a run on 3 March.",
+    "Again knee pain after a run, on 12 March.",
+    "On 20 March: knee pain after a run.",
+)
+
+
+def test_an_insight_names_what_happened_again_how_often_and_its_evidence(memories: Memories) -> None:
+    ids = {memories.store(text, user="ana")["id"] for text in KNEE}
     memories.store("My dog is called Rex.", user="ana")
 
     (insight,) = memories.reflect(user="ana")
 
-    assert (insight["type"], insight["text"]) == ("reflective", "Lisbon: in 3 memories, on 2026-01-01.")
+    assert (insight["type"], insight["text"]) == ("reflective", "Three times in March 2026: knee pain after a run.")
     assert set(insight["evidence"]) == ids
     assert memories.reflect(user="ana") == []
-    memories.store("There are hills in Lisbon.", user="ana")
+    memories.store("There was knee pain after a run on 2 April.", user="ana")
     (later,) = memories.reflect(user="ana")
-    assert later["text"] == "Lisbon: in 4 memories, on 2026-01-01."
+    assert later["text"] == "Four times from 3 March 2026 to 2 April 2026: knee pain after a run."
     assert texts(memories, types=["reflective"]) == [later["text"]]
 
 
+def test_a_name_that_recurs_and_what_was_said_of_one_day_is_no_insight(memories: Memories) -> None:
+    for what in ("the sea", "a harbour", "old trams"):
+        memories.store(f"There is {what} in Lisbon.", user="ana")
+        memories.store(f"payment-service: {what}", user="ana")
+
+    assert memories.reflect(user="ana") == []
+
+
 def test_an_insight_is_forgotten_with_a_memory_that_it_rests_on(memories: Memories) -> None:
-    ids = [
-        memories.store(f"There is {what} in Lisbon.", user="ana")["id"]
-        for what in ("the sea", "a harbour", "old trams")
-    ]
+    ids = [memories.store(text, user="ana")["id"] for text in KNEE]
     memories.reflect(user="ana")
 
     memories.delete(ids[:1], user="ana")
@@ -734,22 +769,16 @@ def test_words_that_recur_in_all_speech_are_no_insight() -> None:
     assert recurring([ExistingMemory(str(n), words, "semantic", 1.0) for n, words in enumerate(said)]) == []
 
 
-def test_words_that_go_together_and_what_is_somebodys_own_recur() -> None:
-    said = ("My dog likes the support group.", "I left the support group with my dog.", "A support group for my dog?")
-
-    (insight,) = recurring([ExistingMemory(str(n), words, "semantic", 1.0) for n, words in enumerate(said)])
-
-    assert insight.text == "my dog, support group: in 3 memories."
-    assert insight.evidence == ("0", "1", "2")
-
-
 def test_chinese_memories_recur_in_chinese() -> None:
     held = [
-        ExistingMemory(str(n), f"我{place}月去夏威夷的海滩。", "semantic", 1.0, date="2026-05-01")
-        for n, place in enumerate("三四五")
+        ExistingMemory(str(n), f"跑步之后膝盖疼，{place}。", "semantic", 1.0, date=f"2026-03-0{n + 1}")
+        for n, place in enumerate(("很久", "右边", "又来了"))
     ]
 
-    assert any("见于3条记忆" in insight.text for insight in recurring(held))
+    (insight,) = recurring(held)
+
+    assert insight.text.startswith("2026年3月3次：")
+    assert "膝盖" in insight.text
 
 
 def test_no_credential_becomes_an_insight() -> None:
@@ -814,8 +843,10 @@ def test_maintenance_draws_memories_from_conversations_that_ended_in_silence(mem
 
 def test_maintenance_consolidates_and_reflects_for_all_users_where_it_is_asked_to(memories: Memories) -> None:
     for user in ("ana", "ben"):
-        for text in (*BUDGET, "The sea is near Lisbon.", "A harbour is in Lisbon.", "Trams go through Lisbon."):
+        for text in BUDGET:
             memories.store(text, user=user)
+        for text in KNEE:
+            memories.store(text, user=user, type="episodic")
 
     assert memories.maintain()["consolidated"] == 0
     done = memories.maintain(consolidate=True, reflect=True)

@@ -316,7 +316,8 @@ def test_a_model_that_obeys_lets_one_source_replace_nothing_of_a_better_one(obey
     kept = obeyed().kept()
     by_id = {record["id"]: record for record in kept}
 
-    assert any("It says" in record["text"] and record["type"] == "semantic" for record in kept)
+    assert kept
+    assert not any("It says" in record["text"] and record["type"] == "semantic" for record in kept), "nobody's word"
     for record in kept:
         if record["replaced_by"] and "It says" in by_id[record["replaced_by"]]["text"]:
             assert "It says" in record["text"]

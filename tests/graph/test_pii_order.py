@@ -13,6 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank import FourTierMemory, MemoryBankMiddleware
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
@@ -59,7 +60,8 @@ def test_behind_a_mask_memory_keeps_nothing_unmasked_and_warns_of_nothing(caplog
 @pytest.mark.parametrize("order", ["in front", "behind"])
 def test_four_tiers_keep_what_is_masked_masked_wherever_they_stand(order: str) -> None:
     store, queue = InMemoryStore(), WorkerPool(100)
-    memory = FourTierMemory(stores=RecordStores(store, Encoder(HashEmbeddings())), background=queue)
+    stores = RecordStores(store, Encoder(HashEmbeddings()))
+    memory = FourTierMemory(engine=ExtractiveConversationEngine(), stores=stores, background=queue)
     mask = PIIMiddleware("email", strategy="redact")
     model = Model(messages=iter(AIMessage("Noted.") for _ in ADDRESSES))
     stack: Any = [memory, mask] if order == "in front" else [mask, memory]

@@ -129,7 +129,9 @@ def test_what_no_quote_says_is_left_out_of_an_answer_and_named(model: Any) -> No
 
     result = run(DOCUMENTS[2:], "Who runs the museum?")
 
-    assert (result["answer"], result["status"]) == ("Anna Berg runs the museum.", "completed")
+    assert result["status"] == "completed"
+    assert "Anna Berg" in result["answer"]
+    assert "Zork" not in result["answer"]
     assert "Zork" in result["degraded"][0]
 
 

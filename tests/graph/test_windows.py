@@ -104,7 +104,7 @@ def test_a_graph_resumed_without_its_settings_can_be_finished_offline(model: Any
 
     result = bank.invoke(Command(resume="finish"), CONFIG)
 
-    assert result["status"] == "completed"
+    assert result["status"] == "not_found", "what was handed over ends before the warehouse that is asked about"
     assert [note.partition(":")[0] for note in result["degraded"]] == ["refused"]
     assert model.server.count == 1
 

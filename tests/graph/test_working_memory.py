@@ -86,7 +86,8 @@ class Inventory:
         self.log, self.queue = talking.Log(), WorkerPool(10)
         self.stores = RecordStores(InMemoryStore(), Encoder(HashEmbeddings()))
         model = talking.Scripted(script=script or counting, log=self.log)
-        self.graph: Any = build_react_mem(model, [count], stores=self.stores, background=self.queue, **options)
+        parts = {"engine": ExtractiveConversationEngine(), "stores": self.stores, "background": self.queue, **options}
+        self.graph: Any = build_react_mem(model, [count], **parts)
 
     def work(self, text: str = "Count the inventory.", conversation: str = "a", **context: Any) -> list[AnyMessage]:
         given = {"messages": [HumanMessage(text)], "conversation_id": conversation}

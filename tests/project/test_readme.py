@@ -99,7 +99,7 @@ def test_a_readme_is_read_in_one_go(name: str) -> None:
 @pytest.mark.parametrize("name", [*READMES, "docs/runs.md", "docs/memory.md"])
 def test_every_command_that_is_named_exists(name: str) -> None:
     known = set(get_command(app).commands)  # type: ignore[attr-defined]
-    named = {word for body in blocks(name, "bash") for word in re.findall(r"^memory-bank (\w+)", body, re.MULTILINE)}
+    named = {word for body in blocks(name, "bash") for word in re.findall(r"^memory-bank ([\w-]+)", body, re.MULTILINE)}
 
     assert named
     assert named <= known
@@ -116,7 +116,7 @@ def test_the_page_of_runs_has_every_command() -> None:
     (commands,) = [body for body in blocks("docs/runs.md", "bash") if "memory-bank runs" in body]
 
     hidden = {"memories", "memory"}  # of the page on conversations
-    named = set(re.findall(r"^memory-bank (\w+)", commands, re.MULTILINE))
+    named = set(re.findall(r"^memory-bank ([\w-]+)", commands, re.MULTILINE))
     assert named == set(get_command(app).commands) - hidden  # type: ignore[attr-defined]
 
 

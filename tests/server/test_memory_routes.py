@@ -109,6 +109,20 @@ def test_a_memory_is_stored_shown_changed_and_erased(http: TestClient) -> None:
     assert refused(http.put(path, headers=ANN, json={"content": "Again."})) == (404, "NOT_FOUND")
 
 
+def test_memory_is_switched_off_and_on_for_a_user_or_a_conversation(http: TestClient) -> None:
+    path = "/v1/memory/switch"
+    assert http.get(path, headers=ANN).json() == {"mode": "on"}
+    assert http.put(path, headers=ANN, json={"mode": "recall", "conversation_id": "c"}).json() == {"mode": "recall"}
+    assert http.get(path, headers=ANN).json() == {"mode": "on"}
+    assert http.get(f"{path}?conversation_id=c", headers=ANN).json() == {"mode": "recall"}
+
+    assert http.put(path, headers=ANN, json={"mode": "off"}).json() == {"mode": "off"}
+    assert refused(http.post("/v1/memory", headers=ANN, json={"content": "I sail."})) == (400, "INVALID_CONTENT")
+    assert refused(http.put(path, headers=ANN, json={"mode": "maybe"})) == (400, "INVALID_MODE")
+    assert http.put(path, headers=ANN, json={"mode": "on"}).json() == {"mode": "on"}
+    stored(http, "I sail.")
+
+
 def test_a_changed_memory_is_found_by_its_new_words(http: TestClient) -> None:
     made = stored(http, "The capital of the plan is Lisbon.")
     stored(http, "Cats sleep all day.")

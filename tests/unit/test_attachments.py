@@ -61,7 +61,7 @@ def word(text: str) -> bytes:
         ("a.gif", b"GIF89a" + b"g" * 20, "image", "image/gif"),
         ("a.webp", b"RIFF\x10\0\0\0WEBPVP8 ", "image", "image/webp"),
         ("a.pdf", b"%PDF-1.7\n...", "document", "application/pdf"),
-        ("a", word("Hello."), "document", attached_files._WORD),  # pyright: ignore[reportPrivateUsage]
+        ("a", word("Hello."), "document", attached_files.DOCX),
         ("a.html", b"<p>Hello.</p>", "document", "text/html"),
         ("a", b"  <!DOCTYPE html><p>Hello.</p>", "document", "text/html"),
         ("a.md", b"# Hello", "document", "text/plain"),

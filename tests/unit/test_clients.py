@@ -75,7 +75,7 @@ def test_the_operator_may_open_a_setting_or_close_all(monkeypatch: pytest.Monkey
 def test_the_form_of_a_server_offers_what_a_client_may_set_of_what_the_graph_uses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    invocation = {"user", "project", "enable_memory", "tool_names"}
+    invocation = {"user", "project", "enable_memory", "auto_store", "tool_names"}
     for graph in GRAPHS:
         offered = set(form_of(graph))
         assert offered <= OF_CLIENTS | invocation

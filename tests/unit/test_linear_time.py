@@ -15,7 +15,7 @@ from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Hints, Turn, TurnQuote, attributed
 from agentic_memory_bank.engines.extractive import research, responder, support
-from agentic_memory_bank.engines.extractive.answering import choices, quoting, short_answers
+from agentic_memory_bank.engines.extractive.answering import choices, helping, quoting, short_answers
 from agentic_memory_bank.engines.extractive.answering import relevance as likeness
 from agentic_memory_bank.engines.extractive.comparing import comparison
 from agentic_memory_bank.engines.extractive.reading import attributes, dates, sentence, values
@@ -26,7 +26,6 @@ from agentic_memory_bank.engines.extractive.remembering import (
     insights,
     life,
     queries,
-    relevance,
     resolution,
     subjects,
     succession,
@@ -120,10 +119,10 @@ def quoted(text: str) -> quoting.Passage:
     return quoting.Passage.of("p", text, 1.0)
 
 
-def reading(text: str) -> relevance.MessageReading:
-    return relevance.MessageReading(
+def reading(text: str) -> helping.MessageReading:
+    return helping.MessageReading(
         text[:2_000],
-        [relevance.Likeness(text, "", 0.4, 0.3, 0.9, 1.0, is_marked=False, is_turn=False, by_assistant=False)],
+        [helping.Likeness(text, "", 0.4, 0.3, 0.9, 1.0, is_marked=False, is_turn=False, by_assistant=False)],
     )
 
 
@@ -199,8 +198,8 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.reading.dates.past_asked": lambda text: dates.past_asked(text, date(2024, 5, 1)),
     "engines.extractive.remembering.changes.replaced": lambda text: changes.replaced(text[::2], text[1::2]),
     "engines.extractive.remembering.changes.without": lambda text: changes.without(text, [(0, 4), (9, 20)]),
-    "engines.extractive.remembering.relevance.shared_characters": lambda text: relevance.shared_characters(text, text),
-    "engines.extractive.remembering.relevance.MessageReading": lambda text: reading(text).helps,
+    "engines.extractive.answering.helping.shared_characters": lambda text: helping.shared_characters(text, text),
+    "engines.extractive.answering.helping.MessageReading": lambda text: reading(text).helps,
     "engines.extractive.remembering.life.shared_subjects": lambda text: life.shared_subjects(text, [text]),
     "engines.extractive.remembering.succession.succeeded": lambda text: succession.succeeded(
         text[:2_000], [told(text[:2_000], "1"), told(f"{text[:2_000]} now", "2")], [0.5, 0.5], 0.3

@@ -43,6 +43,12 @@ def test_chinese_questions_are_answered() -> None:
     assert "5072" in best("唐古拉山口的海拔是多少？", CHINESE)
 
 
+def test_a_sentence_that_goes_on_from_another_is_understood_by_it() -> None:
+    text = "The Orbel tower is in the north.\n\nIt was built in 1998 by Ada Lin.\n\nThe tower is 324 m tall."
+
+    assert best("Who built the Orbel tower?", text) == "It was built in 1998 by Ada Lin."
+
+
 def test_traditional_and_simplified_characters_find_each_other() -> None:
     assert "1956公里" in best("青藏鐵路全長多少公里？", CHINESE)
     assert best("合同什么时候签订？", "契約於五月四日簽訂。合同於六月九日簽訂。") == "合同於六月九日簽訂。"

@@ -2,14 +2,14 @@
 
 import pytest
 
-from agentic_memory_bank.engines.extractive.remembering.life import shared_subjects
-from agentic_memory_bank.engines.extractive.remembering.relevance import (
+from agentic_memory_bank.engines.extractive.answering.helping import (
     Likeness,
     MessageReading,
     asks_the_assistant,
     shared_characters,
     shown_text,
 )
+from agentic_memory_bank.engines.extractive.remembering.life import shared_subjects
 from agentic_memory_bank.engines.extractive.remembering.succession import Told, succeeded
 
 

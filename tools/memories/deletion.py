@@ -92,7 +92,12 @@ class Deletion(NamedTuple):
     @property
     def gone_ids(self) -> list[str]:
         """The ids of all memories that are gone or changed afterwards."""
-        return [*(record["id"] for record in self.deleted), *(cut.record["id"] for cut in self.redacted)]
+        return [record["id"] for record in self.records]
+
+    @property
+    def records(self) -> list[Record]:
+        """All memories that are gone or changed afterwards, as they are."""
+        return [*self.deleted, *(cut.record for cut in self.redacted)]
 
     @property
     def turn_words(self) -> dict[TurnRef, list[str]]:

@@ -16,6 +16,7 @@ from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.agent_conversations import AgentConversations
 from agentic_memory_bank.tools.memories.conversation_states import ConversationStates
 from agentic_memory_bank.tools.memories.deletion import Deletion, plan_deletion
+from agentic_memory_bank.tools.memories.memory_switches import MemorySwitches
 from agentic_memory_bank.tools.memories.queries import Listing, MemoryHit, MemoryQuery, Threshold, checked_query
 from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
 from agentic_memory_bank.tools.memories.user_memories import UserMemoriesPool
@@ -73,6 +74,8 @@ class RecordReader:
         """The state of the conversations that these memories are extracted from."""
         self.agents = AgentConversations(self._adapter, clock)
         """What agents did in conversations."""
+        self.switches = MemorySwitches(self._adapter)
+        """Who wants no memory."""
 
     def get(self, user: str, id: str) -> Record | None:
         """A memory of this user, current or replaced; None where there is none, or it has expired."""
@@ -193,10 +196,10 @@ class RecordReader:
         memories = self._users.peek(user_hash(user))
         return self._encoder.is_busy or (memories is not None and memories.is_indexing)
 
-    def preview_delete(self, user: str, ids: Collection[str]) -> Deletion:
+    def preview_delete(self, user: str, ids: Collection[str], *, quoting: bool = True) -> Deletion:
         """All that `delete` would delete, whole or in part; nothing is deleted. Args and errors as there."""
         with self._users.opened(user_hash(user)) as memories:
-            return plan_deletion(memories.index.records, ids)
+            return plan_deletion(memories.index.records, ids, quoting=quoting)
 
     def preview_delete_all(self, user: str, project: str | None = None, type: RecordType | None = None) -> Deletion:
         """All that `delete_all` would delete; facts stay where only turns are meant. Args and errors as there."""

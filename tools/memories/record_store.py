@@ -4,9 +4,9 @@ What a user's memories are is a fold of events (`state/records.py`), which any n
 time (`tools/memories/event_log.py`); each process keeps an index of the users it serves (`tools/memories/index.py`).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Final, Unpack
+from typing import Any, Final, Unpack
 
 from agentic_memory_bank.state import record_events as events
 from agentic_memory_bank.state.errors import EmbeddingError, InputError
@@ -21,7 +21,7 @@ from agentic_memory_bank.state.records import (
     Replacement,
     normalized,
 )
-from agentic_memory_bank.tools.memories import maintenance
+from agentic_memory_bank.tools.memories import maintenance, transfer
 from agentic_memory_bank.tools.memories.deletion import Deletion
 from agentic_memory_bank.tools.memories.maintenance import StoreMaintenance
 from agentic_memory_bank.tools.memories.record_reader import RecordReader
@@ -270,9 +270,35 @@ class RecordStore(RecordReader):
             known = [memories.index.records[id] for id in dict.fromkeys(ids) if id in memories.index.records]
             memories.write([memories.use_event(record) for record in known])
 
+    # --- handing over ----------------------------------------------------------------------------------------------
+
+    def export_events(self, user: str) -> Sequence[Mapping[str, Any]]:
+        """All events of a user's memories, with those that say what was forgotten: no vectors, and not who it is."""
+        with self._users.opened(user_hash(user)) as memories:
+            return transfer.outgoing(memories)
+
+    def import_events(self, user: str, events: object) -> tuple[Sequence[str], Sequence[str]]:
+        """Take exported events in: those that are there already are passed over, and what was forgotten stays so.
+
+        Args:
+            user: Id of the user who gets them.
+            events: As `export_events` gives them.
+
+        Returns:
+            The ids of the memories that are new, and of those that went since they were forgotten where they come from.
+
+        Raises:
+            InputError: They are no events.
+        """
+        checked = transfer.checked_events(events)
+        with self._users.opened(user_hash(user)) as memories:
+            new, gone = transfer.incoming(memories, checked)
+            maintenance.delete_over_quota(memories, self._quota, set(new))
+        return new, self.delete(user, gone) if gone else []
+
     # --- deleting --------------------------------------------------------------------------------------------------
 
-    def delete(self, user: str, ids: Collection[str]) -> Sequence[str]:
+    def delete(self, user: str, ids: Collection[str], *, quoting: bool = True) -> Sequence[str]:
         """Delete memories with their history and what was derived from them; a tombstone without content stays.
 
         A consolidated memory is deleted with those it was made of, or with those of them that are named. Turns of
@@ -281,6 +307,7 @@ class RecordStore(RecordReader):
         Args:
             user: Id of the user whose memories are meant.
             ids: Ids of memories, or of parts of them as `preview_delete` names them. Unknown ids are no error.
+            quoting: Whether facts go with the turns that they quote.
 
         Returns:
             The ids of all memories that are gone.
@@ -288,7 +315,7 @@ class RecordStore(RecordReader):
         Raises:
             InputError: A part is named of a memory whose text has changed since.
         """
-        return self._delete(user, self.preview_delete(user, ids))
+        return self._delete(user, self.preview_delete(user, ids, quoting=quoting))
 
     def delete_all(self, user: str, project: str | None = None, type: RecordType | None = None) -> Sequence[str]:
         """Delete all memories of a user, or those of a project, of a type, or both. Returns and raises as `delete`.

@@ -132,3 +132,27 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def write_whole(path: Path, content: bytes, part: Path) -> None:
+    """Write a file, whole or not at all, which nobody else may read.
+
+    Args:
+        path: Where it is written.
+        content: What it holds.
+        part: Where it is written before it gets its name.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    with storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with open(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+            sync_folder(path.parent)
+        finally:
+            part.unlink(missing_ok=True)

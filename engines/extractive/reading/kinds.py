@@ -106,9 +106,12 @@ _PERSON_CHINESE: Final = re.compile(
 
 _ROLE: Final = re.compile(
     r"\b(?:[Tt]he|[Oo]ur|your|[Mm]y|[Hh]is|[Hh]er|its|[Aa]n?) (?:[\w-]{2,16} ){0,2}"
-    r"(?:[a-z]{3,12}(?:ant|er|or|ist|ian|man|woman|men|women)|"
-    r"tenant|landlord|council|company|department|office|staff|team|club|school|board|committee|police|chair|head|"
-    r"mother|father|brother|sister|son|daughter|wife|husband|aunt|uncle|cousin|friend|nurse|chef|cook|boss)s?\b"
+    r"(?:manager|director|teacher|driver|treasurer|caretaker|owner|leader|officer|member|worker|player|writer|author|"
+    r"editor|inspector|contractor|supplier|visitor|doctor|nurse|tenant|landlord|assistant|accountant|consultant|"
+    r"applicant|participant|student|pupil|president|chair|secretary|agent|client|customer|buyer|seller|lender|"
+    r"borrower|employer|employee|plumber|builder|gardener|farmer|engineer|architect|artist|council|company|"
+    r"department|office|staff|team|club|school|board|committee|police|head|mother|father|brother|sister|son|daughter|"
+    r"wife|husband|aunt|uncle|cousin|friend|man|woman|boss|cook)s?\b"
 )
 _ROLE_CHINESE: Final = re.compile(
     r"[甲乙丙]方|业主|房东|租客|住户|物业|公司|部门|科室|中心|委员会|校方|院方|厂家|商家|我方|对方|"
@@ -167,8 +170,9 @@ _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
     (
         ("length",),
         _pattern(
-            r"\bhow (?:far|tall|high|wide|deep|thick)\b|\b(?:altitude|distance|elevation|height|width|depth)\b|"
-            r"多远|多高|多宽|多深|多厚|海拔|距离|多少(?:米|公里|千米)|面积"
+            r"\bhow (?:far(?! ahead| in advance)|tall|high|wide|deep|thick)\b",
+            r"\b(?:altitude|distance|elevation|height|width|depth)\b|"
+            r"多远|多高|多宽|多深|多厚|海拔|距离|多少(?:米|公里|千米)|面积",
         ),
     ),
     (

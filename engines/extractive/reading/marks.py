@@ -25,8 +25,8 @@ AMENDS: Final = re.compile(
 )
 """It, or the text it stands in, puts something in the place of what was said before."""
 PLANS: Final = re.compile(
-    r"\b(?:plan(?:s|ned)? to|intend(?:s|ed)? to|wants? to|would like to|hopes? to|aims? to|is to be|are to be|"
-    r"expected to|proposed|budgeted|estimated|we will|shall try)\b"
+    r"\b(?:plan(?:s|ned)? to|intend(?:s|ed)? to|(?:we|they|he|she|I) (?:wants?|hopes?|would like) to|aims? to|is to be|"
+    r"are to be|expected to|proposed|budgeted|estimated|we will|shall try)\b"
     r"|计划|打算|拟|预计|争取|希望|准备(?:在|于)?|力争|目标",
     re.IGNORECASE,
 )

@@ -69,6 +69,10 @@ _HAN_TO: Final = re.compile(
     r"(?:改|调整|变更|更正|修改|修订|更改)(?:为|成|到|至|在|由|于)|(?:推迟|延期|延长|延后|提前|提高|增加|上调|下调|降低|减少|缩短)(?:到|至|为)"
     r"|(?:增|减|降|升|延|移|迁|搬|换)(?:至|到|成|为)|顺延|替换为|改用"
 )
+_HAN_STRUCK: Final = re.compile(
+    r"[“\"「『](?P<old>[^“”\"「」『』]{1,40})[”\"」』][^，,。;；“”\"「」『』]{0,6}"
+    r"(?:改|修改|修订|调整|变更|更改|更正|替换)[为成][“\"「『]?(?P<new>[^“”\"「」『』，,。;；]{1,60})"
+)
 _HAN_FROM: Final = re.compile(
     r"(?:由|从|原)(?P<old>[^，,。;；到至为]{1,20}?)(?:调整|提高|增加|改|降|升|减|延长|缩短|上调|下调|变更)[^，,。;；]{0,4}?(?:为|到|至)"
 )
@@ -249,6 +253,7 @@ def _subject(statement: Statement, match: re.Match[str]) -> frozenset[str]:
 
 _PATTERNS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
     ("replace", _STRUCK),
+    ("replace", _HAN_STRUCK),
     ("replace", _FROM_TO),
     ("replace", _HAN_FROM),
     ("correct", _NOT),

@@ -1,14 +1,16 @@
-"""Draws insights from memories without a model: what recurs, how often and when; no sentence is made up."""
+"""Draws insights from memories without a model: what happened again, how often and when, in words of theirs."""
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import date
 from itertools import pairwise
-from typing import Final
+from typing import Final, cast
 
 from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Insight
-from agentic_memory_bank.engines.extractive.reading.dates import day_of
+from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments, written
+from agentic_memory_bank.engines.extractive.reading.values import values_of
 from agentic_memory_bank.engines.extractive.remembering.queries import key_terms
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
@@ -26,6 +28,10 @@ MANY: Final = 12
 TERMS: Final = 3
 """How many terms that recur together are named."""
 
+LONGEST: Final = 60
+"""Characters of a stretch of words that is named as what recurs."""
+
+_COUNTS: Final = {3: "Three", 4: "Four", 5: "Five", 6: "Six"}
 _TIMES: Final = frozenset(
     tokenize(
         "last next week month year day night weekend morning evening time today yesterday monday tuesday wednesday "
@@ -37,19 +43,20 @@ _OWN: Final = re.compile(r"\b(?:my|our) ([a-z][\w'’-]+)", re.IGNORECASE)
 
 
 def recurring(memories: Sequence[ExistingMemory]) -> list[Insight]:
-    """What stands in at least three memories: names, words that go together, and what somebody calls theirs.
+    """What happened on at least three days in nearly the same words, with how often and when; mostly nothing.
 
-    Terms of the same memories make one insight. Single words of other kinds are left out: they recur in all speech.
+    A name alone that recurs says nothing of its own: "Lisbon" in four memories is no insight.
     """
-    written, holders = _terms(memories)
+    spelt, holders = _terms(memories)
     names = set[str]().union(*(names_and_numbers(memory.words) for memory in memories))
     usual = USUAL * len(memories) if len(memories) >= MANY else len(memories)
     together: defaultdict[tuple[int, ...], list[str]] = defaultdict(list)
     for term, held in sorted(holders.items()):
-        if LEAST <= len(held) <= usual and _says_something(term, written[term], names):
-            together[tuple(held)].append(written[term].most_common(1)[0][0])
+        if LEAST <= len(held) <= usual and not any(map(secrets_in, spelt[term])):
+            together[tuple(held)].append(spelt[term].most_common(1)[0][0])
     ranked = sorted(together.items(), key=lambda found: (-len(found[0]), found[1]))
-    return [_insight(terms, [memories[place] for place in held]) for held, terms in ranked[:MOST]]
+    drawn = (_insight(terms, [memories[place] for place in held], names) for held, terms in ranked)
+    return [insight for insight in drawn if insight is not None][:MOST]
 
 
 def _terms(memories: Sequence[ExistingMemory]) -> tuple[dict[str, Counter[str]], dict[str, list[int]]]:
@@ -77,11 +84,11 @@ def _named(words: str) -> Iterator[tuple[str, str]]:
             yield (f"my {name}" if term.startswith("my ") else name), term
 
 
-def _says_something(name: str, written: Counter[str], names: set[str]) -> bool:
-    """Whether a term is a name, Chinese, or more than one word, and no credential; a name is never written small."""
-    if any(map(secrets_in, written)):
-        return False
-    return " " in name or is_cjk(name) or all(term[:1].isupper() and term.casefold() in names for term in written)
+def _says_something(terms: Sequence[str], names: set[str]) -> bool:
+    """Whether terms say more than a name: two of them, of which one is none."""
+    words = {word for term in terms for word in tokenize(term)}
+    plain = words - {word for name in names for word in tokenize(name)}
+    return len(words) > 1 and (bool(plain) or any(map(is_cjk, terms)))
 
 
 def said_on(memory: Fact | ExistingMemory) -> date | None:
@@ -89,13 +96,53 @@ def said_on(memory: Fact | ExistingMemory) -> date | None:
     return day_of(memory.date) or day_of(memory.date[:10])
 
 
-def _insight(terms: Sequence[str], held: Sequence[ExistingMemory]) -> Insight:
-    named = sorted(terms, key=lambda term: (not term[:1].isupper(), term.casefold()))[:TERMS]
-    days = sorted(day.isoformat() for memory in held if (day := said_on(memory)) is not None)
-    evidence = tuple(memory.id for memory in held)
-    subject = ", ".join(named)
-    if is_cjk(subject):
-        when = "" if not days else f"，{days[0]}" if days[0] == days[-1] else f"，{days[0]}至{days[-1]}"
-        return Insight(f"{'、'.join(named)}：见于{len(held)}条记忆{when}。", evidence, subject)
-    when = "" if not days else f", on {days[0]}" if days[0] == days[-1] else f", from {days[0]} to {days[-1]}"
-    return Insight(f"{subject}: in {len(held)} memories{when}.", evidence, subject)
+def _insight(terms: Sequence[str], held: Sequence[ExistingMemory], names: set[str]) -> Insight | None:
+    """What recurs on several days; None where it says nothing, or was all said of one time."""
+    days = sorted({day for memory in held if (day := _happened_on(memory)) is not None})
+    if len(days) < LEAST or not _says_something(terms, names):
+        return None
+    phrase = min((_phrase(terms, memory.words) for memory in held), key=lambda found: (len(found), found))
+    subject = ", ".join(sorted(terms, key=str.casefold)[:TERMS])
+    text = f"{_times_in(days, chinese=is_cjk(phrase))}{phrase}{'。' if is_cjk(phrase) else '.'}"
+    return Insight(text, tuple(memory.id for memory in held), subject)
+
+
+def _happened_on(memory: ExistingMemory) -> date | None:
+    """The day a memory speaks of; where it names none, the one on which it was said."""
+    said = said_on(memory)
+    for value in values_of(memory.words):
+        year, month, day = value.date
+        if month and day and (year or said):
+            with suppress(ValueError):
+                return date(year or cast(date, said).year, month, day)
+    for moment in moments(memory.words, said) if said else ():
+        if (found := day_of(moment.calendar)) is not None:
+            return found
+    return said
+
+
+def _phrase(terms: Sequence[str], words: str) -> str:
+    """The stretch of a memory's words that holds what recurs; the terms alone where they stand far apart."""
+    folded = words.casefold()
+    places = [(folded.find(term.casefold()), len(term)) for term in terms]
+    if min(place for place, _ in places) < 0:
+        return ", ".join(terms[:TERMS])
+    start, end = min(place for place, _ in places), max(place + length for place, length in places)
+    held = words[start:end].strip()
+    return held if len(held) <= LONGEST and not any(mark in held for mark in ".!?。！？") else ", ".join(terms[:TERMS])
+
+
+def _times_in(days: Sequence[date], *, chinese: bool) -> str:
+    """How often, and from when to when; in one month, which."""
+    first, last = days[0], days[-1]
+    is_month = (first.year, first.month) == (last.year, last.month)
+    if chinese:
+        when = (
+            f"{first.year}年{first.month}月"
+            if is_month
+            else f"{written(first, chinese=True)}至{written(last, chinese=True)}"
+        )
+        return f"{when}{len(days)}次："
+    month = written(first).partition(" ")[2]
+    when = f"in {month}" if is_month else f"from {written(first)} to {written(last)}"
+    return f"{_COUNTS.get(len(days), str(len(days)))} times {when}: "

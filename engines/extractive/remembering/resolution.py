@@ -14,8 +14,10 @@ from agentic_memory_bank.engines.extractive.reading.attributes import (
     same_words,
 )
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments
+from agentic_memory_bank.engines.extractive.reading.values import values_of
 from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, replaced, without
 from agentic_memory_bank.engines.extractive.remembering.insights import said_on
+from agentic_memory_bank.engines.extractive.remembering.labels import labelled
 from agentic_memory_bank.engines.extractive.remembering.queries import is_personal
 from agentic_memory_bank.engines.extractive.remembering.statements import says_enough
 from agentic_memory_bank.tools.text.cleaning import is_cjk
@@ -76,6 +78,8 @@ def _resolved(fact: Fact, known: ExistingMemory) -> Resolution:
     by_claim = _by_claims(fact, known) if fact.type == known.type else None
     if by_claim is not None:
         return by_claim
+    if (noted := _by_labels(fact, known)) is not None:
+        return noted
     return _by_change(fact, known) or (_by_words(fact, known) if fact.type == known.type else Resolution("create"))
 
 
@@ -86,8 +90,22 @@ def _of_other_times(fact: Fact, known: ExistingMemory) -> bool:
 
 
 def _times(one: Fact | ExistingMemory) -> set[str]:
-    day = said_on(one)
-    return {moment.calendar for moment in moments(one.words, day)} if day else set()
+    day, dates = said_on(one), (value.date for value in values_of(one.words))
+    named = {f"{month}-{date}" for _, month, date in dates if month and date}
+    return named | ({moment.calendar for moment in moments(one.words, day)} if day else set())
+
+
+def _by_labels(fact: Fact, known: ExistingMemory) -> Resolution | None:
+    """The judgement where both note a value under one label, and the later one says that it holds now."""
+    ours, theirs = labelled(fact.words), labelled(known.words)
+    if ours is None or theirs is None or ours.label != theirs.label or fact.type not in _LASTING:
+        return None
+    is_newer = _is_newer(fact, known)
+    if ours.value == theirs.value or not (ours if is_newer else theirs).is_change or not _same_source(fact, known):
+        return None
+    values = (ours.value, theirs.value)
+    reason = f"The note is {values[0]!r}, and was {values[1]!r}."
+    return Resolution("supersede", (known.id,), is_newer, values, reason)
 
 
 def _words(text: str) -> list[str]:

@@ -1,0 +1,111 @@
+"""How a user's memories read as Markdown: one file a subject, one line a memory, its id in a comment behind it."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from agentic_memory_bank.engines.conversation import USER
+from agentic_memory_bank.state.records import Record
+
+OWN: Final = "me"
+"""The file of what is about the user, or about nobody that is named."""
+LONGEST_NAME: Final = 60
+"""Characters of a file's name."""
+
+_LINE: Final = re.compile(r"[-*] (?P<text>\S[^\n]*)")
+_ID: Final = re.compile(r"<!-- (?P<id>m[0-9a-f]{31}) -->\Z")
+_UNFIT: Final = re.compile(r"[^\w-]+")
+_HEADING: Final = re.compile(r"# (?P<subject>\S[^\n]*)")
+
+
+class MemoryLine(NamedTuple):
+    """A line of a file that is a memory, or is to become one."""
+
+    text: str
+    id: str
+    """Empty for a line that somebody has written."""
+
+
+def shown(text: str) -> str:
+    """A memory on one line; what looks like a comment in it is none."""
+    return " ".join(text.replace("<!--", "< !--").split())
+
+
+def mark(text: str) -> str:
+    """By what a line is known that was written before: no word of it."""
+    return hashlib.sha256(shown(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def file_name(subject: str | None) -> str:
+    """The name of a subject's file; two subjects have never the same."""
+    if subject is None or subject == USER:
+        return f"{OWN}.md"
+    plain = _UNFIT.sub("-", subject).strip("-").casefold()[:LONGEST_NAME]
+    is_exact = plain == subject and plain != OWN
+    return f"{plain}.md" if is_exact else f"{plain or 'about'}-{hashlib.sha256(subject.encode()).hexdigest()[:6]}.md"
+
+
+def subject_in(name: str, text: str) -> str | None:
+    """What a file is about: what its heading says, or else its name."""
+    stem = name.removesuffix(".md")
+    if stem == OWN:
+        return None
+    headed = next((found["subject"] for line in text.splitlines() if (found := _HEADING.fullmatch(line.strip()))), "")
+    return headed.strip() or stem
+
+
+def parsed(text: str) -> list[MemoryLine]:
+    """The memories of a file, in their order; all else in it is the user's own."""
+    return [line for line in map(_memory, text.splitlines()) if line is not None]
+
+
+def updated(text: str, subject: str | None, records: Mapping[str, Record], more: Sequence[Record]) -> str:
+    """A file as it should read: each memory as it is, those that are gone left out, what else stands in it untouched.
+
+    Args:
+        text: The file as it reads; empty where there is none.
+        subject: What it is about.
+        records: What its lines say, by their ids; a line of another id goes.
+        more: Memories that it lacks.
+    """
+    lines = text.splitlines() if text.strip() else [f"# {shown(subject or 'Me')}", ""]
+    kept: list[str] = []
+    met = set[str]()
+    for line in lines:
+        found = _memory(line)
+        if found is None or not found.id:
+            kept.append(line)
+        elif found.id in records and found.id not in met:
+            kept.append(_line(records[found.id]))
+            met.add(found.id)
+    return "\n".join([*kept, *map(_line, more)]) + "\n"
+
+
+def named(text: str, ids: Iterable[tuple[str, str]]) -> str:
+    """A file in which lines that somebody has written have become memories.
+
+    Args:
+        text: The file.
+        ids: The text of each such line, and the id it has now.
+    """
+    known = dict(ids)
+    lines: list[str] = []
+    for line in text.splitlines():
+        found = _memory(line)
+        is_new = found is not None and not found.id and found.text in known
+        lines.append(f"{line.rstrip()} <!-- {known[found.text]} -->" if found is not None and is_new else line)
+    return "\n".join(lines) + "\n"
+
+
+def _memory(line: str) -> MemoryLine | None:
+    found = _LINE.fullmatch(line.rstrip())
+    if found is None:
+        return None
+    behind = _ID.search(found["text"])
+    text = shown(found["text"][: behind.start()] if behind else found["text"])
+    return MemoryLine(text, behind["id"] if behind else "") if text else None
+
+
+def _line(record: Record) -> str:
+    return f"- {shown(record['text'])} <!-- {record['id']} -->"

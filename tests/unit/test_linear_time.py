@@ -7,7 +7,7 @@ from datetime import date
 from importlib import util
 from itertools import count, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -18,7 +18,7 @@ from agentic_memory_bank.engines.extractive import research, responder, support
 from agentic_memory_bank.engines.extractive.answering import choices, helping, quoting, short_answers
 from agentic_memory_bank.engines.extractive.answering import relevance as likeness
 from agentic_memory_bank.engines.extractive.comparing import comparison
-from agentic_memory_bank.engines.extractive.reading import attributes, dates, sentence, values
+from agentic_memory_bank.engines.extractive.reading import attributes, dates, kinds, sentence, values
 from agentic_memory_bank.engines.extractive.remembering import (
     changes,
     deletion,
@@ -119,6 +119,11 @@ def quoted(text: str) -> quoting.Passage:
     return quoting.Passage.of("p", text, 1.0)
 
 
+def unwrapped(text: str) -> list[Any]:
+    lines = [line for line in forms.lines(text) if line[0] < line[1]]
+    return list(forms.unwrapped(text, lines, 80)) if lines else []
+
+
 def reading(text: str) -> helping.MessageReading:
     return helping.MessageReading(
         text[:2_000],
@@ -167,6 +172,10 @@ OTHERS: dict[str, Callable[[str], object]] = {
     ),
     "engines.extractive.reading.dates.moments": lambda text: list(dates.moments(text, date(2024, 5, 1))),
     "engines.extractive.answering.quoting.likeliest": lambda text: quoting.likeliest(text[:200], [quoted(text)]),
+    "engines.extractive.answering.quoting.labelled": lambda text: quoting.labelled(
+        text, Placed(0, len(text), Place(columns=(text,)), ((0, len(text)),))
+    ),
+    "engines.extractive.reading.kinds.may_hold": lambda text: kinds.may_hold(get_args(kinds.Kind), text),
     "engines.extractive.answering.quoting.index_text": lambda text: quoting.index_text(text, Place(title=text)),
     "engines.extractive.responder.quoted_from": lambda text: responder.quoted_from(text[:200], [text]),
     "engines.extractive.answering.quoting.read": lambda text: quoting.read(text[:200], lambda _: None, [quoted(text)]),
@@ -194,6 +203,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "nodes.messages.turns_of": lambda text: nodes_messages.turns_of([HumanMessage(text)]),
     "tools.text.cleaning.checked_text": lambda text: checked_text(text[:MOST_ASKED], "question"),
     "tools.text.forms.cells": lambda text: forms.cells(text, (0, len(text)), forms.CELL),
+    "tools.text.forms.unwrapped": unwrapped,
     "tools.text.forms.aligned": lambda text: forms.aligned(text, [(0, len(text))]),
     "engines.extractive.reading.dates.past_asked": lambda text: dates.past_asked(text, date(2024, 5, 1)),
     "engines.extractive.remembering.changes.replaced": lambda text: changes.replaced(text[::2], text[1::2]),

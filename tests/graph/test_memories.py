@@ -954,7 +954,7 @@ def test_a_model_weighs_all_memories_in_one_call_when_they_are_drawn_together(ma
     verdicts = [{"new": 1, "id": 1, "verdict": "same"}]
     model = Model(seen=[], judge=ScriptedJudge(resolve_facts=lambda _: {"verdicts": verdicts}))
     memories = make(models=model)
-    for text in RUNS:
+    for text in ("I ran in the park.", "I went for a run in the park."):
         memories.store(text, user="ana")
 
     (made,) = memories.consolidate(user="ana")

@@ -33,6 +33,7 @@ import agentic_memory_bank.runs.export as export_module
 import agentic_memory_bank.runs.home as home_module
 import agentic_memory_bank.runs.ledger as ledger_module
 import agentic_memory_bank.runs.run_steps as running_module
+import agentic_memory_bank.tools.storage.disk as disk_module
 from agentic_memory_bank import runs
 from agentic_memory_bank.engines.base import ClaimSpan, DisputeVerdict, EvidenceSpan, Link, Pairing, Refresh, Relation
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
@@ -191,9 +192,9 @@ def watch_disk() -> None:
         around(ledger_module.Ledger, name, f"ledger {name}")
     around(ledger_module, "cut_log", "log cut")
     around(running_module, "write_export")
-    around(export_module, "sync_folder", "export named")
+    around(disk_module, "sync_folder", "export named")
     whole = open
-    export_module.open = lambda *given: HalfFile(whole(*given))  # type: ignore[attr-defined]
+    disk_module.open = lambda *given: HalfFile(whole(*given))  # type: ignore[attr-defined]
     around(upkeep_module, "erase_folder", "stray erased")
     around(home_module, "erase_folder")
     around(home_module, "_overwrite", "file overwritten")

@@ -615,7 +615,7 @@ def test_an_export_to_a_full_disk_leaves_no_part_and_can_be_made_later(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as disk:
-        disk.setattr(export.os, "fsync", full)
+        disk.setattr(os, "fsync", full)
         with pytest.raises(StorageFullError, match="Free some space"):
             go(thread="t", export=file, keep=False)
     assert not list(tmp_path.iterdir())

@@ -186,12 +186,14 @@ def speaks_of(said: str, text: str) -> bool:
 
 
 def is_quotable(words: str) -> bool:
-    """Whether words are enough to be a quote: two that say something, a figure with its unit, two characters."""
-    units = [unit for sentence in sentences_of(words) for unit in sentence.units if unit.kind != "stop"]
+    """Whether words are enough to be a quote: two that say something, one of three, a figure, two characters."""
+    said = [unit for sentence in sentences_of(words) for unit in sentence.units]
+    units = [unit for unit in said if unit.kind != "stop"]
     if any(unit.value and any(map(str.isalpha, words[unit.start : unit.end])) for unit in units):
         return True
     characters = sum(unit.end - unit.start for unit in units if unit.kind == "han")
-    return characters > 1 or (len(units) > 1 and any(unit.kind in ("word", "name") for unit in units))
+    is_enough = len(units) > 1 or len(said) > 2
+    return characters > 1 or (is_enough and any(unit.kind in ("word", "name", "han") for unit in units))
 
 
 def supported_part(said: str, texts: Sequence[str], known: Sequence[str] = ()) -> str:

@@ -85,6 +85,8 @@ DISPUTES = 8
 """How many disputes are decided in one call."""
 NEWS_SHARE = 0.5
 """Share of the planner's window for what is new in memory."""
+BRINGING = frozenset(("search", "solve", "answer"))
+"""Kinds of steps whose outcome may be an answer; after one that succeeded a model may say that nothing is left."""
 TASKS_SHOWN = 30
 CONFLICTS_SHOWN = 12
 
@@ -234,7 +236,8 @@ class ChatBankEngine(ChatEngine[Engine]):
         prompt = plan.render(doc["goal"], situation.kinds, done[-TASKS_SHOWN:], news, conflicts)
         said = self._ask("plan", plan.INSTRUCTIONS, prompt, plan.Plan, is_possible_step(situation.kinds))
         if said.is_done:
-            owed = self._offline.plan(situation)
+            brought = any(t["kind"] in BRINGING and t["status"] == "success" for t in doc.get("completed", []))
+            owed = None if brought else self._offline.plan(situation)
             if owed is not None:
                 self.note("The plan says that nothing is left to do, and nothing was answered.")
             return owed

@@ -104,16 +104,12 @@ def test_a_budget_pauses_the_run_and_a_larger_one_ends_it(memory_bank: Command, 
     assert json.loads(resumed.stdout)["usage"]["calls"] == server.count == 4
 
 
-def test_what_a_pause_and_a_failure_leave_to_do_is_told_to_machines(
-    memory_bank: Command, document: Path, serve: Serve
-) -> None:
-    serve(planless(BUSY))
+def test_what_a_pause_leaves_to_do_is_told_to_machines(memory_bank: Command, document: Path, serve: Serve) -> None:
+    serve()
 
     paused = json.loads(memory_bank(*ASK, document, "--json", "--budget", "calls=2").stdout)
-    failed = json.loads(memory_bank("resume", "--json").stdout)
 
-    assert paused["resume"] == failed["resume"] == "memory-bank resume t"
-    assert (paused["pause"]["reason"], failed["status"]) == ("calls", "failed")
+    assert (paused["resume"], paused["pause"]["reason"]) == ("memory-bank resume t", "calls")
 
 
 def test_a_budget_that_is_not_raised_is_refused_and_the_run_still_waits(
@@ -202,19 +198,29 @@ def test_a_run_that_was_refused_is_finished_without_the_model_when_that_is_decid
 
 
 @pytest.mark.parametrize(("decision", "code", "status"), [("finish", 0, "completed"), ("stop", 4, "stopped")])
-def test_a_run_that_could_not_plan_ends_without_a_model_when_that_is_decided(
+def test_a_run_whose_model_refused_to_plan_ends_without_it_when_that_is_decided(
     memory_bank: Command, document: Path, serve: Serve, decision: str, code: int, status: str
 ) -> None:
-    server = serve(planless(BUSY))
+    server = serve(planless(http_error(401)))
     memory_bank(*ASK, document)
     asked = server.count
 
-    assert memory_bank("resume", "--budget", "calls=9").exit_code == 1
     ended = memory_bank("resume", "--decision", decision)
 
     assert ended.exit_code == code, ended.output
     assert ended.stdout.splitlines()[-1].startswith(status)
     assert server.count == asked
+
+
+def test_a_run_whose_model_cannot_plan_is_answered_without_it(
+    memory_bank: Command, document: Path, serve: Serve
+) -> None:
+    serve(planless(BUSY))
+
+    result = memory_bank(*ASK, document)
+
+    assert result.exit_code == 0, result.output
+    assert "“The chip has 433 qubits.”" in result.stdout
 
 
 def test_what_was_done_without_is_told_in_plain_words(memory_bank: Command, document: Path, serve: Serve) -> None:
@@ -224,7 +230,7 @@ def test_what_was_done_without_is_told_in_plain_words(memory_bank: Command, docu
     result = memory_bank(*ASK, document)
 
     assert result.exit_code == 0, result.output
-    assert "Memories were not summarised: The answer of local:test (structure) cannot be used." in result.stdout
+    assert "Memories were not summarised, in part (1 question): The answer of local:test" in result.stdout
 
 
 def test_a_run_whose_key_is_gone_is_not_resumed_without_its_model(
@@ -247,19 +253,6 @@ def test_a_run_whose_key_is_gone_is_not_resumed_without_its_model(
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
     assert memory_bank("resume").exit_code == 0
-
-
-def test_without_its_key_a_run_that_failed_can_be_finished(
-    memory_bank: Command, document: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = serve(planless(BUSY))
-    monkeypatch.setenv("DEEPSEEK_BASE_URL", server.url)
-    monkeypatch.setenv("DEEPSEEK_API_KEY", "sk-canary")
-    memory_bank("ask", "How many qubits?", "--model", "deepseek:test", "-t", "t", "-c", document)
-    monkeypatch.delenv("DEEPSEEK_API_KEY")
-
-    assert memory_bank("resume").exit_code == 1
-    assert memory_bank("resume", "--decision", "finish").exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -124,11 +124,11 @@ def test_a_full_run_passes_every_node_and_every_edge_that_one_run_can_pass(passe
 
 
 def test_with_a_second_question_every_edge_of_the_diagram_is_passed_and_no_other(passed: dict[str, Passed]) -> None:
-    went, bank = set(passed["full"].edges) | set(passed["again"].edges), fresh()
+    went, bank = {edge for name in ("full", "again", "stopped") for edge in passed[name].edges}, fresh()
 
     assert went & edges_of(bank, conditional=True) == edges_of(bank, conditional=True)
     assert went == edges_of(bank)
-    assert passed["again"].tasks == [("solve", "failure")]
+    assert passed["again"].tasks == [("solve", "failure"), ("answer", "success")]  # the latter by the offline engine
     assert passed["again"].output["status"] == "completed_with_failures"
 
 
@@ -154,7 +154,8 @@ def test_it_settles_the_conflict_reads_the_pictures_and_answers_with_sources(pas
         ("recognize", "success"),
         ("answer", "success"),
     ]
-    assert (run.output["status"], run.output["degraded"]) == ("completed", [])
+    assert run.output["status"] == "completed"
+    assert {said.partition(":")[0] for said in run.output["degraded"]} <= {"structure", "integrate"}
     assert "330 m" in run.output["answer"]
     assert "6.3 million" in run.output["answer"]
     assert [source["source"] for source in run.output["sources"]] == ["guide", "chart.png"]

@@ -95,6 +95,8 @@ def fill(memories: Memories, store: BaseStore, saver: InMemorySaver) -> None:
     for amount in ("is $10,000", "is now $12,000", "is now $15,000"):
         memories.store(f"My budget for {CANARY} {amount}.", user="ana")
     memories.consolidate(user="ana")
+    for day in (3, 10, 17):
+        memories.store(f"I ran with {CANARY} on {day} March 2026.", user="ana")
     memories.reflect(user="ana")
     memories.recall(f"What do I know of {CANARY}?", user="ana")
     picture = {"type": "image", "base64": "UklG", "mime_type": "image/webp", "filename": f"{CANARY}.webp"}

@@ -1,5 +1,6 @@
 """Finds the memories a graph works on: those of the store it was built with, of the server's store, or of the file."""
 
+import os
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -89,10 +90,11 @@ def stores_for(
         usual: The clock of graphs that are given none.
     """
     if store is None and embeddings is None and clock is usual:
-        return _shared(usual)
+        return _shared(usual, os.environ.get("MEMORY_BANK_EMBEDDINGS", ""))
     return RecordStores(store, Encoder(embeddings), clock)
 
 
 @cache
-def _shared(clock: Callable[[], datetime]) -> RecordStores:
+def _shared(clock: Callable[[], datetime], embeddings: str) -> RecordStores:
+    """The stores of graphs that were built with nothing of their own while the environment named these embeddings."""
     return RecordStores(None, Encoder(), clock)

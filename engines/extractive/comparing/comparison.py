@@ -1,5 +1,6 @@
 """Judges, without any model, whether two memories contradict each other, say the same, or neither."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -28,6 +29,7 @@ from agentic_memory_bank.tools.text.terms import MAX_TERM
 
 Relation = Literal["conflict", "merge", "none"]
 
+_NOTHING: Final = re.compile(r"\b(?:nothing|nobody|no one|none)\b|没有?人|什么(?:都|也)没", re.IGNORECASE)
 _MAX_CANDIDATES: Final = 3
 _MAX_POSTINGS: Final = 40
 _NEAR_COPY: Final = 0.8
@@ -84,7 +86,7 @@ def compare(a: str, b: str, cosine: float, *, merge_cosine: float = 0.8, merge_s
         return _nothing(a, b)
     pairs = list(_paired(_distinct(first), _distinct(second)))
     found = _clash(pairs, _same_lead(first, second), _too_long_for_slots(first, second)) or _copy_clash(first, second)
-    if found is not None:
+    if found is not None and not _are_of_nothing(a, b, found[0], found[1]):
         return _conflict(a, b, *found)
     likeness = _likeness(first, second, pairs, cosine, merge_cosine, merge_share)
     return _same(a, b, likeness) if likeness > 0 else _nothing(a, b)
@@ -113,6 +115,11 @@ def differ(a: str, b: str) -> bool:
         or max((len(s.denials) for s in first), default=0) != max((len(s.denials) for s in second), default=0)
         or compare(a, b, 0.0).relation == "conflict"
     )
+
+
+def _are_of_nothing(a: str, b: str, first: Sentence, second: Sentence) -> bool:
+    """Whether both sentences say that there was nothing: in one year nothing, in another nothing either."""
+    return all(_NOTHING.search(text[s.start : s.end]) is not None for text, s in ((a, first), (b, second)))
 
 
 def _swapped(first: Sentence, second: Sentence) -> bool:

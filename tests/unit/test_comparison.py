@@ -254,3 +254,17 @@ def test_sentences_of_one_mould_on_other_things_contradict_nothing(a: str, b: st
 )
 def test_the_same_thing_with_another_value_still_does(a: str, b: str) -> None:
     assert compare(a, b, 0.75).relation == "conflict"
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("In 2030 nothing was opened.", "In 2031 nothing was opened."),
+        ("2030年没有人来过。", "2031年没有人来过。"),
+    ],
+)
+def test_what_did_not_happen_in_two_years_is_no_contradiction_and_hides_none(a: str, b: str) -> None:
+    assert compare(a, b, 0.95).relation == "none"
+
+    clash = compare(f"{a} The mast is 40 m tall.", f"{b} The mast is 52 m tall.", 0.95)
+    assert (clash.relation, clash.values) == ("conflict", ("40 m", "52 m"))

@@ -85,8 +85,9 @@ def compare(a: str, b: str, cosine: float, *, merge_cosine: float = 0.8, merge_s
     if _other_bearer(first, second) and _shared(first, second) < _NEAR_COPY:
         return _nothing(a, b)
     pairs = list(_paired(_distinct(first), _distinct(second)))
-    found = _clash(pairs, _same_lead(first, second), _too_long_for_slots(first, second)) or _copy_clash(first, second)
-    if found is not None and not _are_of_nothing(a, b, found[0], found[1]):
+    stated = [pair for pair in pairs if not _are_of_nothing(a, b, *pair)]
+    found = _clash(stated, _same_lead(first, second), _too_long_for_slots(first, second)) or _copy_clash(first, second)
+    if found is not None and not _are_of_nothing(a, b, *found[:2]):
         return _conflict(a, b, *found)
     likeness = _likeness(first, second, pairs, cosine, merge_cosine, merge_share)
     return _same(a, b, likeness) if likeness > 0 else _nothing(a, b)

@@ -68,9 +68,9 @@ class Evidence:
     def of(cls, texts: Iterable[str]) -> "Evidence":
         """Read texts."""
         given = [text for text in texts if text.strip()]
-        read = [sentence for text in given for sentence in sentences_of(text)]
-        units = [unit for sentence in read for unit in sentence.units]
-        clauses = tuple(c for text in given for one in sentences_of(text) for c in _clauses(text, one.units))
+        read = [(text, sentence.units) for text in given for sentence in sentences_of(text)]
+        units = [unit for _, those in read for unit in those]
+        clauses = tuple(clause for text, those in read for clause in _clauses(text, those))
         beside: dict[str, set[str]] = {}
         for clause in clauses:
             for word in clause.content & _OPPOSITES.keys():

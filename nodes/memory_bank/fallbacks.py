@@ -1,6 +1,7 @@
 """What becomes of a stage that failed twice: nothing is lost, no error text is remembered, and the run goes on."""
 
 import logging
+from collections import deque
 from typing import Literal
 
 from agentic_memory_bank.nodes.memory_bank.classify import fitting, incoming_chunks, rest
@@ -15,6 +16,10 @@ from agentic_memory_bank.state.settings import Settings
 Next = Literal["structure", "embed", "retrieve", "plan", "execute", "adapter_out"]
 
 _log = logging.getLogger("agentic_memory_bank")
+
+_handled: deque[BaseException] = deque(maxlen=10_000)
+"""Errors that were handled. LangGraph 1.2 knows them by their `id` for as long as a run lasts and keeps none of them: a
+pause, or another error, that came to lie where one of them had lain was taken for handled, and was lost."""
 
 
 def raised(error: BaseException | str) -> BaseException:
@@ -35,9 +40,19 @@ def without(stage: str, error: BaseException, state: MemoryBankState) -> MemoryB
     _log.warning(
         "The stage %s failed (%s); what it was to do is left undone.", stage, type(error).__name__, exc_info=unexpected
     )
+    _keep(error)
     said = f": {error}" if isinstance(error, EngineError) and error.is_final else ""  # in our words, and safe to show
     noted = decided.get("degraded", state.get("degraded", []))
     return {**decided, "degraded": [*noted, f"{stage}: {type(error).__name__}{said}"]}
+
+
+def _keep(error: BaseException) -> None:
+    """Keep the object, and nothing that it was raised with: frames hold whole states."""
+    _handled.append(error)
+    part: BaseException | None = error
+    while part is not None and part.__traceback__ is not None:
+        part.__traceback__ = None
+        part = part.__cause__ or part.__context__
 
 
 def unclassified(state: MemoryBankState, settings: Settings) -> MemoryBankUpdate:

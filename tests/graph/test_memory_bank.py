@@ -1,5 +1,6 @@
 """The memory bank as a whole, over its real stages: what a caller sees, with judgements as the test scripts them."""
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -448,6 +449,21 @@ def test_a_step_planned_again_with_nothing_new_pauses_the_run() -> None:
     assert waiting.interrupts[0].value["reason"] == "stall"
     result = graph.invoke(Command(resume="stop"), config)  # type: ignore[arg-type]
     assert result["status"] == "stopped"
+
+
+def test_an_error_that_was_handled_is_kept_so_that_no_later_pause_lies_where_it_lay() -> None:
+    failed: list[weakref.ref[EngineError]] = []
+
+    def fail(*given: Any) -> Any:
+        error = EngineError("no comparison")
+        failed.append(weakref.ref(error))
+        raise error
+
+    bank(ScriptedEngine(find_conflicts=fail)).invoke({"question": "Why?", "documents": CONDOR})
+
+    handled = [error() for error in failed]
+    assert handled[-1] is not None, "LangGraph tells handled errors by their id, and the next error may be given it"
+    assert handled[-1].__traceback__ is None, "a traceback would keep the whole state alive"
 
 
 def test_without_a_checkpointer_a_stall_ends_the_run_with_what_it_has() -> None:

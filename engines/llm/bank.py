@@ -22,7 +22,7 @@ from agentic_memory_bank.engines.base import (
     TopicSummary,
     TopicText,
 )
-from agentic_memory_bank.engines.extractive.support import borne
+from agentic_memory_bank.engines.extractive.support import borne, may_answer
 from agentic_memory_bank.engines.llm.bank_answers import (
     at_most,
     differing_words,
@@ -290,6 +290,9 @@ class ChatBankEngine(ChatEngine[Engine]):
         prompt = answer.render(question, [passage.text for passage in shown], refuted, established)
         said = self._ask("react", answer.INSTRUCTIONS, prompt, answer.AnswerFromMemory, has_quotes(shown))
         quotes = quotes_of(said, shown) if said.is_found else []
+        if quotes and not may_answer(question, "\n".join([said.answer, *(words_of(q, shown) for q in quotes)])):
+            self.note("The answer holds nothing of the kind that is asked for; it was left out.")
+            quotes = []
         known = [question, *established]
         quotes += further_quotes(said.answer, quotes, shown, known) if quotes else []
         kept, own = borne(said.answer, [words_of(quote, shown) for quote in quotes], known)

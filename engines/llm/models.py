@@ -14,6 +14,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_function, convert_to_openai_tool
 from pydantic import BaseModel
 
+from agentic_memory_bank.engines.local_server import learn_limits
 from agentic_memory_bank.engines.providers import provider_of
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.model_table import BANK_ROLES, ROLES, Role, RoleSettings
@@ -171,6 +172,8 @@ class ChatModels:
         passed = _by_role(given)
         found: dict[Role, RoleModel] = {}
         for role in roles:
+            if role not in passed and (name := settings.role(role).model):
+                learn_limits(name)
             row = settings.role(role)
             if role in passed:
                 found[role] = _passed(row, passed[role])

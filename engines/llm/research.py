@@ -4,7 +4,14 @@ from collections.abc import Callable, Sequence
 from itertools import chain, zip_longest
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.support import borne, speaks_of, support_for, supported_part, unsupported
+from agentic_memory_bank.engines.extractive.support import (
+    borne,
+    may_answer,
+    speaks_of,
+    support_for,
+    supported_part,
+    unsupported,
+)
 from agentic_memory_bank.engines.llm.bank_checks import NAMED
 from agentic_memory_bank.engines.llm.base import ChatEngine, names_all, or_offline
 from agentic_memory_bank.engines.llm.locating import locate
@@ -129,6 +136,9 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
             "research", research_answer.INSTRUCTIONS, prompt, research_answer.ResearchAnswer, _rests_on(shown)
         )
         quotes = _quotes(said, shown) if said.is_found else []
+        if quotes and not may_answer(inquiry.request, "\n".join([said.answer, *(_words(q, shown) for q in quotes)])):
+            self.note("The answer holds nothing of the kind that is asked for; it was left out.")
+            quotes = []
         quotes += _further(said.answer, quotes, shown, [inquiry.request]) if quotes else []
         words = [_words(quote, shown) for quote in quotes]
         kept, own = borne(said.answer, words, [inquiry.request], _beside(inquiry, shown))

@@ -79,7 +79,7 @@ class Asker:
         if not questions:
             return []
         batch = RunnableLambda(self._answered).batch(
-            list(questions), {"max_concurrency": self.settings.max_concurrency}, return_exceptions=True
+            list(questions), {"max_concurrency": self._at_once(questions)}, return_exceptions=True
         )
         answers, errors = [], []
         for found in batch:
@@ -94,6 +94,10 @@ class Asker:
             raise errors[0]
         self.failures += errors
         return answers
+
+    def _at_once(self, questions: Sequence[StructuredRequest[Any]]) -> int:
+        """How many are asked at the same time: what waits at the server runs out of time."""
+        return min(self.models.roles[question.role].row.concurrency for question in questions)
 
     def _answered(self, question: StructuredRequest[Answer]) -> Answer:
         model = self.models.roles[question.role]

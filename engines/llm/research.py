@@ -14,7 +14,7 @@ from agentic_memory_bank.engines.extractive.support import (
 )
 from agentic_memory_bank.engines.llm.bank_checks import NAMED
 from agentic_memory_bank.engines.llm.base import ChatEngine, names_all, or_offline
-from agentic_memory_bank.engines.llm.locating import locate
+from agentic_memory_bank.engines.llm.locating import locate, located
 from agentic_memory_bank.engines.llm.packing import pack, within
 from agentic_memory_bank.engines.llm.structured_output import StructuredRequest
 from agentic_memory_bank.engines.own_words import is_order
@@ -133,7 +133,12 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
         shown = self._fitting(excerpts, research_answer.INSTRUCTIONS, inquiry.request, *findings)
         prompt = research_answer.render(inquiry.request, findings, [(_title(e), e.text) for e in shown])
         said = self._ask(
-            "research", research_answer.INSTRUCTIONS, prompt, research_answer.ResearchAnswer, _rests_on(shown)
+            "research",
+            research_answer.INSTRUCTIONS,
+            prompt,
+            research_answer.ResearchAnswer,
+            _rests_on(shown),
+            _from_prose(shown),
         )
         quotes = _quotes(said, shown) if said.is_found else []
         if quotes and not may_answer(inquiry.request, "\n".join([said.answer, *(_words(q, shown) for q in quotes)])):
@@ -247,6 +252,18 @@ def _in_another(words: str, shown: Sequence[Excerpt]) -> PageQuote | None:
     spans = {number: locate(words, excerpt.text) for number, excerpt in enumerate(shown)}
     exact = [PageQuote(n, span) for n, span in spans.items() if span and shown[n].text[slice(*span)] == words.strip()]
     return exact[0] if len(exact) == 1 else None
+
+
+def _from_prose(shown: Sequence[Excerpt]) -> Callable[[str], research_answer.ResearchAnswer | None]:
+    """A reader of plain words: the sentences of them that stand in the excerpts, with these as quotes."""
+
+    def read(said: str) -> research_answer.ResearchAnswer | None:
+        found = located(said, [excerpt.text for excerpt in shown])
+        quotes = [research_answer.QuotedExcerpt(excerpt=number + 1, words=words) for words, number in found]
+        words = " ".join(words for words, _ in found)
+        return research_answer.ResearchAnswer(is_found=True, answer=words, quotes=quotes) if found else None
+
+    return read
 
 
 def _rests_on(shown: Sequence[Excerpt]) -> Callable[[research_answer.ResearchAnswer], None]:

@@ -252,3 +252,13 @@ def test_a_chat_answer_that_says_nothing_of_what_was_said_before_has_that_below_
     assert answer.text.startswith(said)
     assert ("We named our dog Rex." in answer.text) == bool(below)
     assert answer.response_metadata.get("degraded", "").endswith(below)
+
+
+def test_plain_words_that_stand_in_the_passages_are_an_answer_where_no_other_comes(model: Any) -> None:
+    model.plays(answer=lambda _: Reply("Well, let me see. Anna Berg runs it. That is all."))
+
+    result = run(DOCUMENTS[2:], "Who runs the museum?")
+
+    assert (result["answer"], result["status"]) == ("Anna Berg runs it.", "completed")
+    assert [source["quote"] for source in result["sources"]][:1] == ["Anna Berg runs it."]
+    assert result["degraded"] == []

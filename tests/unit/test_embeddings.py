@@ -21,8 +21,8 @@ from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.embeddings import minilm, weights, windows
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.embeddings.local import LocalEmbeddings, local_embeddings
 from agentic_memory_bank.tools.embeddings.minilm import MiniLM
+from agentic_memory_bank.tools.embeddings.models import LocalEmbeddings, local_embeddings
 
 
 class Foreign(Embeddings):
@@ -495,7 +495,7 @@ def test_the_default_model_makes_the_vectors_that_sentence_transformers_makes_of
 @pytest.mark.model
 def test_the_default_model_loads_no_pytorch_and_makes_the_same_bits_again_in_another_process() -> None:
     program = (
-        "import hashlib, sys; from agentic_memory_bank.tools.embeddings.local import LocalEmbeddings;"
+        "import hashlib, sys; from agentic_memory_bank.tools.embeddings.models import LocalEmbeddings;"
         "made = LocalEmbeddings(threads=2).encode([f'text {n} ' * n for n in range(1, 60)]);"
         "heavy = {'torch', 'transformers', 'sentence_transformers'} & set(sys.modules);"
         "print(hashlib.sha256(made.tobytes()).hexdigest(), heavy)"

@@ -60,7 +60,6 @@ def attended(work: Work[Result], on_interrupt: Callable[[Attempt], tuple[Event, 
     """Work with progress on stderr; after Ctrl-C say what becomes of it, and leave.
 
     Args:
-        work: The function that is called.
         on_interrupt: What is said after Ctrl-C, for machines and for people.
         as_json: Whether the output is one JSON object, for programs.
     """

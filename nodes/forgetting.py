@@ -24,10 +24,6 @@ def meant(records: Sequence[Record], subjects: Sequence[Subject]) -> list[str]:
     """The ids of the memories, or of the parts of memories, that speak of a subject.
 
     What an assistant said in the same conversations goes where it says again what goes, and nothing else says.
-
-    Args:
-        records: All that may be meant.
-        subjects: What is to be forgotten.
     """
     found = {record["id"]: spans for record in records if (spans := parts_meant(record, subjects)) is not None}
     for id, spans in _echoes(records, found):
@@ -36,12 +32,7 @@ def meant(records: Sequence[Record], subjects: Sequence[Subject]) -> list[str]:
 
 
 def near(records: Sequence[Record], subjects: Sequence[Subject]) -> list[str]:
-    """The ids of what comes near where nothing is meant: it speaks of what is known of a subject, or of the rarest.
-
-    Args:
-        records: All that may be meant.
-        subjects: What is to be forgotten.
-    """
+    """The ids of what comes near where nothing is meant: it speaks of what is known of a subject, or of the rarest."""
     fewer: list[Subject] = []
     for subject in subjects:
         alone = {group: _known(records, Subject((group,))) for group in subject.groups}

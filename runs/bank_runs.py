@@ -27,7 +27,7 @@ from agentic_memory_bank.runs.run_steps import Progress, RunOptions, RunOutput, 
 from agentic_memory_bank.state.errors import InputError, RunError, UnknownThreadError
 from agentic_memory_bank.state.model_table import BANK_ROLES
 from agentic_memory_bank.state.settings import Settings, checked_settings
-from agentic_memory_bank.tools.documents.loaders import as_documents, load_all
+from agentic_memory_bank.tools.documents.loaders import load_all
 from agentic_memory_bank.tools.embeddings.models import default_embeddings
 from agentic_memory_bank.tools.text.cleaning import checked_text
 from agentic_memory_bank.tools.web.search import web_tools
@@ -261,14 +261,14 @@ def _can_find(parts: RunOptions, settings: Settings) -> bool:
     return has_models and any(tool.name == "search" for tool in web_tools(settings)[0])
 
 
-def _loaded(documents: object) -> list[Document]:
+def _loaded(documents: object) -> list[Any]:
     if documents is None:
         return []
     is_one = isinstance(documents, str | Path | Document | BaseMessage | Mapping) or not isinstance(documents, Iterable)
     items: list[Any] = []
     for item in cast("Iterable[Any]", [documents] if is_one else documents):
         items += load_all([item]) if _names_a_file(item) else [item]
-    return as_documents(items)
+    return items
 
 
 def _names_a_file(item: object) -> bool:

@@ -79,8 +79,6 @@ def write_export(
     """Write the memory of a thread to a file, 0600; the file is complete or not there.
 
     Args:
-        path: Where the file is written.
-        thread: Name of the thread.
         state: State of the thread, as `read_state` gives it.
         embeddings: Name of the embeddings that its vectors were made with.
         store: Attachment store with the files that entries name. What still waits to be recognised is not exported.

@@ -176,9 +176,6 @@ class Settings(ModelTable):
         le=3_600,
         description="Longest `Retry-After` that is waited for, in seconds; over it, it failed.",
     )
-    max_concurrency: int = Field(
-        default=8, ge=1, le=256, description="How many requests of one stage are in flight at the same time."
-    )
     react_calls: int = Field(
         default=60,
         ge=1,

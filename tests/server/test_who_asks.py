@@ -14,7 +14,7 @@ import pytest
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.errors import NotFoundError, PermissionDeniedError
 
-from agentic_memory_bank.runs.tokens import new_token
+from agentic_memory_bank.runs.server import new_token
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 

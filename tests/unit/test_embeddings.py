@@ -21,8 +21,8 @@ from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.embeddings import minilm, weights, windows
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.embeddings.local import LocalEmbeddings, local_embeddings
 from agentic_memory_bank.tools.embeddings.minilm import MiniLM
+from agentic_memory_bank.tools.embeddings.models import LocalEmbeddings, local_embeddings
 
 
 class Foreign(Embeddings):
@@ -523,7 +523,7 @@ def test_the_default_model_loads_no_pytorch_and_makes_the_same_bits_in_two_proce
     program = (
         "import hashlib, sys; from pathlib import Path;"
         "from agentic_memory_bank.tools.embeddings.encoder import Encoder;"
-        "from agentic_memory_bank.tools.embeddings.local import LocalEmbeddings;"
+        "from agentic_memory_bank.tools.embeddings.models import LocalEmbeddings;"
         "encoder = Encoder(LocalEmbeddings(threads=2), cache=Path(sys.argv[1]));"
         "made = encoder.vectors([f'text {n} ' * n for n in range(1, 60)]);"
         "heavy = {'torch', 'transformers', 'sentence_transformers'} & set(sys.modules);"

@@ -18,7 +18,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from agentic_memory_bank.state.errors import InputError, InputTooLarge, LoadError
-from agentic_memory_bank.tools.documents.decoding import decode
+from agentic_memory_bank.tools.documents.files import decode
 from agentic_memory_bank.tools.documents.loaders import SkippedFile, as_documents, load, load_all
 from agentic_memory_bank.tools.documents.parsing import Parser
 

@@ -43,7 +43,6 @@ def prune(memories: UserMemories, least: float, types: Collection[str] | None = 
     """Delete the memories whose retention is below a least one; what was derived from them stays.
 
     Args:
-        memories: All memories of a user.
         least: Retention, from 0 to 1, below which a memory is pruned.
         types: Types of memories to prune; None for all.
     """
@@ -56,7 +55,6 @@ def delete_over_quota(memories: UserMemories, quota: int | None, spared: Collect
     """Bring a user's memories below the quota, the least retained first.
 
     Args:
-        memories: All memories of a user.
         quota: How many there may be; None for any number.
         spared: Ids of those that are kept in any case.
     """
@@ -103,10 +101,8 @@ def backfill_vectors(memories: UserMemories, vectors: Sequence[tuple[str, Vector
     """Give memories without a vector one; how many got one.
 
     Args:
-        memories: All memories of a user.
         vectors: At least one, each with the id of its memory. A memory that is gone, or has a vector by now, is no
             error; nothing is written where the stored vectors are of another model.
-        model: The model that made them.
     """
     index = memories.index
     if index.other_model or {len(vector) for _, vector in vectors} - {index.dimension or len(vectors[0][1])}:

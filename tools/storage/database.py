@@ -31,7 +31,6 @@ class DatabaseFile:
 
     Args:
         path: The file, 0600, made by the first use. None keeps all of it in this process.
-        form: What it looks like.
         begin: Writes the first rows of a new one.
         reserve: Whether space is set aside beside it, so that it can be erased from on a full disk.
     """

@@ -26,11 +26,7 @@ from agentic_memory_bank.tools.storage.sqlite_store import store_failed
 
 TOKEN: Final = "MILVUS_TOKEN"
 """The environment variable that holds the token, or `user:password`, of a server."""
-
-
 _LOG = logging.getLogger(__name__)
-
-
 _AT_ONCE: Final = 500  # rows in one message to a server, which takes some megabytes
 
 
@@ -38,9 +34,7 @@ class MilvusServer:
     """Two kinds of collections of a Milvus server, in which each owner is a partition key.
 
     Args:
-        uri: The address of the server.
         collection: Name of the collection of items; those of vectors begin with it.
-        timeout: Seconds that one call may take.
     """
 
     def __init__(self, uri: str, collection: str, timeout: float) -> None:

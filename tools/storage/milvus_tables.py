@@ -18,8 +18,6 @@ Row = dict[str, Any]
 
 LONGEST: Final = 65_535
 """Bytes that Milvus takes in one text."""
-
-
 _NAME: Final = 128
 TEXTS: Final[Mapping[str, int]] = {
     "id": _NAME,

@@ -131,7 +131,6 @@ class PublicWeb:
     Args:
         allow_private: For tests and own networks: also loopback and private addresses, local names, and every port.
             Metadata servers of clouds and link-local addresses stay closed.
-        resolve: Looks names up.
         backend: Makes the connections, to addresses only.
         tls: What certificates are checked with; by default the system's.
         seconds: How long a request may take, redirects included.

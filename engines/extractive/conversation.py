@@ -30,7 +30,7 @@ from agentic_memory_bank.engines.extractive.answering.helping import (
 from agentic_memory_bank.engines.extractive.reading.attributes import claims_of, same_attribute
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, past_asked, written
 from agentic_memory_bank.engines.extractive.reading.phrases import ENDS_ASKING
-from agentic_memory_bank.engines.extractive.remembering.changes import announces_change
+from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, in_both
 from agentic_memory_bank.engines.extractive.remembering.extraction import is_idle_talk, safe_words, select
 from agentic_memory_bank.engines.extractive.remembering.insights import recurring
 from agentic_memory_bank.engines.extractive.remembering.queries import (
@@ -56,6 +56,7 @@ __all__ = [
     "MessageReading",
     "Told",
     "announces_change",
+    "in_both",
     "asks_the_assistant",
     "attribute_asked_for",
     "day_of",

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from agentic_memory_bank import Memories, runs
-from agentic_memory_bank.cli import inputs
+from agentic_memory_bank.cli import options
 from agentic_memory_bank.cli.app import app
 from agentic_memory_bank.state.errors import MemoryBankError, UnknownThreadError
 from agentic_memory_bank.testing import ScriptedEngine
@@ -387,7 +387,7 @@ def main(name: str, folder: Path, points: int) -> Found:
 
 
 if __name__ == "__main__":
-    inputs.parts_from = lambda settings: {"engine": ScriptedEngine(), "embeddings": HashEmbeddings()}
+    options.parts_from = lambda settings: {"engine": ScriptedEngine(), "embeddings": HashEmbeddings()}
     watch()
     gc.disable()
     asked, place, count = sys.argv[1:]

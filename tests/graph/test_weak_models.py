@@ -5,8 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
 
+from agentic_memory_bank.graph.conversation import build_conversation
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.state.interaction_tree import text_of
 from agentic_memory_bank.testing import Reply, ScriptedJudge, TickingClock
@@ -209,3 +212,53 @@ def test_no_model_merges_what_contradicts_or_hides_it_or_puts_facts_of_its_own_i
     assert result["answer"]
     assert "Zork" not in result["answer"]
     assert bool(result["degraded"]) or name in ("merging", "obeying"), "what was done without is said"
+
+
+def test_an_answer_without_anything_of_the_kind_that_is_asked_for_is_left_out(model: Any) -> None:
+    said = "It runs the museum of ships."
+    quotes = [{"passage": 1, "words": "The harbour of Aldport has a museum of ships"}]
+    model.plays(answer=lambda _: {"is_found": True, "answer": said, "quotes": quotes})
+
+    result = run(DOCUMENTS[2:], "How much does a licence cost?")
+
+    assert (result["answer"], result["status"]) == ("", "not_found")
+    assert "kind" in result["degraded"][0]
+
+
+BEFORE = [
+    HumanMessage("We named our dog Rex."),
+    AIMessage("A good name."),
+    HumanMessage("What is the name of our dog?"),
+]
+
+
+@pytest.mark.parametrize(
+    ("said", "below"),
+    [
+        ("Your dog is called Rex.", ""),
+        ("Certainly! That is a very good question.", "quoted below it."),
+        ("Doctor Zork paid 999 dollars.", "Zork, 999 dollars, which nobody has said."),
+    ],
+)
+def test_a_chat_answer_that_says_nothing_of_what_was_said_before_has_that_below_it(
+    model: Any, said: str, below: str
+) -> None:
+    model.plays(lambda _: Reply(said))
+    talk = build_conversation(embeddings=HashEmbeddings(), store=InMemoryStore())
+
+    given: Any = {"messages": BEFORE}
+    answer = talk.invoke(given, context={"model": "local:test", "user": "ann"})["messages"][-1]  # type: ignore[arg-type]
+
+    assert answer.text.startswith(said)
+    assert ("We named our dog Rex." in answer.text) == bool(below)
+    assert answer.response_metadata.get("degraded", "").endswith(below)
+
+
+def test_plain_words_that_stand_in_the_passages_are_an_answer_where_no_other_comes(model: Any) -> None:
+    model.plays(answer=lambda _: Reply("Well, let me see. Anna Berg runs it. That is all."))
+
+    result = run(DOCUMENTS[2:], "Who runs the museum?")
+
+    assert (result["answer"], result["status"]) == ("Anna Berg runs it.", "completed")
+    assert [source["quote"] for source in result["sources"]][:1] == ["Anna Berg runs it."]
+    assert result["degraded"] == []

@@ -252,9 +252,6 @@ def _standard_input() -> "Document":
 def text_of(path: str, if_empty: str) -> str:
     """The text of a file or of standard input.
 
-    Args:
-        path: The file, or `-`.
-
     Raises:
         LoadError: It cannot be read.
         InputTooLarge: It is too long.

@@ -184,11 +184,7 @@ def memory_view(
     usage: Mapping[str, Any] | None = None,
     pause: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """A thread's memory as plain data: goal, tasks, conflicts with their quotes, and memories without raw text.
-
-    Args:
-        usage: What its last run has spent on models, if any was asked.
-    """
+    """A thread's memory as plain data: goal, tasks, conflicts with their quotes, and memories without raw text."""
     graph, doc = state.get("query_graph", {}), state.get("insight_doc", {})
     return {
         "thread": thread,

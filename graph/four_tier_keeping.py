@@ -28,13 +28,13 @@ from agentic_memory_bank.graph.four_tier_state import (
 )
 from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.nodes.deps import BackgroundQueue, Clock, utc_now
+from agentic_memory_bank.nodes.forgetting import ForgettingTurn
 from agentic_memory_bank.nodes.memory_deps import mode_in_time
 from agentic_memory_bank.nodes.react_mem import recording, steps, told
 from agentic_memory_bank.nodes.react_mem.agent_tools import AgentMemoryTools
 from agentic_memory_bank.nodes.react_mem.deletion import delete_memories
 from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope
 from agentic_memory_bank.nodes.react_mem.recall import recall_for_agent, receipt
-from agentic_memory_bank.nodes.told_to_forget import ForgettingTurn
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
 from agentic_memory_bank.state.react_mem import Recollection

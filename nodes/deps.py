@@ -126,10 +126,6 @@ class EngineDeps(Generic[EngineT]):
 
         Args:
             thread: Whose paid answers are used again.
-            goal: What is spent is counted under this name.
-            allowance: What was granted when a budget was reached.
-            started: When the time that a budget limits began. Default: now.
-            on_call: Called after each request to a model.
         """
         if self.engines is None:
             return MeteredEngine(self.engine)

@@ -43,9 +43,6 @@ Identify = Callable[[Scope], str]
 def build_auth(environment: Mapping[str, str] | None = None) -> Auth:
     """Build the handler for `auth.path` in langgraph.json.
 
-    Args:
-        environment: Variables to read. Default: those of this process.
-
     Raises:
         SettingsError: A variable has no meaning, or lacks one that it needs.
     """

@@ -217,8 +217,7 @@ def read_pause(thread: str, *, home: str | Path | None = None) -> dict[str, Any]
     Raises:
         UnknownThreadError: Nothing is known of the thread.
     """
-    parts = RunOptions(home=Home(Path(home) if home else None))
-    parts.home.prepare()
+    parts = RunOptions(home=Home(home).prepare())
     if parts.ledger.get(checked_thread(thread)).state != "paused":
         return None
     with parts.bank(thread) as bank:
@@ -232,8 +231,7 @@ def clear(thread: str, *, home: str | Path | None = None) -> None:
         UnknownThreadError: Nothing is known of it.
         ThreadBusyError: It is being run right now.
     """
-    place = Home(Path(home) if home else None)
-    place.prepare()
+    place = Home(home).prepare()
     with lease(place, checked_thread(thread)):
         check_has_trace(place, thread)
         clear_thread(place, Ledger(place.ledger), thread)
@@ -250,7 +248,7 @@ def _parts(
     control: RunControl | None,
 ) -> RunOptions:
     check_parts(engine, embeddings, execute, clock, home, on_event, control)
-    return RunOptions(engine, models, embeddings, execute, clock, on_event, Home(Path(home) if home else None), control)
+    return RunOptions(engine, models, embeddings, execute, clock, on_event, Home(home), control)
 
 
 def _can_find(parts: RunOptions, settings: Settings) -> bool:

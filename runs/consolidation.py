@@ -173,9 +173,6 @@ def store_insights(
 
     An insight is deleted with any of the memories it rests on; a new one of the same subject replaces the one before.
 
-    Args:
-        end: When the insights expire; None for never.
-
     Raises:
         EngineError, EmbeddingError, StorageError: The engine, the embeddings or the store failed.
     """

@@ -53,10 +53,6 @@ class Environment(PydanticBaseSettingsSource):
     """Reads the variables that are settings, again only where one has changed.
 
     Reading them takes longer than a search, and every message needs them.
-
-    Args:
-        source: pydantic's own reader of variables.
-        without: Fields that no variable sets.
     """
 
     _last: ClassVar[dict[type[Any], tuple[frozenset[tuple[str, str]], dict[str, Any]]]] = {}

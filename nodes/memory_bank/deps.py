@@ -100,11 +100,7 @@ class BankDeps(EngineDeps[Engine]):
     def research_tools(
         self, state: MemoryBankState, runtime: Runtime[Settings], refuted: Sequence[Anchor] = ()
     ) -> tuple[BaseTool, ...]:
-        """Make the tool `deep_research` over this run's memory, where there is an agent to call it.
-
-        Args:
-            refuted: What a validation found wrong.
-        """
+        """Make the tool `deep_research` over this run's memory, where there is an agent to call it."""
         if self.research is None or self.agent is None:
             return ()
         bank = SearchedBank(

@@ -259,7 +259,6 @@ def supporting(
 
     Args:
         state: Holds the memories that were recalled for the step.
-        answer: In an executor's own words.
         brought: New entries of the step; what tools brought is looked at before memory.
     """
     candidates = [(source, names_and_numbers(source["quote"])) for source in _sentences(state, task, brought)]

@@ -55,11 +55,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class OutageLog:
-    """Logs a failure once an outage. Safe across threads.
-
-    Args:
-        now: A clock that is never set back, in seconds.
-    """
+    """Logs a failure once an outage. Safe across threads."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -114,11 +110,7 @@ _Result = TypeVar("_Result")
 
 
 class CallFailed(Exception):
-    """Nothing came of a call: the request goes on without it. It is logged already, once an outage.
-
-    Args:
-        kind: The kind of error, for a receipt.
-    """
+    """Nothing came of a call: the request goes on without it. It is logged already, once an outage."""
 
     def __init__(self, fault: MemoryFault, kind: str) -> None:
         super().__init__(f"{fault}: {kind}")
@@ -133,7 +125,6 @@ class CircuitBreaker:
     and with its answer all are. What hangs is left behind, on one of a few threads.
 
     Args:
-        now: A clock that is never set back, in seconds.
         threads: How many calls are under way at most.
     """
 

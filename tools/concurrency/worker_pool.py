@@ -49,7 +49,6 @@ class WorkerPool:
 
     Args:
         size: How many jobs wait at most, of all keys together; a further one is dropped. None: any number.
-        workers: How many jobs are done at the same time.
         exit_seconds: How long the end of the process waits for the jobs. Default: `EXIT_SECONDS`.
     """
 

@@ -284,11 +284,7 @@ def _missing(sha256: str) -> StorageError:
 
 
 def content(store: AttachmentStore, attachment: Attachment, most: int = SHOWN_BYTES) -> dict[str, Any]:
-    """What is in an attachment, for a reader: a picture in base64, a document as its text, code as it stands.
-
-    Args:
-        most: Largest picture that is shown, in bytes.
-    """
+    """What is in an attachment, for a reader: a picture in base64, a document as its text, code as it stands."""
     try:
         if attachment["kind"] != "image":
             return {"content": store.text(attachment["name"], attachment["path"])}

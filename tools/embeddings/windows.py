@@ -25,13 +25,7 @@ def in_parts(
     embed: Callable[[Sequence[Part]], Vectors],
     length: Callable[[Part], int],
 ) -> Vectors:
-    """One unit vector for each text: that of its only part, or the mean of those of its parts, weighted by length.
-
-    Args:
-        split: Gives the parts of a text, at least one.
-        embed: Gives the unit vectors of parts, (parts x dimension).
-        length: How many characters a part has.
-    """
+    """One unit vector for each text: that of its only part, or the mean of those of its parts, weighted by length."""
     groups = [split(text) for text in texts]
     made = embed([part for group in groups for part in group])
     if len(made) == len(texts):
@@ -58,7 +52,6 @@ def by_pieces(text: str, read: "Encoding", window: int) -> list[tuple[int, int]]
 
     Args:
         read: Its word pieces, without marks of beginning and end.
-        window: How many a part may have.
     """
     words, offsets = read.word_ids, read.offsets
     if len(words) <= window:

@@ -98,7 +98,6 @@ class AgentConversations:
             Where the conversation stood before; None where nothing was done in it.
 
         Args:
-            done: What the invocation asked, did and found.
             steps: The texts that can be read under their ids.
             days: How long the conversation is kept from now on.
 
@@ -147,12 +146,7 @@ class AgentConversations:
         return sorted((t for t in found if t and t["expires_at"] > now), key=lambda t: (t["at"], t["conversation"]))
 
     def end(self, user: str, project: str, conversation: str, episode: str = "", *, goes_on: bool = False) -> None:
-        """Note that a conversation has ended, and which memory was made of it. Raises as `load`.
-
-        Args:
-            episode: Id of the memory that was made of it.
-            goes_on: Whether something was done in it since.
-        """
+        """Note that a conversation has ended, and which memory was made of it. Raises as `load`."""
         talk = self.load(user, project, conversation).state
         if talk is None:
             return
@@ -166,7 +160,6 @@ class AgentConversations:
 
         Args:
             project: An empty text means the memories without a project; None all.
-            conversation: The conversation's id; None for all.
 
         Raises:
             NoUserError, StorageError: As `load`.

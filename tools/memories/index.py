@@ -38,7 +38,6 @@ class RecordIndex:
     Args:
         owner: The hash of the user; events of others are passed over, wherever they come from.
         model: The embedding model; vectors of others are not searched.
-        dimension: Length of its vectors, where known.
     """
 
     def __init__(self, owner: str, model: str, dimension: int | None) -> None:

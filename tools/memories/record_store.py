@@ -21,7 +21,7 @@ from agentic_memory_bank.state.records import (
     Replacement,
     normalized,
 )
-from agentic_memory_bank.tools.memories import maintenance, transfer
+from agentic_memory_bank.tools.memories import maintenance
 from agentic_memory_bank.tools.memories.deletion import Deletion
 from agentic_memory_bank.tools.memories.maintenance import StoreMaintenance
 from agentic_memory_bank.tools.memories.record_reader import RecordReader
@@ -212,7 +212,6 @@ class RecordStore(RecordReader):
 
         Args:
             ids: Ids of the memories; those that do not exist, or are replaced already, are no error.
-            by: Id of the memory that stands for them.
 
         Returns:
             The ids of those that were marked.
@@ -267,14 +266,10 @@ class RecordStore(RecordReader):
     def export_events(self, user: str) -> Sequence[Mapping[str, Any]]:
         """All events of a user's memories, with those that say what was forgotten: no vectors, and not who it is."""
         with self._users.opened(user_hash(user)) as memories:
-            return transfer.outgoing(memories)
+            return maintenance.outgoing(memories)
 
     def import_events(self, user: str, events: object) -> tuple[Sequence[str], Sequence[str]]:
         """Take exported events in: those that are there already are passed over, and what was forgotten stays so.
-
-        Args:
-            user: Id of the user who gets them.
-            events: As `export_events` gives them.
 
         Returns:
             The ids of the memories that are new, and of those that went since they were forgotten where they come from.
@@ -282,9 +277,9 @@ class RecordStore(RecordReader):
         Raises:
             InputError: They are no events.
         """
-        checked = transfer.checked_events(events)
+        checked = maintenance.checked_events(events)
         with self._users.opened(user_hash(user)) as memories:
-            new, gone = transfer.incoming(memories, checked)
+            new, gone = maintenance.incoming(memories, checked)
             maintenance.delete_over_quota(memories, self._quota, set(new))
         return new, self.delete(user, gone) if gone else []
 

@@ -80,13 +80,7 @@ class RecordStores:
 def stores_for(
     store: BaseStore | None, embeddings: Embeddings | None, clock: Callable[[], datetime], usual: Callable[[], datetime]
 ) -> RecordStores:
-    """The stores of a graph; all graphs that are built with nothing of their own share one index of each user.
-
-    Args:
-        store: Where memories are kept, if it was given.
-        embeddings: What makes the vectors, if they were given.
-        usual: The clock of graphs that are given none.
-    """
+    """The stores of a graph; all graphs that are built with nothing of their own share one index of each user."""
     if store is None and embeddings is None and clock is usual:
         named = None
         with suppress(SettingsError):  # which an invocation tells

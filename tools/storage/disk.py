@@ -47,7 +47,6 @@ def storage_errors(place: Path, remedy: str = CLEAR_THE_THREAD) -> Iterator[None
     """Turn what SQLite and the file system report into errors that say what to do.
 
     Args:
-        place: What is worked on.
         remedy: What is done about a database that is damaged.
 
     Raises:

@@ -19,9 +19,9 @@ from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, Op, P
 
 from agentic_memory_bank.state.errors import InputError, InputTooLarge
 from agentic_memory_bank.tools.storage.milvus_lite import LiteFolder
-from agentic_memory_bank.tools.storage.milvus_server import MilvusServer
 from agentic_memory_bank.tools.storage.milvus_tables import (
     LONGEST,
+    MilvusServer,
     MilvusTables,
     Namespace,
     Row,

@@ -61,9 +61,6 @@ class WebResponse(NamedTuple):
     data: bytes
 
 
-# --- which URLs --------------------------------------------------------------------------------------------------
-
-
 # --- connections -------------------------------------------------------------------------------------------------
 
 
@@ -352,8 +349,6 @@ def retrying(ask: Callable[[float], _T], *, tries: int, seconds: float) -> _T:
 
     Args:
         ask: Is given the seconds that are left.
-        tries: How often it is asked at most.
-        seconds: How long all tries and pauses may take.
 
     Raises:
         WebError: The last try failed, or one that need not be repeated.

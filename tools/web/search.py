@@ -38,11 +38,7 @@ ProviderName = Literal["serper", "tavily"]
 
 @dataclass(frozen=True)
 class Disabled:
-    """A tool that cannot be offered, for want of a key.
-
-    Args:
-        variable: The environment variable that has to hold the key.
-    """
+    """A tool that cannot be offered, for want of a key."""
 
     name: str
     variable: str

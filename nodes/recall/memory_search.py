@@ -38,6 +38,7 @@ from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.memories.queries import MemoryHit, Threshold
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.terms import tokenize
 
 CANDIDATES: Final = 60
 """How many memories are chosen from, at least; or as many times the limit as `FOLD` says."""
@@ -212,9 +213,10 @@ def relevant(query: str, found: Sequence[MemoryHit]) -> list[MemoryHit]:
     """Those that help with a message and still hold, the likeliest first; none where it needs no memory."""
     found = worth_reading(query, found)
     reading = MessageReading(query, likenesses(query, found))
-    if not reading.helps:
+    speakers = {name for one in found if (name := _named_speaker(one))}
+    if not (reading.helps or (len(speakers) > 1 and _names_one_of(speakers, query))):
         return []
-    if len({name for one in found if (name := _named_speaker(one))}) > 1:
+    if len(speakers) > 1:
         least = SHARE_OF_MANY * max(reading.chances)
         return by_meaning(one for one, chance in zip(found, reading.chances, strict=True) if chance >= least)
     told = [_told(one) for one in found]
@@ -225,6 +227,12 @@ def relevant(query: str, found: Sequence[MemoryHit]) -> list[MemoryHit]:
         for place, (one, chance) in enumerate(zip(found, chances, strict=True))
         if chance >= least and place not in replaced
     )
+
+
+def _names_one_of(speakers: Iterable[str], query: str) -> bool:
+    """Whether a message names one of several people who spoke: it asks for what they said."""
+    asked = {*tokenize(query)}
+    return any(asked & {*tokenize(name)} for name in speakers)
 
 
 def worth_reading(query: str, found: Sequence[MemoryHit]) -> list[MemoryHit]:

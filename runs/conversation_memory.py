@@ -67,7 +67,6 @@ class ConversationMemory(MemoryGraphs):
 
         Args:
             messages: The conversation, or the message alone.
-            user: Id of the user whose memories are meant.
             project: The project; an empty text for none.
             types: Types of memories; None for all.
             limit: The most that are returned. Default: that of the settings.
@@ -112,7 +111,6 @@ class ConversationMemory(MemoryGraphs):
 
         Args:
             messages: The conversation, or what is new of it; turns that were handed over before are recognised.
-            user: Id of the user whose memories are meant.
             project: The project; an empty text for none.
             conversation_id: Id of the conversation that goes on. Default: an id made of what is said here.
             end: Whether the conversation has ended, so that memories are extracted from it at once.
@@ -170,7 +168,6 @@ class ConversationMemory(MemoryGraphs):
 
         Args:
             mode: `on`; `recall`: memories are recalled, and nothing is stored; `off`: neither.
-            user: Id of the user whose memories are meant.
             project: The conversation's project; an empty text for none.
             conversation_id: Id of the conversation; None for all conversations of the user, in all projects.
 
@@ -205,7 +202,6 @@ class ConversationMemory(MemoryGraphs):
 
         Args:
             folder: Where the files are; made where it is not there.
-            user: Id of the user whose memories are meant.
             project: The project; an empty text for none.
             erase: Ids of missing lines whose memories are to be forgotten.
             restore: Ids of missing lines that are put back.
@@ -246,7 +242,6 @@ class ConversationMemory(MemoryGraphs):
 
         Args:
             messages: New messages, or the whole conversation; the last one is answered.
-            user: Id of the user whose memories are meant.
             project: The project; an empty text for none.
             conversation_id: Id of the conversation that goes on. Default: a new one.
             enable_memory: Where false, the model is called without memory.

@@ -173,16 +173,8 @@ class RecallState(TypedDict, total=False):
     receipt: RecallReceipt
 
 
-class RecallUpdate(TypedDict, total=False):
-    """What a stage of recall returns."""
-
-    asked: RecallRequest
-    query: str
-    passages: list[str]
-    found: list[RecalledMemory]
-    memories: list[RecalledMemory]
-    block: str
-    receipt: RecallReceipt
+RecallUpdate = RecallState
+"""What a stage of recall returns: some of it."""
 
 
 # --- remember ------------------------------------------------------------------------------------------------------
@@ -285,9 +277,16 @@ class DueConversation(TypedDict):
     """Ids of the turns from which they are extracted."""
 
 
-class RememberFields(TypedDict, total=False):
-    """What stages of remember read and write as it stands."""
+class RememberState(TypedDict, total=False):
+    """Everything a stage of remember can read. What is extracted never enters a checkpoint; it is extracted again."""
 
+    messages: list[AnyMessage]
+    end: Annotated[bool, EphemeralValue]
+    handed_at: Annotated[str, EphemeralValue]
+    drawn: Annotated[Any, UntrackedValue]
+    """The extracted facts."""
+    weighed: Annotated[Any, UntrackedValue]
+    """The resolution of the extracted facts."""
     conversation_id: str
     now: str
     started: float
@@ -299,23 +298,8 @@ class RememberFields(TypedDict, total=False):
     usage: Usage
 
 
-class RememberState(RememberFields, total=False):
-    """Everything a stage of remember can read. What is extracted never enters a checkpoint; it is extracted again."""
-
-    messages: list[AnyMessage]
-    end: Annotated[bool, EphemeralValue]
-    handed_at: Annotated[str, EphemeralValue]
-    drawn: Annotated[Any, UntrackedValue]
-    """The extracted facts."""
-    weighed: Annotated[Any, UntrackedValue]
-    """The resolution of the extracted facts."""
-
-
-class RememberUpdate(RememberFields, total=False):
-    """What a stage of remember returns."""
-
-    drawn: Any
-    weighed: Any
+RememberUpdate = RememberState
+"""What a stage of remember returns: some of it."""
 
 
 # --- conversation --------------------------------------------------------------------------------------------------
@@ -371,15 +355,5 @@ class ConversationState(TypedDict, total=False):
     usage: Usage
 
 
-class ConversationUpdate(TypedDict, total=False):
-    """What a stage of a conversation returns."""
-
-    messages: list[AnyMessage]
-    conversation_id: str
-    mode: MemoryMode
-    standing: ConversationSnapshot
-    block: str
-    memories: list[RecalledMemory]
-    recalled: RecallReceipt
-    remembered: RememberReceipt
-    usage: Usage
+ConversationUpdate = ConversationState
+"""What a stage of a conversation returns: some of it."""

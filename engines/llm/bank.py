@@ -22,7 +22,7 @@ from agentic_memory_bank.engines.base import (
     TopicSummary,
     TopicText,
 )
-from agentic_memory_bank.engines.extractive.support import borne
+from agentic_memory_bank.engines.extractive.support import borne, may_answer
 from agentic_memory_bank.engines.llm.bank_answers import (
     at_most,
     differing_words,
@@ -34,6 +34,7 @@ from agentic_memory_bank.engines.llm.bank_answers import (
     link_of,
     memory_fields,
     quotes_of,
+    quoting_prose,
     relation_of,
     rendered_group,
     shown_memories,
@@ -288,8 +289,13 @@ class ChatBankEngine(ChatEngine[Engine]):
         refuted = [passage.text[start:end] for passage in shown for start, end in passage.refuted]
         established = list(dict.fromkeys(said for passage in shown for said in passage.established))
         prompt = answer.render(question, [passage.text for passage in shown], refuted, established)
-        said = self._ask("react", answer.INSTRUCTIONS, prompt, answer.AnswerFromMemory, has_quotes(shown))
+        said = self._ask(
+            "react", answer.INSTRUCTIONS, prompt, answer.AnswerFromMemory, has_quotes(shown), quoting_prose(shown)
+        )
         quotes = quotes_of(said, shown) if said.is_found else []
+        if quotes and not may_answer(question, "\n".join([said.answer, *(words_of(q, shown) for q in quotes)])):
+            self.note("The answer holds nothing of the kind that is asked for; it was left out.")
+            quotes = []
         known = [question, *established]
         quotes += further_quotes(said.answer, quotes, shown, known) if quotes else []
         kept, own = borne(said.answer, [words_of(quote, shown) for quote in quotes], known)

@@ -14,6 +14,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_function, convert_to_openai_tool
 from pydantic import BaseModel
 
+from agentic_memory_bank.engines.local_server import learn_limits
 from agentic_memory_bank.engines.providers import provider_of
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.model_table import BANK_ROLES, ROLES, Role, RoleSettings
@@ -26,12 +27,22 @@ GivenModels = BaseChatModel | Mapping[str, BaseChatModel]
 """A chat model for all roles, or one for each of some roles; its own parameters hold, not those of the table."""
 
 IGNORED_TWICE: Final = 2
-_BOUNDS: Final[Mapping[str, Mapping[str, int]]] = {
-    "string": {"maxLength": 1_200},
-    "array": {"maxItems": 40},
-    "integer": {"minimum": 0, "maximum": 9_999},
+LONGEST: Final = 1_200
+"""Characters of a text that a model writes, at most: 200 words of a summary."""
+MOST_ITEMS: Final = 40
+"""More than one window asks for."""
+HIGHEST: Final = 9_999
+_LENGTHS: Final[Mapping[str, int]] = {
+    **dict.fromkeys(("context", "reason", "explanation", "description", "request", "queries", "topic"), 400),
+    **dict.fromkeys(("kind", "keywords", "subject", "attribute"), 60),
 }
-"""Ends that hold for every answer: 200 words of a summary, and more items than one window asks for."""
+"""Characters of texts that are a sentence, or a few words; those of a list are each so long."""
+_COUNTS: Final[Mapping[str, int]] = {
+    **dict.fromkeys(("keywords", "evidence", "excerpts", "turns", "quotes"), 8),
+    **dict.fromkeys(("queries", "pages", "missing", "requests"), 5),
+    **dict.fromkeys(("topics", "paragraphs"), 16),
+}
+"""Items of lists that have few."""
 _ALL: Final = ("json_schema", "function_calling", "json_mode", "prompt")
 _MODES: Final = {"openai": _ALL, "local": _ALL, "deepseek": ("function_calling", "json_mode", "prompt")}
 
@@ -137,7 +148,7 @@ def _strict_schema(answer: type[BaseModel], is_local: bool) -> dict[str, Any]:
     return {"name": schema["name"], "strict": True, "schema": _bounded(schema["parameters"], is_local)}
 
 
-def _bounded(schema: Any, is_local: bool) -> Any:
+def _bounded(schema: Any, is_local: bool, named: str = "") -> Any:
     """A schema with an end to everything: a small model that is held to it cannot go on for ever.
 
     OpenAI refuses lengths of strings, and needs none; a server at home builds a grammar of the schema.
@@ -146,10 +157,19 @@ def _bounded(schema: Any, is_local: bool) -> Any:
         return [_bounded(one, is_local) for one in cast("list[Any]", schema)]
     if not is_local or not isinstance(schema, dict):
         return schema
-    bounded = {key: _bounded(value, is_local) for key, value in cast("dict[str, Any]", schema).items()}
-    if "enum" in bounded or not isinstance(bounded.get("type"), str):
-        return bounded
-    return {**_BOUNDS.get(bounded["type"], {}), **bounded}
+    fields: dict[str, Any] = schema.get("properties", {})
+    bounded = {key: _bounded(value, is_local, named) for key, value in cast("dict[str, Any]", schema).items()}
+    if fields:
+        bounded["properties"] = {name: _bounded(of, is_local, name) for name, of in fields.items()}
+    match bounded.get("type"):
+        case "string" if "enum" not in bounded:
+            return {"maxLength": _LENGTHS.get(named, LONGEST), **bounded}
+        case "array":
+            return {"maxItems": _COUNTS.get(named, MOST_ITEMS), **bounded}
+        case "integer":
+            return {"minimum": 0, "maximum": HIGHEST, **bounded}
+        case _:
+            return bounded
 
 
 _KNOWN_MODES: dict[str, OutputModes] = {}
@@ -171,6 +191,8 @@ class ChatModels:
         passed = _by_role(given)
         found: dict[Role, RoleModel] = {}
         for role in roles:
+            if role not in passed and (name := settings.role(role).model):
+                learn_limits(name)
             row = settings.role(role)
             if role in passed:
                 found[role] = _passed(row, passed[role])

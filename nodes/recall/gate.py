@@ -8,8 +8,7 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import Hints
 from agentic_memory_bank.nodes.deps import context_of, owner_of
-from agentic_memory_bank.nodes.memory_deps import MemoryDeps
-from agentic_memory_bank.nodes.memory_switch import mode_in_time
+from agentic_memory_bank.nodes.memory_deps import MemoryDeps, mode_in_time
 from agentic_memory_bank.nodes.messages import checked_messages
 from agentic_memory_bank.nodes.recall.message import asked_in
 from agentic_memory_bank.state.conversations import (

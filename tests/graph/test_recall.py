@@ -46,11 +46,11 @@ from agentic_memory_bank.state.errors import (
     ModelUnavailable,
     NoUserError,
 )
-from agentic_memory_bank.tools.concurrency import outage_log
+from agentic_memory_bank.tools.concurrency import circuit_breaker
 from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.embeddings.local import local_embeddings
+from agentic_memory_bank.tools.embeddings.models import local_embeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.stores import RecordStores
 
@@ -166,7 +166,9 @@ def test_a_signal_is_true_or_false(bench: Bench) -> None:
 
 
 def lines(caplog: pytest.LogCaptureFixture, least: int = logging.DEBUG) -> list[tuple[int, str]]:
-    return [(r.levelno, r.getMessage()) for r in caplog.records if r.name == outage_log.__name__ and r.levelno >= least]
+    return [
+        (r.levelno, r.getMessage()) for r in caplog.records if r.name == circuit_breaker.__name__ and r.levelno >= least
+    ]
 
 
 # --- finding -------------------------------------------------------------------------------------------------------
@@ -531,7 +533,7 @@ def test_vectors_of_another_model_are_told_with_what_to_do(caplog: pytest.LogCap
 
 
 def test_the_quiet_rows_of_the_table(caplog: pytest.LogCaptureFixture, bench: Bench) -> None:
-    with caplog.at_level(logging.DEBUG, outage_log.__name__):
+    with caplog.at_level(logging.DEBUG, circuit_breaker.__name__):
         bench.ask()
         bench.ask([("user", "Hello you two."), ("ai", "Yes?"), ("user", "Which flowers grow in our garden?")])
     assert lines(caplog) == [

@@ -36,7 +36,7 @@ class _Metrics(Protocol):
 
 
 class _Meter(Protocol):
-    def create_counter(self, name: str, *, description: str) -> Counter: ...
+    def createcounter_of(self, name: str, *, description: str) -> Counter: ...
 
 
 def count(name: str, amount: int = 1, **attributes: str) -> None:
@@ -47,16 +47,16 @@ def count(name: str, amount: int = 1, **attributes: str) -> None:
         amount: How many; 0 counts nothing.
         attributes: What tells the counts apart: never words of anybody's.
     """
-    counter = _counter(name) if amount else None
+    counter = counter_of(name) if amount else None
     if counter is not None:
         counter.add(amount, attributes)
 
 
 @lru_cache(maxsize=len(_TOLD))
-def _counter(name: str) -> Counter | None:
+def counter_of(name: str) -> Counter | None:
     """A counter; None where the API is not installed."""
     try:
         metrics = cast(_Metrics, import_module("opentelemetry.metrics"))
     except ImportError:
         return None
-    return metrics.get_meter(METER).create_counter(name, description=_TOLD[name])
+    return metrics.get_meter(METER).createcounter_of(name, description=_TOLD[name])

@@ -25,7 +25,7 @@ class Counted(ModuleType):
         assert name == "agentic_memory_bank"
         return self
 
-    def create_counter(self, name: str, *, description: str) -> Any:
+    def createcounter_of(self, name: str, *, description: str) -> Any:
         assert description
         return _Adding(name, self.counts)
 
@@ -40,9 +40,9 @@ class _Adding:
 
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
-    metrics._counter.cache_clear()
+    metrics.counter_of.cache_clear()
     yield
-    metrics._counter.cache_clear()
+    metrics.counter_of.cache_clear()
 
 
 def talked() -> None:
@@ -67,4 +67,4 @@ def test_recalls_and_changes_are_counted(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_without_the_api_memory_works_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.metrics", None)
     talked()
-    assert metrics._counter(metrics.RECALLS) is None
+    assert metrics.counter_of(metrics.RECALLS) is None

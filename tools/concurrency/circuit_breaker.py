@@ -3,12 +3,13 @@
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future, wait
 from typing import Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from agentic_memory_bank.state.errors import EmbeddingError, InputError
+from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.concurrency.outage_log import OUTAGE_SECONDS, MemoryFault, OutageLog, error_kind
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 
@@ -24,6 +25,9 @@ LOAD_SECONDS: Final = 120.0
 """Seconds that loading a model of embeddings may take."""
 EXIT_SECONDS: Final = 2.0
 """How long the end of the process waits for calls that are under way."""
+
+RESTING: Final = 10_000
+"""Of how many others it is known whether they are left alone."""
 
 _LOG = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
@@ -63,6 +67,7 @@ class CircuitBreaker:
         self._lock = threading.Lock()
         self._failures = 0
         self._closed_until = 0.0
+        self._resting: LruCache[Hashable, float] = LruCache(RESTING)
         self._unloadable_until = 0.0
 
     def call(
@@ -130,6 +135,15 @@ class CircuitBreaker:
             running.cancel()
             raise TimeoutError
         return running.result()
+
+    def rests(self, key: Hashable) -> bool:
+        """Whether something other than the store is left alone, by a name of the caller's."""
+        return self._now() < (self._resting.peek(key) or 0.0)
+
+    def rest(self, key: Hashable, seconds: float) -> None:
+        """Leave something other than the store alone for a while; what rests already does not rest longer."""
+        if not self.rests(key):
+            self._resting.put(key, self._now() + seconds)
 
     def run_later(self, job: Callable[[], object]) -> bool:
         """Run something in the background, unless the breaker is open; a failure is not reported.

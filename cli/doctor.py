@@ -48,7 +48,7 @@ def _examination_lines(found: Mapping[str, Any]) -> terminal.Lines:
 
 def token(*, name: Annotated[str, typer.Argument(metavar="NAME", help="Whose token it is.")]) -> None:
     """Make a bearer token for a server: `memory-bank token NAME >> tokens`. The token itself is shown this once."""
-    from agentic_memory_bank.runs.tokens import new_token
+    from agentic_memory_bank.runs.server import new_token
 
     made, line = new_token(name)
     typer.echo(f"The token of {name}, which is kept nowhere: {made}", err=True)

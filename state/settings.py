@@ -43,7 +43,7 @@ class Settings(ModelTable):
     """Settings of a run: plain values, which are stored with it. Explicit beats environment beats default.
 
     Keys of providers are no settings: they are read from the environment where a client is made. Clients of a server
-    may set those of `state.clients` alone.
+    may set those of `state.forms.OF_CLIENTS` alone.
 
     Raises:
         SettingsError: A name is unknown, here or as a variable `MEMORY_BANK_*`, or a value is not allowed.

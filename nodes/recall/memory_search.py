@@ -30,12 +30,11 @@ from agentic_memory_bank.nodes.messages import checked_messages, turns_of
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
 from agentic_memory_bank.state.conversations import MemoryContext, RecalledMemory, RecallRequest, RecallState
 from agentic_memory_bank.state.records import Record, RecordType
-from agentic_memory_bank.tools.concurrency.circuit_breaker import CircuitBreaker, circuit_breaker_of
-from agentic_memory_bank.tools.concurrency.outage_log import log_fault
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CircuitBreaker, circuit_breaker_of, log_fault
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.weights import MODEL
-from agentic_memory_bank.tools.memories.queries import MemoryHit, Threshold
 from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.validation import MemoryHit, Threshold
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 CANDIDATES: Final = 60

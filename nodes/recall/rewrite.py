@@ -14,8 +14,7 @@ from agentic_memory_bank.nodes.messages import checked_messages
 from agentic_memory_bank.nodes.recall.message import Message, asked_in, shortened
 from agentic_memory_bank.state.conversations import MemoryContext, RecallReceipt, RecallState, RecallUpdate
 from agentic_memory_bank.state.errors import MemoryBankError
-from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
-from agentic_memory_bank.tools.concurrency.outage_log import log_fault
+from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of, log_fault
 
 REST_SECONDS: Final = 600.0
 """For how long a model is not asked for a user whose message it kept waiting."""

@@ -519,6 +519,30 @@ def test_where_the_conversation_stands_is_kept_and_grows(bench: Bench) -> None:
     assert [said["text"] for said in bench.state()["recent"]][-1] == "Fine, too."
 
 
+def test_a_long_conversation_keeps_its_topic_its_goal_and_its_latest_figures(bench: Bench) -> None:
+    bench.say("We're planning our wedding in June.", "How lovely!", end=True)
+    bench.say("Our budget for the wedding is $15,000.", "Noted.", end=True)
+    bench.say("Write a thank-you note template.", "Here it is.", end=True)
+    bench.say("Our budget is now $17,000.", "More room.", end=True)
+
+    digest = bench.state()["digest"]
+    assert "wedding" in digest["topic"][:3]
+    assert not {"Write", "template"} & {*digest["topic"][:3]}
+    assert digest["goal"] == ["We're planning our wedding in June."]
+    assert any("17,000" in fact for fact in digest["facts"])
+    assert not any("15,000" in fact for fact in digest["facts"])
+
+
+def test_two_corrections_of_one_batch_leave_one_memory_of_what_both_leave(bench: Bench) -> None:
+    bench.say("the move: budget 20k, the designer is Kim, in by May", "Noted.", end=True)
+    bench.say("the budget went up to 26k", "OK.", "we won't be in by May any more, in by July instead", "OK.", end=True)
+
+    texts = [text for text in bench.kept() if text.startswith("user")]
+    assert sum("Kim" in text for text in texts) == 1
+    assert not any("20k" in text or "in by May," in text for text in texts)
+    assert any("26k" in text for text in texts)
+
+
 # --- scripted vectors ------------------------------------------------------------------------------------------------
 
 

@@ -66,7 +66,7 @@ from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.testing import ScriptedJudge, TickingClock
 from agentic_memory_bank.testing.replies import ChatRequest, Reply
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.embeddings.local import local_embeddings
+from agentic_memory_bank.tools.embeddings.models import local_embeddings
 from agentic_memory_bank.tools.pages.store import page_id
 from agentic_memory_bank.tools.pages.stores import PageStores
 from agentic_memory_bank.tools.text.tokens import estimate_tokens

@@ -14,9 +14,8 @@ from agentic_memory_bank import (
     remember,
     researcher,
 )
-from agentic_memory_bank.state.clients import OF_CLIENTS, check_given, of_clients
 from agentic_memory_bank.state.errors import InputError, SettingsError
-from agentic_memory_bank.state.forms import used_by
+from agentic_memory_bank.state.forms import OF_CLIENTS, check_given, of_clients, used_by
 from agentic_memory_bank.state.model_table import ModelTable
 
 OF_THE_OPERATOR = {

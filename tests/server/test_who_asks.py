@@ -172,17 +172,17 @@ def test_every_graph_works_over_a2a_for_who_is_named(proxied: Any, graph: str) -
 
 
 def test_what_one_user_says_in_messages_another_never_hears(proxied: Any) -> None:
-    proxied.sent("ora", "memorizer", text("The safe of Ora opens with 4711."))
+    proxied.sent("ora", "memorizer", text("The safe of Ora opens with 47115."))
     proxied.called("ora", "conversation", messages="The name of my owl is Archimedes.")
     until(lambda: "Archimedes" in proxied.request("ora", "GET", "/v1/memory").text)
 
-    assert "4711" in told(proxied.sent("ora", "researcher", text("What opens the safe of Ora?")))
+    assert "47115" in told(proxied.sent("ora", "researcher", text("What opens the safe of Ora?")))
     for graph in ("researcher", "conversation", "recall", "react_mem"):
         for question in ("What opens the safe of Ora?", "What is the name of my owl?"):
             heard = str(proxied.sent("pip", graph, text(question))) + str(
                 proxied.called("pip", graph, messages=question)
             )
-            assert not {"4711", "Archimedes"} & set(re.findall(r"\w+", heard))
+            assert not {"47115", "Archimedes"} & set(re.findall(r"\w+", heard))
 
 
 def test_threads_runs_and_assistants_are_their_owners_whatever_a_client_writes(proxied: Any) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 
@@ -237,6 +237,7 @@ def test_a_long_text_is_embedded_in_parts_weighted_by_length() -> None:
 
 
 @given(st.text(alphabet="ab。. \n界", max_size=200), st.integers(1, 30))
+@example("  ", 1)
 def test_parts_fit_the_window_and_lose_only_white_space(text: str, window: int) -> None:
     parts = windows.characters(window, text)
 

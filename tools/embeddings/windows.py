@@ -44,7 +44,7 @@ def characters(window: int, text: str) -> list[str]:
     if len(text) <= window:
         return [text]
     cuts = cut(text, lambda position: min(position + window, len(text)))
-    return [text[start:end] for start, end in cuts] or [text]
+    return [text[start:end] for start, end in cuts] or [text[:window]]  # of white space alone, what fits is as good
 
 
 def by_pieces(text: str, read: "Encoding", window: int) -> list[tuple[int, int]]:

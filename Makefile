@@ -52,7 +52,7 @@ types: $(BIN)/.dev build/wheel/.installed ## pyright and mypy, against the insta
 		--python-executable ../../build/wheel/bin/python typed_program.py
 
 contracts: $(BIN)/.dev ## who may import whom
-	@$(BIN)/lint-imports --no-cache > build/contracts.log || { cat build/contracts.log; exit 1; }
+	@mkdir -p build; $(BIN)/lint-imports --no-cache > build/contracts.log || { cat build/contracts.log; exit 1; }
 
 wheel-test: build/wheel/.installed ## compare the wheel with the sources, and run the tests of commands against it
 	@$(BIN)/python -m pytest -q -m distributions tests/project

@@ -30,9 +30,8 @@ SLOW = {"server", "kill", "kill_full", "attack", "distributions", "model", "slow
 """Marks of what `make quick` leaves out; modules that start processes are left out too."""
 
 
-gc.set_threshold(
-    100_000
-)  # thousands of tests are collected and stay: Python would look at all of them hundreds of times
+# Thousands of tests are collected and stay: Python would look at all of them hundreds of times.
+gc.set_threshold(100_000)
 
 
 def pytest_xdist_auto_num_workers() -> int:

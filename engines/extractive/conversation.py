@@ -37,6 +37,7 @@ from agentic_memory_bank.engines.extractive.remembering.queries import (
 )
 from agentic_memory_bank.engines.extractive.remembering.resolution import is_comparable, resolve
 from agentic_memory_bank.engines.extractive.remembering.standing import standing
+from agentic_memory_bank.engines.extractive.remembering.statements import only_asks
 from agentic_memory_bank.engines.extractive.remembering.succession import Told, succeeded
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "is_comparable",
     "is_idle_talk",
     "is_small_talk",
+    "only_asks",
     "past_asked",
     "safe_words",
     "shown_text",

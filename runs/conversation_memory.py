@@ -59,6 +59,8 @@ class ConversationMemory(MemoryGraphs):
         threshold: ThresholdChoice = "default",
         as_of: date | str | None = None,
         tool_names: Sequence[str] = (),
+        is_fact: bool | None = None,
+        needs_tool: bool | None = None,
         enable_memory: bool = True,
     ) -> RecallOutput:
         """Find the memories of a user that help with the last message. Where memory fails, nothing is found.
@@ -71,6 +73,8 @@ class ConversationMemory(MemoryGraphs):
             threshold: Least cosine of a hit, from -1 to 1; None for no threshold. Default: that of the settings.
             as_of: A day: what was true then is recalled. Default: today, or the time that the message asks about.
             tool_names: Names of the tools that the answering model has; what they answer needs no memory.
+            is_fact: Whether the message asks for a fact of the world, for which nothing is recalled. Default: judged.
+            needs_tool: Whether a tool answers the message, so that nothing is recalled. Default: judged.
             enable_memory: Where false, nothing is recalled.
 
         Returns:
@@ -88,6 +92,7 @@ class ConversationMemory(MemoryGraphs):
         asked: dict[str, Any] = {"messages": checked_messages(messages), "types": types and list(types)}
         asked |= {} if limit is None else {"limit": limit}
         asked |= {} if threshold == "default" else {"threshold": threshold}
+        asked |= {"is_fact": is_fact, "needs_tool": needs_tool}
         asked |= {} if as_of is None else {"as_of": str(as_of)}
         context = self._context(user, project, tool_names=tuple(tool_names), enable_memory=enable_memory)
         return cast(RecallOutput, self._graph("recall").invoke(asked, context=context))

@@ -105,6 +105,8 @@ class RecallReceipt(TypedDict):
     """How many memories passed the threshold."""
     shown: list[str]
     """Ids of the memories in the block."""
+    cosines: dict[str, float]
+    """The cosine of the message and each memory that passed, by its id: what a threshold is chosen from."""
     degraded: list[str]
     """Stages that failed, with the kind of error."""
 
@@ -123,6 +125,10 @@ class RecallInput(TypedDict, total=False):
     """Least cosine of a memory, from -1 to 1; None: no threshold."""
     as_of: str | None
     """A day in ISO 8601: what was true then is recalled. None: today, or the time that the message asks about."""
+    is_fact: bool | None
+    """Whether the message asks for a fact of the world, for which nothing is recalled; None: its words tell."""
+    needs_tool: bool | None
+    """Whether a tool answers the message, so that nothing is recalled; None: its words and the tools' names tell."""
 
 
 class RecallOutput(TypedDict):
@@ -155,6 +161,8 @@ class RecallState(TypedDict, total=False):
     limit: Annotated[int, EphemeralValue]
     threshold: Annotated[float | None, EphemeralValue]
     as_of: Annotated[str | None, EphemeralValue]
+    is_fact: Annotated[bool | None, EphemeralValue]
+    needs_tool: Annotated[bool | None, EphemeralValue]
     asked: RecallRequest
     query: str
     passages: list[str]

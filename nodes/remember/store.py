@@ -48,6 +48,7 @@ from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.memories.conversation_states import ConversationStates
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.validation import MemoryFields, NewMemory
+from agentic_memory_bank.tools.metrics import CHANGES, count
 
 _LOG = logging.getLogger(__name__)
 
@@ -134,6 +135,8 @@ def store(
         done.contradictions,
     )
     _LOG.info("Stored %d facts.", len(done.stored))
+    for change, ids in (("stored", done.stored), ("updated", done.updated), ("superseded", done.superseded)):
+        count(CHANGES, len(ids), change=change)
     runtime.stream_writer({"stage": "store", "stored": len(done.stored), "updated": len(done.updated)})
     return {
         "stored": list(done.stored),

@@ -512,6 +512,7 @@ def _long(turns: int) -> list[Any]:
     return [kinds[n % 2](f"Turn {n}: {words} I paid ${n}00 to worker {n}.") for n in range(turns)]
 
 
+@pytest.mark.slow
 def test_a_dialogue_of_a_thousand_turns_takes_at_most_650_tokens(talks: Callable[..., Talker]) -> None:
     listener = Listener()
 
@@ -523,6 +524,7 @@ def test_a_dialogue_of_a_thousand_turns_takes_at_most_650_tokens(talks: Callable
     assert shown[-2].text == _long(1_000)[-1].text
 
 
+@pytest.mark.slow
 def test_of_a_long_dialogue_what_is_asked_is_recalled_from_its_kept_turns(talks: Callable[..., Talker]) -> None:
     first = talks(responder=Listener())
     first.say([*_long(200), HumanMessage("So much for that.")], remember_every=1_000)

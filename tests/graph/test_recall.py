@@ -112,6 +112,10 @@ class Failing(ExtractiveConversationEngine):
         raise self.error
 
 
+GIVEN = ("types", "limit", "threshold", "is_fact", "needs_tool")
+"""What is given with a message, and not as a setting."""
+
+
 class Bench:
     """A recall over a store, and the memories in it."""
 
@@ -129,7 +133,7 @@ class Bench:
 
     def ask(self, message: Any = QUESTION, user: str | None = "ann", config: Any = None, **more: Any) -> Any:
         messages = [("user", message)] if isinstance(message, str) else message
-        given = {name: more.pop(name) for name in ("types", "limit", "threshold") if name in more}
+        given = {name: more.pop(name) for name in GIVEN if name in more}
         context = {"user": user, **more} if user else more
         return self.graph.invoke({"messages": messages, **given}, config, context=context)
 
@@ -142,6 +146,23 @@ def bench() -> Bench:
     made = Bench()
     made.keep(DOG)
     return made
+
+
+@pytest.mark.parametrize(("signal", "reason"), [("is_fact", "fact"), ("needs_tool", "tool")])
+def test_the_caller_may_know_that_no_memory_is_needed(bench: Bench, signal: str, reason: str) -> None:
+    receipt = bench.ask(**{signal: True})["receipt"]
+    assert (receipt["outcome"], receipt["reason"]) == ("ignored", reason)
+    assert bench.ask(**{signal: None})["receipt"]["outcome"] == "used"
+
+
+def test_the_caller_may_know_that_a_question_is_no_fact_of_the_world(bench: Bench) -> None:
+    assert bench.ask("What is the capital of France?")["receipt"]["reason"] == "fact"
+    assert bench.ask("What is the capital of France?", is_fact=False)["receipt"]["outcome"] != "ignored"
+
+
+def test_a_signal_is_true_or_false(bench: Bench) -> None:
+    with pytest.raises(InputError, match="is_fact"):
+        bench.ask(is_fact="yes")
 
 
 def lines(caplog: pytest.LogCaptureFixture, least: int = logging.DEBUG) -> list[tuple[int, str]]:
@@ -162,6 +183,7 @@ def test_a_memory_of_another_conversation_is_found(bench: Bench) -> None:
         "reason": "",
         "searched": 1,
         "shown": [recalled["memories"][0]["id"]],
+        "cosines": {recalled["memories"][0]["id"]: recalled["memories"][0]["cosine"]},
         "degraded": [],
     }
 

@@ -14,6 +14,7 @@ from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.state.interaction_tree import text_of
 from agentic_memory_bank.testing import Reply, ScriptedJudge, TickingClock
 from agentic_memory_bank.testing.bad_judges import BAD_JUDGES, all_the_same
+from agentic_memory_bank.testing.bad_judges import CONTRADICTING as PAIRS
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
@@ -25,28 +26,6 @@ DOCUMENTS = [
     "The harbour of Aldport has a museum of ships. Anna Berg runs it.",
 ]
 QUESTION = "How tall is the Vega tower?"
-PAIRS = [
-    ("The Vega tower is 324 m tall.", "The Vega tower is 330 m tall."),
-    ("The lift of the Orion is open.", "The lift of the Orion is not open."),
-    ("Dogs are allowed in the park.", "Dogs are forbidden in the park."),
-    ("The keys hang in the kitchen.", "The keys hang in the garden."),
-    ("Anna Berg manages Karl Voss.", "Karl Voss manages Anna Berg."),
-    ("The old table is made of oak.", "The old table is made of steel."),
-    ("Three wells supply the village.", "Seven wells supply the village."),
-    ("The museum opened in May 1961.", "The museum opened in May 1971."),
-    ("The ferry leaves on Monday.", "The ferry leaves on Friday."),
-    ("Lisbon is the home of Maria Costa.", "Madrid is the home of Maria Costa."),
-    ("The server listens on port 8080.", "The server listens on port 9090."),
-    ("The red team won the cup.", "The blue team won the cup."),
-    ("Karl Voss never smokes.", "Karl Voss smokes."),
-    ("The contract ends on 3 June 2025.", "The contract ends on 3 July 2025."),
-    ("The bridge is 85 m long.", "The bridge is 58 m long."),
-    ("The pool is always heated.", "The pool is never heated."),
-    ("Paul Lind wrote the report.", "Nora Falk wrote the report."),
-    ("青藏铁路全长1956公里。", "青藏铁路全长2156公里。"),
-    ("公园里允许遛狗。", "公园里禁止遛狗。"),
-    ("他喜欢吃辣的菜。", "他不喜欢吃辣的菜。"),
-]
 
 
 def run(documents: list[str], question: str = QUESTION, settings: dict[str, Any] = CHAT) -> dict[str, Any]:

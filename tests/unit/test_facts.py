@@ -679,6 +679,7 @@ def test_a_digest_holds_where_the_conversation_stands() -> None:
     assert any("Maui" in term for term in digest.topic)
 
 
+@pytest.mark.slow
 def test_a_digest_of_a_thousand_turns_keeps_to_its_tokens() -> None:
     turns = [
         user(f"My budget for trip {n} is ${n},000. We decided on hotel {n}. I need to book flight {n}.")

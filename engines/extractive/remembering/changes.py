@@ -6,6 +6,7 @@ earlier clause has, too. Where both give a value of one kind (a day, an amount),
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.remembering.life import speaks_of_kin
@@ -92,13 +93,20 @@ def replaced(new: str, old: str) -> list[Span]:
         return []
     values = names_and_numbers(new) - names_and_numbers(" ".join(_NOT.findall(new)))
     denied = [word for clause in _clauses(new) for word in _denied(new[slice(*clause)], old)]
+    own = frozenset[str]().union(*(subject_terms(new[slice(*s)]) for s in _clauses(new) if _announces(new, s)))
     clauses = [(span, old[slice(*span)]) for span in _clauses(old)]
     gone: list[Span] = []
-    for place, (span, clause) in enumerate(clauses):
-        if _is_replaced(clause, said, kinds, values, denied):
-            value = clauses[place + 1] if place + 1 < len(clauses) and not kinds & _kinds(clause) else None
-            gone.append(value[0] if value and kinds & _kinds(value[1]) and _is_bare(value[1]) else span)
+    for (span, clause), (value, figure) in zip_longest(clauses, clauses[1:], fillvalue=((0, 0), "")):
+        is_figure = bool(kinds & _kinds(figure)) and not kinds & _kinds(clause) and _is_bare(figure)
+        if is_figure and own & subject_terms(clause) and not names_and_numbers(figure) <= values:
+            gone.append(value)
+        elif _is_replaced(clause, said, kinds, values, denied):
+            gone.append(span)
     return gone
+
+
+def _announces(text: str, span: Span) -> bool:
+    return announces_change(text[slice(*span)])
 
 
 def _is_bare(clause: str) -> bool:

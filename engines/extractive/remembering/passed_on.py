@@ -8,16 +8,15 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from agentic_memory_bank.engines.extractive.remembering.statements import is_asking, says_enough
+from agentic_memory_bank.engines.extractive.remembering.statements import only_asks, says_enough
 from agentic_memory_bank.engines.own_words import PASTED, is_order
-from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.spans import Span
 
 LONGEST: Final = 600
 """Characters of a message; a longer one is a text."""
 
 _LED_IN: Final = re.compile(
-    r"(?P<lead>[^\n:：。.!?！？]{4,80})[:：][ \t]*\n?[ \t]*"
+    r"(?<![^\n:：。.!?！？])(?P<lead>[^\n:：。.!?！？]{4,80}+)[:：][ \t]*+(?:\n[ \t]*+)?"
     r"(?P<quote>\"[^\"\n]{12,600}\"|“[^”]{6,600}”|「[^」]{6,600}」|『[^』]{6,600}』)"
 )
 _CAME: Final = re.compile(
@@ -48,10 +47,5 @@ def passed_on(text: str) -> Iterator[PassedOn]:
         return
     for found in _LED_IN.finditer(text):
         quote = found["quote"][1:-1]
-        if _CAME.search(found["lead"]) and says_enough(quote) and not is_order(quote) and not _is_asking(quote):
+        if _CAME.search(found["lead"]) and says_enough(quote) and not is_order(quote) and not only_asks(quote):
             yield PassedOn(found.span(), found.span("quote"))
-
-
-def _is_asking(quote: str) -> bool:
-    """Whether a message does nothing but ask."""
-    return all(is_asking(quote[start:end]) for start, end in sentences(quote) if quote[start:end].strip())

@@ -13,6 +13,7 @@ from agentic_memory_bank.engines.own_words import ORDERS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.personal_numbers import HIDDEN
+from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
 
 LEAST_TERMS: Final = 3
@@ -139,6 +140,11 @@ def is_asking(sentence: str) -> bool:
         found is not None
         for found in (_CHINESE_QUESTION.search(plain[-END:]), _CHINESE_HOW.match(plain), _CHINESE_REQUEST.search(plain))
     )
+
+
+def only_asks(text: str) -> bool:
+    """Whether a text asks, or asks for something, and states nothing."""
+    return all(is_asking(said) for start, end in sentences(text) if (said := text[start:end].strip()))
 
 
 def is_statement(sentence: str) -> bool:

@@ -205,7 +205,7 @@ def test_bad_input_is_refused_in_one_line_before_anything_is_written(
         (["Why?", "-c", "-"], "Standard input is empty"),
         (["Why?", "-c", "-", "-c", "-"], "read once"),
         (["Why?", "--thread", " "], "non-empty string"),
-        (["Why?", "--set", "K=5"], "one of model, classify_model"),
+        (["Why?", "--set", "K=5"], "one of model, window"),
         (["Why?", "--set", "k=many"], "k: Input should be a valid integer"),
         (["Why?", "--export", tmp_path], "cannot be written"),
         (["Why?", "--export", tmp_path / "zeros.bin"], "is no export"),

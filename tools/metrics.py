@@ -36,7 +36,7 @@ class _Metrics(Protocol):
 
 
 class _Meter(Protocol):
-    def createcounter_of(self, name: str, *, description: str) -> Counter: ...
+    def create_counter(self, name: str, *, description: str) -> Counter: ...
 
 
 def count(name: str, amount: int = 1, **attributes: str) -> None:
@@ -59,4 +59,4 @@ def counter_of(name: str) -> Counter | None:
         metrics = cast(_Metrics, import_module("opentelemetry.metrics"))
     except ImportError:
         return None
-    return metrics.get_meter(METER).createcounter_of(name, description=_TOLD[name])
+    return metrics.get_meter(METER).create_counter(name, description=_TOLD[name])

@@ -25,7 +25,7 @@ class Counted(ModuleType):
         assert name == "agentic_memory_bank"
         return self
 
-    def createcounter_of(self, name: str, *, description: str) -> Any:
+    def create_counter(self, name: str, *, description: str) -> Any:
         assert description
         return _Adding(name, self.counts)
 

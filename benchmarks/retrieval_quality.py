@@ -63,13 +63,15 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--eval", type=Path, required=True, help="folder of evaluation data, with score.py")
     parser.add_argument("--cache", type=Path, help="folder to keep vectors in")
+    parser.add_argument("--only", default="", help="measure targets whose name begins with this")
     parser.add_argument("--half", default="dev", help="which half's files to read (default: dev)")
     arguments = parser.parse_args(argv)
     if arguments.cache:
         arguments.cache.mkdir(parents=True, exist_ok=True)
     encoder = Encoder(cache=arguments.cache / "vectors.sqlite" if arguments.cache else None)
     with tempfile.TemporaryDirectory() as folder:
-        verdicts = [_measure(target, arguments.eval, arguments.half, encoder, Path(folder)) for target in TARGETS]
+        wanted = [target for target in TARGETS if target.name.startswith(arguments.only)]
+        verdicts = [_measure(target, arguments.eval, arguments.half, encoder, Path(folder)) for target in wanted]
     sys.stdout.write("\n" + "\n".join(line for line, _ in verdicts) + "\n")
     return 0 if all(passed for _, passed in verdicts) else 1
 
@@ -120,10 +122,11 @@ def answers(target: Target, queries: list[Row], units: list[Row], encoder: Encod
 
 
 def _banks(units: list[Row], encoder: Encoder) -> dict[str, _Bank]:
-    """The memory of each group: one entry and one memory for each session, or for each unit that is in none."""
+    """The memory of each group: one entry and one memory for each session or paragraph, or unit that is in none."""
     groups: dict[str, dict[str, list[Row]]] = {}
     for unit in units:
-        groups.setdefault(unit["group"], {}).setdefault(unit.get("session", unit["id"]), []).append(unit)
+        entry = unit.get("session") or unit.get("paragraph") or unit["id"]
+        groups.setdefault(unit["group"], {}).setdefault(entry, []).append(unit)
     return {group: _bank(members, encoder) for group, members in groups.items()}
 
 
@@ -136,7 +139,7 @@ def _bank(entries: dict[str, list[Row]], encoder: Encoder) -> _Bank:
         for unit in members:
             bank.starts.setdefault(entry_id, []).append(len(text))
             bank.units.setdefault(entry_id, []).append(unit["id"])
-            text += _text(unit) + "\n"
+            text += _text(unit) + "\n\n"
         tree["entries"][entry_id] = _entry(entry_id, text)
         graph["nodes"][entry_id] = _node(entry_id, len(text))
     bank.index.follow(graph, tree)

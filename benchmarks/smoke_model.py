@@ -190,20 +190,31 @@ def agent(_: Path) -> str:
     from pydantic import SecretStr
 
     from agentic_memory_bank import FourTierMemory
+    from agentic_memory_bank.state.conversations import MemoryContext
 
     url = os.environ["MEMORY_BANK_LOCAL_BASE_URL"]
     model = ChatOpenAI(model="smollm2", base_url=url, api_key=SecretStr("none"), max_completion_tokens=120, timeout=60)
-    made: Any = create_agent(model, middleware=[FourTierMemory()], store=InMemoryStore(), checkpointer=InMemorySaver())
-    config: Any = {"configurable": {"thread_id": "t", "user": "ann"}}
+    made: Any = create_agent(
+        model,
+        middleware=[FourTierMemory()],
+        context_schema=MemoryContext,
+        store=InMemoryStore(),
+        checkpointer=InMemorySaver(),
+    )
+    config: Any = {"configurable": {"thread_id": "t"}}
     said: Any = {}
     for message in ("I live in Aldport.", "Where do I live?"):
-        said = made.invoke({"messages": [("user", message)]}, config)
+        said = made.invoke({"messages": [("user", message)]}, config, context={"user": "ann"})
     return said["messages"][-1].text
 
 
-def killed(_: Path) -> str:
+def killed(home: Path) -> str:
     """A run that is killed after its first answer was paid for, and resumed."""
-    command = [*COMMAND, "ask", QUESTION, "--thread", "t", "--json", "-c", *DOCUMENTS]
+    folder = home / "documents"
+    folder.mkdir()
+    for number, text in enumerate(DOCUMENTS):
+        (folder / f"{number}.txt").write_text(text, encoding="utf8")
+    command = [*COMMAND, "ask", QUESTION, "--thread", "t", "--json", "-c", str(folder)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr
     for line in process.stderr:

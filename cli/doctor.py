@@ -12,7 +12,7 @@ from agentic_memory_bank.cli.options import AsJson
 def doctor(
     *,
     online: Annotated[
-        bool, typer.Option("--online", help="Also send one tiny request to each model. Without it nothing is sent.")
+        bool, typer.Option("--online", help="Also send tiny requests to each model. Without it nothing is sent.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

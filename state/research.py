@@ -59,6 +59,8 @@ class Round(TypedDict):
     """Ids of pages with something new, best first."""
     findings: int
     """How many findings there were after the round."""
+    known: list[str]
+    """What they said: the interim result."""
     enough: bool
 
 

@@ -41,7 +41,7 @@ from agentic_memory_bank.engines.extractive.summarising import segmentation, sum
 from agentic_memory_bank.engines.extractive.summarising.keywords import keywords as keywords_of
 from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
-from agentic_memory_bank.tools.search.bank_index import PASSAGE_TOKENS
+from agentic_memory_bank.tools.search.text_index import PART_TOKENS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.places import Placed, sentences_of
 from agentic_memory_bank.tools.text.sentences import sentences
@@ -79,7 +79,7 @@ class ExtractiveEngine:
 
     def classify(self, texts: Sequence[str], task: str) -> list[list[TopicSpans]]:
         """Divide each text into topics of neighbouring, and clearly alike, passages. The task plays no part."""
-        cut = [passages(text, PASSAGE_TOKENS) for text in texts]
+        cut = [passages(text, PART_TOKENS) for text in texts]
         units = [[text[start:end] for start, end in spans] for text, spans in zip(texts, cut, strict=True)]
         vectors = iter(self._vectors([unit.strip() for document in units for unit in document]))
         return [

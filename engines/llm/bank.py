@@ -50,6 +50,7 @@ from agentic_memory_bank.engines.llm.bank_checks import (
     held_summary,
     held_verdict,
     names_paragraphs,
+    with_all_neighbours,
 )
 from agentic_memory_bank.engines.llm.base import ChatEngine, names_all, or_offline
 from agentic_memory_bank.engines.llm.packing import (
@@ -90,6 +91,7 @@ BRINGING = frozenset(("search", "solve", "answer"))
 """Kinds of steps whose outcome may be an answer; after one that succeeded a model may say that nothing is left."""
 TASKS_SHOWN = 30
 CONFLICTS_SHOWN = 12
+MERGES_SHOWN = 12
 
 
 class ChatBankEngine(ChatEngine[Engine]):
@@ -216,7 +218,7 @@ class ChatBankEngine(ChatEngine[Engine]):
                 if 1 <= merged.group <= len(window) and merged.summary.strip():
                     position = window[merged.group - 1]
                     made = held_integration(integration_of(merged, groups[position]), groups[position])
-                    found[position] = None if isinstance(made, str) else made
+                    found[position] = None if isinstance(made, str) else with_all_neighbours(made, groups[position])
                     if isinstance(made, str):
                         self.note(made)
         return found
@@ -234,7 +236,9 @@ class ChatBankEngine(ChatEngine[Engine]):
             for conflict in situation.conflicts[-CONFLICTS_SHOWN:]
             for contradiction in conflict["contradictions"][:1]
         ]
-        prompt = plan.render(doc["goal"], situation.kinds, done[-TASKS_SHOWN:], news, conflicts)
+        prompt = plan.render(
+            doc["goal"], situation.kinds, done[-TASKS_SHOWN:], news, conflicts, situation.merges[-MERGES_SHOWN:]
+        )
         said = self._ask("plan", plan.INSTRUCTIONS, prompt, plan.Plan, is_possible_step(situation.kinds))
         if said.is_done:
             brought = any(t["kind"] in BRINGING and t["status"] == "success" for t in doc.get("completed", []))

@@ -4,7 +4,7 @@ import hashlib
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
@@ -14,7 +14,6 @@ from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_function, convert_to_openai_tool
 from pydantic import BaseModel
 
-from agentic_memory_bank.engines.local_server import learn_limits
 from agentic_memory_bank.engines.providers import provider_of
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.model_table import BANK_ROLES, ROLES, Role, RoleSettings
@@ -59,6 +58,11 @@ class OutputModes:
     def mode(self) -> str:
         """The mode to use now."""
         return self._modes[0]
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """Those that were not refused, the best first."""
+        return tuple(self._modes)
 
     def step_down(self, refused: str) -> bool:
         """Give up a mode; False when there is none below it."""
@@ -191,8 +195,6 @@ class ChatModels:
         passed = _by_role(given)
         found: dict[Role, RoleModel] = {}
         for role in roles:
-            if role not in passed and (name := settings.role(role).model):
-                learn_limits(name)
             row = settings.role(role)
             if role in passed:
                 found[role] = _passed(row, passed[role])
@@ -223,6 +225,16 @@ def _by_role(given: GivenModels | None) -> dict[Role, BaseChatModel]:
     if unknown := sorted(set(given) - set(ROLES)):
         raise SettingsError(f"There is no role {', '.join(unknown)}. The roles are {', '.join(ROLES)}.")
     return {cast("Role", role): model for role, model in given.items()}
+
+
+def named_model(row: RoleSettings) -> RoleModel:
+    """The model that a row of the table names, with forms of output of its own.
+
+    Raises:
+        SettingsError: It names none, or one that cannot be asked.
+    """
+    found = _named(row, row.model or "")
+    return replace(found, modes=OutputModes(_MODES[provider_of(found.name)[0].name]))
 
 
 def _named(row: RoleSettings, name: str) -> RoleModel:

@@ -102,7 +102,7 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
         prompt = research_gather.render(inquiry.request, inquiry.open, findings, [(_title(e), e.text) for e in shown])
         said = self._ask("research", research_gather.INSTRUCTIONS, prompt, research_gather.GatheredFacts)
         found = [
-            SupportedFinding(fact.text.strip(), tuple(dict.fromkeys(e.page for e in _named(fact.excerpts, shown))))
+            SupportedFinding(fact.text.strip(), _pages(fact.excerpts, shown))
             for fact in said.findings
             if not unsupported(fact.text, [e.text for e in _named(fact.excerpts, shown)], _beside(inquiry, shown))
         ]
@@ -112,7 +112,9 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
                 return self._offline.gather(inquiry, excerpts)
         before = len(inquiry.findings) - len(findings)
         dropped = tuple(before + number - 1 for number in said.wrong if 1 <= number <= len(findings))
-        missing = tuple(PageSearch(m.request, tuple(m.keywords), tuple(m.queries)) for m in said.missing)
+        missing = tuple(
+            PageSearch(m.request, tuple(m.keywords), tuple(m.queries), _pages(m.excerpts, shown)) for m in said.missing
+        )
         return Gathered(tuple(found), dropped, said.is_enough, () if said.is_enough else missing)
 
     @or_offline("research")
@@ -214,6 +216,10 @@ def _quotes(said: research_answer.ResearchAnswer, shown: Sequence[Excerpt]) -> l
     """The quotes that stand in the excerpts."""
     found = (_in_named(quote, shown) or _in_another(quote.words, shown) for quote in said.quotes)
     return list(dict.fromkeys(quote for quote in found if quote and not is_order(_words(quote, shown))))
+
+
+def _pages(numbers: Sequence[int], shown: Sequence[Excerpt]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(excerpt.page for excerpt in _named(numbers, shown)))
 
 
 def _further(said: str, quotes: Sequence[PageQuote], shown: Sequence[Excerpt], known: Sequence[str]) -> list[PageQuote]:

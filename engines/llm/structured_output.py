@@ -19,11 +19,11 @@ from agentic_memory_bank.engines.llm import parsing
 from agentic_memory_bank.engines.llm.answers import Call
 from agentic_memory_bank.engines.llm.faults import ModelFault, broken_off, fault_of, sightless
 from agentic_memory_bank.engines.llm.meter import Meter
-from agentic_memory_bank.engines.llm.models import ChatModels, RoleModel, example_of
+from agentic_memory_bank.engines.llm.models import ChatModels, RoleModel, example_of, named_model
 from agentic_memory_bank.engines.llm.parsing import Answer
 from agentic_memory_bank.engines.llm.retry import RetryBudget
 from agentic_memory_bank.state.errors import AnswerRejected, EngineError, ModelRefused, ModelUnavailable
-from agentic_memory_bank.state.model_table import Role
+from agentic_memory_bank.state.model_table import Role, RoleSettings
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.text.cleaning import clean
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
@@ -246,6 +246,31 @@ class _Exchange:
         except ModelRefused as refusal:
             self._asker.refusal = refusal
             raise
+
+
+class _Word(BaseModel):
+    """One word."""
+
+    word: str
+
+
+def forms_kept(row: RoleSettings) -> list[str]:
+    """Which forms of structured output the server of a model keeps to, by a tiny request in each.
+
+    Raises:
+        SettingsError: The model cannot be asked.
+    """
+    model = named_model(row)
+    kept: list[str] = []
+    for mode in model.modes.left:
+        with suppress(Exception):  # a form that is refused is one that is not kept to
+            hint = f" {_ONE_OBJECT} {json.dumps(example_of(_Word))}" if mode in ("json_mode", "prompt") else ""
+            said = model.bound(mode, _Word).invoke(
+                [SystemMessage(f"You say one word.{hint}"), HumanMessage("Say: yes")]
+            )
+            parsing.read(said, _Word)
+            kept.append(mode)
+    return kept
 
 
 def _asked(question: StructuredRequest[Any]) -> HumanMessage:

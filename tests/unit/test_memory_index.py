@@ -13,6 +13,7 @@ from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.search.bank_index import MemoryIndex
 from agentic_memory_bank.tools.search.passage_index import ASKED, PassageIndex
+from agentic_memory_bank.tools.search.scoring import Hit
 from agentic_memory_bank.tools.text.terms import tokenize
 
 
@@ -42,8 +43,13 @@ def passage_index(texts: list[str], entry: str = "e") -> PassageIndex:
     return index
 
 
+def ranked(index: PassageIndex, query: str) -> list[Hit]:
+    look = index.look(query, None, alpha=1)
+    return look.ranked({*look.first(10)})
+
+
 def found(index: PassageIndex, query: str) -> dict[str, float]:
-    return {hit.id: hit.score for hit in index.search(query, None, 10, alpha=1)}
+    return {hit.id: hit.score for hit in ranked(index, query)}
 
 
 def test_a_turn_borrows_from_the_turn_it_answers() -> None:
@@ -76,7 +82,7 @@ def test_a_name_in_the_first_hits_leads_on_to_what_is_about_it(form: str) -> Non
 def test_a_name_that_the_question_holds_leads_nowhere() -> None:
     texts = ["The Old Bridge crosses the River Wenlow.", "River Wenlow\nIt rises in the hills."]
 
-    hits = passage_index(texts).search("Does the old bridge cross the River Wenlow?", None, 5, alpha=1)
+    hits = ranked(passage_index(texts), "Does the old bridge cross the River Wenlow?")
 
     assert [round(hit.score - hit.keyword, 9) for hit in hits if hit.id == "p1"] == [ASKED]
 
@@ -133,7 +139,7 @@ def test_any_history_of_passages_ranks_as_a_fresh_index(history: list[tuple[int,
         fresh.put(f"p{place}", text, tokenize(text), {"entry": "e", "start": place, "end": place + 1}, None)
 
     for query in ("Where is the bridge?", "What crosses the river?"):
-        assert index.search(query, None, 9, alpha=1) == fresh.search(query, None, 9, alpha=1)
+        assert ranked(index, query) == ranked(fresh, query)
 
 
 def test_a_memory_with_several_good_passages_comes_before_one_with_one() -> None:
@@ -145,6 +151,53 @@ def test_a_memory_with_several_good_passages_comes_before_one_with_one() -> None
     assert [node_id for node_id, _ in index_of(texts).search_memories("When was the tower opened?", 5, Settings())][
         0
     ] == "b"
+
+
+@pytest.mark.parametrize(
+    ("about", "other", "said", "question"),
+    [
+        (
+            "The Elm Street library was built by Ana Ruiz.",
+            "The town hall is old.",
+            "It opens at nine.",
+            "Elm Street library opens?",
+        ),
+        ("榆树街图书馆由安娜建造。", "市政厅很旧。", "九点开门。", "榆树街图书馆几点开门？"),
+    ],
+)
+def test_of_two_passages_alike_the_one_whose_memory_is_about_what_is_asked_comes_first(
+    about: str, other: str, said: str, question: str
+) -> None:
+    index = index_of({"a": f"{other}\n\n{said}", "b": f"{about}\n\n{said}"})
+
+    passages = [anchor["entry"] for _, _, anchor in index.search_passages(question, 9, Settings()) if anchor["start"]]
+
+    assert passages == ["b", "a"]
+
+
+def test_a_passage_that_says_nothing_of_the_question_is_found_in_a_memory_that_does() -> None:
+    index = index_of({"a": "The ferry to Orm leaves daily.\n\nAt noon.", "b": "Nobody sings."})
+
+    starts = [
+        anchor["start"]
+        for _, owner, anchor in index.search_passages("ferry to Orm", 9, Settings(alpha=1))
+        if owner == "a"
+    ]
+
+    assert len(starts) == 2
+
+
+def test_a_passage_further_down_a_text_is_found_by_the_title_the_text_opens_with() -> None:
+    texts = {
+        "a": "# Harbour rules\n\nShips wait.\n\nA pilot goes first.",
+        "b": "# Kitchen rules\n\nPans wait.\n\nA pilot goes first.",
+    }
+
+    best = [
+        owner for _, owner, anchor in index_of(texts).search_passages("harbour pilot", 9, Settings()) if anchor["start"]
+    ]
+
+    assert best[0] == "a"
 
 
 def test_memories_compared_in_turn_meet_each_other_once() -> None:

@@ -3,12 +3,13 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future, wait
 from typing import Final, Literal, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from agentic_memory_bank.state.errors import EmbeddingError, InputError, MemoryBankError
+from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 
 MemoryFault = Literal[
@@ -106,6 +107,9 @@ LOAD_SECONDS: Final = 120.0
 EXIT_SECONDS: Final = 2.0
 """How long the end of the process waits for calls that are under way."""
 
+RESTING: Final = 10_000
+"""Of how many others it is known whether they are left alone."""
+
 _Result = TypeVar("_Result")
 
 
@@ -137,6 +141,7 @@ class CircuitBreaker:
         self._lock = threading.Lock()
         self._failures = 0
         self._closed_until = 0.0
+        self._resting: LruCache[Hashable, float] = LruCache(RESTING)
         self._unloadable_until = 0.0
 
     def call(
@@ -204,6 +209,15 @@ class CircuitBreaker:
             running.cancel()
             raise TimeoutError
         return running.result()
+
+    def rests(self, key: Hashable) -> bool:
+        """Whether something other than the store is left alone, by a name of the caller's."""
+        return self._now() < (self._resting.peek(key) or 0.0)
+
+    def rest(self, key: Hashable, seconds: float) -> None:
+        """Leave something other than the store alone for a while; what rests already does not rest longer."""
+        if not self.rests(key):
+            self._resting.put(key, self._now() + seconds)
 
     def run_later(self, job: Callable[[], object]) -> bool:
         """Run something in the background, unless the breaker is open; a failure is not reported.

@@ -16,8 +16,9 @@ from agentic_memory_bank.tools.memories.turns import RecordTurns
 from agentic_memory_bank.tools.memories.validation import MemoryHit, RecordThreshold, Threshold
 from agentic_memory_bank.tools.memories.vectors import decode_vector
 from agentic_memory_bank.tools.search.hybrid_index import HybridIndex, Query
-from agentic_memory_bank.tools.search.passage_index import DEPTH, NEIGHBOUR
+from agentic_memory_bank.tools.search.passage_index import NEIGHBOUR
 from agentic_memory_bank.tools.search.scoring import Hit, Scoring
+from agentic_memory_bank.tools.search.text_index import DEPTH
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.terms import tokenize
 

@@ -1,9 +1,8 @@
 """Finds pages for research: by keywords and meaning of their parts and of the whole, by their headers, by their ids."""
 
-import math
 import threading
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,24 +14,11 @@ from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.hybrid_index import HybridIndex, Query, Vector, alpha_for
-from agentic_memory_bank.tools.search.passage_index import DEPTH, Look, PassageIndex
-from agentic_memory_bank.tools.search.scoring import Hit, Scoring
-from agentic_memory_bank.tools.text.sentences import opening
+from agentic_memory_bank.tools.search.scoring import Hit
+from agentic_memory_bank.tools.search.text_index import PART_TOKENS, Ranking, Spot, TextIndex, TextPart, below, owner
 from agentic_memory_bank.tools.text.spans import Span
 from agentic_memory_bank.tools.text.terms import tokenize
 from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
-
-PART_TOKENS: Final = 320
-"""Upper size of a part of a page: a paragraph as a rule; longer ones are cut at sentence borders."""
-
-HALVING: Final = 300
-"""Distance in tokens at which what one page of a document says for another is halved: one or two paragraphs.
-
-It helps short pages cut from meetings and papers; pages of usual size are too far from each other. Chosen with the sets
-qmsum and longdoc of `benchmarks/research_retrieval.py`."""
-
-LEAST: Final = 1 / 32
-"""Weight below which pages of a document say nothing for each other."""
 
 LITERAL: Final = 0.5
 """What the page that fits a single keyword best has of the score of one that fits a query in every respect: no more
@@ -57,26 +43,10 @@ class PageHit:
     """Whether the search asked for it by its id."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """What is kept of a page."""
-
-    parts: dict[str, Span]
-    """The ids of its parts, each with where it stands."""
-    tokens: int
-    document: tuple[object, ...]
-    """What it was cut from."""
-    place: int
-    """Which part of that it is."""
-
-
 class PageIndex:
     """The pages of one store; derived data that can be built again from the store at any time.
 
-    A page is scored by its best part and by the whole of it, half and half; its header is one of the parts. Pages cut
-    from one document speak for each other, the more the nearer they stand, as a stretch that is about something is
-    longer than a page; the best page of a document has as much as it would have alone. On top is what names bring
-    (see `PassageIndex`): those in the query, and those in the first finds that lead on.
+    A page is a text of a `TextIndex`, which ranks it; its header is one of its parts.
 
     A call is safe from any thread; one at a time is served.
     """
@@ -84,11 +54,9 @@ class PageIndex:
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
         self._headers = HybridIndex()
-        self._wholes = HybridIndex()
-        self._parts = PassageIndex()
-        self._held: dict[str, _Held] = {}
-        self._documents: defaultdict[tuple[object, ...], dict[int, str]] = defaultdict(dict)
-        self._owners: dict[str, str] = {}
+        self._texts = TextIndex()
+        self._held: dict[str, dict[str, Span]] = {}
+        """The parts of each page, and where they stand in it."""
         self._bare: dict[str, Page] = {}
         """Pages without vectors, as the model failed: they get them once it makes one for a query."""
         self._is_down = False
@@ -137,45 +105,28 @@ class PageIndex:
         with self._lock:
             for id in ids:
                 self._bare.pop(id, None)
-                held = self._held.pop(id, None)
-                if held:
+                if self._held.pop(id, None) is not None:
                     self._headers.remove(id)
-                    self._wholes.remove(id)
-                    self._leave_document(id, held)
-                    for part in held.parts:
-                        self._parts.remove(part)
-                        del self._owners[part]
+                    self._texts.remove(id)
 
     def _take(self, page: Page, spans: Sequence[Span], texts: Sequence[str], vectors: np.ndarray | None) -> None:
         """Put a page into the indexes, given the texts of its header and its parts, and their vectors."""
         id = page["id"]
         rows: list[Vector | None] = list(vectors) if vectors is not None else [None] * len(texts)
-        self._headers.put(id, tokenize(texts[0]), rows[0])
-        whole = [*tokenize(texts[0]), *tokenize(page["title"]), *tokenize(page["text"])]
-        self._wholes.put(id, whole, None if vectors is None else _mean(vectors[1:], spans))
-        parts: dict[str, Span] = {f"{id}#{number}": span for number, span in enumerate(spans)}
+        self._headers.put(id, header := tokenize(texts[0]), rows[0])
+        standing: dict[str, Span] = {f"{id}#{number}": span for number, span in enumerate(spans)}
         if page["abstract"]:
-            parts[f"{id}#{_ABSTRACT}"] = _NOWHERE
+            standing[f"{id}#{_ABSTRACT}"] = _NOWHERE
             texts, rows = [*texts, texts[0]], [*rows, rows[0]]
-        origin = repr(_document(page))
-        for (part, (start, end)), text, row in zip(parts.items(), texts[1:], rows[1:], strict=True):
-            anchor = Anchor(entry=id, start=start, end=end)
-            self._parts.put(part, text, tokenize(text), anchor, row, title=page["title"] or None, origin=origin)
-        self._hold(page, parts)
-
-    def _hold(self, page: Page, parts: dict[str, Span]) -> None:
-        id, place = page["id"], page["metadata"].get("part", 0)
-        place = place if isinstance(place, int) else 0
-        held = self._held[id] = _Held(parts, estimate_tokens(page["text"]), _document(page), place)
-        self._documents[held.document].setdefault(place, id)
-        self._owners.update(dict.fromkeys(parts, id))
-
-    def _leave_document(self, id: str, held: _Held) -> None:
-        document = self._documents[held.document]
-        if document.get(held.place) == id:
-            del document[held.place]
-        if not document:
-            del self._documents[held.document]
+        parts = [
+            TextPart(part, text, Anchor(entry=id, start=start, end=end), row)
+            for (part, (start, end)), text, row in zip(standing.items(), texts[1:], rows[1:], strict=True)
+        ]
+        mean = None if vectors is None else _mean(vectors[1:], spans)
+        place = page["metadata"].get("part", 0)
+        where = Spot(_document(page), place if isinstance(place, int) else 0, estimate_tokens(page["text"]))
+        self._texts.put(id, page["title"] or None, parts, header, mean, where)
+        self._held[id] = standing
 
     # --- searching -------------------------------------------------------------------------------------------------
 
@@ -208,13 +159,13 @@ class PageIndex:
         scores: dict[str, float] = {}
         parts: defaultdict[str, dict[Span, None]] = defaultdict(dict)
         for query in dict.fromkeys(filter(str.strip, (search.request, *search.queries))):
-            found, hits = self._fitting(query, settings)
-            scores |= {id: max(score, scores.get(id, score)) for id, score in found.items()}
-            self._note(parts, hits)
+            found = self._ranking(query, settings)
+            scores |= {id: max(score, scores.get(id, score)) for id, score in found.texts.items()}
+            self._note(parts, found.parts)
         for word in dict.fromkeys(search.keywords):
-            hits = self._parts.holding(word, settings.research_pages)
+            hits = self._texts.holding(word, settings.research_pages)
             for hit in hits:
-                id = self._owners[hit.id]
+                id = owner(hit.id)
                 scores[id] = max(LITERAL * hit.score, scores.get(id, 0.0))
             self._note(parts, hits)
         return scores, parts
@@ -222,70 +173,17 @@ class PageIndex:
     def _note(self, parts: defaultdict[str, dict[Span, None]], hits: Iterable[Hit]) -> None:
         """Add the parts that were found to those of their pages; a header has no place in the text."""
         for hit in hits:
-            page = self._owners[hit.id]
-            if (span := self._held[page].parts[hit.id]) != _NOWHERE:
+            page = owner(hit.id)
+            if (span := self._held[page][hit.id]) != _NOWHERE:
                 parts[page][span] = None
 
-    def _fitting(self, query: str, settings: Settings) -> tuple[dict[str, float], list[Hit]]:
-        """The pages that fit a query, with their scores, and the parts that do, best first."""
+    def _ranking(self, query: str, settings: Settings) -> Ranking:
         asked = self._query(query, settings)
-        look = self._parts.look(query, asked.vector, alpha=asked.alpha, by_rank=asked.by_rank)
-        wholes = self._wholes.scoring(asked)
-        hits = look.best(DEPTH)
-        pages = {self._owners[hit.id] for hit in hits} | {hit.id for hit in wholes.best(DEPTH)}
-        scores = self._in_context(pages, look, wholes)
-        gains = {self._owners[part]: gain for part, gain in sorted(look.gains.items(), key=lambda item: item[1])}
-        return {id: score + gains.get(id, 0.0) for id, score in scores.items()}, hits
+        return self._texts.ranking(query, asked.vector, alpha=asked.alpha, by_rank=asked.by_rank)
 
     def _query(self, query: str, settings: Settings) -> Query:
         alpha = alpha_for(query, settings.alpha, settings.alpha_zh)
         return Query(tokenize(query), self._vector(query), alpha, by_rank=settings.research_fusion == "rrf")
-
-    def _in_context(self, pages: Collection[str], look: Look, wholes: Scoring) -> dict[str, float]:
-        """How well pages fit with what stands around them in their documents, names aside."""
-        windows = {id: self._window(id) for id in pages}
-        own = self._own({other for window in windows.values() for other in window}, look, wholes)
-        scores = {
-            id: math.fsum(own[other] * weight for other, weight in window.items()) / math.fsum(window.values())
-            for id, window in windows.items()
-        }
-        return self._scaled(scores, own)
-
-    def _scaled(self, scores: Mapping[str, float], own: Mapping[str, float]) -> dict[str, float]:
-        """Give the best page of each document what the best by itself has, else documents would rank below pages."""
-        alone: dict[tuple[object, ...], float] = {}
-        around: dict[tuple[object, ...], float] = {}
-        for id, score in scores.items():
-            document = self._held[id].document
-            alone[document] = max(own[id], alone.get(document, own[id]))
-            around[document] = max(score, around.get(document, score))
-        factors = {document: alone[document] / best if best > 0 else 1.0 for document, best in around.items()}
-        return {id: score * factors[self._held[id].document] for id, score in scores.items()}
-
-    def _own(self, pages: Iterable[str], look: Look, wholes: Scoring) -> dict[str, float]:
-        """How well each page fits by itself: its best part and the whole, half and half."""
-        whole = wholes.of(pages)
-        parts = look.of(part for id in pages for part in self._held[id].parts)
-        scores: dict[str, float] = {}
-        for id in pages:
-            best = max((parts[part].score for part in self._held[id].parts if part in parts), default=0.0)
-            scores[id] = (best + (whole[id].score if id in whole else 0.0)) / 2
-        return scores
-
-    def _window(self, id: str) -> dict[str, float]:
-        """The page and those near it in its document, each with its weight."""
-        held = self._held[id]
-        document, window = self._documents[held.document], {id: 1.0}
-        for step in (-1, 1):
-            place, distance = held.place + step, held.tokens / 2
-            while place in document and document[place] != id:
-                size = self._held[document[place]].tokens
-                weight = 0.5 ** ((distance + size / 2) / HALVING)
-                if weight < LEAST:
-                    break
-                window[document[place]] = weight
-                place, distance = place + step, distance + size
-        return window
 
     def _vector(self, text: str) -> np.ndarray | None:
         found = self._encoder.try_vectors([text])
@@ -313,14 +211,7 @@ def _parts_of(page: Page) -> list[Span]:
 
 
 def _texts_of(page: Page, spans: Sequence[Span]) -> list[str]:
-    """The parts below the title of their page, so that each says what it is about; turns of a dialogue stand alone.
-
-    A single part is no dialogue, whatever it looks like: `Name: ...` may be the title of a work.
-    """
-    texts = [page["text"][start:end].strip() for start, end in spans]
-    turns = sum(opening(text) == "turn" for text in texts)
-    above = "" if len(texts) > 1 and 2 * turns > len(texts) else page["title"]
-    return ["\n".join(filter(None, (above, text))) for text in texts]
+    return below(page["title"], [page["text"][start:end].strip() for start, end in spans])
 
 
 def _mean(vectors: np.ndarray, spans: Sequence[Span]) -> Vector | None:

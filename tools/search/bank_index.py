@@ -1,9 +1,7 @@
 """Finds memories and the stretches of raw text behind them: two indexes that follow the Query Graph."""
 
-import math
 import threading
-from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,26 +12,18 @@ from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, covers
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
-from agentic_memory_bank.tools.search.hybrid_index import HybridIndex, Query, alpha_for
-from agentic_memory_bank.tools.search.passage_index import PassageIndex
+from agentic_memory_bank.tools.search.hybrid_index import Query, alpha_for
+from agentic_memory_bank.tools.search.passage_index import title_of
 from agentic_memory_bank.tools.search.scoring import Hit
+from agentic_memory_bank.tools.search.text_index import DEPTH, PART_TOKENS, Ranking, TextIndex, TextPart, owner
+from agentic_memory_bank.tools.text.sentences import opening
 from agentic_memory_bank.tools.text.terms import tokenize
 from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
 
-PASSAGE_TOKENS = 320
-"""Upper size of a passage: a paragraph as a rule; longer ones are cut at sentence borders."""
-SHOWN_TOKENS = 2 * PASSAGE_TOKENS
+SHOWN_TOKENS = 2 * PART_TOKENS
 """Upper size of what is shown for a passage that was found: its whole paragraph, up to here."""
 AROUND = 4_000
 """How far around a passage its paragraph is looked for, in characters."""
-PASSAGES_PER_HIT = 8
-"""How many passages are looked at for each memory that may be returned."""
-SOFTNESS = 0.1
-"""How much below a memory's best passage others may be and still add to its score."""
-WHOLE = 0.2
-"""Weight of the keywords that a memory holds anywhere, beside those that its best passages hold together."""
-
-
 HEADER_TOKENS = 40
 """What the lines of a memory cost in a prompt besides its own words: id, time, labels."""
 PLACE_TOKENS = 20
@@ -48,20 +38,18 @@ class _IndexedMemory:
 
     node: MemoryNode
     key: tuple[object, ...]
-    passages: tuple[str, ...] = ()
 
 
 class MemoryIndex:
     """The index of one thread's memory: a function of the graph, never a second truth.
 
     `follow` brings it to any graph by the difference, so it is right after merges, time travel and in a new process.
-    Memories are found by their best passages and by all their keywords; without vectors, by keywords alone.
+    A memory is a text of a `TextIndex`, which ranks it and its passages; without vectors, by keywords alone.
     """
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
-        self._memories = HybridIndex()
-        self._passages = PassageIndex()
+        self._texts = TextIndex()
         self._known: dict[str, _IndexedMemory] = {}
         self._seen: dict[str, MemoryNode | None] = {}
         """The memories as they were met last; None for one without vectors, which is looked at each time."""
@@ -110,7 +98,7 @@ class MemoryIndex:
                 )
                 for position, (text, (node_id, exclude)) in enumerate(zip(texts, wanted, strict=True))
             ]
-            return self._memories.search_many(queries, settings.k, sequence=[node_id for node_id, _ in wanted])
+            return self._texts.alike(queries, settings.k, [node_id for node_id, _ in wanted])
 
     def recall(self, graph: QueryGraph, tree: InteractionTree, query: str, settings: Settings) -> list[Recalled]:
         """Choose what a prompt shows: the k best memories, the best passages whosever they are, and some neighbours.
@@ -122,16 +110,14 @@ class MemoryIndex:
         """
         with self._lock:
             self.follow(graph, tree)
-            found = self.search_passages(query, settings.k * PASSAGES_PER_HIT, settings)
-            scores = self._scores(query, found)
-        paragraphs = [(node_id, _paragraph(anchor, tree)) for _, node_id, anchor in found]
-        return _Choice(graph, tree, scores, settings).of(paragraphs)
+            found = self._ranking(query, settings)
+            paragraphs = [(owner(hit.id), _paragraph(self._texts.anchor(hit.id), tree)) for hit in found.parts]
+        return _Choice(graph, tree, found.texts, settings).of(paragraphs)
 
     def search_memories(self, query: str, k: int, settings: Settings) -> list[tuple[str, float]]:
         """The k memories that fit a query best, best first, each with its score."""
         with self._lock:
-            found = self.search_passages(query, k * PASSAGES_PER_HIT, settings)
-            return list(self._scores(query, found).items())[:k]
+            return list(self._ranking(query, settings).texts.items())[:k]
 
     def evidence(
         self, graph: QueryGraph, tree: InteractionTree, quotes: Sequence[str], k: int, settings: Settings
@@ -144,21 +130,12 @@ class MemoryIndex:
     def search_passages(self, query: str, k: int, settings: Settings) -> list[tuple[Hit, str, Anchor]]:
         """The k passages of raw text that fit a query best, each with its memory and where it stands."""
         with self._lock:
-            alpha = alpha_for(query, settings.alpha, settings.alpha_zh)
-            hits = self._passages.search(query, self._vector(query), k, alpha=alpha)
-            return [(hit, _owner(hit.id), self._passages.anchor(hit.id)) for hit in hits]
+            hits = self._ranking(query, settings, max(k, DEPTH)).parts[:k]
+            return [(hit, owner(hit.id), self._texts.anchor(hit.id)) for hit in hits]
 
-    def _scores(self, query: str, found: Sequence[tuple[Hit, str, Anchor]]) -> dict[str, float]:
-        """Score memories by the passages found of them, best first: several good ones are more than one."""
-        by_node: defaultdict[str, list[float]] = defaultdict(list)
-        for hit, node_id, _ in found:
-            by_node[node_id].append(hit.score)
-        whole = self._memories.search(tokenize(query), None, len(by_node), within=by_node)
-        keywords = {hit.id: hit.keyword for hit in whole}
-        scores = {
-            node_id: _soft_maximum(parts) + WHOLE * keywords.get(node_id, 0.0) for node_id, parts in by_node.items()
-        }
-        return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
+    def _ranking(self, query: str, settings: Settings, depth: int = DEPTH) -> Ranking:
+        alpha = alpha_for(query, settings.alpha, settings.alpha_zh)
+        return self._texts.ranking(query, self._vector(query), alpha=alpha, depth=depth)
 
     def _is_new(self, node_id: str, node: MemoryNode) -> bool:
         known = self._known.get(node_id)
@@ -167,29 +144,28 @@ class MemoryIndex:
         return known.node is not node and known.key != _key(node)
 
     def _take(self, nodes: Sequence[MemoryNode], tree: InteractionTree) -> None:
-        parts = {node["id"]: _passages_of(node, tree) for node in nodes}
+        cuts = {node["id"]: _passages_of(node, tree) for node in nodes}
         texts = [embedded_text(node) for node in nodes]
-        vectors = self._encoder.try_vectors([*texts, *(text for cut in parts.values() for text in cut)])
+        titled = {node_id: _below_title(list(cut)) for node_id, cut in cuts.items()}
+        vectors = self._encoder.try_vectors([*texts, *(text for cut in titled.values() for text in cut)])
         rest = len(nodes)
         for position, node in enumerate(nodes):
-            own, cut = node["id"], parts[node["id"]]
-            self._drop(own)
-            terms = tokenize(texts[position])
-            for number, (text, anchor) in enumerate(cut.items()):
-                said = tokenize(text)
-                self._passages.put(f"{own}#{number}", text, said, anchor, None if vectors is None else vectors[rest])
-                terms += said
-                rest += 1
-            self._memories.put(own, terms, None if vectors is None else vectors[position])
-            key = _key(node) if vectors is not None else ()
-            self._known[own] = _IndexedMemory(node, key, tuple(f"{own}#{number}" for number in range(len(cut))))
+            own, cut = node["id"], cuts[node["id"]]
+            rows = [None] * len(cut) if vectors is None else list(vectors[rest : rest + len(cut)])
+            rest += len(cut)
+            parts = [
+                TextPart(f"{own}#{number}", text, anchor, row)
+                for number, (text, anchor, row) in enumerate(zip(titled[own], cut.values(), rows, strict=True))
+            ]
+            whole = None if vectors is None else vectors[position]
+            if not texts[position].strip() and rows and vectors is not None:
+                whole = vectors[rest - len(cut) : rest].mean(axis=0)  # it says nothing of its own
+            self._texts.put(own, None, parts, tokenize(texts[position]), whole)
+            self._known[own] = _IndexedMemory(node, _key(node) if vectors is not None else ())
 
     def _drop(self, node_id: str) -> None:
-        known = self._known.pop(node_id, None)
-        if known:
-            self._memories.remove(node_id)
-            for passage_id in known.passages:
-                self._passages.remove(passage_id)
+        self._known.pop(node_id, None)
+        self._texts.remove(node_id)
 
     def _vector(self, text: str) -> np.ndarray | None:
         found = self._encoder.try_vectors([text])
@@ -208,15 +184,6 @@ class IndexPool:
         return self._indexes.get(thread, self._make)
 
 
-def _owner(passage_id: str) -> str:
-    return passage_id.rsplit("#", 1)[0]
-
-
-def _soft_maximum(scores: Sequence[float]) -> float:
-    best = max(scores)
-    return best + SOFTNESS * math.log(math.fsum(math.exp((score - best) / SOFTNESS) for score in scores))
-
-
 def _key(node: MemoryNode) -> tuple[object, ...]:
     return (embedded_text(node), tuple((a["entry"], a["start"], a["end"]) for a in node["anchors"]))
 
@@ -226,11 +193,19 @@ def _passages_of(node: MemoryNode, tree: InteractionTree) -> dict[str, Anchor]:
     cut: dict[str, Anchor] = {}
     for anchor in node["anchors"]:
         text = text_of(tree, anchor)
-        for start, end in passages(text, PASSAGE_TOKENS):
+        for start, end in passages(text, PART_TOKENS):
             if part := text[start:end].strip():
                 begin = anchor["start"] + start
                 cut.setdefault(part, {"entry": anchor["entry"], "start": begin, "end": anchor["start"] + end})
     return cut
+
+
+def _below_title(texts: Sequence[str]) -> list[str]:
+    """The passages of a memory, each with the title that the first opens with above it, if it has none of its own."""
+    title = title_of(texts[0]) if texts and opening(texts[0]) in ("text", "heading") else ""
+    return [
+        text if not (title and n) or opening(text) != "text" else f"{title}\n{text}" for n, text in enumerate(texts)
+    ]
 
 
 def _paragraph(part: Anchor, tree: InteractionTree) -> Anchor:
@@ -247,7 +222,9 @@ def _paragraph(part: Anchor, tree: InteractionTree) -> Anchor:
 class _Choice:
     """Fills the token budget of a prompt: hits, then passages in their order, with room kept for a few neighbours."""
 
-    def __init__(self, graph: QueryGraph, tree: InteractionTree, scores: dict[str, float], settings: Settings) -> None:
+    def __init__(
+        self, graph: QueryGraph, tree: InteractionTree, scores: Mapping[str, float], settings: Settings
+    ) -> None:
         self._graph, self._tree, self._scores = graph, tree, scores
         self._k, self._per_hit = settings.k, settings.neighbours_per_hit
         self._left = settings.memory_tokens

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.interaction_tree import Anchor
 from agentic_memory_bank.tools.search.hybrid_index import HybridIndex, Query, Vector
 from agentic_memory_bank.tools.search.names import NameIndex, discard, subject_of
@@ -14,11 +13,11 @@ from agentic_memory_bank.tools.search.scoring import Hit, Scoring
 from agentic_memory_bank.tools.text.sentences import opening
 from agentic_memory_bank.tools.text.terms import tokenize
 
-DEPTH: Final = 200
-"""How many hits are looked at before the best are chosen."""
-
 NEIGHBOUR: Final = 0.4
 """How much of the better adjacent turn's score a turn of a dialogue has on top of its own: answers follow questions."""
+
+BEYOND: Final = 0.2
+"""As much of the better one of the turns beyond these."""
 
 ASKED: Final = 0.5
 """What a passage gains that is all there is about a name in the query.
@@ -39,7 +38,7 @@ Leads to what is about a name bring more than leads to what merely holds it, and
 FADING: Final = 0.2
 """How much less, with each place, the leads of later hits count."""
 
-MAX_TITLE: Final = 60
+MAX_TITLE: Final = 80
 """Longest title, in characters."""
 
 
@@ -99,7 +98,7 @@ class PassageIndex:
             EmbeddingError: The vector does not fit the others; the index is unchanged.
         """
         kind, origin = opening(text), origin or anchor["entry"]
-        if title is None and (title := _title(text) if kind in ("text", "heading") else ""):
+        if title is None and (title := title_of(text) if kind in ("text", "heading") else ""):
             origin = id
         self._index.put(id, [*terms, *tokenize(title)], vector)
         self._forget(id)
@@ -118,17 +117,6 @@ class PassageIndex:
     def anchor(self, id: str) -> Anchor:
         """Where a passage stands."""
         return self._kept[id].anchor
-
-    def search(self, query: str, vector: Vector | None, k: int, *, alpha: float) -> list[Hit]:
-        """Find the k passages that fit a query best, best first; the score of one is above 1 when others speak for it.
-
-        Raises:
-            EmbeddingError: The vector is no finite vector of the dimension of the index.
-            InputError: `alpha` or `k` is out of range.
-        """
-        if k < 0:
-            raise InputError("A search needs a k of 0 or more.")
-        return self.look(query, vector, alpha=alpha).best(k)
 
     def holding(self, word: str, k: int) -> list[Hit]:
         """The k passages that hold a word, or words, best first, by keywords alone and without a second look."""
@@ -196,13 +184,16 @@ class Look:
         self.gains = gains
         """What passages have on top of their own score, by names."""
 
-    def best(self, k: int) -> list[Hit]:
-        """The k best passages, best first, by all that speaks for them."""
-        found = {hit.id: hit for hit in self._scoring.best(max(k, DEPTH))}
-        found |= {id: Hit(id, 0.0, 0.0, 0.0) for id in self.gains} | self.of(self.gains) | found
-        ranked = [replace(hit, score=hit.score + self._borrowed(hit.id, found)) for hit in found.values()]
-        ranked = [replace(hit, score=hit.score + self.gains.get(hit.id, 0.0)) for hit in ranked]
-        return sorted(ranked, key=lambda hit: (-hit.score, hit.id))[:k]
+    def first(self, depth: int) -> list[str]:
+        """Ids of the passages that speak for themselves, at most so many, and of those that gain by names."""
+        return [*(hit.id for hit in self._scoring.best(depth)), *self.gains]
+
+    def ranked(self, ids: Collection[str]) -> list[Hit]:
+        """Some passages, best first, by all that speaks for them."""
+        found = {id: Hit(id, 0.0, 0.0, 0.0) for id in ids} | self.of(ids)
+        bonus = {id: self._borrowed(id, found) + self.gains.get(id, 0.0) for id in found}
+        ranked = [replace(hit, score=hit.score + more) if (more := bonus[id]) else hit for id, hit in found.items()]
+        return sorted(ranked, key=lambda hit: (-hit.score, hit.id))
 
     def of(self, ids: Iterable[str]) -> dict[str, Hit]:
         """Passages with their own score alone; those that neither lane says anything of are left out."""
@@ -210,8 +201,12 @@ class Look:
 
     def _borrowed(self, id: str, found: Mapping[str, Hit]) -> float:
         """What a turn gains by its neighbours."""
-        near = self._index.beside(id)
-        return NEIGHBOUR * max((found[other].score for other in near if other in found), default=0.0)
+        gain, met, near = 0.0, {id}, {id}
+        for share in (NEIGHBOUR, BEYOND):
+            near = {other for one in near for other in self._index.beside(one)} - met
+            gain += share * max((found[other].score for other in near if other in found), default=0.0)
+            met |= near
+        return gain
 
 
 def _scores(scoring: Scoring, ids: Collection[str]) -> dict[str, float]:
@@ -219,7 +214,7 @@ def _scores(scoring: Scoring, ids: Collection[str]) -> dict[str, float]:
     return dict.fromkeys(ids, 0.0) | {id: hit.score for id, hit in scoring.of(ids).items()}
 
 
-def _title(text: str) -> str:
+def title_of(text: str) -> str:
     """The first line of a passage when it names what the rest is about: short, and no sentence nor part of one."""
     line, _, rest = text.partition("\n")
     line = line.lstrip("# \t").rstrip("# \t\r")

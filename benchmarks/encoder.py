@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agentic_memory_bank.tools.embeddings.local import LocalEmbeddings
+from agentic_memory_bank.tools.embeddings.models import LocalEmbeddings
 
 PARAGRAPH = 1_200
 """Characters of a paragraph."""

@@ -33,7 +33,7 @@ from research_calls import machine  # benchmarks, too
 from agentic_memory_bank.nodes.messages import turns_of
 from agentic_memory_bank.runs.memories import Memories
 from agentic_memory_bank.state.records import TYPES, Record
-from agentic_memory_bank.tools.embeddings.local import local_embeddings
+from agentic_memory_bank.tools.embeddings.models import local_embeddings
 
 Row = dict[str, Any]
 Term = str | list[str]

@@ -24,7 +24,7 @@ from agentic_memory_bank.engines.extractive.answering.helping import HELPS, Like
 from agentic_memory_bank.nodes.recall.memory_search import CANDIDATES, likenesses, worth_reading
 from agentic_memory_bank.runs.memories import Memories
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
-from agentic_memory_bank.tools.embeddings.local import local_embeddings
+from agentic_memory_bank.tools.embeddings.models import local_embeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 

@@ -280,7 +280,7 @@ def recalling(cache: Path | None) -> bool:
     """Time the whole graph that recalls, for a user with many memories. Returns whether it is fast enough."""
     from agentic_memory_bank.graph.recall import build_recall
     from agentic_memory_bank.tools.embeddings.encoder import Encoder
-    from agentic_memory_bank.tools.embeddings.local import local_embeddings
+    from agentic_memory_bank.tools.embeddings.models import local_embeddings
     from agentic_memory_bank.tools.memories.stores import RecordStores
     from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import typer
 
-from agentic_memory_bank.cli import inputs, options, outcome, terminal
+from agentic_memory_bank.cli import options, outcome, terminal
 from agentic_memory_bank.cli.progress import Emit, Event
 from agentic_memory_bank.cli.threads import all_runs
 from agentic_memory_bank.cli.work import Attempt, Work, attended
@@ -51,17 +51,17 @@ class _Asked:
 
         question = checked_text(self.question, "question")
         thread = checked_thread(self.thread) if self.is_named else GeneratedName(self.thread)
-        inputs.check_export(self.export)
+        options.check_export(self.export)
         _check_is_free(thread)
-        settings = inputs.settings_from(self.settings, self.model, self.budget)
+        settings = options.settings_from(self.settings, self.model, self.budget)
         self._check_has_memory(settings)
-        parts = inputs.parts_from(settings)
+        parts = options.parts_from(settings)
         if settings.names_models:
             from agentic_memory_bank.runs.arguments import check_models
 
             check_models(settings, parts.get("engine"), parts.get("models"))
-        inputs.check_paths(self.context)
-        documents = inputs.documents_from(self.context, emit)
+        options.check_paths(self.context)
+        documents = options.documents_from(self.context, emit)
         from agentic_memory_bank.runs.bank_runs import (
             run,  # what takes a second to load comes after what may be refused
         )
@@ -176,7 +176,7 @@ def resume(
     done = (
         None
         if result is None
-        else inputs.text_or_json(result, "[{", "Say in words what was found, also if it is nothing.")
+        else options.text_or_json(result, "[{", "Say in words what was found, also if it is nothing.")
     )
     work = partial(_resume, found, raised or decision or "continue", done)
     output = _accompanied(work, found.thread, as_json=as_json)
@@ -202,7 +202,7 @@ def _resume(found: "Run", decision: object, result: object, emit: Emit, attempt:
     from agentic_memory_bank.state.settings import checked_settings
 
     control = attempt.begin()
-    parts = inputs.parts_from(checked_settings(found.settings))
+    parts = options.parts_from(checked_settings(found.settings))
     told = checked_decision(decision)
     return resume(found.thread, decision=told, result=result, on_event=emit, control=control, **parts)
 

@@ -12,7 +12,7 @@ from agentic_memory_bank.cli.options import AsJson
 def doctor(
     *,
     online: Annotated[
-        bool, typer.Option("--online", help="Also send one tiny request to each model. Without it nothing is sent.")
+        bool, typer.Option("--online", help="Also send tiny requests to each model. Without it nothing is sent.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -48,7 +48,7 @@ def _examination_lines(found: Mapping[str, Any]) -> terminal.Lines:
 
 def token(*, name: Annotated[str, typer.Argument(metavar="NAME", help="Whose token it is.")]) -> None:
     """Make a bearer token for a server: `memory-bank token NAME >> tokens`. The token itself is shown this once."""
-    from agentic_memory_bank.runs.tokens import new_token
+    from agentic_memory_bank.runs.server import new_token
 
     made, line = new_token(name)
     typer.echo(f"The token of {name}, which is kept nowhere: {made}", err=True)

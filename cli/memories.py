@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
-from agentic_memory_bank.cli import inputs, options, terminal
+from agentic_memory_bank.cli import options, terminal
 from agentic_memory_bank.cli.progress import loading_shown
 from agentic_memory_bank.state.records import Record
 
@@ -26,10 +26,10 @@ def opened(assignments: Iterable[str] | None, *, user: str | None, model: str | 
 
     if user is not None:
         user_hash(user)
-    settings = inputs.settings_from(assignments, model)
+    settings = options.settings_from(assignments, model)
     from agentic_memory_bank.runs.memories import Memories  # it takes a second to load: after what may be refused
 
-    with loading_shown(), Memories(settings=settings, **inputs.parts_of_memories(settings)) as memories:
+    with loading_shown(), Memories(settings=settings, **options.parts_of_memories(settings)) as memories:
         yield memories
 
 
@@ -61,7 +61,7 @@ def remember(
     """Remember what was said, for later conversations; with --type, keep a memory of that type word for word."""
     if (text is None) == (file is None):
         raise typer.BadParameter("Give either TEXT or --file.")
-    said: Any = text if file is None else inputs.text_or_json(file, "[", "Give a conversation.")
+    said: Any = text if file is None else options.text_or_json(file, "[", "Give a conversation.")
     if type is not None and not isinstance(said, str):
         raise typer.BadParameter("A conversation has no type. Give a text, or leave --type out.")
     with opened(settings, user=user) as memories:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from agentic_memory_bank.cli import inputs, options, terminal
+from agentic_memory_bank.cli import options, terminal
 from agentic_memory_bank.cli.memories import opened
 
 
@@ -20,8 +20,8 @@ def export_memories(
     settings: options.Assignments = None,
 ) -> None:
     """Write a user's memories with all of their history to one JSON file, which `import-memories` takes in anywhere."""
-    inputs.check_export(file)
-    from agentic_memory_bank.runs.memory_export import documents_json
+    options.check_export(file)
+    from agentic_memory_bank.runs.memory_files import documents_json
     from agentic_memory_bank.tools.storage.disk import write_whole
 
     with opened(settings, user=user) as memories:
@@ -39,7 +39,7 @@ def import_memories(
     as_json: options.AsJson = False,
 ) -> None:
     """Take exported memories in, beside those that are there; what was forgotten stays forgotten."""
-    text = inputs.text_of(str(file), "Give a file that `export-memories` wrote.")
+    text = options.text_of(str(file), "Give a file that `export-memories` wrote.")
     with opened(settings, user=user) as memories:
         report = memories.import_(text, user=user)
     counted = terminal.memories_counted

@@ -231,7 +231,6 @@ def degraded_line(note: str, stages: Mapping[str, str] = _UNDONE) -> str:
     """What the run had to do without, and why, in plain words.
 
     Args:
-        note: As the run noted it.
         stages: What is left undone where a stage failed.
     """
     noted = _DEGRADED.fullmatch(note)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from agentic_memory_bank.cli import inputs, options, outcome, terminal
+from agentic_memory_bank.cli import options, outcome, terminal
 from agentic_memory_bank.cli.ask import exit_code
 from agentic_memory_bank.cli.progress import Emit
 from agentic_memory_bank.cli.work import Attempt, Work, attended
@@ -38,7 +38,7 @@ def memorize(
 
     Prints how many pages are new, and what was left out because the memory has it. Nothing is done twice.
     """
-    work = partial(_memorize, files, memory, inputs.settings_from(settings, model, budget))
+    work = partial(_memorize, files, memory, options.settings_from(settings, model, budget))
     said = "The pages that were done are kept; give the same command again for the others."
     _show(work, memory, said, outcome.memorized, as_json=as_json)
 
@@ -48,9 +48,9 @@ def _memorize(files: list[str], memory: str, settings: "Settings", emit: Emit, a
     from agentic_memory_bank.tools.pages.stores import checked_name
 
     name = checked_name(memory)
-    parts = inputs.parts_of_memories(settings)
-    inputs.check_paths(files)
-    documents = inputs.documents_from(files, emit)
+    parts = options.parts_of_memories(settings)
+    options.check_paths(files)
+    documents = options.documents_from(files, emit)
     from agentic_memory_bank.runs.page_runs import (
         PageRunOptions,  # what takes a second to load comes after what may be refused
         memorize,
@@ -72,7 +72,7 @@ def research(
 
     Prints the answer and the quotes it rests on, with the pages they stand on.
     """
-    work = partial(_research, question, memory, inputs.settings_from(settings, model, budget))
+    work = partial(_research, question, memory, options.settings_from(settings, model, budget))
     said = "Give the same command again: what was answered is not paid for twice."
     _show(work, memory, said, outcome.researched, as_json=as_json)
 
@@ -82,7 +82,7 @@ def _research(question: str, memory: str, settings: "Settings", emit: Emit, atte
     from agentic_memory_bank.tools.text.cleaning import checked_text
 
     question, memory = checked_text(question, "request"), checked_name(memory)
-    parts = inputs.parts_of_memories(settings)
+    parts = options.parts_of_memories(settings)
     if not (settings.names_models or _is_there(memory)):
         return {
             "answer": "",

@@ -20,7 +20,7 @@ Emit = Callable[[Event], None]
 
 SILENCE_SECONDS = 8.0
 """After this long without news, plain and JSON progress say that work goes on."""
-LOADER = "agentic_memory_bank.tools.embeddings.local"
+LOADER = "agentic_memory_bank.tools.embeddings.models"
 """The logger that says when the embedding model is loaded; to import it would take as long as loading."""
 _LINES_SHOWN = 8
 _TASK_CHARACTERS = 100

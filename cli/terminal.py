@@ -137,9 +137,7 @@ def confirm_erasing(question: str, *, otherwise: str, as_json: bool) -> None:
     """Go on only where somebody at a terminal says yes to what was shown.
 
     Args:
-        question: The question, word for word.
         otherwise: What a script gives in place of a yes.
-        as_json: For machines: nobody is asked.
 
     Raises:
         typer.Exit: Nobody does.

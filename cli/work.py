@@ -57,13 +57,7 @@ Work = Callable[[Emit, Attempt], Result]
 
 
 def attended(work: Work[Result], on_interrupt: Callable[[Attempt], tuple[Event, str]], *, as_json: bool) -> Result:
-    """Work with progress on stderr; after Ctrl-C say what becomes of it, and leave.
-
-    Args:
-        work: The function that is called.
-        on_interrupt: What is said after Ctrl-C, for machines and for people.
-        as_json: Whether the output is one JSON object, for programs.
-    """
+    """Work with progress on stderr; after Ctrl-C say what becomes of it, and leave."""
     attempt = Attempt()
     try:
         return attend(lambda emit: work(emit, attempt), progress(as_json=as_json), attempt.stop)

@@ -154,6 +154,8 @@ class PlannerInput:
     conflicts: tuple[Conflict, ...]
     kinds: tuple[TaskKind, ...] = ("answer",)
     """The kinds of step that can be carried out here."""
+    merges: tuple[str, ...] = ()
+    """What was put together of the new memories, in words."""
 
 
 @dataclass(frozen=True, slots=True)

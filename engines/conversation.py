@@ -197,6 +197,10 @@ class Insight:
     """What it is about; a later insight of the same subject replaces it."""
 
 
+DIGEST_TOPIC: Final = "digest topic"
+"""Id of a turn that stands for the topic of a conversation until now, a term a line."""
+
+
 @dataclass(frozen=True, slots=True)
 class Digest:
     """Summary of where a conversation stands, shown in place of its history."""
@@ -207,6 +211,8 @@ class Digest:
     decisions: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
     """Questions without an answer, and what is still to be done."""
+    goal: tuple[str, ...] = ()
+    """What somebody is after, in their words."""
 
 
 @runtime_checkable

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
 from agentic_memory_bank.engines.base import Engine, EngineT
+from agentic_memory_bank.engines.local_server import learn_limits
 from agentic_memory_bank.state.errors import EngineError, SettingsError
 from agentic_memory_bank.state.memory_bank import Allowance, Usage
 from agentic_memory_bank.state.model_table import BANK_ROLES, Role
@@ -152,7 +153,11 @@ class EngineFactory(Generic[EngineT]):
 
     def of(self, run: EngineRequest) -> MeteredEngine[EngineT]:
         """Make the engine of a run."""
-        models = None if run.allowance.get("ending") else self._chat_models(run.settings)
+        asks = not run.allowance.get("ending") and self._has_models(run.settings)
+        if asks and self.models is None:
+            for model in {row.model for row in map(run.settings.role, self.roles) if row.model}:
+                learn_limits(model)
+        models = self._chat_models(run.settings) if asks else None
         notes = partial(self.answers.of, run.thread)
         if models is None:
             return MeteredEngine(self.default, notes=notes)

@@ -7,7 +7,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, Self
@@ -24,6 +24,9 @@ from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.model_table import RoleSettings
 from agentic_memory_bank.tools.web.deadline import Deadline, TimedStream
 
+LOOK_SECONDS: Final = 2.0
+"""How long a server may take to say what it can do."""
+_FOUND: Final = 200
 _BACKEND: Final = "_network_backend"
 """Where a pool keeps what opens its connections. Were it elsewhere, each read alone would be timed, as httpx does."""
 
@@ -41,7 +44,7 @@ def openai_client(row: RoleSettings, key: str, address: str) -> ChatOpenAI:
         if provider.name != "openai"
         else {"max_completion_tokens": row.output}
     )
-    place = _Address.of(address, provider)
+    place = _Address.of(address, provider, row.slots)
     made = _made(
         place,
         model=name,
@@ -81,6 +84,28 @@ def chat_model(row: RoleSettings) -> ChatOpenAI:
     return openai_client(row, key, (os.environ.get(provider.address) or provider.default_address).strip())
 
 
+def look_up(name: str, paths: Sequence[str]) -> list[Any]:
+    """What the server of a model says under some paths, as JSON; None for what it does not say.
+
+    Args:
+        name: The model, `provider:NAME`.
+        paths: Below the base URL; one that begins with `/` below the host.
+    """
+    provider, _ = provider_of(name)
+    key = (os.environ.get(provider.key) or "none").strip()
+    place = _Address.of((os.environ.get(provider.address) or provider.default_address).strip(), provider)
+    base = httpx2.URL(place.shown.rstrip("/") + "/")
+    return [_got(_http_client(place), base.join(path), key) for path in paths]
+
+
+def _got(client: httpx2.Client, url: httpx2.URL, key: str) -> Any:
+    try:
+        answer = client.get(url, headers={"authorization": f"Bearer {key}"}, timeout=LOOK_SECONDS)
+        return answer.json() if answer.status_code == _FOUND else None
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, OSError):
+        return None
+
+
 def _made(place: "_Address", **options: Any) -> ChatOpenAI | None:
     """The client, or None: what is raised over a proxy shows its address, passwords included, and is dropped."""
     try:
@@ -104,9 +129,11 @@ class _Address:
     """User and password; sent as HTTP's basic authentication, in place of the key."""
     query: str = field(repr=False)
     """Sent with every request."""
+    at_once: int = 0
+    """How many requests are sent at the same time; 0 for any number."""
 
     @classmethod
-    def of(cls, address: str, provider: Provider) -> Self:
+    def of(cls, address: str, provider: Provider, at_once: int = 0) -> Self:
         """Take an address apart.
 
         Raises:
@@ -117,7 +144,7 @@ class _Address:
             raise SettingsError(f"The variable {provider.address} holds no http or https address. Set it again.")
         shown = url.copy_with(username=None, password=None, query=None, fragment=None)
         login = (url.username, url.password) if url.userinfo else None
-        return cls(str(shown), login, url.query.decode("ascii"))
+        return cls(str(shown), login, url.query.decode("ascii"), at_once)
 
 
 def _parsed(address: str) -> httpx2.URL | None:
@@ -135,13 +162,35 @@ class _PunctualClient(DefaultHttpxClient):
     def __init__(self, address: _Address) -> None:
         self._address = address
         self._deadline = _ThreadDeadline()
+        self._slots = threading.BoundedSemaphore(address.at_once) if address.at_once else None
         super().__init__(auth=address.login)
         for transport in (self._transport, *filter(None, self._mounts.values())):
             weakref.finalize(self, transport.close)
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Send a request; redirects count into its time."""
+        """Send a request; redirects count into its time.
+
+        A server at home serves a few requests at once, and the others wait there: they wait here, where that is no time
+        of theirs, and where nothing is sent that is not wanted any more.
+        """
         seconds = request.extensions.get("timeout", {}).get("read")
+        if self._slots is None:
+            return self._sent(request, seconds, options)
+        if not self._slots.acquire(timeout=seconds):
+            raise httpx2.PoolTimeout("The server is busy with other requests.", request=request)
+        release = weakref.finalize(request, self._slots.release)  # at the latest when nobody reads the answer any more
+        try:
+            response = self._sent(request, seconds, options)
+        except BaseException:
+            release()
+            raise
+        if options.get("stream") and isinstance(response.stream, httpx2.SyncByteStream):
+            response.stream = _Watched(response.stream, release)
+        else:
+            release()
+        return response
+
+    def _sent(self, request: httpx2.Request, seconds: float | None, options: dict[str, Any]) -> httpx2.Response:
         self._deadline.at = time.monotonic() + (float("inf") if seconds is None else seconds)
         return super().send(request, **options)
 
@@ -150,6 +199,23 @@ class _PunctualClient(DefaultHttpxClient):
 
     def _init_proxy_transport(self, proxy: httpx2.Proxy, *_: Any, **options: Any) -> httpx2.BaseTransport:
         return _Transport(self._address, self._deadline, proxy=proxy, **options)
+
+
+class _Watched(httpx2.SyncByteStream):
+    """An answer that says when it was read, or given up."""
+
+    def __init__(self, inner: httpx2.SyncByteStream, ended: Callable[[], object]) -> None:
+        self._inner, self._ended = inner, ended
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._inner)
+
+    def close(self) -> None:
+        """Close it."""
+        try:
+            self._inner.close()
+        finally:
+            self._ended()
 
 
 class _Transport(httpx2.HTTPTransport):

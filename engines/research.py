@@ -10,9 +10,11 @@ from agentic_memory_bank.state.pages import PageSearch
 
 _MARK: Final = re.compile(r"^\s*(?:#{1,6}\s+|[-*•·]\s+|\d{1,3}[.)]\s+)")
 _LEAD: Final = re.compile(
-    r"^(?:(?:in )?(?:this|the) (?:page|text|passage|document|excerpt|abstract|session|conversation|dialogue)"
+    r"(?:^|(?<=[.!?] ))(?:(?:in )?(?:this|the) "
+    r"(?:page|text|passage|document|excerpt|abstract|session|conversation|dialogue)"
     r"(?: (?:says|states|mentions|notes|reports|explains|describes|records|shows|tells us))"
-    r"|the (?:user|assistant|speaker|author) (?:has )?(?:said|says|stated|states|mentioned|mentions|told us)) that ",
+    r"|the (?:user|assistant|speaker|author) (?:has )?(?:said|says|stated|states|mentioned|mentions|told us))"
+    r" that (\S)",
     re.IGNORECASE,
 )
 
@@ -158,5 +160,4 @@ def paragraph(said: str) -> str:
     """Write an abstract as one paragraph, without headings, bullets and phrases such as "the text says that"."""
     lines = [_MARK.sub("", line).strip() for line in said.splitlines()]
     joined = " ".join(" ".join(lines).split())
-    bare = _LEAD.sub("", joined, count=1)
-    return bare if bare == joined else bare[:1].upper() + bare[1:]
+    return _LEAD.sub(lambda found: found[1].upper(), joined)

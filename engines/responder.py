@@ -14,8 +14,10 @@ QUOTES_ONLY: Final = "agentic_memory_bank_quotes"
 
 FOUND: Final = "agentic_memory_bank_found"
 """In `response_metadata` of such an answer: whether it quotes anything."""
+QUOTED: Final = "agentic_memory_bank_quoted"
+"""In `response_metadata` of such an answer: the words that it quotes, as they were said."""
 DEGRADED: Final = "degraded"
-"""In `response_metadata` of an answer that stands in place of a model's: what the model failed with."""
+"""In `response_metadata` of an answer that stands in place of a model's, or below it: what was wrong with that."""
 
 
 @dataclass(frozen=True, slots=True)

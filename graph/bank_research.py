@@ -48,10 +48,8 @@ class BankResearch:
     """Makes the tool `deep_research` of a memory bank.
 
     Args:
-        encoder: Embeds texts and queries; the one of the bank.
         models: Chat models as `build_memory_bank` takes them; the role asked is `research`. Without a model for it, the
             extractive engine researches.
-        clock: Returns the current time; a fixed one makes runs repeatable.
     """
 
     def __init__(self, encoder: Encoder, models: "GivenModels | None" = None, clock: Clock = utc_now) -> None:

@@ -10,9 +10,8 @@ from langgraph.types import Command, Durability
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 from pydantic import BaseModel, GetJsonSchemaHandler, create_model
 
-from agentic_memory_bank.state.clients import taken_from_clients
 from agentic_memory_bank.state.errors import InputError
-from agentic_memory_bank.state.forms import schema_of
+from agentic_memory_bank.state.forms import schema_of, taken_from_clients
 
 RECURSION_LIMIT = 10_000
 """Super-steps of one invocation; a graph that is about to reach it pauses, and is resumed with as many again."""

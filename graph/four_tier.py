@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from langchain.agents.middleware import ModelRequest, ModelResponse, hook_config
 from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage
@@ -39,10 +39,6 @@ from agentic_memory_bank.nodes.react_mem.recall import HeldRecollection, empty_r
 from agentic_memory_bank.nodes.react_mem.told import kept
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.react_mem import Recollection
-
-if TYPE_CHECKING:
-    pass
-
 
 _LOG = logging.getLogger(__name__)
 _Request = ModelRequest[Any]

@@ -16,6 +16,8 @@ from agentic_memory_bank.engines.conversation import ConversationEngine
 from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_conversation_engine
 from agentic_memory_bank.graph.four_tier_state import (
+    OwnModels,
+    ToolOffer,
     Trouble,
     Troubles,
     context_from,
@@ -24,17 +26,15 @@ from agentic_memory_bank.graph.four_tier_state import (
     scope_from,
     thread_of,
 )
-from agentic_memory_bank.graph.own_model import OwnModels
 from agentic_memory_bank.graph.remember import build_remember
-from agentic_memory_bank.graph.tool_offer import ToolOffer
 from agentic_memory_bank.nodes.deps import BackgroundQueue, Clock, utc_now
-from agentic_memory_bank.nodes.memory_switch import mode_in_time
+from agentic_memory_bank.nodes.forgetting import ForgettingTurn
+from agentic_memory_bank.nodes.memory_deps import mode_in_time
 from agentic_memory_bank.nodes.react_mem import recording, steps, told
 from agentic_memory_bank.nodes.react_mem.agent_tools import AgentMemoryTools
 from agentic_memory_bank.nodes.react_mem.deletion import delete_memories
 from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope
 from agentic_memory_bank.nodes.react_mem.recall import recall_for_agent, receipt
-from agentic_memory_bank.nodes.told_to_forget import ForgettingTurn
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
 from agentic_memory_bank.state.react_mem import Recollection
@@ -115,7 +115,7 @@ class FourTierKeeping(AgentMiddleware[Any, Any, Any]):
         context = (self._context or MemoryContext.of(None)).model_copy(update={"user": user, "project": project})
         return recording.end_idle(self.deps, Scope(owner_named(context), "", context, store))
 
-    def purge(
+    def delete_all(
         self,
         user: str,
         project: str | None = None,
@@ -126,7 +126,6 @@ class FourTierKeeping(AgentMiddleware[Any, Any, Any]):
         """Delete what agents remember of a user, a project or a conversation, and count the memories.
 
         Args:
-            user: Id of the user whose memories are meant.
             project: Project whose memories are meant; an empty text for those without one, None for all.
             conversation_id: Id of the conversation; None for all.
             store: Store of the memories, where none was given to the constructor.

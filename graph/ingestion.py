@@ -7,11 +7,16 @@ The layers are plain data in the agent's own state. What a stage returns is fold
 and handed back as edits, so that the agent's checkpoint holds edits and not copies.
 """
 
-from collections.abc import Callable, Sequence
+import hashlib
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, cast
 
+from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
@@ -59,11 +64,7 @@ def ingest(
 
     Args:
         graph: Memories so far; the mapping is not changed.
-        tree: The Interaction Tree, which holds the raw text.
         said: Ids of entries by turn: a question, the calls it led to, and the answer.
-        now: Time of this round.
-        runtime: LangGraph's runtime, with settings and thread.
-        deps: What stages work with: engine, encoder and indexes.
 
     Raises:
         SettingsError: A model that the settings name cannot be asked.
@@ -152,3 +153,47 @@ class _Round:
 
 def _nothing(state: MemoryBankState) -> MemoryBankUpdate:
     return {}
+
+
+KNOWN: Final = 4_096
+"""Number of messages whose hashes are kept."""
+
+_LOG = logging.getLogger(__name__)
+
+
+class MiddlewareOrder:
+    """Compares what memory kept with what the model is shown, as a middleware does not know what stands behind it.
+
+    Only hashes are kept. Safe across threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._said: OrderedDict[str, bytes] = OrderedDict()
+        self._is_told = False
+
+    def taken_in(self, messages: Iterable[BaseMessage]) -> None:
+        """Note the messages that memory keeps."""
+        with self._lock:
+            for message in messages:
+                if message.id:
+                    self._said[message.id] = _hash(message)
+                    self._said.move_to_end(message.id)
+            while len(self._said) > KNOWN:
+                self._said.popitem(last=False)
+
+    def shown(self, messages: Iterable[BaseMessage]) -> None:
+        """Warn, once, where one of these messages has changed."""
+        with self._lock:
+            changed = any(self._said.get(m.id or "") not in (None, _hash(m)) for m in messages)
+            is_new, self._is_told = changed and not self._is_told, self._is_told or changed
+        if is_new:
+            _LOG.warning(
+                "A middleware that stands behind memory has changed messages that memory keeps as they were before: "
+                "what it masks, as PIIMiddleware does, is kept unmasked. Put it in front of memory in "
+                "`middleware=[...]`."
+            )
+
+
+def _hash(message: BaseMessage) -> bytes:
+    return hashlib.sha256(repr(message.content).encode("utf-8", "surrogatepass")).digest()

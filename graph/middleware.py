@@ -29,8 +29,7 @@ from pydantic import TypeAdapter
 from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory
-from agentic_memory_bank.graph.ingestion import ingest
-from agentic_memory_bank.graph.middleware_order import MiddlewareOrder
+from agentic_memory_bank.graph.ingestion import MiddlewareOrder, ingest
 from agentic_memory_bank.nodes import agent_messages
 from agentic_memory_bank.nodes.agent_messages import Limits
 from agentic_memory_bank.nodes.deps import Clock, timestamp, utc_now
@@ -38,8 +37,7 @@ from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.prompts import recalled
 from agentic_memory_bank.state.errors import SettingsError, ToolError
 from agentic_memory_bank.state.interaction_tree import Entry, InteractionTree, append, apply_tree_edits
-from agentic_memory_bank.state.layer_channel import LayerChannel, SeldomWrittenLayerChannel
-from agentic_memory_bank.state.memory_bank import Recalled
+from agentic_memory_bank.state.memory_bank import LayerChannel, Recalled, SeldomWrittenLayerChannel
 from agentic_memory_bank.state.query_graph import QueryGraph, apply_graph_edits
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder

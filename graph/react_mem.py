@@ -150,9 +150,7 @@ class Agents:
     """Makes the agent of each model that settings name; of the one that was given, where there is one.
 
     Args:
-        given: Chat model of all runs.
         models: Chat models by role, for runs without the one that was given.
-        make: Function that makes the agent of a model.
     """
 
     def __init__(

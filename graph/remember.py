@@ -36,8 +36,7 @@ from agentic_memory_bank.state.conversations import (
 from agentic_memory_bank.state.errors import EmbeddingError, StorageError
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
-from agentic_memory_bank.tools.concurrency.outage_log import error_kind
+from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of, error_kind
 from agentic_memory_bank.tools.memories.stores import RecordStores, stores_for
 
 if TYPE_CHECKING:

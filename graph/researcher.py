@@ -108,7 +108,6 @@ def wire(
     """Wire the six stages. This is the diagram; no stage knows another.
 
     Args:
-        deps: What the stages work with.
         run: Function that runs the stages that ask an engine.
         without: Function that goes on without one of these that failed twice. Default: `count_and_go_on`.
     """

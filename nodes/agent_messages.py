@@ -247,8 +247,6 @@ def fit(
     the question and the application's own instructions.
 
     Args:
-        messages: The whole conversation, oldest first.
-        room: How many tokens they may take.
         limits: What is too long to be shown whole.
         name: Under which id a message is kept.
 

@@ -62,7 +62,6 @@ def timestamp(moment: datetime, not_before: str = "") -> str:
     """Format a time as ISO 8601 in UTC with microseconds.
 
     Args:
-        moment: The time.
         not_before: An earlier timestamp; it is returned where the clock was set back behind it.
     """
     return max(stamp(moment), not_before)
@@ -94,7 +93,6 @@ class EngineDeps(Generic[EngineT]):
 
         Args:
             state: Any graph's state; the keys of `MeteredState` are read.
-            runtime: Holds settings, thread and stream.
             goal: What is spent is counted under this name. Default: `goal_of(state)`.
         """
         if self.engines is None:
@@ -127,12 +125,7 @@ class EngineDeps(Generic[EngineT]):
         """Make an engine that charges what it spends to a goal.
 
         Args:
-            settings: Name the models and the budgets.
             thread: Whose paid answers are used again.
-            goal: What is spent is counted under this name.
-            allowance: What was granted when a budget was reached.
-            started: When the time that a budget limits began. Default: now.
-            on_call: Called after each request to a model.
         """
         if self.engines is None:
             return MeteredEngine(self.engine)

@@ -100,8 +100,6 @@ def report(said: object, prompt: str, kind: str) -> Report:
     read back from memory is remembered again.
 
     Args:
-        said: What came back.
-        prompt: What had been handed out.
         kind: Kind of the step; the last words of an `answer` step are its answer.
 
     Raises:

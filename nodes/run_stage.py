@@ -29,8 +29,6 @@ def worth_retrying(error: Exception) -> bool:
 
 RETRY_ONCE: Final = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=False, retry_on=worth_retrying)
 """For stages that ask an engine."""
-
-
 _State = TypeVar("_State")
 _Update = TypeVar("_Update")
 _Deps = TypeVar("_Deps", bound=EngineDeps[Any])
@@ -53,10 +51,7 @@ def run_stage(
     What was answered before is not asked again.
 
     Args:
-        state: State of the run; the keys that all graphs share are in `MeteredState`.
-        runtime: LangGraph's runtime of the run: settings, stream and store.
         stage: The function of the stage: state, runtime and deps in, update out.
-        deps: What it works with; its engine is that of the run.
         stopped: What is done in its place once the run is to stop.
         first: What is done once before the stage, however often that is tried; returns what the stage works with.
 
@@ -122,7 +117,6 @@ def _wait_again(metered: MeteredEngine[Any], number: int) -> None:
     So nothing is requested before somebody decided, and who stopped the run stops it.
 
     Args:
-        metered: The engine of the stage.
         number: How often the stage has waited since it was run anew.
 
     Raises:

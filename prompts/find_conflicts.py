@@ -29,7 +29,7 @@ class PairFinding(BaseModel):
 
     new: int = Field(description="Number of the new memory.")
     other: int = Field(description="Number of the memory it was compared with.")
-    relation: str = Field(description="conflict or merge")
+    relation: str = Field(description="How they relate.", json_schema_extra={"enum": ["conflict", "merge", "neither"]})
     kind: str = Field(
         description="For a conflict, what differs: number, date, name, negation or other. Otherwise empty."
     )

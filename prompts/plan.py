@@ -10,8 +10,8 @@ from agentic_memory_bank.prompts.fence import escape, fence
 INSTRUCTIONS = instructions(
     """
 You plan a task one step at a time. You are shown the goal, the steps that are done with what was learned, what is new
-in memory, and the contradictions that are settled or stay open. Name the one next step, concrete enough to be carried
-out by somebody who sees only that step and the memory; or say that nothing is left to do.
+in memory, what of it was merged, and the contradictions that are settled or stay open. Name the one next step,
+concrete enough to be carried out by somebody who sees only that step and the memory; or say that nothing is left to do.
 
 Only the kinds of step that are listed can be carried out. A step of kind answer reads memory and answers the goal:
 plan it as soon as what is known suffices, or when nothing more can be found out. Do not plan again what was done, and
@@ -40,10 +40,11 @@ def render(
     done: Sequence[str],
     news: Sequence[Mapping[str, str]],
     conflicts: Sequence[str],
+    merges: Sequence[str] = (),
 ) -> str:
     """Write the question; everything but the goal may be empty."""
     parts = [fence("task", goal), "<kinds>\n" + "\n".join(KINDS.get(kind, kind) for kind in kinds) + "\n</kinds>"]
-    parts += [_list("done", done), _list("contradictions", conflicts)]
+    parts += [_list("done", done), _list("contradictions", conflicts), _list("merged", merges)]
     parts += [memory(i, fields) for i, fields in enumerate(news, 1)]
     return "\n\n".join(part for part in parts if part)
 

@@ -33,6 +33,9 @@ class Missing(BaseModel):
     request: str = Field(description="What to find out, understood alone.")
     keywords: list[str] = Field(default_factory=list, description="Words or names that a page with it holds.")
     queries: list[str] = Field(default_factory=list, description="Sentences such a page might say.")
+    excerpts: list[int] = Field(
+        default_factory=list, description="Numbers of excerpts of whose page the rest should be read for it."
+    )
 
 
 class GatheredFacts(BaseModel):

@@ -26,7 +26,9 @@ class DisputeDecision(BaseModel):
     """The end of one dispute."""
 
     dispute: int = Field(description="Number of the dispute.")
-    outcome: str = Field(description="holds, integrate, neither or inconclusive")
+    outcome: str = Field(
+        description="How it ends.", json_schema_extra={"enum": ["holds", "integrate", "neither", "inconclusive"]}
+    )
     claim: int = Field(description="Number of the claim that holds; 0 with any other outcome.")
     statement: str = Field(description="What is true, with its qualifiers; empty with holds and inconclusive.")
     explanation: str = Field(description="One or two sentences: why, and by which evidence.")

@@ -66,7 +66,6 @@ def attached_files(given: object, settings: Settings) -> list[dict[str, str]]:
 
     Args:
         given: Paths, and mappings with `name` and base64 `data`; a single one, or a sequence. None is none.
-        settings: Their limits of size are applied.
 
     Raises:
         InputError: One has no name or no data, or is of no type that can be read; or they are too many.
@@ -110,9 +109,6 @@ def checked_result(given: object, prompt: str, kind: str, settings: Settings) ->
 
     Args:
         given: Text, a message, messages as a list or under `messages`, or a mapping with `text` or `answer`.
-        prompt: The prompt that had been handed out.
-        kind: Kind of the step.
-        settings: Their limits of size are applied.
 
     Raises:
         InputError: It is none of these, or says nothing.

@@ -16,10 +16,9 @@ from urllib.parse import urlsplit
 
 from langgraph_sdk import Auth
 
-from agentic_memory_bank.runs.server import USER_HEADER, is_plain
-from agentic_memory_bank.runs.tokens import TokenFile
-from agentic_memory_bank.state.clients import check_given, of_clients
+from agentic_memory_bank.runs.server import USER_HEADER, TokenFile, is_plain
 from agentic_memory_bank.state.errors import InputError, SettingsError
+from agentic_memory_bank.state.forms import check_given, of_clients
 
 STUDIO: Final = ("https://smith.langchain.com", "https://eu.smith.langchain.com")
 """Origins of LangGraph Studio's pages."""
@@ -43,9 +42,6 @@ Identify = Callable[[Scope], str]
 
 def build_auth(environment: Mapping[str, str] | None = None) -> Auth:
     """Build the handler for `auth.path` in langgraph.json.
-
-    Args:
-        environment: Variables to read. Default: those of this process.
 
     Raises:
         SettingsError: A variable has no meaning, or lacks one that it needs.

@@ -27,7 +27,7 @@ from agentic_memory_bank.runs.run_steps import Progress, RunOptions, RunOutput, 
 from agentic_memory_bank.state.errors import InputError, RunError, UnknownThreadError
 from agentic_memory_bank.state.model_table import BANK_ROLES
 from agentic_memory_bank.state.settings import Settings, checked_settings
-from agentic_memory_bank.tools.documents.loaders import as_documents, load_all
+from agentic_memory_bank.tools.documents.loaders import load_all
 from agentic_memory_bank.tools.embeddings.models import default_embeddings
 from agentic_memory_bank.tools.text.cleaning import checked_text
 from agentic_memory_bank.tools.web.search import web_tools
@@ -217,8 +217,7 @@ def read_pause(thread: str, *, home: str | Path | None = None) -> dict[str, Any]
     Raises:
         UnknownThreadError: Nothing is known of the thread.
     """
-    parts = RunOptions(home=Home(Path(home) if home else None))
-    parts.home.prepare()
+    parts = RunOptions(home=Home(home).prepare())
     if parts.ledger.get(checked_thread(thread)).state != "paused":
         return None
     with parts.bank(thread) as bank:
@@ -232,8 +231,7 @@ def clear(thread: str, *, home: str | Path | None = None) -> None:
         UnknownThreadError: Nothing is known of it.
         ThreadBusyError: It is being run right now.
     """
-    place = Home(Path(home) if home else None)
-    place.prepare()
+    place = Home(home).prepare()
     with lease(place, checked_thread(thread)):
         check_has_trace(place, thread)
         clear_thread(place, Ledger(place.ledger), thread)
@@ -250,7 +248,7 @@ def _parts(
     control: RunControl | None,
 ) -> RunOptions:
     check_parts(engine, embeddings, execute, clock, home, on_event, control)
-    return RunOptions(engine, models, embeddings, execute, clock, on_event, Home(Path(home) if home else None), control)
+    return RunOptions(engine, models, embeddings, execute, clock, on_event, Home(home), control)
 
 
 def _can_find(parts: RunOptions, settings: Settings) -> bool:
@@ -261,14 +259,14 @@ def _can_find(parts: RunOptions, settings: Settings) -> bool:
     return has_models and any(tool.name == "search" for tool in web_tools(settings)[0])
 
 
-def _loaded(documents: object) -> list[Document]:
+def _loaded(documents: object) -> list[Any]:
     if documents is None:
         return []
     is_one = isinstance(documents, str | Path | Document | BaseMessage | Mapping) or not isinstance(documents, Iterable)
     items: list[Any] = []
     for item in cast("Iterable[Any]", [documents] if is_one else documents):
         items += load_all([item]) if _names_a_file(item) else [item]
-    return as_documents(items)
+    return items
 
 
 def _names_a_file(item: object) -> bool:

@@ -22,8 +22,6 @@ _WORTH_PACKING = 512
 """Size in bytes from which a value is compressed; shorter ones only get a checksum."""
 _MOST = 1 << 30
 """Largest size in bytes that a value may unpack to: SQLite stores none that is larger."""
-
-
 _PLACE = "thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL"
 _CHECKPOINT = "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata"
 _WRITE = "thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value"

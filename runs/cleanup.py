@@ -36,8 +36,7 @@ def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None)
     Returns:
         Names of the threads that were erased, or of their folders where no thread is known.
     """
-    place = Home(Path(home) if home else None)
-    place.prepare()
+    place = Home(home).prepare()
     ledger = Ledger(place.ledger)
     erased: list[str] = []
     for thread in ledger.threads():
@@ -91,7 +90,7 @@ def list_pages(home: str | Path | None = None) -> list[PageMemory]:
         StorageError: One of them cannot be read.
     """
     found: list[PageMemory] = []
-    for store in page_stores(Home(Path(home) if home else None).path):
+    for store in page_stores(Home(home).path):
         with closing(store):
             (user, name), stats = store.owner, store.stats()
             found.append(
@@ -119,8 +118,7 @@ def clear_pages(memory: str, *, user: str = "", home: str | Path | None = None) 
         ThreadBusyError: It is being memorized for right now.
         StorageError: It cannot be erased.
     """
-    place = Home(Path(home) if home else None)
-    place.prepare()
+    place = Home(home).prepare()
     with closing(PageStores(place.path)) as stores:
         store = stores.of(checked_name(memory), user)
         path = store.path

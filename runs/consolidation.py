@@ -64,13 +64,6 @@ def consolidate(
 ) -> Sequence[Record]:
     """Merge memories of one type and project that repeat, refine or correct each other.
 
-    Args:
-        records: Store of the memories.
-        user: Id of the user whose memories are meant.
-        those: Current memories of the user to compare.
-        encoder: Embeds texts and queries.
-        engine: Judges whether a memory repeats, refines or corrects another.
-
     Returns:
         The merged memories; each was written in one step with the marks of its parts.
 
@@ -179,14 +172,6 @@ def store_insights(
     """Derive insights from several memories, and store them as memories of the type `reflective`.
 
     An insight is deleted with any of the memories it rests on; a new one of the same subject replaces the one before.
-
-    Args:
-        records: Store of the memories.
-        user: Id of the user whose memories are meant.
-        project: Project of the insights.
-        those: Current memories of the user in that project.
-        engine: Draws insights from memories.
-        end: When the insights expire; None for never.
 
     Raises:
         EngineError, EmbeddingError, StorageError: The engine, the embeddings or the store failed.

@@ -59,19 +59,22 @@ class ConversationMemory(MemoryGraphs):
         threshold: ThresholdChoice = "default",
         as_of: date | str | None = None,
         tool_names: Sequence[str] = (),
+        is_fact: bool | None = None,
+        needs_tool: bool | None = None,
         enable_memory: bool = True,
     ) -> RecallOutput:
         """Find the memories of a user that help with the last message. Where memory fails, nothing is found.
 
         Args:
             messages: The conversation, or the message alone.
-            user: Id of the user whose memories are meant.
             project: The project; an empty text for none.
             types: Types of memories; None for all.
             limit: The most that are returned. Default: that of the settings.
             threshold: Least cosine of a hit, from -1 to 1; None for no threshold. Default: that of the settings.
             as_of: A day: what was true then is recalled. Default: today, or the time that the message asks about.
             tool_names: Names of the tools that the answering model has; what they answer needs no memory.
+            is_fact: Whether the message asks for a fact of the world, for which nothing is recalled. Default: judged.
+            needs_tool: Whether a tool answers the message, so that nothing is recalled. Default: judged.
             enable_memory: Where false, nothing is recalled.
 
         Returns:
@@ -89,6 +92,7 @@ class ConversationMemory(MemoryGraphs):
         asked: dict[str, Any] = {"messages": checked_messages(messages), "types": types and list(types)}
         asked |= {} if limit is None else {"limit": limit}
         asked |= {} if threshold == "default" else {"threshold": threshold}
+        asked |= {"is_fact": is_fact, "needs_tool": needs_tool}
         asked |= {} if as_of is None else {"as_of": str(as_of)}
         context = self._context(user, project, tool_names=tuple(tool_names), enable_memory=enable_memory)
         return cast(RecallOutput, self._graph("recall").invoke(asked, context=context))
@@ -107,7 +111,6 @@ class ConversationMemory(MemoryGraphs):
 
         Args:
             messages: The conversation, or what is new of it; turns that were handed over before are recognised.
-            user: Id of the user whose memories are meant.
             project: The project; an empty text for none.
             conversation_id: Id of the conversation that goes on. Default: an id made of what is said here.
             end: Whether the conversation has ended, so that memories are extracted from it at once.
@@ -165,7 +168,6 @@ class ConversationMemory(MemoryGraphs):
 
         Args:
             mode: `on`; `recall`: memories are recalled, and nothing is stored; `off`: neither.
-            user: Id of the user whose memories are meant.
             project: The conversation's project; an empty text for none.
             conversation_id: Id of the conversation; None for all conversations of the user, in all projects.
 
@@ -200,7 +202,6 @@ class ConversationMemory(MemoryGraphs):
 
         Args:
             folder: Where the files are; made where it is not there.
-            user: Id of the user whose memories are meant.
             project: The project; an empty text for none.
             erase: Ids of missing lines whose memories are to be forgotten.
             restore: Ids of missing lines that are put back.
@@ -241,7 +242,6 @@ class ConversationMemory(MemoryGraphs):
 
         Args:
             messages: New messages, or the whole conversation; the last one is answered.
-            user: Id of the user whose memories are meant.
             project: The project; an empty text for none.
             conversation_id: Id of the conversation that goes on. Default: a new one.
             enable_memory: Where false, the model is called without memory.

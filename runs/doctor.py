@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
+from agentic_memory_bank.engines.local_server import report_of
 from agentic_memory_bank.engines.providers import PROVIDERS, Provider, missing_key, provider_of
 from agentic_memory_bank.runs.home import Home
 from agentic_memory_bank.runs.ledger import Ledger
 from agentic_memory_bank.state.errors import EmbeddingError, MemoryBankError, SettingsError
-from agentic_memory_bank.state.model_table import ROLES, RoleSettings
+from agentic_memory_bank.state.model_table import LOCAL, ROLES, RoleSettings
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.state.variables import EARLIER, OTHERS, PREFIX
 from agentic_memory_bank.tools.embeddings import weights
@@ -49,6 +50,10 @@ _SECRET_VARIABLES: Final = frozenset(name for p in PROVIDERS.values() for name i
 """Variables whose values are not shown as they are: an address may hold a password."""
 _TINY_OUTPUT = 16
 """Longest answer that `--online` asks for, in tokens."""
+_TINY_FORM = 48
+"""The same, for an answer in a form."""
+_SMALL_CONTEXT = 8_192
+_MODELS_NAMED = 6
 _WITHOUT_MODEL = "extractive engine, without a model"
 
 Severity = Literal["error", "warning"]
@@ -90,7 +95,7 @@ def examine(*, online: bool = False) -> dict[str, Any]:
     """Examine this installation.
 
     Args:
-        online: Whether one tiny request is sent to each model; otherwise nothing is sent.
+        online: Whether tiny requests are sent to each model, five to one at home; otherwise nothing is sent.
 
     Returns:
         One mapping per section, `problems` (severity, problem, remedy), and `ok`: whether `ask` can be used. No
@@ -261,9 +266,38 @@ def _answered(row: RoleSettings, looked: _Examination) -> str:
         named = {"key": provider.key, "address": provider.address, "role": role, "model": model}
         told = fault_of(error, "prompt").reason.format_map(named)
     else:
-        return f"answered in {time.monotonic() - begun:.1f} s"
+        took = f"answered in {time.monotonic() - begun:.1f} s"
+        return f"{took}; {_local(row, looked)}" if provider.name == "local" else took
     looked.problem("error", f"The model {row.model} does not answer.", told[:1].upper() + told[1:])
     return f"failed: {told}"
+
+
+def _local(row: RoleSettings, looked: _Examination) -> str:
+    """What the server of a local model can do, and what to set for it."""
+    from agentic_memory_bank.engines.llm.structured_output import forms_kept
+
+    found = report_of(row.model or "")
+    name = (row.model or "").removeprefix(LOCAL)
+    if len(found.models) > 1 and name not in found.models:
+        listed = " or ".join(found.models[:_MODELS_NAMED])
+        looked.problem(
+            "warning", f"The server lists no model {name}.", f"Set MEMORY_BANK_MODEL=local: and one of {listed}."
+        )
+    context, slots = found.limits.context, found.limits.slots
+    if context is None:
+        told = "context not told"
+        remedy = "Set MEMORY_BANK_WINDOW to the context it was started with (Ollama: 4096, or OLLAMA_CONTEXT_LENGTH)."
+        looked.problem("warning", f"The server of {row.model} does not say how long a context it takes.", remedy)
+    else:
+        told = f"context {context:,} tokens"
+        if context < _SMALL_CONTEXT:
+            remedy = f"Start it with {_SMALL_CONTEXT} or more (llama.cpp: -c; Ollama: OLLAMA_CONTEXT_LENGTH)."
+            looked.problem("warning", f"The context of {row.model} is {context:,} tokens: little fits.", remedy)
+    kept = forms_kept(replace(row, output=_TINY_FORM))
+    if not kept:
+        remedy = "Nothing but what rules find will be kept of it. Choose another model."
+        looked.problem("warning", f"{row.model} keeps to no form of structured output.", remedy)
+    return f"{told}; {slots or 'unknown how many'} at once; keeps to {', '.join(kept) or 'no form of output'}"
 
 
 # --- storage -----------------------------------------------------------------------------------------------------

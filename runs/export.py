@@ -79,10 +79,7 @@ def write_export(
     """Write the memory of a thread to a file, 0600; the file is complete or not there.
 
     Args:
-        path: Where the file is written.
-        thread: Name of the thread.
         state: State of the thread, as `read_state` gives it.
-        embeddings: Name of the embeddings that its vectors were made with.
         store: Attachment store with the files that entries name. What still waits to be recognised is not exported.
 
     Raises:
@@ -187,8 +184,7 @@ def export_thread(thread: str, path: str | Path, *, home: str | Path | None = No
     place_of_file = checked_export(path)
     if place_of_file is None:
         raise InputError("An export needs the name of a file.")
-    place = Home(Path(home) if home else None)
-    place.prepare()
+    place = Home(home).prepare()
     found = Ledger(place.ledger).get(checked_thread(thread))
     with lease(place, thread):
         store = files_of(thread, place)
@@ -201,8 +197,7 @@ def read_state(thread: str, *, home: str | Path | None = None) -> MemoryBankStat
     Raises:
         UnknownThreadError: Nothing is known of the thread.
     """
-    place = Home(Path(home) if home else None)
-    place.prepare()
+    place = Home(home).prepare()
     found = Ledger(place.ledger).get(checked_thread(thread))
     if not found.keep and not found.is_unfinished and not place.folder(thread).exists():
         raise UnknownThreadError(f"The thread '{thread}' is erased; `memory-bank gc` removes what is left of its row.")
@@ -245,8 +240,7 @@ def import_thread(path: str | Path, thread: str, *, home: str | Path | None = No
         RunError: There is a thread of this name already.
     """
     memory = read_export(Path(path))
-    place = Home(Path(home) if home else None)
-    place.prepare()
+    place = Home(home).prepare()
     ledger = Ledger(place.ledger)
     with lease(place, checked_thread(thread)):
         if ledger.knows(thread):

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 from uuid import uuid4
 
 from filelock import FileLock, Timeout
@@ -32,10 +32,10 @@ _IMPORTING = ".importing"
 class Home:
     """The folder that holds the ledger, the locks, and a folder for each thread."""
 
-    def __init__(self, path: Path | None = None) -> None:
-        self.path = path or default_home()
+    def __init__(self, path: str | Path | None = None) -> None:
+        self.path = Path(path) if path else default_home()
 
-    def prepare(self) -> None:
+    def prepare(self) -> Self:
         """Make the folders that are not there, 0700; a folder of somebody else's making keeps its rights.
 
         Raises:
@@ -51,6 +51,7 @@ class Home:
             raise StorageError(
                 f"The folder {self.path} cannot be used ({error.strerror}). Set MEMORY_BANK_HOME to one you can write."
             ) from error
+        return self
 
     @property
     def ledger(self) -> Path:

@@ -58,8 +58,6 @@ LIMIT: Final = 20
 """How many memories a listing has by default."""
 
 _LOG: Final = logging.getLogger(__name__)
-
-
 Operation = Callable[[Memories, MemoryRequest], Mapping[str, Any]]
 
 

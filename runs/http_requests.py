@@ -18,23 +18,13 @@ from agentic_memory_bank.state.records import TYPES, Record, RecordType
 
 MOST: Final = 100
 """The most memories that a listing has, whatever is asked for."""
-
-
 LONGEST: Final = 262_144
 """Longest body of a request, in bytes."""
-
-
 UNSET: Final = object()
 
 
 class RequestRefused(Exception):
-    """Raised for a request that is answered with an error.
-
-    Args:
-        status: HTTP status of the answer.
-        code: Kind of error, for programs.
-        message: What went wrong and what to do, for people.
-    """
+    """Raised for a request that is answered with an error."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)

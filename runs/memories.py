@@ -11,8 +11,16 @@ from agentic_memory_bank.nodes.recall.thresholds import by_kind
 from agentic_memory_bank.runs.consolidation import consolidate, store_insights
 from agentic_memory_bank.state.errors import InputError, UnknownMemoryError
 from agentic_memory_bank.state.records import Record, RecordType
-from agentic_memory_bank.tools.memories.queries import Listing, MemoryHit, Threshold
-from agentic_memory_bank.tools.memories.validation import MemoryFields, conversation_of, project_of, stamp, user_hash
+from agentic_memory_bank.tools.memories.validation import (
+    Listing,
+    MemoryFields,
+    MemoryHit,
+    Threshold,
+    conversation_of,
+    project_of,
+    stamp,
+    user_hash,
+)
 from agentic_memory_bank.tools.pages.stores import delete_expired_pages
 
 if TYPE_CHECKING:
@@ -78,7 +86,6 @@ class Memories(ConversationMemory):
 
         Args:
             text: Text of the memory, which should be understood without its conversation.
-            user: Id of the user whose memories are meant.
             about: Further fields: `type` (default: `semantic`), `project`, `subject`, `attribute`, `source`, `trust`,
                 `importance`, `expires_at` (default: as `memory_ttl_days` says), `evidence`.
 
@@ -112,7 +119,6 @@ class Memories(ConversationMemory):
 
         Args:
             query: What to search for, in plain words.
-            user: Id of the user whose memories are meant.
             project: An empty text means the memories without a project; None all.
             types: Types of memories; None for all.
             limit: How many at most. Default: that of the settings.
@@ -158,7 +164,6 @@ class Memories(ConversationMemory):
         """List the memories of a user, newest first.
 
         Args:
-            user: Id of the user whose memories are meant.
             project: An empty text means the memories without a project; None all.
             types: Types of memories; None for all.
             limit: The most that are returned, up to 100.
@@ -195,7 +200,6 @@ class Memories(ConversationMemory):
 
         Args:
             ids: Ids of memories, or of parts of them as a `DeletionPreview` names them.
-            user: Id of the user whose memories are meant.
 
         Returns:
             The ids of all memories that are gone. Unknown ids are no error.
@@ -227,7 +231,6 @@ class Memories(ConversationMemory):
 
         Args:
             description: A few words for what is to be deleted.
-            user: Id of the user whose memories are meant.
             project: An empty text means the memories without a project; None all.
 
         Raises:
@@ -249,7 +252,6 @@ class Memories(ConversationMemory):
         What still waits to be remembered for the user is dropped.
 
         Args:
-            user: Id of the user whose memories are meant.
             project: An empty text means the memories without a project; None all.
             type: The type of the memories; None for all.
 
@@ -279,7 +281,6 @@ class Memories(ConversationMemory):
         Each group becomes one memory with the latest value, in one step or not at all; its parts stay, marked.
 
         Args:
-            user: Id of the user whose memories are meant.
             project: An empty text means the memories without a project; None every project, each for itself.
 
         Returns:

@@ -55,8 +55,6 @@ class MemoryFolder:
     Args:
         memories: All memories.
         folder: Where the files are; made where it is not there.
-        user: Id of the user whose memories are meant.
-        project: The project; an empty text for none.
     """
 
     def __init__(self, memories: "Memories", folder: Path, user: str, project: str) -> None:

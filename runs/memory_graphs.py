@@ -16,7 +16,7 @@ from agentic_memory_bank.engines.conversation import ConversationEngine
 from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, EngineRequest, chat_conversation_engine
 from agentic_memory_bank.nodes.deps import Clock, utc_now
-from agentic_memory_bank.runs.memory_export import ImportReport, as_documents, exported, imported
+from agentic_memory_bank.runs.memory_files import ImportReport, as_documents, exported, imported
 from agentic_memory_bank.state.conversations import MemoryContext, RememberOutput
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
@@ -158,7 +158,6 @@ class MemoryGraphs:
         """A user's memories as LangChain's documents, those too that are replaced by now; the newest first.
 
         Args:
-            user: Id of the user whose memories are meant.
             project: An empty text means the memories without a project; None all.
 
         Raises:

@@ -58,13 +58,6 @@ def memorize(
 ) -> MemorizerOutput:
     """Make pages of texts; killed at any point, a call with the same texts does what was left.
 
-    Args:
-        texts: Texts in any form that the graph `memorizer` takes.
-        memory: The name of the memory, in the home folder.
-        settings: Settings of the run. Default: those of the environment.
-        home: Folder of all memories. Default: `MEMORY_BANK_HOME`, or the user's state folder.
-        given: Engine, models and settings to memorize with.
-
     Raises:
         InputError: A text, or the name, cannot be used.
         SettingsError: A model cannot be asked.
@@ -72,8 +65,7 @@ def memorize(
         RunError: The run was stopped through `RunControl`.
         StorageError: The memory cannot be read or written, or is damaged.
     """
-    given, place = given or PageRunOptions(), Home(home)
-    place.prepare()
+    given, place = given or PageRunOptions(), Home(home).prepare()
     with closing(PageStores(place.path, clock=given.clock)) as stores:
         pages = cast(Path, stores.of(memory).path)
         answers = pages.with_suffix(".answers")  # a folder, for SQLite makes several files
@@ -105,13 +97,6 @@ def research(
 
     Answers of models are kept beside the memory until the request is answered.
 
-    Args:
-        request: The request to answer.
-        memory: The name of the memory, in the home folder.
-        settings: Settings of the run. Default: those of the environment.
-        home: Folder of all memories. Default: `MEMORY_BANK_HOME`, or the user's state folder.
-        given: Engine, models and settings to research with.
-
     Raises:
         InputError: The request, or the name, cannot be used.
         SettingsError: A model cannot be asked.
@@ -119,8 +104,8 @@ def research(
         RunError: The run was stopped through `RunControl`.
         StorageError: The memory cannot be read, or is damaged.
     """
-    given, place, asked = given or PageRunOptions(), Home(home), checked_text(request, "request")
-    place.prepare()
+    given, asked = given or PageRunOptions(), checked_text(request, "request")
+    place = Home(home).prepare()
     with closing(PageStores(place.path, clock=given.clock)) as stores:
         pages = cast(Path, stores.of(memory).path)
         answers = pages.with_suffix(".research") / digest(asked)[:16]
@@ -146,14 +131,6 @@ def _run_to_end(
     graph: Any, asked: Mapping[str, Any], output: type, settings: Settings, given: PageRunOptions, stopped: str
 ) -> Any:
     """Run a graph to its end.
-
-    Args:
-        graph: The compiled graph that is run.
-        asked: Input of the graph.
-        output: The `TypedDict` of the output.
-        settings: Settings of the run.
-        given: Options of the run, with its callback and control.
-        stopped: Message of the error when it was stopped.
 
     Raises:
         RunError: It was stopped through `RunControl`.

@@ -45,14 +45,9 @@ Progress = Callable[[dict[str, Any]], None]
 """Callback for the events of a run: `{"stage": ..., counts}` while a stage works, `{"done": stage}` after it, and
 `{"usage": ...}` after each call of a model."""
 
-
 _NOTHING = object()
-
-
 BEFORE_PLAN = "analyze_related"
 """The stage after which a run whose planner failed goes on when it is resumed."""
-
-
 RECURSION_LIMIT = 10_000
 """Super-steps of one invocation; `plan` pauses before it is reached, and the run goes on with a fresh allowance."""
 

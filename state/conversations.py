@@ -105,6 +105,8 @@ class RecallReceipt(TypedDict):
     """How many memories passed the threshold."""
     shown: list[str]
     """Ids of the memories in the block."""
+    cosines: dict[str, float]
+    """The cosine of the message and each memory that passed, by its id: what a threshold is chosen from."""
     degraded: list[str]
     """Stages that failed, with the kind of error."""
 
@@ -123,6 +125,10 @@ class RecallInput(TypedDict, total=False):
     """Least cosine of a memory, from -1 to 1; None: no threshold."""
     as_of: str | None
     """A day in ISO 8601: what was true then is recalled. None: today, or the time that the message asks about."""
+    is_fact: bool | None
+    """Whether the message asks for a fact of the world, for which nothing is recalled; None: its words tell."""
+    needs_tool: bool | None
+    """Whether a tool answers the message, so that nothing is recalled; None: its words and the tools' names tell."""
 
 
 class RecallOutput(TypedDict):
@@ -155,6 +161,8 @@ class RecallState(TypedDict, total=False):
     limit: Annotated[int, EphemeralValue]
     threshold: Annotated[float | None, EphemeralValue]
     as_of: Annotated[str | None, EphemeralValue]
+    is_fact: Annotated[bool | None, EphemeralValue]
+    needs_tool: Annotated[bool | None, EphemeralValue]
     asked: RecallRequest
     query: str
     passages: list[str]
@@ -165,16 +173,8 @@ class RecallState(TypedDict, total=False):
     receipt: RecallReceipt
 
 
-class RecallUpdate(TypedDict, total=False):
-    """What a stage of recall returns."""
-
-    asked: RecallRequest
-    query: str
-    passages: list[str]
-    found: list[RecalledMemory]
-    memories: list[RecalledMemory]
-    block: str
-    receipt: RecallReceipt
+RecallUpdate = RecallState
+"""What a stage of recall returns: some of it."""
 
 
 # --- remember ------------------------------------------------------------------------------------------------------
@@ -277,9 +277,16 @@ class DueConversation(TypedDict):
     """Ids of the turns from which they are extracted."""
 
 
-class RememberFields(TypedDict, total=False):
-    """What stages of remember read and write as it stands."""
+class RememberState(TypedDict, total=False):
+    """Everything a stage of remember can read. What is extracted never enters a checkpoint; it is extracted again."""
 
+    messages: list[AnyMessage]
+    end: Annotated[bool, EphemeralValue]
+    handed_at: Annotated[str, EphemeralValue]
+    drawn: Annotated[Any, UntrackedValue]
+    """The extracted facts."""
+    weighed: Annotated[Any, UntrackedValue]
+    """The resolution of the extracted facts."""
     conversation_id: str
     now: str
     started: float
@@ -291,23 +298,8 @@ class RememberFields(TypedDict, total=False):
     usage: Usage
 
 
-class RememberState(RememberFields, total=False):
-    """Everything a stage of remember can read. What is extracted never enters a checkpoint; it is extracted again."""
-
-    messages: list[AnyMessage]
-    end: Annotated[bool, EphemeralValue]
-    handed_at: Annotated[str, EphemeralValue]
-    drawn: Annotated[Any, UntrackedValue]
-    """The extracted facts."""
-    weighed: Annotated[Any, UntrackedValue]
-    """The resolution of the extracted facts."""
-
-
-class RememberUpdate(RememberFields, total=False):
-    """What a stage of remember returns."""
-
-    drawn: Any
-    weighed: Any
+RememberUpdate = RememberState
+"""What a stage of remember returns: some of it."""
 
 
 # --- conversation --------------------------------------------------------------------------------------------------
@@ -363,15 +355,5 @@ class ConversationState(TypedDict, total=False):
     usage: Usage
 
 
-class ConversationUpdate(TypedDict, total=False):
-    """What a stage of a conversation returns."""
-
-    messages: list[AnyMessage]
-    conversation_id: str
-    mode: MemoryMode
-    standing: ConversationSnapshot
-    block: str
-    memories: list[RecalledMemory]
-    recalled: RecallReceipt
-    remembered: RememberReceipt
-    usage: Usage
+ConversationUpdate = ConversationState
+"""What a stage of a conversation returns: some of it."""

@@ -82,12 +82,7 @@ def supersede(task_ids: Sequence[str]) -> InsightEdit:
 
 
 def apply_insight_edits(doc: InsightDoc, updates: Iterable[Sequence[InsightEdit]]) -> InsightDoc:
-    """Fold edits into a new Insight Doc. Total: an edit that cannot apply changes nothing.
-
-    Args:
-        doc: The document so far; it is not changed.
-        updates: One sequence of edits per write, oldest first.
-    """
+    """Fold edits into a new Insight Doc. Total: an edit that cannot apply changes nothing."""
     for edits in updates:
         for edit in edits:
             doc = _apply(doc, edit)

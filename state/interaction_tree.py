@@ -87,12 +87,7 @@ def forget_entries(ids: Sequence[str]) -> TreeEdit:
 
 
 def apply_tree_edits(tree: InteractionTree, updates: Iterable[Sequence[TreeEdit]]) -> InteractionTree:
-    """Fold edits into a new tree. Total: an edit that cannot apply changes nothing.
-
-    Args:
-        tree: The tree so far; it is not changed.
-        updates: One sequence of edits per write, oldest first.
-    """
+    """Fold edits into a new tree. Total: an edit that cannot apply changes nothing."""
     entries, merges = dict(tree.get("entries", {})), list(tree.get("merges", []))
     for edits in updates:
         for edit in edits:

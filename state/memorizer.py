@@ -8,8 +8,7 @@ from langgraph.channels.ephemeral_value import EphemeralValue
 from pydantic import with_config
 from typing_extensions import TypedDict
 
-from agentic_memory_bank.state.layer_channel import LayerChannel
-from agentic_memory_bank.state.memory_bank import Allowance, MessagesIn, Usage
+from agentic_memory_bank.state.memory_bank import Allowance, LayerChannel, MessagesIn, Usage
 from agentic_memory_bank.state.pages import Page
 
 Status = Literal["running", "completed", "stopped"]

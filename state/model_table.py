@@ -1,5 +1,6 @@
 """The table of models: for every role its model, sampling, window, output limit and timeout, each a setting."""
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -39,6 +40,10 @@ FRAME: Final = 0.06
 MOST_OUTPUT: Final = 0.25
 """Largest share of a window that an answer may take."""
 
+LOCAL: Final = "local:"
+"""How the names of models begin whose server is somebody's own."""
+MOST_AT_ONCE: Final = 8
+
 _DENSE: Final = (
     (re.compile(r"\bgpt-(?:3\.5|4(?=$|-))"), 1.28),
     (re.compile(r"qwen|mi[sx]tral|ministral|codestral|devstral|magistral"), 1.1),
@@ -62,6 +67,10 @@ class RoleSettings:
     """Longest answer, in tokens."""
     timeout: float
     """Seconds after which a request has failed."""
+    concurrency: int = 8
+    """How many requests of one stage may be in flight at the same time."""
+    slots: int = 0
+    """How many of all runs together; 0 for any number."""
 
     def text_tokens(self, ratio: float) -> int:
         """Tokens of text that one prompt may hold: a share of the window, beside the longest answer and the frame."""
@@ -99,6 +108,32 @@ class ModelTable(BaseSettings):
         default=None,
         description="Chat model of all roles that name none: `openai:NAME`, `deepseek:NAME` or `local:NAME`. Empty: "
         "the extractive engine, without any model.",
+    )
+    window: int | None = Field(
+        default=None,
+        ge=64,
+        le=2_000_000,
+        description="Window of all roles, in tokens, where a role says nothing else. Empty: 32000, or less where the "
+        "server of a `local:` model says so.",
+    )
+    output: int | None = Field(
+        default=None,
+        ge=16,
+        le=200_000,
+        description="Longest answer of all roles, in tokens; those whose answers are shorter keep their own.",
+    )
+    timeout: float | None = Field(
+        default=None,
+        gt=0,
+        le=3_600,
+        description="Seconds that a request of any role may take, but for `rewrite`, which an answer waits for.",
+    )
+    max_concurrency: int | None = Field(
+        default=None,
+        ge=1,
+        le=256,
+        description="How many requests of one stage are in flight at the same time. Empty: 8; for a `local:` model as "
+        "many as its server says it serves at once, or 1, of all runs together.",
     )
 
     classify_model: str | None = _model("classify")
@@ -183,11 +218,33 @@ class ModelTable(BaseSettings):
 
         A window is in tokens as we estimate them: for a model that counts more, it is that much smaller.
         """
-        cells = {cell: getattr(self, f"{role}_{cell}") for cell in ("temperature", "top_p", "timeout")}
         model = getattr(self, f"{role}_model") or self.model
-        window = int(getattr(self, f"{role}_window") / _density(model or ""))
-        output = max(1, min(getattr(self, f"{role}_output"), int(window * MOST_OUTPUT)))
-        return RoleSettings(role=role, model=model, window=window, output=output, **cells)
+        limits = _LIMITS.get(model or "", ServerLimits())
+        window = int(min(self._cell(role, "window"), limits.context or math.inf) / _density(model or ""))
+        output = max(1, min(self._cell(role, "output"), int(window * MOST_OUTPUT)))
+        slots = (limits.slots or 1) if not self.max_concurrency and (model or "").startswith(LOCAL) else 0
+        return RoleSettings(
+            role=role,
+            model=model,
+            temperature=getattr(self, f"{role}_temperature"),
+            top_p=getattr(self, f"{role}_top_p"),
+            window=window,
+            output=output,
+            timeout=self._cell(role, "timeout"),
+            concurrency=self.max_concurrency or slots or MOST_AT_ONCE,
+            slots=slots,
+        )
+
+    def _cell(self, role: Role, cell: str) -> Any:
+        """A number of a role; that of all roles where the role has the default one, and none that is its own."""
+        name = f"{role}_{cell}"
+        own, default = getattr(self, name), type(self).model_fields[name].default
+        everyone = getattr(self, cell)
+        if everyone is None or own != default:
+            return own
+        if cell == "timeout":
+            return own if role == "rewrite" else everyone
+        return min(own, everyone) if default != type(self).model_fields[f"classify_{cell}"].default else everyone
 
     @property
     def names_models(self) -> bool:
@@ -197,6 +254,24 @@ class ModelTable(BaseSettings):
     def has_models(self, roles: Iterable[Role]) -> bool:
         """Whether any of these roles has a chat model."""
         return any(self.role(role).model for role in roles)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLimits:
+    """What the server of a local model says it can do."""
+
+    context: int | None = None
+    """Tokens of prompt and answer together."""
+    slots: int | None = None
+    """Requests that it serves at the same time."""
+
+
+_LIMITS: dict[str, ServerLimits] = {}
+
+
+def note_limits(model: str, limits: ServerLimits) -> None:
+    """Note what a server says of a model, `local:NAME`; from then on the table keeps to it."""
+    _LIMITS[model] = limits
 
 
 def _density(model: str) -> float:

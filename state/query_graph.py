@@ -299,10 +299,6 @@ def apply_graph_edits(graph: QueryGraph, updates: Iterable[Sequence[GraphEdit]])
 
     Whatever the edits, edges stay symmetric and without loops, and no edge or open conflict names a memory
     that is gone.
-
-    Args:
-        graph: The graph so far; it is not changed.
-        updates: One sequence of edits per write, oldest first.
     """
     draft = _Draft(graph)
     for edits in updates:

@@ -160,11 +160,5 @@ class ReactMemState(TypedDict, total=False):
     stopped: str
 
 
-class ReactMemUpdate(TypedDict, total=False):
-    """What a stage of `react_mem` returns."""
-
-    messages: list[AnyMessage]
-    conversation_id: str
-    asks: bool
-    closes: bool
-    stopped: str
+ReactMemUpdate = ReactMemState
+"""What a stage of `react_mem` returns: some of it."""

@@ -18,14 +18,8 @@ from agentic_memory_bank.state.records import (
 )
 
 _FORM: Final = 1
-
-
 _STAMP: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
-
-
 _ONE_OFF: Final = frozenset(("vector", "model", "marks"))
-
-
 _REPEATABLE: Final = frozenset(("create", "see", "replace", "contradict"))
 
 
@@ -138,7 +132,6 @@ def fold_record(id: str, events: Mapping[str, RecordEvent]) -> Record | None:
     Total: an event that cannot apply changes nothing.
 
     Args:
-        id: Id of the record.
         events: The record's events, by their keys in the store.
 
     Returns:

@@ -107,10 +107,6 @@ def record_id(user: str, project: str, type: str, text: str, generation: int = 0
     """Make the id of a memory: the same for the same text, type, project and user.
 
     Args:
-        user: The hash of the user.
-        project: Project of the memory; empty for none.
-        type: Type of the memory.
-        text: Text of the memory.
         generation: How many replaced or deleted memories have had the same text.
     """
     return "m" + digest([user, project, type, normalized(text), generation])[:31]

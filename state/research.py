@@ -59,6 +59,8 @@ class Round(TypedDict):
     """Ids of pages with something new, best first."""
     findings: int
     """How many findings there were after the round."""
+    known: list[str]
+    """What they said: the interim result."""
     enough: bool
 
 
@@ -101,9 +103,12 @@ class ResearcherOutput(TypedDict):
     """Stages that failed and were passed over, with the kind of error; never its text."""
 
 
-class ResearcherFields(TypedDict, total=False):
-    """What stages of a research run read and write as it stands."""
+class ResearcherState(TypedDict, total=False):
+    """Everything a stage can read. Text of pages is not in it: it is read from the memory where it is shown."""
 
+    request: Annotated[str | None, EphemeralValue]
+    """What was handed over is there for the first stage only, so that refused input does not come up again."""
+    messages: Annotated[list[AnyMessage], EphemeralValue]
     memory: str
     question: str
     """The request, as it is kept for later rounds."""
@@ -136,16 +141,5 @@ class ResearcherFields(TypedDict, total=False):
     """The chat models the run was begun with; empty without any."""
 
 
-class ResearcherState(ResearcherFields, total=False):
-    """Everything a stage can read. Text of pages is not in it: it is read from the memory where it is shown."""
-
-    request: Annotated[str | None, EphemeralValue]
-    """What was handed over is there for the first stage only, so that refused input does not come up again."""
-    messages: Annotated[list[AnyMessage], EphemeralValue]
-
-
-class ResearcherUpdate(ResearcherFields, total=False):
-    """What a stage returns."""
-
-    messages: list[AnyMessage]
-    request: str | None
+ResearcherUpdate = ResearcherState
+"""What a stage returns: some of it."""

@@ -43,7 +43,7 @@ class Settings(ModelTable):
     """Settings of a run: plain values, which are stored with it. Explicit beats environment beats default.
 
     Keys of providers are no settings: they are read from the environment where a client is made. Clients of a server
-    may set those of `state.clients` alone.
+    may set those of `state.forms.OF_CLIENTS` alone.
 
     Raises:
         SettingsError: A name is unknown, here or as a variable `MEMORY_BANK_*`, or a value is not allowed.
@@ -175,9 +175,6 @@ class Settings(ModelTable):
         ge=0,
         le=3_600,
         description="Longest `Retry-After` that is waited for, in seconds; over it, it failed.",
-    )
-    max_concurrency: int = Field(
-        default=8, ge=1, le=256, description="How many requests of one stage are in flight at the same time."
     )
     react_calls: int = Field(
         default=60,

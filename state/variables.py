@@ -29,8 +29,6 @@ OTHERS: Final = {
     "`default` among them stands for those that concern no operator. Default: default.",
 }
 """Every variable of this package that is no setting, with its description."""
-
-
 EARLIER: Final = {"embedding_path": ("embeddings", "local:")}
 """Earlier names of settings: the name now, and a prefix for the value."""
 
@@ -55,11 +53,6 @@ class Environment(PydanticBaseSettingsSource):
     """Reads the variables that are settings, again only where one has changed.
 
     Reading them takes longer than a search, and every message needs them.
-
-    Args:
-        settings_cls: Class whose settings are read.
-        source: pydantic's own reader of variables.
-        without: Fields that no variable sets.
     """
 
     _last: ClassVar[dict[type[Any], tuple[frozenset[tuple[str, str]], dict[str, Any]]]] = {}

@@ -13,6 +13,30 @@ INVENTED: Final = "Doctor Zork paid 999 dollars for it in 1066."
 _DENIALS: Final = re.compile(r"\b(?:not|no|never|cannot)\b ?|n't\b|不|没有|没|禁止", re.IGNORECASE)
 _ORDER: Final = re.compile(r"[^.\n]*\b(?:ignore|disregard)\b[^.\n]*", re.IGNORECASE)
 
+CONTRADICTING: Final = (
+    ("The Vega tower is 324 m tall.", "The Vega tower is 330 m tall."),
+    ("The lift of the Orion is open.", "The lift of the Orion is not open."),
+    ("Dogs are allowed in the park.", "Dogs are forbidden in the park."),
+    ("The keys hang in the kitchen.", "The keys hang in the garden."),
+    ("Anna Berg manages Karl Voss.", "Karl Voss manages Anna Berg."),
+    ("The old table is made of oak.", "The old table is made of steel."),
+    ("Three wells supply the village.", "Seven wells supply the village."),
+    ("The museum opened in May 1961.", "The museum opened in May 1971."),
+    ("The ferry leaves on Monday.", "The ferry leaves on Friday."),
+    ("Lisbon is the home of Maria Costa.", "Madrid is the home of Maria Costa."),
+    ("The server listens on port 8080.", "The server listens on port 9090."),
+    ("The red team won the cup.", "The blue team won the cup."),
+    ("Karl Voss never smokes.", "Karl Voss smokes."),
+    ("The contract ends on 3 June 2025.", "The contract ends on 3 July 2025."),
+    ("The bridge is 85 m long.", "The bridge is 58 m long."),
+    ("The pool is always heated.", "The pool is never heated."),
+    ("Paul Lind wrote the report.", "Nora Falk wrote the report."),
+    ("青藏铁路全长1956公里。", "青藏铁路全长2156公里。"),
+    ("公园里允许遛狗。", "公园里禁止遛狗。"),
+    ("他喜欢吃辣的菜。", "他不喜欢吃辣的菜。"),
+)
+"""Twenty pairs of texts that cannot both be true."""
+
 Judge = Callable[[ChatRequest], Reply]
 
 

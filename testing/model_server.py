@@ -134,9 +134,6 @@ class ModelServer(Observed):
             script: Where the script is, as `package.module:name`, importable from the working folder or PYTHONPATH.
             embed: Where the script of the embedding model is.
             latency: Seconds before each answer.
-            dimension: As in the class.
-            model: As in the class.
-            port: As in the class.
 
         Raises:
             RunError: It did not start; what it wrote to stderr says why.
@@ -165,11 +162,7 @@ class ModelServer(Observed):
 
 
 class SpawnedServer(Observed):
-    """A model server in another process; `ModelServer.spawn` makes it.
-
-    Args:
-        arguments: The command line of this module.
-    """
+    """A model server in another process; `ModelServer.spawn` makes it."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
         command = [sys.executable, "-m", "agentic_memory_bank.testing.model_server", "--until-eof", *arguments]

@@ -1,5 +1,6 @@
 """What every test shares: a clean environment, a home of its own, and a memory bank that loads no model."""
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -27,6 +28,15 @@ os.environ["TRANSFORMERS_OFFLINE"] = "1"
 
 SLOW = {"server", "kill", "kill_full", "attack", "distributions", "model", "slow"}
 """Marks of what `make quick` leaves out; modules that start processes are left out too."""
+
+
+# Thousands of tests are collected and stay: Python would look at all of them hundreds of times.
+gc.set_threshold(100_000)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Two processes more than there are cores: who tests a server or a process of its own mostly waits for it."""
+    return len(os.sched_getaffinity(0)) + 2
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -17,7 +17,7 @@ from agentic_memory_bank.engines.extractive.reading.dates import day_of
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, may_hold
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting
 from agentic_memory_bank.engines.research import Excerpt
-from agentic_memory_bank.engines.responder import FOUND, QUOTES_ONLY, ResponderInput
+from agentic_memory_bank.engines.responder import FOUND, QUOTED, QUOTES_ONLY, ResponderInput
 from agentic_memory_bank.state.conversations import RecalledMemory
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.places import Place, Placed
@@ -96,23 +96,23 @@ class ExtractiveResponder:
 
     def respond(self, situation: ResponderInput) -> AIMessage:
         """Quote what answers a question, or say that nothing is known; acknowledge what is no question."""
-        said, is_quote = _answer(situation)
-        return AIMessage(said, response_metadata={QUOTES_ONLY: True, FOUND: is_quote})
+        said, quoted = _answer(situation)
+        return AIMessage(said, response_metadata={QUOTES_ONLY: True, FOUND: bool(quoted), QUOTED: quoted})
 
 
-def _answer(situation: ResponderInput) -> tuple[str, bool]:
-    """What is said, and whether it quotes."""
+def _answer(situation: ResponderInput) -> tuple[str, list[str]]:
+    """What is said, and what of it are quotes."""
     message, chinese = situation.message, is_cjk(situation.message)
     asked = _question(message)
     if not asked:
         kind = "noted"
         if is_greeting(message):
             kind = "hello" if _WELCOME.match(message) else "agreed"
-        return _say(kind, chinese), False
+        return _say(kind, chinese), []
     at_hand = [*_of_conversation(situation.earlier), *_of_memories(situation.memories)]
     found = _found(asked, at_hand, situation.memories)
     quoted = "\n".join(_quoted(said, words, chinese) for said, words in found)
-    return quoted or _say("unknown", chinese), bool(quoted)
+    return quoted or _say("unknown", chinese), [words for _, words in found]
 
 
 def _say(kind: str, chinese: bool, **values: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, groupby, islice, takewhile
 from typing import Final
 
+from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, may_hold
 from agentic_memory_bank.engines.extractive.reading.lexicon import OPPOSITES, STOP_WORDS
 from agentic_memory_bank.engines.extractive.reading.sentence import Unit, sentences_of
 from agentic_memory_bank.engines.extractive.reading.values import Value
@@ -14,6 +15,8 @@ from agentic_memory_bank.tools.text.spans import Span
 
 OF_THE_TEXT: Final = 0.35
 """Share of the words of a summary that stand in its text, from which it is one of it."""
+TOLD: Final = 0.2
+"""Share of the words of an answer that stand in a quote, from which it gives what that does: models say more."""
 MOST_READ: Final = 20
 """How many sentences of an answer are looked up, and how many that may bear one are read."""
 _REACH: Final = 4
@@ -27,7 +30,22 @@ _OPPOSITES: Final = {a: frozenset(d for c, d in OPPOSITES if c == a) for a, _ in
 _RECKONED: Final = 40
 """Of how many numbers it is seen whether two of them make a third."""
 _ROUNDED: Final = 0.005
-_SAID_OF_ITSELF: Final = frozenset(("yes", "no", "not found", "unknown"))
+_SAID_OF_ITSELF: Final = frozenset(
+    (
+        "yes",
+        "no",
+        "not found",
+        "unknown",
+        "sure",
+        "certainly",
+        "absolutely",
+        "indeed",
+        "okay",
+        "great",
+        "sorry",
+        "hello",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +201,39 @@ def _likeness(said: str, text: str) -> float:
 def speaks_of(said: str, text: str) -> bool:
     """Whether a model's words speak of a text at all, in its language: many of them stand in it."""
     return is_cjk(said) == is_cjk(text) and _likeness(said, text) >= OF_THE_TEXT
+
+
+def may_answer(question: str, said: str) -> bool:
+    """Whether words hold the kind of thing that is asked for; where that is not clear, they may.
+
+    Example:
+        >>> may_answer("What does a licence cost?", "# Harrowgate, a program for backups")
+        False
+    """
+    return may_hold(asked_for(question), said)
+
+
+def tells(said: str, quoted: str, asked: str) -> bool:
+    """Whether an answer gives what a quote does beyond the words of the question; true where they share no language.
+
+    Example:
+        >>> tells("Your dog is called Rex.", "We named the dog Rex.", "What is my dog called?")
+        True
+        >>> tells("That is a very good question.", "We named the dog Rex.", "What is my dog called?")
+        False
+    """
+    if is_cjk(said) != is_cjk(quoted):
+        return is_cjk(said) == is_cjk(asked)
+    known = Evidence.of([asked]).words
+    answered, held = (_content(text) - known for text in (said, quoted))
+    shared = len(answered & held)
+    return not held or bool(shared) and (shared >= TOLD * len(answered) or shared >= OF_THE_TEXT * len(held))
+
+
+def _content(text: str) -> frozenset[str]:
+    return frozenset(key for clause in Evidence.of([text]).clauses for key in clause.content) | frozenset(
+        unit.key for sentence in sentences_of(text) for unit in sentence.units if unit.value
+    )
 
 
 def is_quotable(words: str) -> bool:

@@ -22,7 +22,7 @@ from agentic_memory_bank.engines.base import (
     TopicSummary,
     TopicText,
 )
-from agentic_memory_bank.engines.extractive.support import borne
+from agentic_memory_bank.engines.extractive.support import borne, may_answer
 from agentic_memory_bank.engines.llm.bank_answers import (
     at_most,
     differing_words,
@@ -34,6 +34,7 @@ from agentic_memory_bank.engines.llm.bank_answers import (
     link_of,
     memory_fields,
     quotes_of,
+    quoting_prose,
     relation_of,
     rendered_group,
     shown_memories,
@@ -49,6 +50,7 @@ from agentic_memory_bank.engines.llm.bank_checks import (
     held_summary,
     held_verdict,
     names_paragraphs,
+    with_all_neighbours,
 )
 from agentic_memory_bank.engines.llm.base import ChatEngine, names_all, or_offline
 from agentic_memory_bank.engines.llm.packing import (
@@ -89,6 +91,7 @@ BRINGING = frozenset(("search", "solve", "answer"))
 """Kinds of steps whose outcome may be an answer; after one that succeeded a model may say that nothing is left."""
 TASKS_SHOWN = 30
 CONFLICTS_SHOWN = 12
+MERGES_SHOWN = 12
 
 
 class ChatBankEngine(ChatEngine[Engine]):
@@ -215,7 +218,7 @@ class ChatBankEngine(ChatEngine[Engine]):
                 if 1 <= merged.group <= len(window) and merged.summary.strip():
                     position = window[merged.group - 1]
                     made = held_integration(integration_of(merged, groups[position]), groups[position])
-                    found[position] = None if isinstance(made, str) else made
+                    found[position] = None if isinstance(made, str) else with_all_neighbours(made, groups[position])
                     if isinstance(made, str):
                         self.note(made)
         return found
@@ -233,7 +236,9 @@ class ChatBankEngine(ChatEngine[Engine]):
             for conflict in situation.conflicts[-CONFLICTS_SHOWN:]
             for contradiction in conflict["contradictions"][:1]
         ]
-        prompt = plan.render(doc["goal"], situation.kinds, done[-TASKS_SHOWN:], news, conflicts)
+        prompt = plan.render(
+            doc["goal"], situation.kinds, done[-TASKS_SHOWN:], news, conflicts, situation.merges[-MERGES_SHOWN:]
+        )
         said = self._ask("plan", plan.INSTRUCTIONS, prompt, plan.Plan, is_possible_step(situation.kinds))
         if said.is_done:
             brought = any(t["kind"] in BRINGING and t["status"] == "success" for t in doc.get("completed", []))
@@ -288,8 +293,13 @@ class ChatBankEngine(ChatEngine[Engine]):
         refuted = [passage.text[start:end] for passage in shown for start, end in passage.refuted]
         established = list(dict.fromkeys(said for passage in shown for said in passage.established))
         prompt = answer.render(question, [passage.text for passage in shown], refuted, established)
-        said = self._ask("react", answer.INSTRUCTIONS, prompt, answer.AnswerFromMemory, has_quotes(shown))
+        said = self._ask(
+            "react", answer.INSTRUCTIONS, prompt, answer.AnswerFromMemory, has_quotes(shown), quoting_prose(shown)
+        )
         quotes = quotes_of(said, shown) if said.is_found else []
+        if quotes and not may_answer(question, "\n".join([said.answer, *(words_of(q, shown) for q in quotes)])):
+            self.note("The answer holds nothing of the kind that is asked for; it was left out.")
+            quotes = []
         known = [question, *established]
         quotes += further_quotes(said.answer, quotes, shown, known) if quotes else []
         kept, own = borne(said.answer, [words_of(quote, shown) for quote in quotes], known)

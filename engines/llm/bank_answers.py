@@ -23,7 +23,7 @@ from agentic_memory_bank.engines.base import (
     TopicSpans,
 )
 from agentic_memory_bank.engines.extractive.support import support_for
-from agentic_memory_bank.engines.llm.locating import closest, locate
+from agentic_memory_bank.engines.llm.locating import closest, locate, located
 from agentic_memory_bank.engines.llm.packing import PairWindow, fields_tokens, within
 from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.prompts import (
@@ -286,6 +286,18 @@ def quotes_of(said: answer.AnswerFromMemory, shown: Sequence[RetrievedPassage]) 
             if span and not is_order(passage.text[slice(*span)]) and not _is_refuted(span, passage):
                 found.append(PassageQuote(quote.passage - 1, span))
     return list(dict.fromkeys(found))
+
+
+def quoting_prose(shown: Sequence[RetrievedPassage]) -> Callable[[str], answer.AnswerFromMemory | None]:
+    """Make a reader of plain words: the sentences of them that stand in the passages, with these as quotes."""
+
+    def read(said: str) -> answer.AnswerFromMemory | None:
+        found = located(said, [passage.text for passage in shown])
+        quotes = [answer.QuotedPassage(passage=number + 1, words=words) for words, number in found]
+        words = " ".join(words for words, _ in found)
+        return answer.AnswerFromMemory(is_found=True, answer=words, quotes=quotes) if found else None
+
+    return read
 
 
 def _is_refuted(span: Span, passage: RetrievedPassage) -> bool:

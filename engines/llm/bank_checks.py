@@ -1,6 +1,7 @@
 """Holds what a chat model made of memories to their texts: what these do not say is left out, or judged offline."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from agentic_memory_bank.engines.base import (
@@ -19,6 +20,7 @@ from agentic_memory_bank.prompts import classify
 from agentic_memory_bank.prompts.common import listed
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.terms import tokenize
 
 NAMED: Final = 5
 """How many words a note names."""
@@ -90,6 +92,20 @@ def held_integration(said: Integration, group: MergeGroup) -> Integration | str:
     }
     context = said.context if not unsupported(said.context, texts) else group.memories[-1].context
     return Integration(said.summary, context, held_words(said.keywords, texts), said.description, neighbours)
+
+
+def with_all_neighbours(made: Integration, group: MergeGroup) -> Integration:
+    """The same with new keywords for the neighbours that the model left out: what they share with the new memory first.
+
+    Their context says what they are about, which the merge does not change.
+    """
+    news = set(tokenize(f"{made.summary} {made.context}"))
+    left = {
+        memory.id: Refresh(memory.context, tuple(sorted(memory.keywords, key=lambda w: news.isdisjoint(tokenize(w)))))
+        for memory in group.neighbours
+        if memory.id not in made.neighbours
+    }
+    return replace(made, neighbours={**left, **made.neighbours})
 
 
 def _refuted(memory: MemoryView, group: MergeGroup) -> list[str]:

@@ -67,13 +67,14 @@ class ChatEngine(Generic[EngineT]):
         prompt: str,
         answer: type[Answer],
         check: Callable[[Answer], None] | None = None,
+        from_prose: Callable[[str], Answer | None] | None = None,
     ) -> Answer:
         """Ask one question.
 
         Raises:
             EngineError: It has no answer.
         """
-        (said,) = self._asker.ask([StructuredRequest(role, instructions, prompt, answer, check)])
+        (said,) = self._asker.ask([StructuredRequest(role, instructions, prompt, answer, check, from_prose=from_prose)])
         if said is None:
             raise AnswerRejected(f"The question to the role {role} has no answer.")
         return said

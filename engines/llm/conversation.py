@@ -1,6 +1,6 @@
 """The conversation engine that asks chat models; what they say is checked against the turns before it is believed."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, cast
 
 from agentic_memory_bank.engines.conversation import (
@@ -18,6 +18,7 @@ from agentic_memory_bank.engines.conversation import (
     ResolutionAction,
     RewrittenQuery,
     Turn,
+    TurnQuote,
 )
 from agentic_memory_bank.engines.extractive import differ
 from agentic_memory_bank.engines.extractive.support import supported_part, unsupported
@@ -100,10 +101,13 @@ class ChatConversationEngine(ChatEngine[ConversationEngine]):
         except AnswerRejected as error:
             return list(self.stand_in("extract", error)(turns))
         found = list(dict.fromkeys(fact for one in said.memories if (fact := fact_of(one, shown)) is not None))
-        instead = [] if found else list(self._offline.extract(turns))
-        if instead:
+        told = {one.text.strip() for one in said.memories}
+        if found and all(fact.text in told for fact in found):
+            return found
+        instead = list(self._offline.extract(turns))
+        if instead and not found:
             self.note("The model drew nothing from turns that state something.")
-        return found or instead
+        return list(dict.fromkeys(one for fact in found for one in _sounder(fact, instead, told))) or instead
 
     def resolve(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> list[Resolution]:
         """Resolve offline where that is sure or nothing is alike, and the others in one call for each window.
@@ -179,6 +183,17 @@ class ChatConversationEngine(ChatEngine[ConversationEngine]):
         prompt = task_lesson.render(goal, steps, outcome)
         said = self._ask(SUMMARISE, task_lesson.INSTRUCTIONS, prompt, task_lesson.Lesson).lesson
         return supported_part(said, [goal, *steps, outcome])
+
+
+def _sounder(fact: Fact, instead: Sequence[Fact], told: Collection[str]) -> list[Fact]:
+    """A fact as the model told it; of one that it told wrongly what rules draw from the same words, or these words."""
+    if fact.text in told:
+        return [fact]
+    return [one for one in instead if any(_overlap(a, b) for a in one.quotes for b in fact.quotes)] or [fact]
+
+
+def _overlap(a: TurnQuote, b: TurnQuote) -> bool:
+    return a.turn == b.turn and a.span[0] < b.span[1] and b.span[0] < a.span[1]
 
 
 class _Room:

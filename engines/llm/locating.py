@@ -1,6 +1,7 @@
 """Finds the words a model quotes in the text it quotes them from: models change a space, a case, or a word or two."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from agentic_memory_bank.engines.base import Span
@@ -12,6 +13,8 @@ from agentic_memory_bank.tools.text.terms import tokenize
 LIKENESS: Final = 0.6
 """Share of the words of a quote and of a sentence, each, from which the sentence is what was meant."""
 
+MOST_SENTENCES: Final = 8
+"""How many sentences of a prose answer are looked for."""
 _LONG: Final = 20
 """Characters from which a quote is found wherever it stands."""
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
@@ -29,6 +32,17 @@ def locate(words: str, text: str) -> Span | None:
     ways = [said.strip().strip("\"'“”‘’「」…").strip() for said in dict.fromkeys((words, unescape(words)))]
     looks = (look(wanted, text) for look in (_exactly, _loosely, _most_alike) for wanted in ways if wanted)
     return next((span for span in looks if span), None)
+
+
+def located(said: str, texts: Sequence[str]) -> list[tuple[str, int]]:
+    """The sentences of a model's words that stand in texts, each with the index of the first that it stands in."""
+    found: list[tuple[str, int]] = []
+    for start, end in sentences(said)[:MOST_SENTENCES]:
+        one = said[start:end].strip()
+        number = next((n for n, text in enumerate(texts) if locate(one, text)), None)
+        if number is not None:
+            found.append((one, number))
+    return found
 
 
 def _exactly(wanted: str, text: str) -> Span | None:

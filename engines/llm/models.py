@@ -4,7 +4,7 @@ import hashlib
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
@@ -26,12 +26,22 @@ GivenModels = BaseChatModel | Mapping[str, BaseChatModel]
 """A chat model for all roles, or one for each of some roles; its own parameters hold, not those of the table."""
 
 IGNORED_TWICE: Final = 2
-_BOUNDS: Final[Mapping[str, Mapping[str, int]]] = {
-    "string": {"maxLength": 1_200},
-    "array": {"maxItems": 40},
-    "integer": {"minimum": 0, "maximum": 9_999},
+LONGEST: Final = 1_200
+"""Characters of a text that a model writes, at most: 200 words of a summary."""
+MOST_ITEMS: Final = 40
+"""More than one window asks for."""
+HIGHEST: Final = 9_999
+_LENGTHS: Final[Mapping[str, int]] = {
+    **dict.fromkeys(("context", "reason", "explanation", "description", "request", "queries", "topic"), 400),
+    **dict.fromkeys(("kind", "keywords", "subject", "attribute"), 60),
 }
-"""Ends that hold for every answer: 200 words of a summary, and more items than one window asks for."""
+"""Characters of texts that are a sentence, or a few words; those of a list are each so long."""
+_COUNTS: Final[Mapping[str, int]] = {
+    **dict.fromkeys(("keywords", "evidence", "excerpts", "turns", "quotes"), 8),
+    **dict.fromkeys(("queries", "pages", "missing", "requests"), 5),
+    **dict.fromkeys(("topics", "paragraphs"), 16),
+}
+"""Items of lists that have few."""
 _ALL: Final = ("json_schema", "function_calling", "json_mode", "prompt")
 _MODES: Final = {"openai": _ALL, "local": _ALL, "deepseek": ("function_calling", "json_mode", "prompt")}
 
@@ -48,6 +58,11 @@ class OutputModes:
     def mode(self) -> str:
         """The mode to use now."""
         return self._modes[0]
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """Those that were not refused, the best first."""
+        return tuple(self._modes)
 
     def step_down(self, refused: str) -> bool:
         """Give up a mode; False when there is none below it."""
@@ -137,7 +152,7 @@ def _strict_schema(answer: type[BaseModel], is_local: bool) -> dict[str, Any]:
     return {"name": schema["name"], "strict": True, "schema": _bounded(schema["parameters"], is_local)}
 
 
-def _bounded(schema: Any, is_local: bool) -> Any:
+def _bounded(schema: Any, is_local: bool, named: str = "") -> Any:
     """A schema with an end to everything: a small model that is held to it cannot go on for ever.
 
     OpenAI refuses lengths of strings, and needs none; a server at home builds a grammar of the schema.
@@ -146,10 +161,19 @@ def _bounded(schema: Any, is_local: bool) -> Any:
         return [_bounded(one, is_local) for one in cast("list[Any]", schema)]
     if not is_local or not isinstance(schema, dict):
         return schema
-    bounded = {key: _bounded(value, is_local) for key, value in cast("dict[str, Any]", schema).items()}
-    if "enum" in bounded or not isinstance(bounded.get("type"), str):
-        return bounded
-    return {**_BOUNDS.get(bounded["type"], {}), **bounded}
+    fields: dict[str, Any] = schema.get("properties", {})
+    bounded = {key: _bounded(value, is_local, named) for key, value in cast("dict[str, Any]", schema).items()}
+    if fields:
+        bounded["properties"] = {name: _bounded(of, is_local, name) for name, of in fields.items()}
+    match bounded.get("type"):
+        case "string" if "enum" not in bounded:
+            return {"maxLength": _LENGTHS.get(named, LONGEST), **bounded}
+        case "array":
+            return {"maxItems": _COUNTS.get(named, MOST_ITEMS), **bounded}
+        case "integer":
+            return {"minimum": 0, "maximum": HIGHEST, **bounded}
+        case _:
+            return bounded
 
 
 _KNOWN_MODES: dict[str, OutputModes] = {}
@@ -201,6 +225,16 @@ def _by_role(given: GivenModels | None) -> dict[Role, BaseChatModel]:
     if unknown := sorted(set(given) - set(ROLES)):
         raise SettingsError(f"There is no role {', '.join(unknown)}. The roles are {', '.join(ROLES)}.")
     return {cast("Role", role): model for role, model in given.items()}
+
+
+def named_model(row: RoleSettings) -> RoleModel:
+    """The model that a row of the table names, with forms of output of its own.
+
+    Raises:
+        SettingsError: It names none, or one that cannot be asked.
+    """
+    found = _named(row, row.model or "")
+    return replace(found, modes=OutputModes(_MODES[provider_of(found.name)[0].name]))
 
 
 def _named(row: RoleSettings, name: str) -> RoleModel:

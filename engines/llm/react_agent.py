@@ -97,6 +97,10 @@ class ReactAgent:
         except BudgetReachedError:
             self._meter.store.keep_turns(step, guard.turns)
             raise
+        except AnswerRejected:
+            if not any(isinstance(turn, AIMessage) and turn.text.strip() for turn in guard.turns):
+                raise
+            return list(guard.turns)  # an answer that was said beside a call holds where nothing comes after it
         return list(state["messages"][1:])
 
 

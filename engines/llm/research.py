@@ -4,10 +4,17 @@ from collections.abc import Callable, Sequence
 from itertools import chain, zip_longest
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.support import borne, speaks_of, support_for, supported_part, unsupported
+from agentic_memory_bank.engines.extractive.support import (
+    borne,
+    may_answer,
+    speaks_of,
+    support_for,
+    supported_part,
+    unsupported,
+)
 from agentic_memory_bank.engines.llm.bank_checks import NAMED
 from agentic_memory_bank.engines.llm.base import ChatEngine, names_all, or_offline
-from agentic_memory_bank.engines.llm.locating import locate
+from agentic_memory_bank.engines.llm.locating import locate, located
 from agentic_memory_bank.engines.llm.packing import pack, within
 from agentic_memory_bank.engines.llm.structured_output import StructuredRequest
 from agentic_memory_bank.engines.own_words import is_order
@@ -95,7 +102,7 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
         prompt = research_gather.render(inquiry.request, inquiry.open, findings, [(_title(e), e.text) for e in shown])
         said = self._ask("research", research_gather.INSTRUCTIONS, prompt, research_gather.GatheredFacts)
         found = [
-            SupportedFinding(fact.text.strip(), tuple(dict.fromkeys(e.page for e in _named(fact.excerpts, shown))))
+            SupportedFinding(fact.text.strip(), _pages(fact.excerpts, shown))
             for fact in said.findings
             if not unsupported(fact.text, [e.text for e in _named(fact.excerpts, shown)], _beside(inquiry, shown))
         ]
@@ -105,7 +112,9 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
                 return self._offline.gather(inquiry, excerpts)
         before = len(inquiry.findings) - len(findings)
         dropped = tuple(before + number - 1 for number in said.wrong if 1 <= number <= len(findings))
-        missing = tuple(PageSearch(m.request, tuple(m.keywords), tuple(m.queries)) for m in said.missing)
+        missing = tuple(
+            PageSearch(m.request, tuple(m.keywords), tuple(m.queries), _pages(m.excerpts, shown)) for m in said.missing
+        )
         return Gathered(tuple(found), dropped, said.is_enough, () if said.is_enough else missing)
 
     @or_offline("research")
@@ -126,9 +135,17 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
         shown = self._fitting(excerpts, research_answer.INSTRUCTIONS, inquiry.request, *findings)
         prompt = research_answer.render(inquiry.request, findings, [(_title(e), e.text) for e in shown])
         said = self._ask(
-            "research", research_answer.INSTRUCTIONS, prompt, research_answer.ResearchAnswer, _rests_on(shown)
+            "research",
+            research_answer.INSTRUCTIONS,
+            prompt,
+            research_answer.ResearchAnswer,
+            _rests_on(shown),
+            _from_prose(shown),
         )
         quotes = _quotes(said, shown) if said.is_found else []
+        if quotes and not may_answer(inquiry.request, "\n".join([said.answer, *(_words(q, shown) for q in quotes)])):
+            self.note("The answer holds nothing of the kind that is asked for; it was left out.")
+            quotes = []
         quotes += _further(said.answer, quotes, shown, [inquiry.request]) if quotes else []
         words = [_words(quote, shown) for quote in quotes]
         kept, own = borne(said.answer, words, [inquiry.request], _beside(inquiry, shown))
@@ -201,6 +218,10 @@ def _quotes(said: research_answer.ResearchAnswer, shown: Sequence[Excerpt]) -> l
     return list(dict.fromkeys(quote for quote in found if quote and not is_order(_words(quote, shown))))
 
 
+def _pages(numbers: Sequence[int], shown: Sequence[Excerpt]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(excerpt.page for excerpt in _named(numbers, shown)))
+
+
 def _further(said: str, quotes: Sequence[PageQuote], shown: Sequence[Excerpt], known: Sequence[str]) -> list[PageQuote]:
     """Sentences of the excerpts that bear what an answer says and its quotes do not."""
     quoted = [*known, *(_words(quote, shown) for quote in quotes)]
@@ -237,6 +258,18 @@ def _in_another(words: str, shown: Sequence[Excerpt]) -> PageQuote | None:
     spans = {number: locate(words, excerpt.text) for number, excerpt in enumerate(shown)}
     exact = [PageQuote(n, span) for n, span in spans.items() if span and shown[n].text[slice(*span)] == words.strip()]
     return exact[0] if len(exact) == 1 else None
+
+
+def _from_prose(shown: Sequence[Excerpt]) -> Callable[[str], research_answer.ResearchAnswer | None]:
+    """A reader of plain words: the sentences of them that stand in the excerpts, with these as quotes."""
+
+    def read(said: str) -> research_answer.ResearchAnswer | None:
+        found = located(said, [excerpt.text for excerpt in shown])
+        quotes = [research_answer.QuotedExcerpt(excerpt=number + 1, words=words) for words, number in found]
+        words = " ".join(words for words, _ in found)
+        return research_answer.ResearchAnswer(is_found=True, answer=words, quotes=quotes) if found else None
+
+    return read
 
 
 def _rests_on(shown: Sequence[Excerpt]) -> Callable[[research_answer.ResearchAnswer], None]:

@@ -1,19 +1,22 @@
 """Answers a message of a conversation with a chat model: a plain call, counted, sent once more where it failed."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.errors import GraphBubbleUp
 
+from agentic_memory_bank.engines.extractive.support import tells, unsupported
 from agentic_memory_bank.engines.llm import parsing
 from agentic_memory_bank.engines.llm.answers import Call
+from agentic_memory_bank.engines.llm.bank_checks import NAMED
 from agentic_memory_bank.engines.llm.base import ChatEngine
 from agentic_memory_bank.engines.llm.faults import ModelFault, fault_of
 from agentic_memory_bank.engines.llm.models import RoleModel
 from agentic_memory_bank.engines.llm.retry import RetryBudget
 from agentic_memory_bank.engines.llm.structured_output import MESSAGE_TOKENS
-from agentic_memory_bank.engines.responder import DEGRADED, FOUND, Responder, ResponderInput
+from agentic_memory_bank.engines.responder import DEGRADED, FOUND, QUOTED, Responder, ResponderInput
+from agentic_memory_bank.prompts.common import listed
 from agentic_memory_bank.state.errors import AnswerRejected, ModelUnavailable
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.tools.text.cleaning import clean
@@ -47,13 +50,33 @@ class ChatResponder(ChatEngine[Responder]):
         if model is None:
             return self._offline.respond(situation)
         try:
-            return self._answered(model, situation.messages)
+            return self._with_quotes(self._answered(model, situation.messages), situation)
         except (ModelUnavailable, AnswerRejected) as error:
             instead = self._offline.respond(situation)
             if not instead.response_metadata.get(FOUND):
                 raise
             metadata = {**instead.response_metadata, DEGRADED: f"respond: {type(error).__name__}"}
             return instead.model_copy(update={"response_metadata": metadata})
+
+    def _with_quotes(self, said: AIMessage, situation: ResponderInput) -> AIMessage:
+        """A model's answer; where it gives nothing of what was said before and answers the question, that below it."""
+        instead = self._offline.respond(situation)
+        quoted: list[str] = instead.response_metadata.get(QUOTED, [])
+        if not quoted or any(tells(said.text, words, situation.message) for words in quoted):
+            return said
+        known = [str(message.content) for message in situation.messages]
+        own = unsupported(said.text, [*known, *quoted, situation.message])
+        beside = f"; it says {listed(own[:NAMED])}, which nobody has said" if own else ""
+        told = f"respond: The answer says nothing of what was said before, which is quoted below it{beside}."
+        below = f"\n\n{instead.text}"
+        content: Any = (
+            f"{said.content}{below}"
+            if isinstance(said.content, str)
+            else [*said.content, {"type": "text", "text": below}]
+        )
+        return said.model_copy(
+            update={"content": content, "response_metadata": {**said.response_metadata, DEGRADED: told}}
+        )
 
     def _answered(self, model: RoleModel, messages: Sequence[BaseMessage]) -> AIMessage:
         retries = RetryBudget(model, self._asker.settings, self._asker.sleep)

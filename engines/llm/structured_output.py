@@ -19,11 +19,11 @@ from agentic_memory_bank.engines.llm import parsing
 from agentic_memory_bank.engines.llm.answers import Call
 from agentic_memory_bank.engines.llm.faults import ModelFault, broken_off, fault_of, sightless
 from agentic_memory_bank.engines.llm.meter import Meter
-from agentic_memory_bank.engines.llm.models import ChatModels, RoleModel, example_of
+from agentic_memory_bank.engines.llm.models import ChatModels, RoleModel, example_of, named_model
 from agentic_memory_bank.engines.llm.parsing import Answer
 from agentic_memory_bank.engines.llm.retry import RetryBudget
 from agentic_memory_bank.state.errors import AnswerRejected, EngineError, ModelRefused, ModelUnavailable
-from agentic_memory_bank.state.model_table import Role
+from agentic_memory_bank.state.model_table import Role, RoleSettings
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.text.cleaning import clean
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
@@ -53,6 +53,8 @@ class StructuredRequest(Generic[Answer]):
     """Raises `AnswerRejected` for an answer of the right shape that cannot be true."""
     images: tuple[Picture, ...] = ()
     """What is looked at besides the prompt."""
+    from_prose: Callable[[str], Answer | None] | None = None
+    """Makes an answer of plain words, where a model can do no other."""
 
 
 @dataclass
@@ -79,7 +81,7 @@ class Asker:
         if not questions:
             return []
         batch = RunnableLambda(self._answered).batch(
-            list(questions), {"max_concurrency": self.settings.max_concurrency}, return_exceptions=True
+            list(questions), {"max_concurrency": self._at_once(questions)}, return_exceptions=True
         )
         answers, errors = [], []
         for found in batch:
@@ -94,6 +96,10 @@ class Asker:
             raise errors[0]
         self.failures += errors
         return answers
+
+    def _at_once(self, questions: Sequence[StructuredRequest[Any]]) -> int:
+        """How many are asked at the same time: what waits at the server runs out of time."""
+        return min(self.models.roles[question.role].row.concurrency for question in questions)
 
     def _answered(self, question: StructuredRequest[Answer]) -> Answer:
         model = self.models.roles[question.role]
@@ -114,6 +120,13 @@ class _Rejected:
     """What the model wrote, to be shown to it again; empty when it wrote nothing."""
     is_whole: bool = True
     """Whether the model came to an end, so that the form of its answer is one it chose."""
+    has_shape: bool = True
+    """Whether it has the form that was asked for, and cannot be used for what it says."""
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether it came to its end without an object."""
+        return self.is_whole and "{" not in self.said
 
 
 class _Exchange:
@@ -154,6 +167,8 @@ class _Exchange:
                 return message
             call = self._call(message, mode, prompt)
             answer = self._read(message)
+            if isinstance(answer, _Rejected) and (mode == "prompt" or self._objections):
+                answer = self._in_words(answer) or answer
             if isinstance(answer, _Rejected):
                 meter.note(call)
                 return answer
@@ -181,9 +196,23 @@ class _Exchange:
         except AnswerRejected as error:
             return _Rejected(str(error), said(message), is_whole=False)
         try:
-            return _checked(parsing.read(message, self._question.answer), self._question)
+            found = parsing.read(message, self._question.answer)
+        except AnswerRejected as error:
+            return _Rejected(str(error), said(message), has_shape=False)
+        try:
+            return _checked(found, self._question)
         except AnswerRejected as error:
             return _Rejected(str(error), said(message))
+
+    def _in_words(self, rejected: _Rejected) -> BaseModel | None:
+        """The answer of a model that wrote it in plain words."""
+        if self._question.from_prose is None or rejected.has_shape or not rejected.is_prose:
+            return None
+        found = self._question.from_prose(rejected.said)
+        try:
+            return found and _checked(found, self._question)
+        except AnswerRejected:
+            return None
 
     def _call(self, message: AIMessage, mode: str, prompt: int) -> Call:
         """What was spent; estimated where the server does not say."""
@@ -194,8 +223,8 @@ class _Exchange:
 
     def _object(self, rejected: _Rejected, mode: str) -> None:
         """Show the model what is wrong, if it may be asked again."""
-        if rejected.is_whole and "{" not in rejected.said:
-            self._model.modes.ignored(mode)
+        if rejected.is_prose or (rejected.is_whole and not rejected.has_shape and mode == "json_schema"):
+            self._model.modes.ignored(mode)  # who keeps to a schema answers in its shape
         is_loop = rejected.said and parsing.loops(rejected.said)
         is_short = rejected.why == parsing.CUT_OFF and not is_loop  # of a loop more would be more of the same
         advice = f" Raise MEMORY_BANK_{self._model.row.role.upper()}_OUTPUT." if is_short else ""
@@ -217,6 +246,31 @@ class _Exchange:
         except ModelRefused as refusal:
             self._asker.refusal = refusal
             raise
+
+
+class _Word(BaseModel):
+    """One word."""
+
+    word: str
+
+
+def forms_kept(row: RoleSettings) -> list[str]:
+    """Which forms of structured output the server of a model keeps to, by a tiny request in each.
+
+    Raises:
+        SettingsError: The model cannot be asked.
+    """
+    model = named_model(row)
+    kept: list[str] = []
+    for mode in model.modes.left:
+        with suppress(Exception):  # a form that is refused is one that is not kept to
+            hint = f" {_ONE_OBJECT} {json.dumps(example_of(_Word))}" if mode in ("json_mode", "prompt") else ""
+            said = model.bound(mode, _Word).invoke(
+                [SystemMessage(f"You say one word.{hint}"), HumanMessage("Say: yes")]
+            )
+            parsing.read(said, _Word)
+            kept.append(mode)
+    return kept
 
 
 def _asked(question: StructuredRequest[Any]) -> HumanMessage:

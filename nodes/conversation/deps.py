@@ -26,7 +26,7 @@ from agentic_memory_bank.nodes.conversation.history import (
     without,
 )
 from agentic_memory_bank.nodes.deps import BackgroundQueue, EngineDeps, Graph, Owner, context_of, owner_of
-from agentic_memory_bank.nodes.memory_switch import mode_in_time
+from agentic_memory_bank.nodes.memory_deps import mode_in_time
 from agentic_memory_bank.nodes.messages import turns_of
 from agentic_memory_bank.nodes.remember.saving import IncomingTurns, save_turns
 from agentic_memory_bank.state.conversations import (

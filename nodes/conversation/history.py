@@ -20,7 +20,9 @@ from agentic_memory_bank.state.conversations import (
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.tools.text.cleaning import checked_text
 
-DISABLED: RecallReceipt = {"outcome": "disabled", "reason": "disabled", "searched": 0, "shown": [], "degraded": []}
+DISABLED: RecallReceipt = {
+    "outcome": "disabled", "reason": "disabled", "searched": 0, "shown": [], "cosines": {}, "degraded": [],
+}  # fmt: skip
 """What a conversation says of recalling where nothing is recalled."""
 
 

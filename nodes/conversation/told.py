@@ -10,8 +10,8 @@ from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.nodes.conversation.deps import ConversationDeps
 from agentic_memory_bank.nodes.conversation.history import DISABLED, asked, conversation_of, earlier, turns_in
 from agentic_memory_bank.nodes.deps import context_of, owner_of
+from agentic_memory_bank.nodes.forgetting import ForgettingListener
 from agentic_memory_bank.nodes.remember.views import receipt
-from agentic_memory_bank.nodes.told_to_forget import ForgettingListener
 from agentic_memory_bank.state.conversations import ConversationState, ConversationUpdate, MemoryContext
 
 Next = Literal["recall", "__end__"]

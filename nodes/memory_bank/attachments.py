@@ -71,8 +71,6 @@ def with_attachments(done: Report, store: AttachmentStore, most: int) -> Report:
 
     Args:
         done: What it did; an entry has as `brought` what a tool returned besides its text.
-        store: Attachment store in which files are kept.
-        most: The size limit in bytes.
 
     Raises:
         StorageError: A file cannot be stored.

@@ -91,7 +91,6 @@ class BankDeps(EngineDeps[Engine]):
 
         Args:
             state: State of the run; its goal names the task.
-            runtime: LangGraph's runtime, whose config names the thread.
             task: Id of the Insight Doc, where it is not yet in the state.
         """
         info = runtime.execution_info
@@ -101,13 +100,7 @@ class BankDeps(EngineDeps[Engine]):
     def research_tools(
         self, state: MemoryBankState, runtime: Runtime[Settings], refuted: Sequence[Anchor] = ()
     ) -> tuple[BaseTool, ...]:
-        """Make the tool `deep_research` over this run's memory, where there is an agent to call it.
-
-        Args:
-            state: State of the run, with its memories and raw text.
-            runtime: LangGraph's runtime, with settings and stream.
-            refuted: What a validation found wrong.
-        """
+        """Make the tool `deep_research` over this run's memory, where there is an agent to call it."""
         if self.research is None or self.agent is None:
             return ()
         bank = SearchedBank(

@@ -15,8 +15,15 @@ from agentic_memory_bank.nodes.executors import Assignment, Report, report
 from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.memory_bank.attachments import recognize, to_recognize, with_attachments
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
-from agentic_memory_bank.nodes.memory_bank.readable import joined, supporting
-from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, losers, overlap, refuted_anchors
+from agentic_memory_bank.nodes.memory_bank.views import (
+    citation,
+    entry_id,
+    joined,
+    losers,
+    overlap,
+    refuted_anchors,
+    supporting,
+)
 from agentic_memory_bank.prompts.enhanced import render
 from agentic_memory_bank.state.errors import ToolError
 from agentic_memory_bank.state.insight_doc import Task

@@ -99,12 +99,21 @@ def _next_task(state: MemoryBankState, deps: BankDeps, settings: Settings) -> Ta
     conflicts = tuple(graph.get("conflicts", {}).values())
     shown = deepcopy((doc, conflicts))  # an engine may be anybody's code, and the state is not its to change
     step = deps.engine.plan(
-        PlannerInput(shown[0], memory_views(state, state.get("fresh", [])), shown[1], _kinds(deps, settings))
+        PlannerInput(
+            shown[0], memory_views(state, state.get("fresh", [])), shown[1], _kinds(deps, settings), _merges(state)
+        )
     )
     if step is None:
         return None
     task_id = "t" + digest(doc["id"], number, step.kind, step.description)[:12]
     return {"id": task_id, "kind": step.kind, "description": step.description, "conflict": None, "attachments": []}
+
+
+def _merges(state: MemoryBankState) -> tuple[str, ...]:
+    """What the new memories were merged from, in words."""
+    fresh = set(state.get("fresh", []))
+    events = state.get("interaction_tree", {}).get("merges", [])
+    return tuple(event["description"] for event in events if event["node"] in fresh and event["description"])
 
 
 def _kinds(deps: BankDeps, settings: Settings) -> tuple[TaskKind, ...]:

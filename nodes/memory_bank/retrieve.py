@@ -80,8 +80,6 @@ def suspected(
     Two documents are read against each other where the search paired any of their memories.
 
     Args:
-        graph: The Query Graph, which holds the memories.
-        tree: The Interaction Tree, which holds the documents.
         found: Fresh memories, each with those that the search found for it.
     """
     nodes, entries = graph["nodes"], tree["entries"]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import TopicSummary, TopicText
+from agentic_memory_bank.engines.extractive.support import supported_part, unsupported
 from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.views import digest
@@ -48,7 +49,9 @@ def topic_texts(state: MemoryBankState) -> list[TopicText]:
 
 def as_memories(state: MemoryBankState, structured: Sequence[TopicSummary]) -> MemoryBankUpdate:
     """Store one memory per topic. Its id comes from what it stands for, so a second run writes the same."""
-    nodes = [_memory(state, topic, said) for topic, said in zip(state["topics"], structured, strict=True)]
+    texts = topic_texts(state)
+    made = zip(state["topics"], structured, texts, strict=True)
+    nodes = [_memory(state, topic, said, shown.text) for topic, said, shown in made]
     return {
         "query_graph": [query_graph.put(node) for node in nodes],
         "fresh": [node["id"] for node in nodes],
@@ -56,14 +59,15 @@ def as_memories(state: MemoryBankState, structured: Sequence[TopicSummary]) -> M
     }
 
 
-def _memory(state: MemoryBankState, topic: Topic, said: TopicSummary) -> MemoryNode:
+def _memory(state: MemoryBankState, topic: Topic, said: TopicSummary, text: str) -> MemoryNode:
+    """The memory of a topic; what `classify` said of that, as far as its text bears it, stands in where it is bare."""
     anchors = join_anchors(topic["anchors"])
     raw = [state["interaction_tree"]["entries"][anchor["entry"]] for anchor in anchors]
     return {
         "id": "n" + digest(*((a["entry"], a["start"], a["end"]) for a in anchors))[:12],
         "summary": said.summary,
-        "context": said.context,
-        "keywords": list(said.keywords),
+        "context": said.context or supported_part(topic["context"], [text]),
+        "keywords": list(said.keywords) or [word for word in topic["keywords"] if not unsupported(word, [text])],
         "embedding": None,
         "created_at": state["now"],
         "anchors": anchors,

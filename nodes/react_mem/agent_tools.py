@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from agentic_memory_bank.engines.extractive.forgetting import told_to_forget
 from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes import agent_messages
-from agentic_memory_bank.nodes.memory_switch import keeps
+from agentic_memory_bank.nodes.memory_deps import keeps
 from agentic_memory_bank.nodes.react_mem import steps
 from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope
 from agentic_memory_bank.nodes.react_mem.recall import search_memories

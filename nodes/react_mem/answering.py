@@ -16,11 +16,11 @@ from langgraph.runtime import Runtime, get_runtime
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.responder import Responder, ResponderInput
 from agentic_memory_bank.nodes.deps import context_of
+from agentic_memory_bank.nodes.forgetting import ForgettingTurn
 from agentic_memory_bank.nodes.messages import RECALLED, text_of, turns_of
 from agentic_memory_bank.nodes.react_mem import steps
 from agentic_memory_bank.nodes.react_mem.budget import STEPS_A_CALL
 from agentic_memory_bank.nodes.react_mem.told import NOTHING
-from agentic_memory_bank.nodes.told_to_forget import ForgettingTurn
 from agentic_memory_bank.state.conversations import MemoryContext, RecalledMemory, add_said
 from agentic_memory_bank.state.react_mem import KnownFact, ReactMemState, ReactMemUpdate, Recollection
 from agentic_memory_bank.state.settings import Settings

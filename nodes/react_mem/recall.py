@@ -22,7 +22,7 @@ from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, circuit_breaker_of
 from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.memories.agent_conversations import AgentHistory
-from agentic_memory_bank.tools.memories.queries import MemoryHit, MemoryQuery, RecordThreshold
+from agentic_memory_bank.tools.memories.validation import MemoryHit, MemoryQuery, RecordThreshold
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 ALIKE: Final = 0.58

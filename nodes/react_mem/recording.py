@@ -13,7 +13,7 @@ from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes.agent_messages import Exchange, calls_of
 from agentic_memory_bank.nodes.deps import Owner
 from agentic_memory_bank.nodes.memory_bank.views import digest
-from agentic_memory_bank.nodes.memory_switch import keeps
+from agentic_memory_bank.nodes.memory_deps import keeps
 from agentic_memory_bank.nodes.messages import REPEATS, text_of, turns_of
 from agentic_memory_bank.nodes.react_mem import episodes, steps
 from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope

@@ -7,10 +7,10 @@ from typing import Final
 from langchain_core.messages import AnyMessage
 
 from agentic_memory_bank.engines.conversation import Turn
+from agentic_memory_bank.nodes.forgetting import ForgettingListener, ForgettingTurn
 from agentic_memory_bank.nodes.messages import TOLD, turns_of
 from agentic_memory_bank.nodes.react_mem import steps
 from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope
-from agentic_memory_bank.nodes.told_to_forget import ForgettingListener, ForgettingTurn
 from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed
 
 NOTHING: Final = ForgettingTurn([], False)

@@ -8,8 +8,7 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import Hints
 from agentic_memory_bank.nodes.deps import context_of, owner_of
-from agentic_memory_bank.nodes.memory_deps import MemoryDeps
-from agentic_memory_bank.nodes.memory_switch import mode_in_time
+from agentic_memory_bank.nodes.memory_deps import MemoryDeps, mode_in_time
 from agentic_memory_bank.nodes.messages import checked_messages
 from agentic_memory_bank.nodes.recall.message import asked_in
 from agentic_memory_bank.state.conversations import (
@@ -22,6 +21,7 @@ from agentic_memory_bank.state.conversations import (
 )
 from agentic_memory_bank.state.errors import InputError, MemoryBankError
 from agentic_memory_bank.tools.memories.validation import checked_filter, checked_limit
+from agentic_memory_bank.tools.metrics import RECALLS, count
 
 
 def gate(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) -> RecallUpdate:
@@ -35,6 +35,7 @@ def gate(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) 
     context = context_of(runtime)
     messages = checked_messages(state.get("messages"))
     asked = _asked(state, context)
+    hints = Hints(context.tool_names, _said(state, "is_fact"), _said(state, "needs_tool"))
     if not context.enable_memory:
         return _closed(asked, "disabled", "")
     owner = owner_of(runtime)
@@ -45,7 +46,7 @@ def gate(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) 
     degraded: list[str] = []
     why = "search"
     try:
-        why = deps.engine.gate(message.turn, message.history, Hints(tools=context.tool_names)).why
+        why = deps.engine.gate(message.turn, message.history, hints).why
     except MemoryBankError as error:
         degraded = [f"gate: {type(error).__name__}"]
     if why != "search":
@@ -79,6 +80,18 @@ def _asked(state: RecallState, context: MemoryContext) -> RecallRequest:
     }
 
 
+def _said(state: RecallState, name: str) -> bool | None:
+    """What the caller says of the message.
+
+    Raises:
+        InputError: It is neither true nor false.
+    """
+    given = cast("Mapping[str, Any]", state).get(name)
+    if given is None or isinstance(given, bool):
+        return given
+    raise InputError(f"`{name}` is true, false or left out, not {given!r}.")
+
+
 def _day(given: object) -> str | None:
     """A day as ISO 8601.
 
@@ -99,11 +112,14 @@ def _is_cosine(value: object) -> bool:
 
 def _closed(asked: RecallRequest, outcome: RecallOutcome, reason: str, degraded: Sequence[str] = ()) -> RecallUpdate:
     """Nothing found so far, and nothing left of what this thread recalled before."""
+    if outcome != "missing":
+        count(RECALLS, outcome=outcome, reason=reason)
     receipt: RecallReceipt = {
         "outcome": outcome,
         "reason": reason,
         "searched": 0,
         "shown": [],
+        "cosines": {},
         "degraded": [*degraded],
     }
     return {"asked": asked, "query": "", "passages": [], "memories": [], "block": "", "receipt": receipt}

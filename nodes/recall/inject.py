@@ -17,6 +17,7 @@ from agentic_memory_bank.state.conversations import (
     RecallUpdate,
 )
 from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, circuit_breaker_of
+from agentic_memory_bank.tools.metrics import RECALLS, SHOWN, count
 
 
 def inject(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) -> RecallUpdate:
@@ -45,6 +46,8 @@ def inject(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps
     if ids:
         circuit_breaker_of(deps.stores).run_later(partial(_count, runtime, deps, owner, ids))
         receipt = _used(receipt, ids)
+    count(SHOWN, len(ids))
+    count(RECALLS, outcome=receipt["outcome"])
     return {"memories": memories, "block": recalled.block([entry for _, entry in shown]), "receipt": receipt}
 
 

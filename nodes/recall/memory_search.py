@@ -20,6 +20,7 @@ from agentic_memory_bank.engines.extractive.conversation import (
     Told,
     asks_the_assistant,
     day_of,
+    only_asks,
     past_asked,
     shown_text,
     succeeded,
@@ -30,13 +31,13 @@ from agentic_memory_bank.nodes.messages import checked_messages, turns_of
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
 from agentic_memory_bank.state.conversations import MemoryContext, RecalledMemory, RecallRequest, RecallState
 from agentic_memory_bank.state.records import Record, RecordType
-from agentic_memory_bank.tools.concurrency.circuit_breaker import CircuitBreaker, circuit_breaker_of
-from agentic_memory_bank.tools.concurrency.outage_log import log_fault
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CircuitBreaker, circuit_breaker_of, log_fault
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.weights import MODEL
-from agentic_memory_bank.tools.memories.queries import MemoryHit, Threshold
 from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.validation import MemoryHit, Threshold
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.terms import tokenize
 
 CANDIDATES: Final = 60
 """How many memories are chosen from, at least; or as many times the limit as `FOLD` says."""
@@ -62,6 +63,10 @@ _HOW: Final = re.compile(
     r"|怎么(?:做|办|弄|用|样做)|如何|步骤",
     re.IGNORECASE,
 )
+_ASKED_BEFORE: Final = re.compile(
+    r"\b(?:did|have|had|what) i\b[^?]{0,20}\bask|\bi (?:ever )?asked\b|我.{0,6}问过", re.IGNORECASE
+)
+"""A message about what was asked before."""
 _WHEN: Final = re.compile(
     r"\bwhen\b|\blast (?:time|week|month|year|night)\b|\bhow long ago\b|\bwhat happened\b|\bremember the time\b"
     r"|什么时候|何时|上次|那次|哪天",
@@ -207,9 +212,10 @@ def relevant(query: str, found: Sequence[MemoryHit]) -> list[MemoryHit]:
     """Those that help with a message and still hold, the likeliest first; none where it needs no memory."""
     found = worth_reading(query, found)
     reading = MessageReading(query, likenesses(query, found))
-    if not reading.helps:
+    speakers = {name for one in found if (name := _named_speaker(one))}
+    if not (reading.helps or (len(speakers) > 1 and _names_one_of(speakers, query))):
         return []
-    if len({name for one in found if (name := _named_speaker(one))}) > 1:
+    if len(speakers) > 1:
         least = SHARE_OF_MANY * max(reading.chances)
         return by_meaning(one for one, chance in zip(found, reading.chances, strict=True) if chance >= least)
     told = [_told(one) for one in found]
@@ -222,11 +228,29 @@ def relevant(query: str, found: Sequence[MemoryHit]) -> list[MemoryHit]:
     )
 
 
+def _names_one_of(speakers: Iterable[str], query: str) -> bool:
+    """Whether a message names one of several people who spoke: it asks for what they said."""
+    asked = {*tokenize(query)}
+    return any(asked & {*tokenize(name)} for name in speakers)
+
+
 def worth_reading(query: str, found: Sequence[MemoryHit]) -> list[MemoryHit]:
-    """Those that were found best, without what the assistant said where nobody asks for it: mostly it only echoes."""
+    """Those that were found best.
+
+    Left out is what the assistant said where nobody asks for it, as mostly it only echoes, and what the user only asked
+    earlier: it is most like the same question, and answers nothing.
+    """
     if not asks_the_assistant(query):
         found = [one for one in found if one.record["type"] != "verbatim" or _speaker(one) != ASSISTANT]
+    if not _ASKED_BEFORE.search(query):
+        found = [one for one in found if not _only_asks(one)]
     return [*found[:READ]]
+
+
+def _only_asks(found: MemoryHit) -> bool:
+    """Whether a memory is a turn of the user that states nothing."""
+    speaker, _, words = unattributed(found.record["text"])
+    return found.record["type"] == "verbatim" and speaker == USER and only_asks(words[:MOST_READ])
 
 
 def likenesses(query: str, found: Sequence[MemoryHit]) -> list[Likeness]:

@@ -1,6 +1,8 @@
 """Stage 2: what is searched for this message, so that it can be understood without the conversation?"""
 
+import time
 from functools import partial
+from typing import Final
 
 from langgraph.runtime import Runtime
 
@@ -12,8 +14,12 @@ from agentic_memory_bank.nodes.messages import checked_messages
 from agentic_memory_bank.nodes.recall.message import Message, asked_in, shortened
 from agentic_memory_bank.state.conversations import MemoryContext, RecallReceipt, RecallState, RecallUpdate
 from agentic_memory_bank.state.errors import MemoryBankError
-from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
-from agentic_memory_bank.tools.concurrency.outage_log import log_fault
+from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of, log_fault
+
+REST_SECONDS: Final = 600.0
+"""For how long a model is not asked for a user whose message it kept waiting."""
+SLOW: Final = 0.8
+"""Share of its time from which a model that did not answer has kept somebody waiting."""
 
 
 def rewrite(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) -> RecallUpdate:
@@ -27,9 +33,15 @@ def rewrite(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDep
         log_fault("alone")
         if not context.recall_hyde:
             return _wanted(RewrittenQuery(shortened(turn.text)))
+    breaker, asker = circuit_breaker_of(deps.stores), (context.user, context.role("rewrite").model)
+    began = time.monotonic()
     try:
+        if breaker.rests(asker):
+            raise TimeoutError  # it was too slow for an earlier message
         return _wanted(_judged(message, turn, runtime, deps))
     except (MemoryBankError, TimeoutError) as error:  # a key that is not set, too: a request never fails of it
+        if time.monotonic() - began >= SLOW * context.role("rewrite").timeout:
+            breaker.rest(asker, REST_SECONDS)
         return {**_wanted(_by_rules(message, turn, deps)), "receipt": _noted(state, error)}
 
 

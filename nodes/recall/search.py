@@ -23,4 +23,5 @@ def search(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps
             "found": [],
             "receipt": {**receipt, "outcome": "unavailable", "reason": failure.fault, "degraded": degraded},
         }
-    return {"found": found, "receipt": {**receipt, "searched": len(found)}}
+    cosines = {memory["id"]: memory["cosine"] for memory in found}
+    return {"found": found, "receipt": {**receipt, "searched": len(found), "cosines": cosines}}

@@ -14,7 +14,7 @@ from agentic_memory_bank.engines.conversation import unattributed
 from agentic_memory_bank.engines.extractive.conversation import attribute_asked_for
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.embeddings.weights import MODEL
-from agentic_memory_bank.tools.memories.queries import RecordThreshold
+from agentic_memory_bank.tools.memories.validation import RecordThreshold
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 SAID: Final = 0.3

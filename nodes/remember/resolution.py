@@ -26,9 +26,8 @@ from agentic_memory_bank.nodes.remember.extraction import (
 from agentic_memory_bank.state.conversations import MemoryContext, RememberState, RememberUpdate
 from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.state.records import RecordType
-from agentic_memory_bank.tools.memories.queries import MemoryQuery
 from agentic_memory_bank.tools.memories.record_store import RecordStore
-from agentic_memory_bank.tools.memories.validation import NewMemory
+from agentic_memory_bank.tools.memories.validation import MemoryQuery, NewMemory
 
 EXTRACTED: Final[tuple[RecordType, ...]] = ("semantic", "procedural", "episodic")
 """The types of memories that are extracted from what is said."""

@@ -16,7 +16,7 @@ from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.nodes.deps import Owner
-from agentic_memory_bank.nodes.memory_switch import keeps
+from agentic_memory_bank.nodes.memory_deps import keeps
 from agentic_memory_bank.nodes.messages import repeated_in, turns_of
 from agentic_memory_bank.nodes.remember.views import (
     AROUND,

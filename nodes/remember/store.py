@@ -21,6 +21,7 @@ from agentic_memory_bank.engines.conversation import (
     attributed,
     unattributed,
 )
+from agentic_memory_bank.engines.extractive.conversation import in_both
 from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
 from agentic_memory_bank.nodes.remember.extraction import FAULTS, Batch, ExtractionOutage, engine_of, spent
@@ -47,6 +48,7 @@ from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.memories.conversation_states import ConversationStates
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.validation import MemoryFields, NewMemory
+from agentic_memory_bank.tools.metrics import CHANGES, count
 
 _LOG = logging.getLogger(__name__)
 
@@ -77,6 +79,8 @@ class _Writing:
     contradictions: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     ids: dict[int, str] = field(default_factory=dict[int, str])
     """The memory of each fact, by its place."""
+    parts: dict[str, str] = field(default_factory=dict[str, str])
+    """What is left of each memory that a fact has replaced, wholly (nothing) or in part (another memory)."""
 
     def store(self, number: int, draft: NewMemory, **beside: Unpack[_Beside]) -> str:
         """Store a fact, with how it stands to others; returns its id."""
@@ -131,6 +135,8 @@ def store(
         done.contradictions,
     )
     _LOG.info("Stored %d facts.", len(done.stored))
+    for change, ids in (("stored", done.stored), ("updated", done.updated), ("superseded", done.superseded)):
+        count(CHANGES, len(ids), change=change)
     runtime.stream_writer({"stage": "store", "stored": len(done.stored), "updated": len(done.updated)})
     return {
         "stored": list(done.stored),
@@ -195,10 +201,7 @@ def _apply(number: int, draft: NewMemory, resolution: Resolution, done: _Writing
             given: MemoryFields = {"source": source, "trust": trust, "expires_at": done.expires_at}
             done.note(number, done.records.update(user, known[0], draft["text"], **given), is_new=False)
         case "supersede" if resolution.is_newer:
-            for id, words in resolution.left.items():
-                _store_left(id, words, done)
-            new = done.store(number, draft, supersedes=known)
-            done.superseded.update(dict.fromkeys(id for id in known if id != new))
+            _supersede(number, draft, resolution, done)
         case "supersede":
             done.superseded[done.store(number, draft, superseded_by=known[0])] = None
         case "contradicts":
@@ -208,11 +211,32 @@ def _apply(number: int, draft: NewMemory, resolution: Resolution, done: _Writing
             done.store(number, draft)
 
 
-def _store_left(id: str, words: str, done: _Writing) -> None:
-    """Store what still holds of a memory of which a part was replaced, as a memory of its own from the same source."""
-    record = done.records.get(done.owner.user, id)
+def _supersede(number: int, draft: NewMemory, resolution: Resolution, done: _Writing) -> None:
+    """Let a fact replace memories; of one that another fact has just replaced in part, only what was left of it."""
+    left = {done.parts.get(id, id): _left(id, words, done) for id, words in resolution.left.items()}
+    known = [id for id in dict.fromkeys(done.parts.get(id, id) for id in resolution.known) if id]
+    parts = {id: _store_left(id, left.get(id, ""), done) for id in known}
+    new = done.store(number, draft, supersedes=known)
+    done.superseded.update(dict.fromkeys(id for id in known if id != new))
+    for id in resolution.known:
+        done.parts[id] = parts.get(done.parts.get(id, id), "")
+
+
+def _left(id: str, words: str, done: _Writing) -> str:
+    """What still holds of a memory once a fact has replaced a part of it, and an earlier one another part."""
+    part = done.records.get(done.owner.user, done.parts[id]) if done.parts.get(id) else None
+    return in_both(unattributed(part["text"])[2], words) if part else words
+
+
+def _store_left(id: str, words: str, done: _Writing) -> str:
+    """Store what still holds of a memory of which a part was replaced, as a memory of its own from the same source.
+
+    Returns:
+        Its id; nothing where nothing is left.
+    """
+    record = done.records.get(done.owner.user, id) if words else None
     if record is None:
-        return
+        return ""
     speaker, date, _ = unattributed(record["text"])
     draft: NewMemory = {
         "text": attributed(speaker, date, words) if date else words,
@@ -226,6 +250,7 @@ def _store_left(id: str, words: str, done: _Writing) -> None:
     one = done.records.store(done.owner.user, **done.ending(draft))
     if one.is_new:
         done.stored[one.record["id"]] = None
+    return one.record["id"]
 
 
 # --- turns -----------------------------------------------------------------------------------------------------------

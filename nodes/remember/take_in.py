@@ -9,8 +9,7 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
-from agentic_memory_bank.nodes.memory_deps import MemoryDeps
-from agentic_memory_bank.nodes.memory_switch import keeps
+from agentic_memory_bank.nodes.memory_deps import MemoryDeps, keeps
 from agentic_memory_bank.nodes.messages import checked_messages, turns_of
 from agentic_memory_bank.nodes.remember.saving import (
     IncomingTurns,

@@ -2,10 +2,11 @@
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Final, cast
 
-from agentic_memory_bank.engines.conversation import TRUST, USER, Digest, Turn, attributed
+from agentic_memory_bank.engines.conversation import DIGEST_TOPIC, TRUST, USER, Digest, Turn, attributed
 from agentic_memory_bank.engines.extractive.conversation import day_of, is_idle_talk, safe_words, written
 from agentic_memory_bank.state.conversations import MemoryContext, RememberReceipt, StoredTurn, Trigger
 from agentic_memory_bank.state.settings import Sensitive
@@ -77,15 +78,15 @@ def turn_hash(turn: Turn) -> str:
 
 
 def digest_turns(digest: Mapping[str, Sequence[str]]) -> list[Turn]:
-    """Where a conversation stood, as a turn that goes before those since then."""
-    told = [*digest.get("facts", ()), *digest.get("decisions", ()), *digest.get("open", ())]
-    return [Turn("digest", "user", "\n".join(told))] if told else []
+    """Where a conversation stood, as turns that go before those since then."""
+    told = [one for name in ("goal", "facts", "decisions", "open") for one in reversed(digest.get(name, ()))]
+    topic = [Turn(DIGEST_TOPIC, "system", "\n".join(digest["topic"]))] if digest.get("topic") else []
+    return [*topic, *(Turn(f"digest {place}", "user", one) for place, one in enumerate(dict.fromkeys(told)))]
 
 
 def stored_digest(digest: Digest) -> dict[str, list[str]]:
     """Where a conversation stands, as its state keeps it."""
-    parts = {"topic": digest.topic, "facts": digest.facts, "decisions": digest.decisions, "open": digest.open}
-    return {name: [clean(one) for one in said] for name, said in parts.items() if said}
+    return {name: [clean(one) for one in said] for name, said in asdict(digest).items() if said}
 
 
 def queued_receipt(turns: int, fault: str, *, is_queued: bool) -> RememberReceipt:

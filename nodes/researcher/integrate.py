@@ -1,6 +1,6 @@
 """Stage 4: what do the pages say on the request?"""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from langgraph.runtime import Runtime
 
@@ -28,7 +28,7 @@ def integrate(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps
     runtime.stream_writer({"stage": "integrate", "findings": findings[len(kept) :]})
     return {
         "findings": findings,
-        "leads": _leads(gathered, state["asked"]) if len(findings) > len(kept) else [],
+        "leads": _leads(gathered, state["asked"], {one.page for one in shown}) if len(findings) > len(kept) else [],
         "is_enough": bool(gathered.is_enough and findings),
         "shown": [*state["shown"], *(one.stretch for one in placed)],
         "found": [],
@@ -36,15 +36,15 @@ def integrate(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps
     }
 
 
-def _leads(gathered: Gathered, asked: Sequence[str]) -> list[PlannedSearch]:
-    """What to search next, as far as it was not asked before."""
+def _leads(gathered: Gathered, asked: Sequence[str], known: Collection[str]) -> list[PlannedSearch]:
+    """What to search next, as far as it was not asked before; of pages those that were shown in part are read whole."""
     said = {one_line(contract.text(search.request)): search for search in reversed(gathered.missing)}
     return [
         {
             "request": request,
             "keywords": few(said[request].keywords),
             "queries": few(said[request].queries),
-            "pages": [],
+            "pages": few(page for page in said[request].pages if page in known),
         }
         for request in not_asked([one_line(contract.text(search.request)) for search in gathered.missing], asked)
     ]

@@ -43,6 +43,7 @@ def past_round(state: ResearcherState, findings: Sequence[Finding], *, is_enough
         "searches": state["searches"],
         "pages": list(dict.fromkeys(one["page"] for one in state["found"])),
         "findings": len(findings),
+        "known": [finding["text"] for finding in findings],
         "enough": is_enough,
     }
 

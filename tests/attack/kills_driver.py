@@ -20,7 +20,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from agentic_memory_bank import Memories, cli, runs
+from agentic_memory_bank import Memories, runs
+from agentic_memory_bank.cli import options
+from agentic_memory_bank.cli.app import app
 from agentic_memory_bank.state.errors import MemoryBankError, UnknownThreadError
 from agentic_memory_bank.testing import ScriptedEngine
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
@@ -147,7 +149,7 @@ def command(home: Path, arguments: Sequence[str], said: str, at: int) -> Callabl
         sys.stdin, sys.stdout = os.fdopen(0), os.fdopen(1, "w", buffering=1)
         TRAP.set(at, writer)
         try:
-            cli.app(list(arguments), standalone_mode=False)
+            app(list(arguments), standalone_mode=False)
         finally:
             sys.stdout.flush()
             (home.parent / "moments").write_text(str(TRAP.seen))
@@ -385,7 +387,7 @@ def main(name: str, folder: Path, points: int) -> Found:
 
 
 if __name__ == "__main__":
-    cli._parts = lambda settings: {"engine": ScriptedEngine(), "embeddings": HashEmbeddings()}
+    options.parts_from = lambda settings: {"engine": ScriptedEngine(), "embeddings": HashEmbeddings()}
     watch()
     gc.disable()
     asked, place, count = sys.argv[1:]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from agentic_memory_bank.cli import inputs
+from agentic_memory_bank.cli import options
 from agentic_memory_bank.cli.app import app
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Parts:
 def parts(monkeypatch: pytest.MonkeyPatch) -> Parts:
     """Parts that load no model, in the place of the real ones."""
     found = Parts()
-    monkeypatch.setattr(inputs, "parts_from", found)
+    monkeypatch.setattr(options, "parts_from", found)
     return found
 
 

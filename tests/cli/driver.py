@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any
 
-from agentic_memory_bank.cli import inputs, main
+from agentic_memory_bank.cli import main, options
 from agentic_memory_bank.engines.base import TopicSummary
 
 
@@ -40,5 +40,5 @@ def work(topics: Any) -> Any:
 
 if __name__ == "__main__":
     sys.argv[0] = "memory-bank"
-    inputs.parts_from = parts
+    options.parts_from = parts
     main()

@@ -20,7 +20,7 @@ Command = Callable[..., Result]
 
 SLOW = """
 import signal, sys, time
-from agentic_memory_bank.cli import inputs, main
+from agentic_memory_bank.cli import main, options
 from agentic_memory_bank.engines.extractive.responder import ExtractiveResponder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
@@ -34,7 +34,7 @@ def respond(self, situation):
     return answer(self, situation)
 
 ExtractiveResponder.respond = respond
-inputs.parts_from = lambda settings: {"embeddings": HashEmbeddings()}
+options.parts_from = lambda settings: {"embeddings": HashEmbeddings()}
 sys.argv[0] = "memory-bank"
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it starts in the background ignore Ctrl-C
 main()

@@ -18,7 +18,7 @@ from rich.console import Console
 from agentic_memory_bank.cli import progress, work
 from agentic_memory_bank.cli.progress import JsonProgress, LiveProgress, PlainProgress, described
 from agentic_memory_bank.cli.work import Interrupted, attend
-from agentic_memory_bank.tools.embeddings.local import LocalEmbeddings
+from agentic_memory_bank.tools.embeddings.models import LocalEmbeddings
 
 from .conftest import DRIVER, json_lines, started
 

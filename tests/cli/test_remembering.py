@@ -336,9 +336,9 @@ def test_maintenance_says_what_it_has_done(memory_bank: Command) -> None:
 def test_two_processes_share_what_is_remembered(home: Path) -> None:
     script = (
         "import sys\n"
-        "from agentic_memory_bank.cli import inputs, main\n"
+        "from agentic_memory_bank.cli import main, options\n"
         "from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings\n"
-        "inputs.parts_from = lambda settings: {'embeddings': HashEmbeddings()}\n"
+        "options.parts_from = lambda settings: {'embeddings': HashEmbeddings()}\n"
         "main()\n"
     )
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from agentic_memory_bank.runs.tokens import TokenFile
+from agentic_memory_bank.runs.server import TokenFile
 
 
 def test_a_token_is_shown_once_and_its_line_can_be_appended_to_the_file(memory_bank: Any, tmp_path: Path) -> None:

@@ -189,10 +189,10 @@ def test_a_ledger_of_an_older_version_is_given_the_columns_it_lacks(go: Go, home
 def test_the_command_line_attaches_files_and_lists_runs_without_them(
     files: list[Path], home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from agentic_memory_bank.cli import inputs
+    from agentic_memory_bank.cli import options
     from agentic_memory_bank.cli.app import app
 
-    monkeypatch.setattr(inputs, "parts_from", lambda settings: {k: v for k, v in parts(home).items() if k != "home"})
+    monkeypatch.setattr(options, "parts_from", lambda settings: {k: v for k, v in parts(home).items() if k != "home"})
     attach = [word for file in files for word in ("--attach", str(file))]
 
     asked = CliRunner().invoke(app, ["ask", QUESTION, *attach, "--thread", THREAD, "--json"])

@@ -25,7 +25,7 @@ from agentic_memory_bank.nodes.messages import RECALLED
 from agentic_memory_bank.state.errors import InputError, ModelRefused, ModelUnavailable, NoUserError
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.testing import Reply, TickingClock, http_error
-from agentic_memory_bank.tools.concurrency import outage_log
+from agentic_memory_bank.tools.concurrency import circuit_breaker
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
@@ -362,7 +362,7 @@ class UpAndDown(InMemoryStore):
 def test_every_message_is_answered_while_the_store_goes_up_and_down(
     count: int, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outage_log, "OUTAGE_SECONDS", 3_600.0)  # however long this takes, an outage is said once
+    monkeypatch.setattr(circuit_breaker, "OUTAGE_SECONDS", 3_600.0)  # however long this takes, an outage is said once
     store, waits, timeout = UpAndDown(), list[float](), 1.0  # what hangs does so for a minute, or until an answer
     talk = Talker(store, background=WorkerPool(2_000), clock=utc_now)
     said = [f"On day {n} I paid {n + 7_000} to worker {n % 50}." for n in range(count)]
@@ -512,6 +512,7 @@ def _long(turns: int) -> list[Any]:
     return [kinds[n % 2](f"Turn {n}: {words} I paid ${n}00 to worker {n}.") for n in range(turns)]
 
 
+@pytest.mark.slow
 def test_a_dialogue_of_a_thousand_turns_takes_at_most_650_tokens(talks: Callable[..., Talker]) -> None:
     listener = Listener()
 
@@ -523,6 +524,7 @@ def test_a_dialogue_of_a_thousand_turns_takes_at_most_650_tokens(talks: Callable
     assert shown[-2].text == _long(1_000)[-1].text
 
 
+@pytest.mark.slow
 def test_of_a_long_dialogue_what_is_asked_is_recalled_from_its_kept_turns(talks: Callable[..., Talker]) -> None:
     first = talks(responder=Listener())
     first.say([*_long(200), HumanMessage("So much for that.")], remember_every=1_000)

@@ -24,8 +24,7 @@ from agentic_memory_bank.runs.bank_runs import run
 from agentic_memory_bank.state.errors import EmbeddingError, MemoryBankError, SettingsError
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.embeddings.local import LocalEmbeddings
-from agentic_memory_bank.tools.embeddings.models import default_embeddings
+from agentic_memory_bank.tools.embeddings.models import LocalEmbeddings, default_embeddings
 from agentic_memory_bank.tools.embeddings.weights import MODEL
 
 SAID: Any = {"messages": [HumanMessage("Where do I live?")], "conversation_id": "c"}

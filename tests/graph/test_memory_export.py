@@ -7,7 +7,7 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank import Memories
-from agentic_memory_bank.runs.memory_export import documents_json
+from agentic_memory_bank.runs.memory_files import documents_json
 from agentic_memory_bank.state.errors import ExportError
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
@@ -124,11 +124,11 @@ def test_what_is_foreign_or_damaged_is_refused_whole(full: Memories, spoiled: An
 
 def resigned(text: str, change: Any) -> str:
     """An export with an event changed by somebody who knows how to make its checksum."""
-    from agentic_memory_bank.runs import memory_export
+    from agentic_memory_bank.runs import memory_files
 
     content = json.loads(text)
     change(content["events"][0])
-    content["sha256"] = memory_export._hash(content["events"])
+    content["sha256"] = memory_files._hash(content["events"])
     return json.dumps(content)
 
 

@@ -157,6 +157,7 @@ def test_there_are_two_hundred_texts_of_six_families_in_two_languages() -> None:
     assert min(sum(re.search(r"[\u4e00-\u9fff]", text) is not None for text in four) for four in FAMILIES.values()) > 0
 
 
+@pytest.mark.slow
 def test_what_was_remembered_is_never_in_a_system_message(world: World, names: list[str]) -> None:
     reached = 0
     for number, name in enumerate(names):

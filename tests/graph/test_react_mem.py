@@ -33,8 +33,8 @@ from agentic_memory_bank.state.errors import InputError, NoUserError
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.memories.queries import MemoryQuery
 from agentic_memory_bank.tools.memories.stores import RecordStores
+from agentic_memory_bank.tools.memories.validation import MemoryQuery
 
 
 def _neighbour(name: str, folder: Path = Path(__file__).parent) -> Any:
@@ -783,7 +783,7 @@ def test_purging_a_user_leaves_nothing() -> None:
     shop.say(f"I live in Lisbon. {CONVERT}")
     shop.say("I live in Porto.", user="bob")
 
-    _memory(shop).purge("ann")
+    _memory(shop).delete_all("ann")
 
     items = shop.stores.of()._adapter.store.search((), limit=1_000)
     left = json.dumps([[str(item.namespace), item.value] for item in items])
@@ -798,7 +798,7 @@ def test_purging_a_conversation_keeps_what_was_also_said_elsewhere() -> None:
     shop.say("My cat is called Mia.", "a")
     shop.say("My cat is called Mia.", "b")
 
-    _memory(shop).purge("ann", conversation_id="a")
+    _memory(shop).delete_all("ann", conversation_id="a")
 
     assert {"Mia" in one["text"] for one in shop.kept()} == {True}
     assert shop.records.agents.load("ann", "", "a").invocations == []
@@ -810,7 +810,7 @@ def test_purging_a_project_leaves_the_others() -> None:
     shop.say("I live in Lisbon.", "a", project="p")
     shop.say("I live in Porto.", "a", project="q")
 
-    _memory(shop).purge("ann", "p")
+    _memory(shop).delete_all("ann", "p")
 
     assert {one["project"] for one in shop.kept()} == {"q"}
     assert [talk["project"] for talk in shop.records.agents.list_all("ann")] == ['"q"']

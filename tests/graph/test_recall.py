@@ -46,11 +46,11 @@ from agentic_memory_bank.state.errors import (
     ModelUnavailable,
     NoUserError,
 )
-from agentic_memory_bank.tools.concurrency import outage_log
+from agentic_memory_bank.tools.concurrency import circuit_breaker
 from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.embeddings.local import local_embeddings
+from agentic_memory_bank.tools.embeddings.models import local_embeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.stores import RecordStores
 
@@ -112,6 +112,10 @@ class Failing(ExtractiveConversationEngine):
         raise self.error
 
 
+GIVEN = ("types", "limit", "threshold", "is_fact", "needs_tool")
+"""What is given with a message, and not as a setting."""
+
+
 class Bench:
     """A recall over a store, and the memories in it."""
 
@@ -129,7 +133,7 @@ class Bench:
 
     def ask(self, message: Any = QUESTION, user: str | None = "ann", config: Any = None, **more: Any) -> Any:
         messages = [("user", message)] if isinstance(message, str) else message
-        given = {name: more.pop(name) for name in ("types", "limit", "threshold") if name in more}
+        given = {name: more.pop(name) for name in GIVEN if name in more}
         context = {"user": user, **more} if user else more
         return self.graph.invoke({"messages": messages, **given}, config, context=context)
 
@@ -144,8 +148,27 @@ def bench() -> Bench:
     return made
 
 
+@pytest.mark.parametrize(("signal", "reason"), [("is_fact", "fact"), ("needs_tool", "tool")])
+def test_the_caller_may_know_that_no_memory_is_needed(bench: Bench, signal: str, reason: str) -> None:
+    receipt = bench.ask(**{signal: True})["receipt"]
+    assert (receipt["outcome"], receipt["reason"]) == ("ignored", reason)
+    assert bench.ask(**{signal: None})["receipt"]["outcome"] == "used"
+
+
+def test_the_caller_may_know_that_a_question_is_no_fact_of_the_world(bench: Bench) -> None:
+    assert bench.ask("What is the capital of France?")["receipt"]["reason"] == "fact"
+    assert bench.ask("What is the capital of France?", is_fact=False)["receipt"]["outcome"] != "ignored"
+
+
+def test_a_signal_is_true_or_false(bench: Bench) -> None:
+    with pytest.raises(InputError, match="is_fact"):
+        bench.ask(is_fact="yes")
+
+
 def lines(caplog: pytest.LogCaptureFixture, least: int = logging.DEBUG) -> list[tuple[int, str]]:
-    return [(r.levelno, r.getMessage()) for r in caplog.records if r.name == outage_log.__name__ and r.levelno >= least]
+    return [
+        (r.levelno, r.getMessage()) for r in caplog.records if r.name == circuit_breaker.__name__ and r.levelno >= least
+    ]
 
 
 # --- finding -------------------------------------------------------------------------------------------------------
@@ -160,6 +183,7 @@ def test_a_memory_of_another_conversation_is_found(bench: Bench) -> None:
         "reason": "",
         "searched": 1,
         "shown": [recalled["memories"][0]["id"]],
+        "cosines": {recalled["memories"][0]["id"]: recalled["memories"][0]["cosine"]},
         "degraded": [],
     }
 
@@ -509,7 +533,7 @@ def test_vectors_of_another_model_are_told_with_what_to_do(caplog: pytest.LogCap
 
 
 def test_the_quiet_rows_of_the_table(caplog: pytest.LogCaptureFixture, bench: Bench) -> None:
-    with caplog.at_level(logging.DEBUG, outage_log.__name__):
+    with caplog.at_level(logging.DEBUG, circuit_breaker.__name__):
         bench.ask()
         bench.ask([("user", "Hello you two."), ("ai", "Yes?"), ("user", "Which flowers grow in our garden?")])
     assert lines(caplog) == [

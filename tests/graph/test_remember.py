@@ -519,6 +519,30 @@ def test_where_the_conversation_stands_is_kept_and_grows(bench: Bench) -> None:
     assert [said["text"] for said in bench.state()["recent"]][-1] == "Fine, too."
 
 
+def test_a_long_conversation_keeps_its_topic_its_goal_and_its_latest_figures(bench: Bench) -> None:
+    bench.say("We're planning our wedding in June.", "How lovely!", end=True)
+    bench.say("Our budget for the wedding is $15,000.", "Noted.", end=True)
+    bench.say("Write a thank-you note template.", "Here it is.", end=True)
+    bench.say("Our budget is now $17,000.", "More room.", end=True)
+
+    digest = bench.state()["digest"]
+    assert "wedding" in digest["topic"][:3]
+    assert not {"Write", "template"} & {*digest["topic"][:3]}
+    assert digest["goal"] == ["We're planning our wedding in June."]
+    assert any("17,000" in fact for fact in digest["facts"])
+    assert not any("15,000" in fact for fact in digest["facts"])
+
+
+def test_two_corrections_of_one_batch_leave_one_memory_of_what_both_leave(bench: Bench) -> None:
+    bench.say("总预算20万，设计师是小陈，国庆前要住进去", "记下了。", end=True)
+    bench.say("预算现在变成26万了", "好的。", "所以国庆前肯定住不进去了，改成元旦以后再搬", "好的。", end=True)
+
+    texts = [text for text in bench.facts() if text.startswith("user")]
+    assert [text.partition(": ")[2] for text in texts if "小陈" in text] == ["设计师是小陈"]
+    assert any("26万" in text for text in texts)
+    assert not any("20万" in text for text in texts)
+
+
 # --- scripted vectors ------------------------------------------------------------------------------------------------
 
 

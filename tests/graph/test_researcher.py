@@ -66,7 +66,7 @@ from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.testing import ScriptedJudge, TickingClock
 from agentic_memory_bank.testing.replies import ChatRequest, Reply
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.embeddings.local import local_embeddings
+from agentic_memory_bank.tools.embeddings.models import local_embeddings
 from agentic_memory_bank.tools.pages.store import page_id
 from agentic_memory_bank.tools.pages.stores import PageStores
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
@@ -346,7 +346,7 @@ def test_a_round_without_findings_is_followed_by_reflection_and_a_plan(stores: P
     assert engine.kinds == ["gather", "reflect", "plan_searches", "gather", "respond"]
 
 
-def test_what_is_missing_is_five_requests_at_most_with_few_words_and_no_pages(
+def test_what_is_missing_is_five_requests_at_most_with_few_words_and_no_pages_but_those_shown(
     stores: PageStores, clues: list[str]
 ) -> None:
     words = tuple(f"word{n}" for n in range(9))
@@ -358,7 +358,8 @@ def test_what_is_missing_is_five_requests_at_most_with_few_words_and_no_pages(
     searches = output["rounds"][1]["searches"]
     assert [search["request"] for search in searches] == [f"Question {n}?" for n in range(5)]
     assert all(search["keywords"] == search["queries"] == list(words[:5]) for search in searches)
-    assert all(search["pages"] == [] for search in searches), "whoever reads has seen no index"
+    seen = set(output["rounds"][0]["pages"])
+    assert all(set(search["pages"]) <= seen for search in searches), "whoever reads has seen no index"
 
 
 def test_after_a_round_that_could_not_be_judged_reflection_says_how_to_go_on(
@@ -1320,7 +1321,7 @@ def test_a_quote_counts_where_it_can_only_be_meant_so(
     said = {"is_found": True, "answer": "So.", "quotes": [{"excerpt": number, "words": words}]}
     chat = model(respond=lambda _: said)
 
-    output = ask(stores, chat, research_pages=2)
+    output = ask(stores, chat, "What is told of the key and the harbour?", research_pages=2)
 
     if quoted:
         assert ([source["quote"] for source in output["sources"]], output["status"]) == ([quoted], "answered")

@@ -5,12 +5,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
 
+from agentic_memory_bank.graph.conversation import build_conversation
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.state.interaction_tree import text_of
 from agentic_memory_bank.testing import Reply, ScriptedJudge, TickingClock
 from agentic_memory_bank.testing.bad_judges import BAD_JUDGES, all_the_same
+from agentic_memory_bank.testing.bad_judges import CONTRADICTING as PAIRS
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
@@ -22,28 +26,6 @@ DOCUMENTS = [
     "The harbour of Aldport has a museum of ships. Anna Berg runs it.",
 ]
 QUESTION = "How tall is the Vega tower?"
-PAIRS = [
-    ("The Vega tower is 324 m tall.", "The Vega tower is 330 m tall."),
-    ("The lift of the Orion is open.", "The lift of the Orion is not open."),
-    ("Dogs are allowed in the park.", "Dogs are forbidden in the park."),
-    ("The keys hang in the kitchen.", "The keys hang in the garden."),
-    ("Anna Berg manages Karl Voss.", "Karl Voss manages Anna Berg."),
-    ("The old table is made of oak.", "The old table is made of steel."),
-    ("Three wells supply the village.", "Seven wells supply the village."),
-    ("The museum opened in May 1961.", "The museum opened in May 1971."),
-    ("The ferry leaves on Monday.", "The ferry leaves on Friday."),
-    ("Lisbon is the home of Maria Costa.", "Madrid is the home of Maria Costa."),
-    ("The server listens on port 8080.", "The server listens on port 9090."),
-    ("The red team won the cup.", "The blue team won the cup."),
-    ("Karl Voss never smokes.", "Karl Voss smokes."),
-    ("The contract ends on 3 June 2025.", "The contract ends on 3 July 2025."),
-    ("The bridge is 85 m long.", "The bridge is 58 m long."),
-    ("The pool is always heated.", "The pool is never heated."),
-    ("Paul Lind wrote the report.", "Nora Falk wrote the report."),
-    ("青藏铁路全长1956公里。", "青藏铁路全长2156公里。"),
-    ("公园里允许遛狗。", "公园里禁止遛狗。"),
-    ("他喜欢吃辣的菜。", "他不喜欢吃辣的菜。"),
-]
 
 
 def run(documents: list[str], question: str = QUESTION, settings: dict[str, Any] = CHAT) -> dict[str, Any]:
@@ -209,3 +191,53 @@ def test_no_model_merges_what_contradicts_or_hides_it_or_puts_facts_of_its_own_i
     assert result["answer"]
     assert "Zork" not in result["answer"]
     assert bool(result["degraded"]) or name in ("merging", "obeying"), "what was done without is said"
+
+
+def test_an_answer_without_anything_of_the_kind_that_is_asked_for_is_left_out(model: Any) -> None:
+    said = "It runs the museum of ships."
+    quotes = [{"passage": 1, "words": "The harbour of Aldport has a museum of ships"}]
+    model.plays(answer=lambda _: {"is_found": True, "answer": said, "quotes": quotes})
+
+    result = run(DOCUMENTS[2:], "How much does a licence cost?")
+
+    assert (result["answer"], result["status"]) == ("", "not_found")
+    assert "kind" in result["degraded"][0]
+
+
+BEFORE = [
+    HumanMessage("We named our dog Rex."),
+    AIMessage("A good name."),
+    HumanMessage("What is the name of our dog?"),
+]
+
+
+@pytest.mark.parametrize(
+    ("said", "below"),
+    [
+        ("Your dog is called Rex.", ""),
+        ("Certainly! That is a very good question.", "quoted below it."),
+        ("Doctor Zork paid 999 dollars.", "Zork, 999 dollars, which nobody has said."),
+    ],
+)
+def test_a_chat_answer_that_says_nothing_of_what_was_said_before_has_that_below_it(
+    model: Any, said: str, below: str
+) -> None:
+    model.plays(lambda _: Reply(said))
+    talk = build_conversation(embeddings=HashEmbeddings(), store=InMemoryStore())
+
+    given: Any = {"messages": BEFORE}
+    answer = talk.invoke(given, context={"model": "local:test", "user": "ann"})["messages"][-1]  # type: ignore[arg-type]
+
+    assert answer.text.startswith(said)
+    assert ("We named our dog Rex." in answer.text) == bool(below)
+    assert answer.response_metadata.get("degraded", "").endswith(below)
+
+
+def test_plain_words_that_stand_in_the_passages_are_an_answer_where_no_other_comes(model: Any) -> None:
+    model.plays(answer=lambda _: Reply("Well, let me see. Anna Berg runs it. That is all."))
+
+    result = run(DOCUMENTS[2:], "Who runs the museum?")
+
+    assert (result["answer"], result["status"]) == ("Anna Berg runs it.", "completed")
+    assert [source["quote"] for source in result["sources"]][:1] == ["Anna Berg runs it."]
+    assert result["degraded"] == []

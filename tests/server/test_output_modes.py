@@ -295,3 +295,14 @@ def test_a_client_with_retries_of_its_own_does_not_multiply_them() -> None:
         client.root_client.close()
     scenario.assert_memory_is_sound(ended.state)
     assert asked.count("structure") == 2
+
+
+def test_a_server_that_drops_the_schema_in_silence_is_noticed_by_the_shape_of_its_answers(model: Any) -> None:
+    def dropping(request: ChatRequest) -> Reply | Fault:
+        return Reply('{"said": "so"}') if request.mode == "json_schema" else scenario.judge(request)
+
+    ended = model.ask(dropping, retries=2)
+
+    assert_all_is_well(ended)
+    assert 2 <= forms(ended)["json_schema"] <= 4
+    assert set(forms(ended)) == {"json_schema", "function_calling"}

@@ -5,6 +5,7 @@ import re
 import socket
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.errors import NotFoundError, PermissionDeniedError
 
-from agentic_memory_bank.runs.tokens import new_token
+from agentic_memory_bank.runs.server import new_token
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 
@@ -226,11 +227,12 @@ def test_a_cron_acts_for_who_made_it(proxied: Any) -> None:
 
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_bad_input_and_a_bad_context_are_errors_of_ours(proxied: Any, graph: str) -> None:
-    with proxied.as_user("quin") as client:
-        for bad in ({}, {"messages": 5}, {"messages": [{"x": 1}]}, "text", [1]):
-            found: Any = client.runs.wait(None, graph, input=bad, raise_error=False)
-            assert found["__error__"]["error"] == "InputError", bad
-            assert len(found["__error__"]["message"]) > 20
+    bad: list[Any] = [{}, {"messages": 5}, {"messages": [{"x": 1}]}, "text", [1]]
+    with proxied.as_user("quin") as client, ThreadPoolExecutor(len(bad)) as threads:
+        answers = threads.map(lambda given: client.runs.wait(None, graph, input=given, raise_error=False), bad)
+        found: list[Any] = [answer["__error__"] for answer in answers]
+    assert [error["error"] for error in found] == ["InputError"] * len(bad), bad
+    assert all(len(error["message"]) > 20 for error in found)
     for context, said in (({"recal_limit": 3}, "`recall_limit`"), ({"recall_limit": 0}, "recall_limit")):
         body = {"assistant_id": graph, "input": {"messages": "Hello"}, "context": context}
         answer = proxied.request("quin", "POST", "/runs/wait", json=body)

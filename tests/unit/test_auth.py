@@ -10,7 +10,7 @@ import pytest
 from langgraph_sdk import Auth
 
 from agentic_memory_bank.runs.auth import build_auth, identifier, is_loopback
-from agentic_memory_bank.runs.tokens import TokenFile, new_token
+from agentic_memory_bank.runs.server import TokenFile, new_token
 from agentic_memory_bank.state.errors import InputError, SettingsError
 
 HERE = ("127.0.0.1", 2024)

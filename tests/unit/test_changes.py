@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, replaced, without
+from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, in_both, replaced, without
 
 
 def cut(new: str, old: str) -> list[str]:
@@ -24,6 +24,9 @@ def cut(new: str, old: str) -> list[str]:
         ("游泳课在周三下午，教练姓林", "游泳课改到周五了", "游泳课在周三下午"),
         ("房租3000，押一付三", "房租涨到3300了", "房租3000"),
         ("我们五月去青岛，一共六个人", "青岛不去了，还是去大连吧，也是五月", "我们五月去青岛"),
+        ("I have plot 31, by the gate", "turns out the plot is 13 not 31", "I have plot 31"),
+        ("招牌是牛肉面，18一碗，下午三点打烊", "肉涨价了，牛肉面只好卖21了", "18一碗"),
+        ("老陈每周二送菜，一筐60", "老陈不干了，现在是他侄子送", "老陈每周二送菜"),
         ("每天早上吃阿司匹林一片，晚上不吃", "阿司匹林停了，换成氯吡格雷，早上一片", "每天早上吃阿司匹林一片"),
     ],
 )
@@ -38,6 +41,12 @@ def test_what_changed_is_replaced_and_nothing_beside_it(old: str, new: str, gone
         ("My sister lives in Rome", "I moved to Porto last week"),
         ("yoga is on Mondays", "yoga is on Mondays now, as before"),
         ("设计师是小陈", "小陈把阳台改成了书房"),
+        ("我在南京当护士，三班倒", "婚礼不在南京办了，改在宣城"),
+        ("女儿在重庆读大学，学护理", "女儿不想当护士了，想考研"),
+        ("公司把份子钱降到3800", "体检尿酸降到了390"),
+        ("膝盖有点旧伤", "膝盖不行，改游泳了"),
+        ("跟同事小裴合住，房租两千二", "咸鸭蛋吃不完分给同事了"),
+        ("the grant is 80k dollars", "we closed the round, 1.2 million dollars, so it's off our minds now"),
         ("游泳课在周三下午", "周五我去爬山"),
         ("the dog is called Rex", "the car is in the garage now"),
     ],
@@ -55,3 +64,9 @@ def test_the_rest_of_a_memory_stays_readable() -> None:
 @pytest.mark.parametrize("text", ["not 8k any more, the bank gave us 12", "其实我们换到周四了", "算了还是去成都吧"])
 def test_ordinary_words_announce_a_change(text: str) -> None:
     assert announces_change(text)
+
+
+def test_two_corrections_of_one_memory_leave_what_both_leave() -> None:
+    assert in_both("budget 20k, designer is Kim, in by May", "designer is Kim, in by May, or June") == (
+        "designer is Kim, in by May"
+    )

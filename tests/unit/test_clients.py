@@ -14,9 +14,8 @@ from agentic_memory_bank import (
     remember,
     researcher,
 )
-from agentic_memory_bank.state.clients import OF_CLIENTS, check_given, of_clients
 from agentic_memory_bank.state.errors import InputError, SettingsError
-from agentic_memory_bank.state.forms import used_by
+from agentic_memory_bank.state.forms import OF_CLIENTS, check_given, of_clients, used_by
 from agentic_memory_bank.state.model_table import ModelTable
 
 OF_THE_OPERATOR = {
@@ -25,7 +24,7 @@ OF_THE_OPERATOR = {
     *("budget_calls", "budget_tokens", "budget_money", "budget_seconds", "memory_quota", "memory_prune_facts"),
     *("max_input_characters", "max_attachment_bytes", "window_ratio", "page_batch", "remember_queue"),
     *("embedding_threads", "embedding_backend"),
-    *("retries", "longest_wait", "max_concurrency", "react_calls", "react_context", "react_result_tokens"),
+    *("retries", "longest_wait", "react_calls", "react_context", "react_result_tokens"),
 }
 
 

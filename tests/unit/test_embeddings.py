@@ -21,8 +21,8 @@ from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.embeddings import minilm, weights, windows
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.embeddings.local import LocalEmbeddings, local_embeddings
 from agentic_memory_bank.tools.embeddings.minilm import MiniLM
+from agentic_memory_bank.tools.embeddings.models import LocalEmbeddings, local_embeddings
 
 
 class Foreign(Embeddings):
@@ -319,13 +319,37 @@ def test_a_rotten_vector_is_made_again(tmp_path: Path, rotten: bytes) -> None:
     assert Encoder(HashEmbeddings(16), cache=file).vectors(["b", "a"]) == pytest.approx(made[::-1])
 
 
-def test_without_a_place_for_the_cache_the_encoder_goes_on(tmp_path: Path) -> None:
+def test_without_a_place_for_the_cache_the_encoder_goes_on_and_says_so_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "file").write_text("not a folder")
 
-    encoder = Encoder(HashEmbeddings(), cache=tmp_path / "file" / "v.sqlite")
+    encoder = Encoder(HashEmbeddings(), cache=tmp_path / "file" / "v.sqlite", memory=0)
 
     assert encoder.vectors(["a", "b"]).shape == (2, 256)
+    assert encoder.vectors(["b", "c"]).shape == (2, 256)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert Encoder(HashEmbeddings(), cache=tmp_path).vectors(["a"]).shape == (1, 256)
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written_is_no_place_for_the_cache(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0o500)
+
+    assert Encoder(HashEmbeddings(), cache=tmp_path / "closed" / "v.sqlite").vectors(["a"]).shape == (1, 256)
+
+
+def test_vectors_that_an_earlier_version_made_in_pytorch_and_kept_are_read_as_they_are(tmp_path: Path) -> None:
+    kept = HashEmbeddings(384).embed_query("I live in Lisbon.")
+    key = hashlib.sha256(b"LocalEmbeddings:sentence-transformers/all-MiniLM-L6-v2\0I live in Lisbon.").hexdigest()
+    with sqlite3.connect(tmp_path / "v.sqlite") as connection:
+        connection.execute("CREATE TABLE vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID")
+        connection.execute("INSERT INTO vectors VALUES (?, ?)", (key, np.asarray(kept, dtype="<f4").tobytes()))
+    connection.close()
+    encoder = Encoder(LocalEmbeddings(backend="onnx"), cache=tmp_path / "v.sqlite")
+
+    assert encoder.vector("I live in Lisbon.") == pytest.approx(kept)
+    assert not encoder.is_loaded
 
 
 def test_a_full_disk_does_not_stop_the_encoder(tmp_path: Path) -> None:
@@ -493,20 +517,44 @@ def test_the_default_model_makes_the_vectors_that_sentence_transformers_makes_of
 
 
 @pytest.mark.model
-def test_the_default_model_loads_no_pytorch_and_makes_the_same_bits_again_in_another_process() -> None:
+def test_the_default_model_loads_no_pytorch_and_makes_the_same_bits_in_two_processes_that_begin_at_once(
+    tmp_path: Path,
+) -> None:
     program = (
-        "import hashlib, sys; from agentic_memory_bank.tools.embeddings.local import LocalEmbeddings;"
-        "made = LocalEmbeddings(threads=2).encode([f'text {n} ' * n for n in range(1, 60)]);"
+        "import hashlib, sys; from pathlib import Path;"
+        "from agentic_memory_bank.tools.embeddings.encoder import Encoder;"
+        "from agentic_memory_bank.tools.embeddings.models import LocalEmbeddings;"
+        "encoder = Encoder(LocalEmbeddings(threads=2), cache=Path(sys.argv[1]));"
+        "made = encoder.vectors([f'text {n} ' * n for n in range(1, 60)]);"
         "heavy = {'torch', 'transformers', 'sentence_transformers'} & set(sys.modules);"
         "print(hashlib.sha256(made.tobytes()).hexdigest(), heavy)"
     )
+    command = [sys.executable, "-c", program, str(tmp_path / "v.sqlite")]
 
-    first, second = (
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout for _ in "12"
-    )
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as one,
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other,
+    ):
+        first, second = one.communicate()[0], other.communicate()[0]
 
     assert first == second
     assert first.strip().endswith("set()")
+    with sqlite3.connect(tmp_path / "v.sqlite") as connection:
+        assert connection.execute("SELECT count(*) FROM vectors").fetchone() == (59,)
+    connection.close()
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("part", [0.0, 0.5, 0.99])
+def test_a_graph_of_the_model_that_is_half_there_is_an_error_of_ours(
+    part: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = minilm._GRAPH.read_bytes()
+    (tmp_path / "minilm.onnx").write_bytes(whole[: int(len(whole) * part)])
+    monkeypatch.setattr(minilm, "_GRAPH", tmp_path / "minilm.onnx")
+
+    with pytest.raises(EmbeddingError, match="cannot be loaded"):
+        LocalEmbeddings().embed_query("x")
 
 
 @pytest.mark.model

@@ -679,6 +679,7 @@ def test_a_digest_holds_where_the_conversation_stands() -> None:
     assert any("Maui" in term for term in digest.topic)
 
 
+@pytest.mark.slow
 def test_a_digest_of_a_thousand_turns_keeps_to_its_tokens() -> None:
     turns = [
         user(f"My budget for trip {n} is ${n},000. We decided on hotel {n}. I need to book flight {n}.")
@@ -831,9 +832,15 @@ def test_where_a_model_gives_no_usable_answer_rules_extract_and_it_is_noted() ->
 @pytest.mark.parametrize(
     "text", ["Ana lives on Mars and owes Doctor Zork 999 dollars.", "Ana does not live in Lisbon."]
 )
-def test_a_memory_that_says_what_its_turn_does_not_is_kept_in_the_words_of_the_turn(text: str) -> None:
+def test_a_memory_that_says_what_its_turn_does_not_is_what_rules_draw_from_the_same_words(text: str) -> None:
     (found,) = chat(Says(told("I live in Lisbon", text=text))).extract([user("Hello! I live in Lisbon.")])
-    assert found.text == f"Ana ({DAY}): I live in Lisbon"
+    assert [found] == facts("Hello! I live in Lisbon.")
+
+
+def test_where_rules_draw_nothing_from_them_it_is_kept_in_the_words_of_the_turn() -> None:
+    said = "Well, the thing with the boat, you know."
+    (found,) = chat(Says(told("the thing with the boat", text="Doctor Zork sank it."))).extract([user(said)])
+    assert found.text == f"Ana ({DAY}): the thing with the boat"
 
 
 def test_a_memory_may_have_a_date_that_its_turn_means() -> None:

@@ -15,7 +15,7 @@ from agentic_memory_bank.state.interaction_tree import (
     current_id,
     text_of,
 )
-from agentic_memory_bank.state.layer_channel import FEWEST_UPDATES, LayerChannel
+from agentic_memory_bank.state.memory_bank import FEWEST_UPDATES, LayerChannel
 
 
 def task(task_id: str) -> Task:

@@ -18,7 +18,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from agentic_memory_bank.state.errors import InputError, InputTooLarge, LoadError
-from agentic_memory_bank.tools.documents.decoding import decode
+from agentic_memory_bank.tools.documents.files import decode
 from agentic_memory_bank.tools.documents.loaders import SkippedFile, as_documents, load, load_all
 from agentic_memory_bank.tools.documents.parsing import Parser
 
@@ -272,6 +272,7 @@ def test_pdf_word_and_html_are_read_with_what_a_citation_needs(tmp_path: Path) -
     assert from_html.metadata == {"source": str(tmp_path / "c.html"), "title": "标题 one"}
 
 
+@pytest.mark.slow
 def test_hostile_files_cost_a_load_error_and_not_the_process(tmp_path: Path) -> None:
     good = word(tmp_path / "good.docx")
     cases = {
@@ -294,6 +295,7 @@ def test_hostile_files_cost_a_load_error_and_not_the_process(tmp_path: Path) -> 
             load(tmp_path / name)
 
 
+@pytest.mark.slow
 def test_a_page_nested_a_hundred_thousand_deep_keeps_its_text(tmp_path: Path) -> None:
     (tmp_path / "deep.html").write_text("<html>" + "<div>" * 100_000 + "bottom" + "</div>" * 100_000 + "<p>after</p>")
 
@@ -314,6 +316,7 @@ def test_a_password_is_said_to_be_the_trouble(tmp_path: Path) -> None:
         load(tmp_path / "locked.pdf")
 
 
+@pytest.mark.slow
 def test_a_parser_that_takes_too_long_is_killed_and_the_next_file_gets_another(tmp_path: Path) -> None:
     (tmp_path / "slow.html").write_text("<b>" * 3_000_000)
     (tmp_path / "fine.html").write_text("<p>fine</p>")

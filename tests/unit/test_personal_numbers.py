@@ -104,6 +104,7 @@ def test_an_answer_that_is_nothing_but_the_number_asked_for_is_left_out() -> Non
     assert masked("about 15000 words", "What is your favourite book?") == "about 15000 words"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "atom",
     ["1", "1 ", "A1", "DE89 ", "GB82", "1234 ", "passport number ", "account 1", "account is ", "身份证", "卡号是"],

@@ -20,18 +20,20 @@ from agentic_memory_bank.prompts.fence import parse
 from agentic_memory_bank.state.conversations import RecalledMemory
 from agentic_memory_bank.state.errors import EmbeddingError, InputError, StorageError
 from agentic_memory_bank.state.records import Record
+from agentic_memory_bank.tools.concurrency import circuit_breaker
 from agentic_memory_bank.tools.concurrency import circuit_breaker as guards
-from agentic_memory_bank.tools.concurrency import outage_log
 from agentic_memory_bank.tools.concurrency.circuit_breaker import (
     FAILURE_LIMIT,
+    LOG_LINES,
     OPEN_SECONDS,
+    OUTAGE_SECONDS,
     CallFailed,
     CircuitBreaker,
+    OutageLog,
     circuit_breaker_of,
 )
-from agentic_memory_bank.tools.concurrency.outage_log import LOG_LINES, OUTAGE_SECONDS, OutageLog
 from agentic_memory_bank.tools.embeddings.weights import MODEL
-from agentic_memory_bank.tools.memories.queries import MemoryHit
+from agentic_memory_bank.tools.memories.validation import MemoryHit
 from agentic_memory_bank.tools.text.terms import tokenize
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
@@ -50,7 +52,7 @@ class Hand:
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[tuple[int, str]]:
-    return [(r.levelno, r.getMessage()) for r in caplog.records if r.name == outage_log.__name__]
+    return [(r.levelno, r.getMessage()) for r in caplog.records if r.name == circuit_breaker.__name__]
 
 
 def failing(error: Exception) -> Any:

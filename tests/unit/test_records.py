@@ -1007,6 +1007,7 @@ def test_a_store_that_fails_is_an_error_of_ours_and_nothing_is_lost_when_it_is_b
         assert sorted(texts(looking)) == ["after", "before", "while it was down"]
 
 
+@pytest.mark.slow
 def test_a_user_is_served_from_many_threads(make: Make) -> None:
     memories = make(size=2)
     failed: list[BaseException] = []

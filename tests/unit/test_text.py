@@ -260,6 +260,7 @@ def test_short_sentences_of_a_long_paragraph_are_joined_up_to_the_limit():
     assert all(piece.endswith("three. ") for piece in pieces)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_is_read_in_linear_time(name):
     """Sized so that anything quadratic would take minutes."""

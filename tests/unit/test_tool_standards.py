@@ -11,7 +11,7 @@ from langchain_tests.unit_tests import EmbeddingsUnitTests, ToolsUnitTests
 from agentic_memory_bank.graph.as_tool import as_research_tool
 from agentic_memory_bank.graph.researcher import build_researcher
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.embeddings.local import LocalEmbeddings
+from agentic_memory_bank.tools.embeddings.models import LocalEmbeddings
 from agentic_memory_bank.tools.pages.stores import PageStores
 from agentic_memory_bank.tools.search.deep_research import deep_research
 from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieval

@@ -3,14 +3,96 @@
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future, wait
-from typing import Final, TypeVar
+from typing import Final, Literal, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
-from agentic_memory_bank.state.errors import EmbeddingError, InputError
-from agentic_memory_bank.tools.concurrency.outage_log import OUTAGE_SECONDS, MemoryFault, OutageLog, error_kind
+from agentic_memory_bank.state.errors import EmbeddingError, InputError, MemoryBankError
+from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
+
+MemoryFault = Literal[
+    "unavailable", "timeout", "unkept", "embedding", "extraction", "parse", "alone", "nothing", "found"
+]
+"""What can go wrong with memories, or is noted of them, in the log."""
+
+
+class LogLine(NamedTuple):
+    """A line of the log."""
+
+    level: int
+    text: str
+
+
+LOG_LINES: Final[Mapping[MemoryFault, LogLine]] = {
+    "unavailable": LogLine(
+        logging.ERROR, "The store of memories is unavailable (%s): conversations go on without it until it answers."
+    ),
+    "timeout": LogLine(
+        logging.WARNING, "The search of memories took longer than %g seconds: the message is answered without them."
+    ),
+    "embedding": LogLine(logging.WARNING, "The message could not be embedded (%s): it is answered without memories."),
+    "extraction": LogLine(
+        logging.WARNING, "No memories could be drawn from a conversation (%s): nothing is stored of this batch."
+    ),
+    "parse": LogLine(
+        logging.WARNING, "What was drawn from a conversation cannot be read (%s): nothing is stored of this batch."
+    ),
+    "alone": LogLine(logging.DEBUG, "There is no conversation before the message: only its own words are searched."),
+    "nothing": LogLine(logging.DEBUG, "No memory is above the threshold: none is shown."),
+    "found": LogLine(logging.DEBUG, "Memories above the threshold: %d."),
+}
+"""The lines; `%s` is the kind of error, and, in our own words, what to do about it."""
+NOT_REMEMBERED: Final = LogLine(
+    logging.WARNING, "Nothing is remembered for now (%s). Hand over again later what was said."
+)
+"""What `remember` says while the store is down."""
+_SAID: Final[Mapping[MemoryFault, LogLine]] = {**LOG_LINES, "unkept": NOT_REMEMBERED}
+OUTAGE_SECONDS: Final = 60.0
+"""Seconds without a failure after which another one is another outage."""
+
+_LOG = logging.getLogger(__name__)
+
+
+class OutageLog:
+    """Logs a failure once an outage. Safe across threads."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._lock = threading.Lock()
+        self._last: dict[MemoryFault, float] = {}
+        self._under_way: set[MemoryFault] = set()
+
+    def begin(self, fault: MemoryFault, *told: object) -> None:
+        """Note a failure; it is logged if it is the first of an outage."""
+        now = self._now()
+        with self._lock:
+            is_new = fault not in self._under_way and now - self._last.get(fault, -OUTAGE_SECONDS) >= OUTAGE_SECONDS
+            self._under_way.add(fault)
+            self._last[fault] = now
+        if is_new:
+            log_fault(fault, *told)
+
+    def end(self, *faults: MemoryFault) -> None:
+        """Note that this goes well again."""
+        with self._lock:
+            self._under_way.difference_update(faults)
+
+
+def log_fault(fault: MemoryFault, *told: object) -> None:
+    """Write the line of a fault, whether or not it was written before."""
+    _LOG.log(_SAID[fault].level, _SAID[fault].text, *told)
+
+
+def error_kind(error: BaseException) -> str:
+    """An error for people: its kind, and what to do where those are words of ours.
+
+    What a foreign error says is left out: it may hold a key, or what somebody said.
+    """
+    is_ours = isinstance(error, MemoryBankError) and error.__cause__ is None
+    return f"{type(error).__name__}: {error}" if is_ours else type(error).__name__
+
 
 THREADS: Final = 8
 """How many calls of a store are under way at most; a call that hangs keeps its thread until it comes back."""
@@ -25,17 +107,14 @@ LOAD_SECONDS: Final = 120.0
 EXIT_SECONDS: Final = 2.0
 """How long the end of the process waits for calls that are under way."""
 
-_LOG = logging.getLogger(__name__)
+RESTING: Final = 10_000
+"""Of how many others it is known whether they are left alone."""
+
 _Result = TypeVar("_Result")
 
 
 class CallFailed(Exception):
-    """Nothing came of a call: the request goes on without it. It is logged already, once an outage.
-
-    Args:
-        fault: The error that was raised.
-        kind: The kind of error, for a receipt.
-    """
+    """Nothing came of a call: the request goes on without it. It is logged already, once an outage."""
 
     def __init__(self, fault: MemoryFault, kind: str) -> None:
         super().__init__(f"{fault}: {kind}")
@@ -50,7 +129,6 @@ class CircuitBreaker:
     and with its answer all are. What hangs is left behind, on one of a few threads.
 
     Args:
-        now: A clock that is never set back, in seconds.
         threads: How many calls are under way at most.
     """
 
@@ -63,6 +141,7 @@ class CircuitBreaker:
         self._lock = threading.Lock()
         self._failures = 0
         self._closed_until = 0.0
+        self._resting: LruCache[Hashable, float] = LruCache(RESTING)
         self._unloadable_until = 0.0
 
     def call(
@@ -130,6 +209,15 @@ class CircuitBreaker:
             running.cancel()
             raise TimeoutError
         return running.result()
+
+    def rests(self, key: Hashable) -> bool:
+        """Whether something other than the store is left alone, by a name of the caller's."""
+        return self._now() < (self._resting.peek(key) or 0.0)
+
+    def rest(self, key: Hashable, seconds: float) -> None:
+        """Leave something other than the store alone for a while; what rests already does not rest longer."""
+        if not self.rests(key):
+            self._resting.put(key, self._now() + seconds)
 
     def run_later(self, job: Callable[[], object]) -> bool:
         """Run something in the background, unless the breaker is open; a failure is not reported.

@@ -13,7 +13,6 @@ class LruCache(Generic[Key, Value]):
     """Keeps the values that were used last, and drops the one that was not used for longest. Safe across threads.
 
     Args:
-        size: How many values are kept.
         on_evict: Called with each value that is dropped, such as to close it.
     """
 

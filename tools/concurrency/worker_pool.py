@@ -49,8 +49,6 @@ class WorkerPool:
 
     Args:
         size: How many jobs wait at most, of all keys together; a further one is dropped. None: any number.
-        workers: How many jobs are done at the same time.
-        name: Name of the threads.
         exit_seconds: How long the end of the process waits for the jobs. Default: `EXIT_SECONDS`.
     """
 
@@ -79,7 +77,6 @@ class WorkerPool:
         """Queue a call; the returned future is cancelled where the queue is full or closed.
 
         Args:
-            work: The function that is called.
             key: Jobs of one key are done in the order in which they came, one at a time. None: whenever a thread is
                 free.
         """

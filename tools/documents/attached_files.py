@@ -20,22 +20,15 @@ from agentic_memory_bank.state.errors import (
 from agentic_memory_bank.state.interaction_tree import Attachment, AttachmentKind
 from agentic_memory_bank.state.memory_bank import PendingAttachment
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.documents.decoding import decode
+from agentic_memory_bank.tools.documents.files import decode
 from agentic_memory_bank.tools.documents.parsing import Kind
 from agentic_memory_bank.tools.text.cleaning import clean
 
 MOST: Final = 32
 """How many attachments one question may have."""
-
-
 NAME_CHARACTERS: Final = 255
-
-
 _LOG = logging.getLogger(__name__)
-
-
 CAREFUL = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
-
 
 _PICTURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -44,15 +37,9 @@ _PICTURES = (
     (b"GIF89a", "image/gif"),
 )
 
-
 DOCX: Final = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-
-
 _TYPES: dict[Kind, str] = {"pdf": "application/pdf", "docx": DOCX, "html": "text/html"}
-
-
 _HTML_SUFFIXES = frozenset({".html", ".htm", ".xhtml"})
-
 
 _CODE_SUFFIXES = (
     ".asm .bash .bat .c .cc .clj .cljs .cmake .cpp .cs .css .cu .cxx .dart .ex .exs .erl .f90 .fs .go .gradle .graphql"
@@ -60,7 +47,6 @@ _CODE_SUFFIXES = (
     " .pyi .r .rb .rs .scala .scss .sh .sol .sql .svelte .svg .swift .tcl .tex .tf .toml .ts .tsx .vb .vue .xml .yaml"
     " .yml .zig .zsh"
 )
-
 
 _CODE = frozenset(_CODE_SUFFIXES.split())
 
@@ -103,10 +89,6 @@ def attachment_of(waiting: PendingAttachment) -> Attachment:
 
 def checked_attachments(given: object, settings: Settings) -> list[AttachedFile]:
     """The attachments of a question, each once.
-
-    Args:
-        given: Mappings with `name` and base64 `data`; None is none.
-        settings: Their limits of size are applied.
 
     Raises:
         InputError: One has no name or no data, is no base64, or is of no type that can be read; or they are too many.
@@ -155,7 +137,6 @@ def file_of(name: str, data: bytes, most: int) -> AttachedFile:
     Args:
         name: Its label; the suffix tells code from prose, and Word files from other archives.
         data: Its bytes, which tell the rest.
-        most: The size limit in bytes.
 
     Raises:
         InputError: It is empty, or binary and of no type that can be read.

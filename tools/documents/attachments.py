@@ -20,7 +20,7 @@ from agentic_memory_bank.state.errors import (
 )
 from agentic_memory_bank.state.interaction_tree import Attachment
 from agentic_memory_bank.tools.documents.attached_files import CAREFUL, id_of, parsed_kind, picture_type
-from agentic_memory_bank.tools.documents.decoding import decode
+from agentic_memory_bank.tools.documents.files import decode
 from agentic_memory_bank.tools.documents.parsing import Parser
 from agentic_memory_bank.tools.storage.disk import storage_errors, sync_folder
 from agentic_memory_bank.tools.text.cleaning import clean
@@ -284,13 +284,7 @@ def _missing(sha256: str) -> StorageError:
 
 
 def content(store: AttachmentStore, attachment: Attachment, most: int = SHOWN_BYTES) -> dict[str, Any]:
-    """What is in an attachment, for a reader: a picture in base64, a document as its text, code as it stands.
-
-    Args:
-        store: Attachment store that holds it.
-        attachment: As an entry names it.
-        most: Largest picture that is shown, in bytes.
-    """
+    """What is in an attachment, for a reader: a picture in base64, a document as its text, code as it stands."""
     try:
         if attachment["kind"] != "image":
             return {"content": store.text(attachment["name"], attachment["path"])}

@@ -12,8 +12,16 @@ from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
 
 from agentic_memory_bank.state.errors import InputError, LoadError
-from agentic_memory_bank.tools.documents.decoding import BinaryError, decode
-from agentic_memory_bank.tools.documents.files import MAX_BYTES, UnusableError, cannot_open, is_folder, read, shown
+from agentic_memory_bank.tools.documents.files import (
+    MAX_BYTES,
+    BinaryError,
+    UnusableError,
+    cannot_open,
+    decode,
+    is_folder,
+    read,
+    shown,
+)
 from agentic_memory_bank.tools.documents.parsing import Kind, Parser
 from agentic_memory_bank.tools.text.cleaning import clean
 
@@ -61,7 +69,6 @@ def load_all(
     of their names; hidden files, links to folders, empty files and files of other types are left out.
 
     Args:
-        paths: What to read, in this order.
         max_bytes: The size above which a file is refused.
         skipped: Is given what was left out of folders, with the reason (which is logged, too).
 

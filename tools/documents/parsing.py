@@ -77,8 +77,6 @@ class Parser:
 
         Args:
             path: The file; a regular one, as the caller has made sure.
-            kind: How to read it.
-            name: What messages call it.
 
         Raises:
             LoadError: It is damaged, protected, empty of text, or takes more than a file may.

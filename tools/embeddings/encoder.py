@@ -13,8 +13,7 @@ from langchain_core.embeddings import Embeddings
 
 from agentic_memory_bank.state.errors import EmbeddingError, SettingsError
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.local import SURROGATE, LocalEmbeddings
-from agentic_memory_bank.tools.embeddings.models import default_embeddings
+from agentic_memory_bank.tools.embeddings.models import SURROGATE, LocalEmbeddings, default_embeddings
 from agentic_memory_bank.tools.embeddings.vector_cache import VectorCache
 from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.embeddings.windows import Vectors, characters, in_parts
@@ -62,9 +61,6 @@ class Encoder:
 
     def check(self, settings: Settings) -> None:
         """Check that an invocation names no other embeddings: vectors of two models cannot be compared.
-
-        Args:
-            settings: Settings of the invocation.
 
         Raises:
             SettingsError: The settings name others, or those of the environment cannot be used.

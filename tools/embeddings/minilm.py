@@ -70,7 +70,6 @@ class MiniLM:
     """The model, ready to encode. Encoding is safe across threads, not across a fork.
 
     Args:
-        folder: Holds `tokenizer.json` and `model.safetensors`, whose sha256 the caller has looked at.
         threads: How many cores are used at most. Default: all this process may use.
 
     Raises:

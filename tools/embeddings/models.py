@@ -1,14 +1,23 @@
-"""Chooses the embeddings: the one place that reads the setting `embeddings`, for every graph, command and route."""
+"""Makes the embeddings that the setting `embeddings` names, for all; local ones are loaded at the first text."""
 
+import logging
 import os
-from typing import Any, Final
+import re
+import threading
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Protocol
+from weakref import WeakSet
 
 from langchain_core.embeddings import Embeddings
 
-from agentic_memory_bank.state.errors import SettingsError
+from agentic_memory_bank.state.errors import EmbeddingError, SettingsError
+from agentic_memory_bank.state.settings import EmbeddingBackend as Backend
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.local import local_embeddings
-from agentic_memory_bank.tools.embeddings.weights import MODEL, given_folder
+from agentic_memory_bank.tools.embeddings import minilm
+from agentic_memory_bank.tools.embeddings.weights import MODEL, default_folder, from_hub, given_folder, name_of
+from agentic_memory_bank.tools.embeddings.windows import Vectors
 
 _ADDRESSES: Final = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 
@@ -53,3 +62,132 @@ def _of_langchain(provider: str, model: str) -> Embeddings:
             f"The embeddings '{provider}:{model}' cannot be used ({type(fault).__name__}: {fault}). Mend "
             "MEMORY_BANK_EMBEDDINGS, install the package or set the key that it names, or use local:FOLDER."
         ) from None
+
+
+_LOG: Final = logging.getLogger(__name__)
+SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""Half a character, which no model can read."""
+
+
+class LocalModel(Protocol):
+    """A model in this process."""
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit vector per text, (texts x dimension), also for texts longer than the model's window."""
+        ...
+
+
+class LocalEmbeddings(Embeddings):
+    """A sentence-transformers model on the CPU, loaded at the first text and kept. Safe across threads and a fork.
+
+    all-MiniLM-L6-v2 runs in ONNX Runtime; PyTorch is loaded for any other model. A text longer than the model's window
+    is embedded in parts, cut at sentence ends or white space; its vector is the mean of theirs, weighted by length.
+    Loading sets `TOKENIZERS_PARALLELISM` to `false` unless it is set already: otherwise the tokenizer complains on
+    stderr whenever the process forks.
+
+    Args:
+        path: The folder of the model. Default: all-MiniLM-L6-v2, wherever it is.
+        repository: The name of a model on the Hugging Face hub, in place of a folder.
+        threads: How many cores it uses at most. Default: all this process may use.
+        backend: What runs all-MiniLM-L6-v2: ONNX Runtime, or PyTorch (sentence-transformers).
+    """
+
+    def __init__(
+        self,
+        path: str | None = None,
+        *,
+        repository: str = "",
+        threads: int | None = None,
+        backend: Backend = "onnx",
+    ) -> None:
+        self._path = path
+        self._repository = repository
+        self._threads = threads
+        self._backend = backend
+        self._begin()
+        _all.add(self)
+
+    def _begin(self) -> None:
+        self._lock = threading.RLock()
+        self._loaded: LocalModel | None = None
+
+    @property
+    def model(self) -> str:
+        """Name of the model: the same wherever the same weights came from.
+
+        Raises:
+            EmbeddingError: There are no such weights.
+        """
+        is_default = self._path is None and not self._repository
+        return MODEL if is_default else name_of(self._folder(), self._repository)
+
+    @property
+    def is_loaded(self) -> bool:
+        """Ask whether the model is in memory."""
+        return self._loaded is not None
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return one L2-normalised vector per text.
+
+        Raises:
+            EmbeddingError: The weights are not there, or cannot be loaded.
+        """
+        return self.encode(texts).tolist()
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of one text."""
+        return self.embed_documents([text])[0]
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors as one matrix, (texts x dimension), L2-normalised. Raises as `embed_documents`."""
+        with self._lock:
+            loaded = self._load()
+            return loaded.encode([SURROGATE.sub("\ufffd", text) for text in texts])
+
+    def _load(self) -> LocalModel:
+        if self._loaded is None:
+            folder = self._folder()
+            _LOG.info("Loading the embedding model in %s", folder, extra={"loading": True})
+            try:
+                self._loaded = self._model_in(folder)
+            except Exception as fault:  # whatever a foreign library raises on a broken folder or a lack of memory
+                message = f"The embedding model in {folder} cannot be loaded ({type(fault).__name__}: {fault})."
+                raise EmbeddingError(f"{message} Check the folder, or install the model again.") from fault
+            finally:
+                _LOG.info("The embedding model is loaded, or cannot be", extra={"loading": False})
+        return self._loaded
+
+    def _folder(self) -> Path:
+        if self._path is not None:
+            return given_folder(self._path)
+        return from_hub(self._repository) if self._repository else default_folder()
+
+    def _model_in(self, folder: Path) -> LocalModel:
+        if self._backend == "onnx" and (folder / minilm.TOKENIZER).is_file() and name_of(folder) == MODEL:
+            return minilm.MiniLM(folder, self._threads)
+        from agentic_memory_bank.tools.embeddings.pytorch_model import PyTorchModel
+
+        return PyTorchModel(folder, self._threads)
+
+
+_all: WeakSet[LocalEmbeddings] = WeakSet()
+_inherited: list[object] = []
+
+
+def _after_fork() -> None:
+    """The threads of a model are the parent's: the child loads its own, and keeps the parent's, which it cannot end."""
+    for embeddings in list(_all):
+        _inherited.append(embeddings._loaded)  # pyright: ignore[reportPrivateUsage]
+        embeddings._begin()  # pyright: ignore[reportPrivateUsage]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+@lru_cache(maxsize=8)
+def local_embeddings(
+    path: str | None = None, repository: str = "", threads: int | None = None, backend: Backend = "onnx"
+) -> LocalEmbeddings:
+    """Get the one `LocalEmbeddings` of a model in this process; arguments are those of the class."""
+    return LocalEmbeddings(path, repository=repository, threads=threads, backend=backend)

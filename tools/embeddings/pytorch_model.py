@@ -20,7 +20,6 @@ class PyTorchModel:
     """A model on the CPU, ready to encode; for one caller at a time.
 
     Args:
-        folder: Folder of the model, with its weights and tokenizer.
         threads: How many cores PyTorch uses at most, in this whole process. Default: as it decides.
     """
 

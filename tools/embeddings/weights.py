@@ -101,7 +101,6 @@ def name_of(folder: Path, called: str = "") -> str:
     """Name the model in a folder by its weights: those of all-MiniLM-L6-v2 have its name wherever they came from.
 
     Args:
-        folder: Folder of the model, with its weights and tokenizer.
         called: Name of any other model. Default: that of its folder.
 
     Raises:

@@ -25,14 +25,7 @@ def in_parts(
     embed: Callable[[Sequence[Part]], Vectors],
     length: Callable[[Part], int],
 ) -> Vectors:
-    """One unit vector for each text: that of its only part, or the mean of those of its parts, weighted by length.
-
-    Args:
-        texts: Texts of any length.
-        split: Gives the parts of a text, at least one.
-        embed: Gives the unit vectors of parts, (parts x dimension).
-        length: How many characters a part has.
-    """
+    """One unit vector for each text: that of its only part, or the mean of those of its parts, weighted by length."""
     groups = [split(text) for text in texts]
     made = embed([part for group in groups for part in group])
     if len(made) == len(texts):
@@ -58,9 +51,7 @@ def by_pieces(text: str, read: "Encoding", window: int) -> list[tuple[int, int]]
     """Where the parts of a text begin and end that have at most `window` word pieces each.
 
     Args:
-        text: The whole text.
         read: Its word pieces, without marks of beginning and end.
-        window: How many a part may have.
     """
     words, offsets = read.word_ids, read.offsets
     if len(words) <= window:
@@ -84,7 +75,6 @@ def cut(text: str, furthest: Callable[[int], int]) -> list[tuple[int, int]]:
     It is cut where a sentence ends, else at white space, else where it must be.
 
     Args:
-        text: The whole text.
         furthest: Says how far a part may go that begins at a position.
     """
     borders = [end for _, end in sentences(text)]

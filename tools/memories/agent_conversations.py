@@ -60,12 +60,7 @@ _NONE: Final[AgentConversation] = {
 
 
 class AgentConversations:
-    """The conversations of all users with agents.
-
-    Args:
-        adapter: The store of their memories.
-        clock: Returns the time against which expiry is checked.
-    """
+    """The conversations of all users with agents."""
 
     def __init__(self, adapter: StoreAdapter, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._adapter = adapter
@@ -103,10 +98,6 @@ class AgentConversations:
             Where the conversation stood before; None where nothing was done in it.
 
         Args:
-            user: Id of the user whose memories are meant.
-            project: The project; empty for none.
-            conversation: Id of the conversation.
-            done: What the invocation asked, did and found.
             steps: The texts that can be read under their ids.
             days: How long the conversation is kept from now on.
 
@@ -155,15 +146,7 @@ class AgentConversations:
         return sorted((t for t in found if t and t["expires_at"] > now), key=lambda t: (t["at"], t["conversation"]))
 
     def end(self, user: str, project: str, conversation: str, episode: str = "", *, goes_on: bool = False) -> None:
-        """Note that a conversation has ended, and which memory was made of it. Raises as `load`.
-
-        Args:
-            user: Id of the user whose memories are meant.
-            project: The project; empty for none.
-            conversation: Id of the conversation.
-            episode: Id of the memory that was made of it.
-            goes_on: Whether something was done in it since.
-        """
+        """Note that a conversation has ended, and which memory was made of it. Raises as `load`."""
         talk = self.load(user, project, conversation).state
         if talk is None:
             return
@@ -176,9 +159,7 @@ class AgentConversations:
         """Erase conversations of a user: all, those of a project, or one; how many they were.
 
         Args:
-            user: Id of the user whose memories are meant.
             project: An empty text means the memories without a project; None all.
-            conversation: The conversation's id; None for all.
 
         Raises:
             NoUserError, StorageError: As `load`.
@@ -207,9 +188,6 @@ class AgentConversations:
 
     def delete_expired(self, owner: str) -> int:
         """Erase expired conversations, and count them.
-
-        Args:
-            owner: The hash of the user.
 
         Raises:
             StorageError: The store failed.

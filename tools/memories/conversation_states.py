@@ -8,14 +8,15 @@ import hashlib
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, cast, get_args
 
 from langgraph.store.base import PutOp
 
-from agentic_memory_bank.state.conversations import StoredConversation, StoredTurn, Trigger
+from agentic_memory_bank.state.conversations import MEMORY_MODES, MemoryMode, StoredConversation, StoredTurn, Trigger
+from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.tools.memories.deletion import cut_out, find_words
 from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
 from agentic_memory_bank.tools.memories.validation import conversation_of, project_of, stamp, user_hash
@@ -36,12 +37,7 @@ _KEPT: Final = ("seen", "count", "at", "expires_at")
 
 
 class ConversationStates:
-    """The states of the conversations of all users.
-
-    Args:
-        adapter: The store of their memories.
-        clock: Returns the time against which expiry is checked.
-    """
+    """The states of the conversations of all users."""
 
     def __init__(self, adapter: StoreAdapter, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._adapter = adapter
@@ -90,7 +86,6 @@ class ConversationStates:
         So nothing that was said before comes back, not from a job that waited, nor when it is handed over again.
 
         Args:
-            user: Id of the user whose memories are meant.
             project: An empty text means the memories without a project; None all.
 
         Raises:
@@ -114,7 +109,6 @@ class ConversationStates:
         """Remove words from the turns of conversations, and their digests. Raises as `get`.
 
         Args:
-            user: Id of the user whose memories are meant.
             words: What goes, by conversation and turn; nothing means all of a turn.
         """
         named: dict[str, dict[str, Sequence[str]]] = {}
@@ -130,9 +124,6 @@ class ConversationStates:
 
     def delete_expired(self, owner: str) -> int:
         """Erase expired conversations and marks, and count the conversations.
-
-        Args:
-            owner: The hash of the user.
 
         Raises:
             StorageError: The store failed.
@@ -283,3 +274,57 @@ _FORMS: Final[Mapping[str, Callable[[object], bool]]] = {
     "failures": _is_number,
     "to_forget": lambda value: value is None or _are_texts(value),
 }
+
+_EVERYWHERE: Final = "all"
+
+
+class MemorySwitches:
+    """The switches of all users. They outlast what is forgotten: who has switched memory off finds it off."""
+
+    def __init__(self, adapter: StoreAdapter) -> None:
+        self._adapter = adapter
+
+    def mode(self, user: str, project: str = "", conversation: str | None = None) -> MemoryMode:
+        """What holds for a user, or for a conversation: the stricter of what was said for either.
+
+        Args:
+            project: The conversation's project; an empty text for none.
+            conversation: Id of the conversation; None for what holds for the user everywhere.
+
+        Raises:
+            NoUserError: No user is named.
+            StorageError: The store failed.
+        """
+        keys = [_EVERYWHERE] if conversation is None else [_EVERYWHERE, _digest([project, conversation])]
+        return strictest(_mode(value) for value in self._adapter.get(_switches(user_hash(user)), keys))
+
+    def set(self, user: str, mode: MemoryMode, project: str = "", conversation: str | None = None) -> None:
+        """Say what holds from now on. Args and errors as `mode`.
+
+        Raises:
+            InputError: There is no such mode.
+        """
+        if mode not in MEMORY_MODES:
+            raise InputError(f"Memory is switched to one of {', '.join(MEMORY_MODES)}, not to {mode!r}.")
+        key = _EVERYWHERE if conversation is None else _digest([project, conversation])
+        value: Any = None if mode == "on" else {"v": FORM, "mode": mode}
+        self._adapter.batch([PutOp(_switches(user_hash(user)), key, value, index=False)])
+
+
+def strictest(modes: Iterable[MemoryMode]) -> MemoryMode:
+    """The mode that allows least."""
+    found: list[MemoryMode] = ["on", *modes]
+    return max(found, key=MEMORY_MODES.index)
+
+
+def _mode(value: Any) -> MemoryMode:
+    """A mode as it was kept; what somebody else may have written, and cannot be read, is taken for the strictest."""
+    if value is None:
+        return "on"
+    said = value.get("mode")
+    known: list[MemoryMode] = [mode for mode in MEMORY_MODES if mode == said]
+    return known[0] if known else "off"
+
+
+def _switches(owner: str) -> tuple[str, ...]:
+    return (ROOT, owner, "switches")

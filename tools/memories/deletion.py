@@ -118,7 +118,6 @@ def plan_deletion(records: Mapping[str, Record], ids: Collection[str], *, quotin
     The plan of a plan's own ids is the same.
 
     Args:
-        records: All memories of the user, by id.
         ids: Ids of memories, or of parts as `Redaction.id` names them. Unknown ids are passed over.
         quoting: Whether facts go with the turns that they quote.
 

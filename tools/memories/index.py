@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from agentic_memory_bank.state.record_events import RecordEvent, fold_record, is_deleted_with, is_event, mentions
 from agentic_memory_bank.state.records import Record, RecordFilter, is_expired, normalized
-from agentic_memory_bank.tools.memories.queries import MemoryHit, RecordThreshold, Threshold
 from agentic_memory_bank.tools.memories.turns import RecordTurns
+from agentic_memory_bank.tools.memories.validation import MemoryHit, RecordThreshold, Threshold
 from agentic_memory_bank.tools.memories.vectors import decode_vector
 from agentic_memory_bank.tools.search.hybrid_index import HybridIndex, Query
 from agentic_memory_bank.tools.search.passage_index import NEIGHBOUR
@@ -39,7 +39,6 @@ class RecordIndex:
     Args:
         owner: The hash of the user; events of others are passed over, wherever they come from.
         model: The embedding model; vectors of others are not searched.
-        dimension: Length of its vectors, where known.
     """
 
     def __init__(self, owner: str, model: str, dimension: int | None) -> None:
@@ -262,11 +261,7 @@ class RecordIndex:
         """Search the memories that a filter means, best first.
 
         Args:
-            query: What to search for, in plain words.
-            vector: The vector of the query.
             wanted: Filter by project, type and others.
-            now: The time, as a stamp.
-            limit: The most that are returned.
             threshold: Least raw cosine, of a hit or of what it stands for, where it shares no rare name or number with
                 the query; None: no threshold.
             alpha: Weight of keywords, from 0 to 1.

@@ -14,18 +14,21 @@ from agentic_memory_bank.state.records import Record, RecordType, UserHash, is_e
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.agent_conversations import AgentConversations
-from agentic_memory_bank.tools.memories.conversation_states import ConversationStates
+from agentic_memory_bank.tools.memories.conversation_states import ConversationStates, MemorySwitches
 from agentic_memory_bank.tools.memories.deletion import Deletion, plan_deletion
-from agentic_memory_bank.tools.memories.memory_switches import MemorySwitches
-from agentic_memory_bank.tools.memories.queries import Listing, MemoryHit, MemoryQuery, Threshold, checked_query
 from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
 from agentic_memory_bank.tools.memories.user_memories import UserMemoriesPool
 from agentic_memory_bank.tools.memories.validation import (
+    Listing,
+    MemoryHit,
+    MemoryQuery,
     NewMemory,
+    Threshold,
     checked_cursor,
     checked_fields,
     checked_filter,
     checked_limit,
+    checked_query,
     sort_key,
     user_hash,
 )
@@ -48,11 +51,8 @@ class RecordReader:
 
     Args:
         store: Any `BaseStore` with synchronous methods. `default_store()` is the embedded one.
-        encoder: Embeds texts and queries.
-        clock: Returns the time against which expiry is checked.
         settings: The weights of keywords. Default: those of the environment.
         quota: How many memories a user has at most, the least retained are deleted first; None for any number.
-        size: Number of users whose index is kept in memory.
     """
 
     def __init__(
@@ -118,10 +118,7 @@ class RecordReader:
         """Find the memories that fit a query best, best first; nothing is counted as used.
 
         Args:
-            user: Id of the user whose memories are meant.
-            query: What to search for, in plain words.
             project: An empty text means the memories without a project; None all.
-            types: Types of memories; None for all.
             limit: How many at most; never more than `MAX_LIMIT`.
             threshold: Least raw cosine of a hit that shares no rare name or number with the query. None: no threshold.
             replaced: Whether to find also what is superseded or consolidated by now.
@@ -171,9 +168,7 @@ class RecordReader:
         """List the memories of a user, newest first, a page at a time.
 
         Args:
-            user: Id of the user whose memories are meant.
             project: An empty text means the memories without a project; None all.
-            types: Types of memories; None for all.
             limit: How many at most; never more than `MAX_LIMIT`.
             cursor: That of the page before; None for the first.
             replaced: Whether to list also what is superseded or consolidated by now.

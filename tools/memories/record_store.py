@@ -21,7 +21,7 @@ from agentic_memory_bank.state.records import (
     Replacement,
     normalized,
 )
-from agentic_memory_bank.tools.memories import maintenance, transfer
+from agentic_memory_bank.tools.memories import maintenance
 from agentic_memory_bank.tools.memories.deletion import Deletion
 from agentic_memory_bank.tools.memories.maintenance import StoreMaintenance
 from agentic_memory_bank.tools.memories.record_reader import RecordReader
@@ -64,8 +64,6 @@ class RecordStore(RecordReader):
             >>> records.store("ana", "Ana lives in Lisbon.", supersedes=[berlin["id"]])  # doctest: +SKIP
 
         Args:
-            user: Id of the user whose memories are meant.
-            text: Text of the memory.
             supersedes: Ids of memories whose value it replaces, since it is newer.
             superseded_by: Id of the memory whose value is newer: this one is stored as superseded.
             contradicts: Ids of memories that cannot be true beside it.
@@ -97,8 +95,6 @@ class RecordStore(RecordReader):
         """Store several memories, embedded together; none is stored where one cannot be. Raises as `store`.
 
         Args:
-            user: Id of the user whose memories are meant.
-            drafts: The memories to store.
             embed: False: no model is asked. They are found by their words until `backfill_vectors` makes vectors.
         """
         owner, checked = user_hash(user), [checked_fields(draft) for draft in drafts]
@@ -141,9 +137,6 @@ class RecordStore(RecordReader):
         """Change the text of a memory: its vector follows, the earlier text goes to its history.
 
         Args:
-            user: Id of the user whose memories are meant.
-            id: Id of the memory.
-            text: New text of the memory.
             fields: A new `source`, `trust`, `importance` or `expires_at`; no other field can change.
 
         Raises:
@@ -218,9 +211,7 @@ class RecordStore(RecordReader):
         """Mark memories as consolidated into one that is there: they are no longer found, and deleted with it.
 
         Args:
-            user: Id of the user whose memories are meant.
             ids: Ids of the memories; those that do not exist, or are replaced already, are no error.
-            by: Id of the memory that stands for them.
 
         Returns:
             The ids of those that were marked.
@@ -275,14 +266,10 @@ class RecordStore(RecordReader):
     def export_events(self, user: str) -> Sequence[Mapping[str, Any]]:
         """All events of a user's memories, with those that say what was forgotten: no vectors, and not who it is."""
         with self._users.opened(user_hash(user)) as memories:
-            return transfer.outgoing(memories)
+            return maintenance.outgoing(memories)
 
     def import_events(self, user: str, events: object) -> tuple[Sequence[str], Sequence[str]]:
         """Take exported events in: those that are there already are passed over, and what was forgotten stays so.
-
-        Args:
-            user: Id of the user who gets them.
-            events: As `export_events` gives them.
 
         Returns:
             The ids of the memories that are new, and of those that went since they were forgotten where they come from.
@@ -290,9 +277,9 @@ class RecordStore(RecordReader):
         Raises:
             InputError: They are no events.
         """
-        checked = transfer.checked_events(events)
+        checked = maintenance.checked_events(events)
         with self._users.opened(user_hash(user)) as memories:
-            new, gone = transfer.incoming(memories, checked)
+            new, gone = maintenance.incoming(memories, checked)
             maintenance.delete_over_quota(memories, self._quota, set(new))
         return new, self.delete(user, gone) if gone else []
 
@@ -305,7 +292,6 @@ class RecordStore(RecordReader):
         conversations, and memories of which a part is named, lose that part: the rest stays, as a memory of its own.
 
         Args:
-            user: Id of the user whose memories are meant.
             ids: Ids of memories, or of parts of them as `preview_delete` names them. Unknown ids are no error.
             quoting: Whether facts go with the turns that they quote.
 
@@ -321,7 +307,6 @@ class RecordStore(RecordReader):
         """Delete all memories of a user, or those of a project, of a type, or both. Returns and raises as `delete`.
 
         Args:
-            user: Id of the user whose memories are meant.
             project: An empty text means the memories without a project; None all.
             type: The type of the memories; None for all.
         """

@@ -1,8 +1,8 @@
 """Finds the memories a graph works on: those of the store it was built with, of the server's store, or of the file."""
 
-import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Final
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore
 
+from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
@@ -27,8 +28,6 @@ class RecordStores:
 
     Args:
         store: Where memories are kept, whatever a server brings. Default: the server's store, or else the file.
-        encoder: Embeds texts and queries.
-        clock: Returns the time against which expiry is checked.
         home: Folder of the file. Default: `MEMORY_BANK_HOME`, or the user's state folder.
     """
 
@@ -81,20 +80,16 @@ class RecordStores:
 def stores_for(
     store: BaseStore | None, embeddings: Embeddings | None, clock: Callable[[], datetime], usual: Callable[[], datetime]
 ) -> RecordStores:
-    """The stores of a graph; all graphs that are built with nothing of their own share one index of each user.
-
-    Args:
-        store: Where memories are kept, if it was given.
-        embeddings: What makes the vectors, if they were given.
-        clock: Returns the time against which expiry is checked.
-        usual: The clock of graphs that are given none.
-    """
+    """The stores of a graph; all graphs that are built with nothing of their own share one index of each user."""
     if store is None and embeddings is None and clock is usual:
-        return _shared(usual, os.environ.get("MEMORY_BANK_EMBEDDINGS", ""))
+        named = None
+        with suppress(SettingsError):  # which an invocation tells
+            named = Settings.of(None).embeddings
+        return _shared(usual, named)
     return RecordStores(store, Encoder(embeddings), clock)
 
 
 @cache
-def _shared(clock: Callable[[], datetime], embeddings: str) -> RecordStores:
-    """The stores of graphs that were built with nothing of their own while the environment named these embeddings."""
+def _shared(clock: Callable[[], datetime], embeddings: str | None) -> RecordStores:
+    """The stores of graphs that were built with nothing of their own while the settings named these embeddings."""
     return RecordStores(None, Encoder(), clock)

@@ -35,14 +35,7 @@ class StoreResult(NamedTuple):
 
 
 class UserMemories:
-    """One user's memories in this process; the lock of `opened` serves one call at a time.
-
-    Args:
-        adapter: The store of all users' memories.
-        owner: The hash of the user.
-        encoder: Embeds texts and queries.
-        clock: Returns the time that events are stamped with.
-    """
+    """One user's memories in this process; the lock of `opened` serves one call at a time."""
 
     def __init__(self, adapter: StoreAdapter, owner: str, encoder: Encoder, clock: Callable[[], datetime]) -> None:
         self.lock = threading.Lock()
@@ -125,9 +118,6 @@ class UserMemories:
 
     def check_model(self, vectors: Sequence[Vector | None]) -> None:
         """Check that vectors of two embedding models are not mixed: hits would be random.
-
-        Args:
-            vectors: Those that were made just now.
 
         Raises:
             EmbeddingError: The stored vectors are of another model, or of another length.
@@ -248,7 +238,6 @@ class UserMemories:
         Nothing is written of one that is gone by now; a memory of the same text gets the sources instead.
 
         Args:
-            cut: The memory, and what is removed from it.
             vector: That of the remaining text, as the fields of an event.
             gone: The ids of all memories that are deleted with it.
         """
@@ -318,8 +307,6 @@ def check_replaceable(olds: Sequence[Record], fields: Mapping[str, Any], alike: 
     """Refuse that a memory replaces those of another project, or of another type.
 
     Args:
-        olds: The memories to be replaced.
-        fields: Those of the new memory.
         alike: Types that may replace each other.
 
     Raises:
@@ -345,14 +332,7 @@ def inherited_fields(olds: Sequence[Record], how: Replacement) -> Mapping[str, A
 
 
 class UserMemoriesPool:
-    """The memories of the users who were active last, each read into one index.
-
-    Args:
-        adapter: The store of all users' memories.
-        encoder: Embeds texts and queries.
-        clock: Returns the time that events are stamped with.
-        size: Number of users whose memories are kept loaded.
-    """
+    """The memories of the users who were active last, each read into one index."""
 
     def __init__(self, adapter: StoreAdapter, encoder: Encoder, clock: Callable[[], datetime], size: int) -> None:
         self._adapter, self._encoder, self._clock, self._size = adapter, encoder, clock, size

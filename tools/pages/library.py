@@ -8,6 +8,7 @@ from typing import Protocol
 
 from langchain_core.runnables import RunnableLambda
 
+from agentic_memory_bank.state.model_table import MOST_AT_ONCE
 from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.lru import LruCache
@@ -122,7 +123,9 @@ class PageLibrary:
         def found(search: PageSearch) -> list[PageHit]:
             return self._index.search(search, k, settings)
 
-        return RunnableLambda(found).batch(list(searches), {"max_concurrency": settings.max_concurrency})
+        return RunnableLambda(found).batch(
+            list(searches), {"max_concurrency": settings.max_concurrency or MOST_AT_ONCE}
+        )
 
     def outline(self, query: str, k: int, settings: Settings) -> list[tuple[str, str, str]]:
         """Id, title and abstract of the k pages whose headers fit a query best, best first."""

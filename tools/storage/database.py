@@ -20,9 +20,6 @@ _SCRUBBED: Final = 8
 """Free pages that are overwritten in one step, so that the step fits into little space."""
 
 
-# --- forms -------------------------------------------------------------------------------------------------------
-
-
 # --- files -------------------------------------------------------------------------------------------------------
 
 
@@ -31,7 +28,6 @@ class DatabaseFile:
 
     Args:
         path: The file, 0600, made by the first use. None keeps all of it in this process.
-        form: What it looks like.
         begin: Writes the first rows of a new one.
         reserve: Whether space is set aside beside it, so that it can be erased from on a full disk.
     """

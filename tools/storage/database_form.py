@@ -13,8 +13,6 @@ from agentic_memory_bank.tools.storage.disk import is_full
 
 _PAGE: Final = 4_096
 """Bytes of a page, unless another program made the file."""
-
-
 LOG_PAGES: Final = 64
 """Pages after which the log is written back: with more, a full disk could have no room to do so."""
 
@@ -57,12 +55,7 @@ class DatabaseForm:
     """Whether a file without a byte is one that nothing was written to yet, and not one that lost all."""
 
     def make(self, place: Path | str, begin: Callable[[sqlite3.Connection], object] | None = None) -> None:
-        """Make a database of this form at a place where none is.
-
-        Args:
-            place: The file.
-            begin: Writes the first rows.
-        """
+        """Make a database of this form at a place where none is."""
         with closing(_connected(str(place), uri=False)) as database:
             self.fill(database, begin)
             database.execute("PRAGMA journal_mode=WAL").fetchone()  # last: until here all is in the file itself

@@ -47,7 +47,6 @@ def storage_errors(place: Path, remedy: str = CLEAR_THE_THREAD) -> Iterator[None
     """Turn what SQLite and the file system report into errors that say what to do.
 
     Args:
-        place: What is worked on.
         remedy: What is done about a database that is damaged.
 
     Raises:
@@ -97,11 +96,7 @@ def is_full(error: sqlite3.Error) -> bool:
 
 
 class Reserve:
-    """Space that is set aside in a folder, so that something can be erased there when the disk is full.
-
-    Args:
-        folder: Where it is.
-    """
+    """Space that is set aside in a folder, so that something can be erased there when the disk is full."""
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / ".reserve"
@@ -138,8 +133,6 @@ def write_whole(path: Path, content: bytes, part: Path) -> None:
     """Write a file, whole or not at all, which nobody else may read.
 
     Args:
-        path: Where it is written.
-        content: What it holds.
         part: Where it is written before it gets its name.
 
     Raises:

@@ -34,14 +34,8 @@ from agentic_memory_bank.tools.storage.milvus_tables import (
 from agentic_memory_bank.tools.storage.sqlite_store import REMEDY, store_failed
 
 _VERSION: Final = 1
-
-
 _MARK: Final = "memories.json"
-
-
 _HOLDER: Final = "holder"
-
-
 _ERASING: Final = "erasing"
 
 

@@ -19,9 +19,9 @@ from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, Op, P
 
 from agentic_memory_bank.state.errors import InputError, InputTooLarge
 from agentic_memory_bank.tools.storage.milvus_lite import LiteFolder
-from agentic_memory_bank.tools.storage.milvus_server import MilvusServer
 from agentic_memory_bank.tools.storage.milvus_tables import (
     LONGEST,
+    MilvusServer,
     MilvusTables,
     Namespace,
     Row,
@@ -46,8 +46,6 @@ class MilvusRecordStore(BaseStore):
             stands in the environment variable `MILVUS_TOKEN`.
         dense: Whether the vectors of memories are kept a second time, as `candidates` searches them.
         collection: Name of the collection on a server; letters, digits and underscores.
-        timeout: Seconds that one call of a server may take.
-        clock: Returns the time that items are stamped with.
     """
 
     def __init__(
@@ -131,9 +129,6 @@ class MilvusRecordStore(BaseStore):
         `dense` is found.
 
         Args:
-            owner: The hash of the user.
-            vector: The vector of the query.
-            limit: The most that are returned.
             model: The embedding model of the vector; others are not compared with it.
 
         Raises:

@@ -79,7 +79,6 @@ class SqliteRecordStore(BaseStore):
 
     Args:
         path: The file, 0600, made when something is first put; folders that are missing are made, 0700.
-        clock: Returns the time that items are stamped with.
     """
 
     def __init__(self, path: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:

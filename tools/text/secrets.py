@@ -18,7 +18,7 @@ _NAMED: Final = (
     r"|(?:access|secret|private|master|licen[cs]e|product|activation)[ _-]?keys?|client[ _-]?secret"
     r"|secret (?:word|phrase|code|number)|(?:auth|access|bearer)[ _-]?tokens?"
     r"|credentials?|security (?:question|answer)|otp|cvv2?|cvc"
-    r"|(?:security|verification|one-time|login|2fa|door|gate|garage|alarm|safe|unlock|access|entry) codes?"
+    r"|(?:security|verification|one-time|login|2fa|door|gate|garage|alarm|safe|unlock|(?:pad)?lock|access|entry) codes?"
     r"|codes? (?:for|of|to) (?:the|my|our|your) (?:\w+ ){0,2}(?:door|gate|garage|safe|alarm|lock(?:er)?|entrance"
     r"|building|house|card|account|phone)"
     r"|(?:seed|recovery|backup|mnemonic) (?:phrase|words?|codes?|key)|card number"

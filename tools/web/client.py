@@ -61,9 +61,6 @@ class WebResponse(NamedTuple):
     data: bytes
 
 
-# --- which URLs --------------------------------------------------------------------------------------------------
-
-
 # --- connections -------------------------------------------------------------------------------------------------
 
 
@@ -131,7 +128,6 @@ class PublicWeb:
     Args:
         allow_private: For tests and own networks: also loopback and private addresses, local names, and every port.
             Metadata servers of clouds and link-local addresses stay closed.
-        resolve: Looks names up.
         backend: Makes the connections, to addresses only.
         tls: What certificates are checked with; by default the system's.
         seconds: How long a request may take, redirects included.
@@ -353,8 +349,6 @@ def retrying(ask: Callable[[float], _T], *, tries: int, seconds: float) -> _T:
 
     Args:
         ask: Is given the seconds that are left.
-        tries: How often it is asked at most.
-        seconds: How long all tries and pauses may take.
 
     Raises:
         WebError: The last try failed, or one that need not be repeated.

@@ -24,9 +24,6 @@ class Deadline:
     def left(self, timeout: float | None = None) -> float:
         """The seconds that one operation may take.
 
-        Args:
-            timeout: How long it may take in any case.
-
         Raises:
             httpcore2.ReadTimeout: None are left.
         """
@@ -37,12 +34,7 @@ class Deadline:
 
 
 class TimedStream(httpcore2.NetworkStream):
-    """A connection on which no read or write outlasts a deadline.
-
-    Args:
-        stream: The connection.
-        deadline: When the request has to be answered.
-    """
+    """A connection on which no read or write outlasts a deadline."""
 
     def __init__(self, stream: httpcore2.NetworkStream, deadline: Deadline) -> None:
         self._stream, self._deadline = stream, deadline

@@ -9,11 +9,7 @@ import httpx2
 from agentic_memory_bank.state.errors import ToolError
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-
-
 _LONGEST_URL = 4_096
-
-
 _PORTS = (None, 80, 443)  # 8080 and 8443 are where consoles and proxies listen, hardly ever what a search finds
 
 
@@ -21,7 +17,6 @@ class WebError(ToolError):
     """A request to the web failed.
 
     Args:
-        message: What went wrong and what to do, for the agent.
         status: What the server answered with, if it did.
         may_pass: Whether the same request may succeed a little later.
     """
@@ -44,19 +39,13 @@ _OWN = _networks(
     *("::1/128", "fc00::/7"),
 )
 
-
 _NEVER = _networks(  # and what Python knows not to be global: link-local, with most metadata servers, and the rest
     *("100.100.100.200/32", "168.63.129.16/32", "fd00:ec2::/32", "fd20:ce::/32"),  # metadata servers of clouds
     *("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2002::/16", "3fff::/20"),  # protocols, tunnels, documentation
 )
 
-
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")  # mapped, translated, site-local and unassigned ones are outside
-
-
 NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
-
-
 _ISATAP = (0x0000_5EFE, 0x0200_5EFE)  # the third quarter of an address that has an IPv4 address as its last
 
 
@@ -102,24 +91,14 @@ def addresses_of(host: str) -> list[str]:
 
 
 _ODD = re.compile(r"[\x00-\x1f\x7f\\]")
-
-
 _AUTHORITY = re.compile(r"[a-z]+://([^/?#]*)", re.IGNORECASE)
-
-
 _LABEL = r"(?!-)[a-z0-9_-]{1,63}(?<!-)"
-
-
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
-
-
 _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")  # what a resolver may take for an IPv4 address
-
 
 _LOCAL_NAME = re.compile(
     r"[^.]+|(?:.*\.)?(?:localhost|local|localdomain|internal|intranet|private|corp|home|lan|home\.arpa|onion)"
 )
-
 
 _METADATA_NAME = re.compile(r"(?:.*\.)?(?:metadata(?:\.google\.internal|\.goog)?|instance-data(?:\..*)?)")
 

@@ -38,13 +38,7 @@ ProviderName = Literal["serper", "tavily"]
 
 @dataclass(frozen=True)
 class Disabled:
-    """A tool that cannot be offered, for want of a key.
-
-    Args:
-        name: The tool's.
-        variable: The environment variable that has to hold the key.
-        provider: Whose key it is.
-    """
+    """A tool that cannot be offered, for want of a key."""
 
     name: str
     variable: str
@@ -159,7 +153,6 @@ def search(
     Args:
         provider: `serper` (SERPER_API_KEY), `tavily` (TAVILY_API_KEY), or any tool of LangChain's, which is returned
             as it is.
-        web: What requests are sent with.
         address: Where the service is, if not at its usual address.
         tries: How often a query is sent when the fault may pass.
         seconds: How long a query may take in all.

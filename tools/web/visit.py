@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from agentic_memory_bank.state.errors import LoadError, ToolError
 from agentic_memory_bank.tools.documents.attached_files import DOCX
-from agentic_memory_bank.tools.documents.decoding import decode
+from agentic_memory_bank.tools.documents.files import decode
 from agentic_memory_bank.tools.documents.parsing import WALL_SECONDS, Kind, Parser
 from agentic_memory_bank.tools.text.cleaning import clean
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -83,8 +83,6 @@ def visit(
         reader: `direct` fetches the page from here. `jina` lets the service Jina Reader fetch it, which also runs its
             scripts; it is told the URL, so that what is not public, or may hold a credential, is fetched directly. Its
             key is read from JINA_API_KEY at each visit; without one it answers, but seldom.
-        web: What requests are sent with.
-        jina: The address of the service.
         max_tokens: How much of a page is returned, as `estimate_tokens` counts.
         tries: How often a page is asked for when the fault may pass.
         seconds: How long a visit may take in all.

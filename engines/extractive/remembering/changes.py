@@ -5,9 +5,11 @@ earlier clause has, too. Where both give a value of one kind (a day, an amount),
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Final
 
+from agentic_memory_bank.engines.extractive.remembering.life import speaks_of_kin
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.spans import Span
@@ -24,14 +26,17 @@ _CHANGE: Final = re.compile(
     r"|(?:up|down|back|on) to|(?:went|gone|goes|going|put|bumped|raised|cut) (?:up|down|back)|rose|dropped|scratch that"
     r"|correction|turns out|replac(?:ed|es|ing)|t(?:ook|akes?|aking) over|used to|cancel(?:l?ed)|called off"
     r"|(?:ain't|not) happening|swapped|settled on|retired|left|quit|so it's|(?:double|over) ?booked|can't do"
-    r"|signs? off)\b"
-    r"|改|换|变成|变了|不[^，。；]{0,12}了|停了|搬|调(?:到|整|成)|[涨降掉升加减]到|涨价|降价|[涨降](?:了|租|薪)|跳槽|离职|辞职|退租|以后不|现在|原来|取消|不再|算了|其实|不对"
-    r"|还是[^，。]{0,8}吧|退(?:了|休)",
+    r"|signs? off|sold|stepp(?:ed|ing) down|g(?:iven|ave|ot) (?:up|rid of)|bumped|brought forward|extended|done for"
+    r"|in the meantime|from now on|not (?:on )?(?=\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day))\b"
+    r"|改|换|变成|变了|不(?![完到好起下])[^，。；]{0,12}了|停了|搬|调(?:到|整|成)|[涨降掉升加减]到|涨价|降价|[涨降](?:了|租|薪)|跳槽|离职|辞职|退租|以后不|现在|原来|取消|不再|算了|其实|不对"
+    r"|还是[^，。]{0,8}吧|退(?:了|休)|辞了|走了|没了|关了|\d[\d.]{0,8}[万千百]?[个间人块元斤名位]{0,2}了",
     re.IGNORECASE,
 )
 """How people announce that something is not as it was."""
 _AGENT: Final = re.compile(r"^[^把让]*[把让]")
 """Who does something to what follows: in Chinese that is what changes."""
+_NOT: Final = re.compile(r"\bnot (?:on |the )?(\w+)", re.IGNORECASE)
+"""A value that is said not to be the one."""
 _JOINTS: Final = re.compile(r"(?<![\s,;，；、])\s*+([,;，；、][\s,;，；、]*+)")
 """What joins clauses, more than once where one between them is gone."""
 _CLAUSE: Final = re.compile(r"(?:(?!\s-\s|\sand\s)[^,;，；。.!?！？\n]|[.,](?=\d))+")
@@ -41,9 +46,14 @@ _DAY: Final = re.compile(
     r"|星期[一二三四五六日天]|[\d一二三四五六七八九十]月|国庆|元旦|春节|五一|过年",
     re.IGNORECASE,
 )
+_DATE: Final = re.compile(r"\d{1,2}月\d{1,2}[号日]?|\d{1,4}[年月号日]|\b\d{1,2}(?:st|nd|rd|th)\b", re.IGNORECASE)
+"""Figures of a date, which are no amount."""
+_TURNING: Final = re.compile(r"[改换变调搬涨降掉升减加](?:成|到|为|在|至)了?|现在|原来|以后|不能|不给")
+"""Words of a change that say nothing of what changes."""
+_DENIED: Final = re.compile(r"(?P<topic>[^不]{0,20})不(?![完到好起下])(?P<rest>[^不]{1,20})")
 _AMOUNT: Final = re.compile(
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirty|forty|fifty|sixty|seventy|eighty"
-    r"|ninety|hundred|half)\b|\d|[一二三四五六七八九十百千万半两][点个万元块号天次双]",
+    r"|ninety|hundred|half)\b|(?<![a-z\d])\d|[一二三四五六七八九十百千万半两][点个万元块号天次双]",
     re.IGNORECASE,
 )
 _GENERAL: Final = frozenset(
@@ -51,10 +61,12 @@ _GENERAL: Final = frozenset(
         "thing time day week month year hour minute now still just really also like get go come want need know think"
         " say tell make take let good new old bit lot way back much many keep put people user assistant today everybody"
         " everyone always every done work off person name night morning evening afternoon weekend stay first next last"
-        " book went came got gone made took told said thought kept"
+        " book went came got gone made took told said thought kept move change switch shift drop put raise bump cut"
+        " dollar pound euro buck quid cent percent shilling"
     )
 )
 """What is said of everything."""
+_PARTICLES: Final = frozenset("了的是在着就都也很")
 _GENERAL_CHINESE: Final = frozenset(
     tokenize(
         "我们 现在 原来 以后 以前 今天 明天 时候 这个 那个 一个 就是 还是 不是 的时 是个 上午 下午 晚上 早上 一天 每天"
@@ -75,15 +87,54 @@ def replaced(new: str, old: str) -> list[Span]:
         new: What is said now.
         old: What was said earlier, by the same speaker.
     """
-    said: set[str] = set()
-    kinds: set[str] = set()
-    for clause in _changed(new):
-        said |= subject_terms(clause)
-        kinds |= _kinds(clause)
+    said = changing_terms(new)
+    kinds = set[str]().union(*map(_kinds, _changed(new)))
     if not said:
         return []
-    values = names_and_numbers(new)
-    return [span for span in _clauses(old) if _is_replaced(old[slice(*span)], new, said, kinds, values)]
+    values = names_and_numbers(new) - names_and_numbers(" ".join(_NOT.findall(new)))
+    denied = [word for clause in _clauses(new) for word in _denied(new[slice(*clause)], old)]
+    own = frozenset[str]().union(*(subject_terms(new[slice(*s)]) for s in _clauses(new) if _announces(new, s)))
+    clauses = [(span, old[slice(*span)]) for span in _clauses(old)]
+    gone: list[Span] = []
+    for (span, clause), (value, figure) in zip_longest(clauses, clauses[1:], fillvalue=((0, 0), "")):
+        is_figure = bool(kinds & _kinds(figure)) and not kinds & _kinds(clause) and _is_bare(figure)
+        if is_figure and own & subject_terms(clause) and not names_and_numbers(figure) <= values:
+            gone.append(value)
+        elif _is_replaced(clause, said, kinds, values, denied):
+            gone.append(span)
+    return gone
+
+
+def _announces(text: str, span: Span) -> bool:
+    return announces_change(text[slice(*span)])
+
+
+def _is_bare(clause: str) -> bool:
+    """Whether a clause is hardly more than a value: what it is a value of stands in the clause before it."""
+    return len(subject_terms(clause)) <= 1
+
+
+def _denied(clause: str, old: str) -> Iterator[str]:
+    """The Chinese words that a clause says are not so any more: what does not go on, or what nobody does with it.
+
+    A clause with a subject of its own says nothing of what an earlier memory has another subject for: "the wedding is
+    not in Nanjing" does not move whoever works there. Nor is somebody gone who does not do something any more.
+    """
+    found = _DENIED.search(clause) if is_cjk(clause) else None
+    if found is None:
+        if is_cjk(clause) and "停了" in clause:
+            yield clause.partition("停了")[0]
+        return
+    topic, known = subject_terms(found["topic"]), subject_terms(old)
+    if clause.rstrip().endswith(("了", "了哈", "了啊")) and not speaks_of_kin(found["topic"]):
+        yield found["topic"]
+    if not topic or topic & known:
+        yield found["rest"]
+
+
+def changing_terms(text: str) -> frozenset[str]:
+    """The words that may tell what a text says has changed."""
+    return frozenset[str]().union(*(subject_terms(clause) for clause in _changed(text)))
 
 
 def _changed(text: str) -> Iterator[str]:
@@ -104,22 +155,27 @@ def without(text: str, spans: list[Span]) -> str:
     return _JOINTS.sub(_joint, left + text[end:]).strip(" ,;，；、\n")
 
 
+def in_both(text: str, other: str) -> str:
+    """The clauses of a text that another one holds, too."""
+    return without(text, [span for span in _clauses(text) if text[slice(*span)].strip(" -") not in other])
+
+
 def _joint(found: re.Match[str]) -> str:
     last = found[1].rstrip()[-1]
     return last if is_cjk(last) or last in "，；、" else f"{last} "
 
 
-def _is_replaced(clause: str, new: str, said: set[str], kinds: set[str], values: set[str]) -> bool:
+def _is_replaced(clause: str, said: frozenset[str], kinds: set[str], values: set[str], denied: Sequence[str]) -> bool:
     shared = _words(said & subject_terms(clause), clause)
     ours = names_and_numbers(clause)
     if not shared or (ours and ours <= values):  # it says the very same
         return False
     if kinds & _kinds(clause) or len(shared) >= LEAST_SHARED:
         return True
-    return any(_is_denied(word, new) for word in shared)
+    return any(word in text for word in shared for text in denied)
 
 
-def _words(terms: set[str], clause: str) -> list[str]:
+def _words(terms: frozenset[str], clause: str) -> list[str]:
     """Terms as words: in Chinese, where terms overlap, the longest runs of them."""
     words: list[str] = []
     end = 0
@@ -134,23 +190,17 @@ def _words(terms: set[str], clause: str) -> list[str]:
     return [*words, *(term for term in terms if not is_cjk(term))]
 
 
-def _is_denied(word: str, text: str) -> bool:
-    """Whether a Chinese text says that something is not, or not any more."""
-    place = text.find(word)
-    after = text[place + len(word) :][:2]
-    return place >= 0 and ("不" in text[max(0, place - 2) : place + 1] or "不" in after or "停" in after)
-
-
 def subject_terms(text: str) -> frozenset[str]:
     """The words that may tell what a clause is about: neither its values nor what is said of everything."""
-    subject = _AMOUNT.sub(" ", _DAY.sub(" ", text))
-    return frozenset(t for t in tokenize(subject) if len(t) > 1 and t not in _GENERAL and t not in _GENERAL_CHINESE)
+    subject = _TURNING.sub(" ", _AMOUNT.sub(" ", _DAY.sub(" ", text)))
+    general = _GENERAL | _GENERAL_CHINESE
+    return frozenset(t for t in tokenize(subject) if len(t) > 1 and t not in general and _PARTICLES.isdisjoint(t))
 
 
 def _kinds(text: str) -> set[str]:
     """Of what kinds the values of a clause are."""
     found = {"day"} if _DAY.search(text) else set[str]()
-    return found | ({"amount"} if _AMOUNT.search(text) else set[str]())
+    return found | ({"amount"} if _AMOUNT.search(_DATE.sub(" ", text)) else set[str]())
 
 
 def _clauses(text: str) -> Iterator[Span]:

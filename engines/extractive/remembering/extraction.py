@@ -12,6 +12,7 @@ from agentic_memory_bank.engines.conversation import TRUST, USER, Fact, Turn, Tu
 from agentic_memory_bank.engines.extractive.reading import phrases
 from agentic_memory_bank.engines.extractive.reading.attributes import Claim, claims_of
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments, written
+from agentic_memory_bank.engines.extractive.remembering.passed_on import passed_on
 from agentic_memory_bank.engines.extractive.remembering.queries import attribute_asked, is_greeting, is_personal
 from agentic_memory_bank.engines.extractive.remembering.statements import is_asking, is_statement, says_enough
 from agentic_memory_bank.engines.own_words import ORDERS, is_order, own_words
@@ -74,8 +75,11 @@ def safe_words(turn: Turn, before: Turn | None) -> str:
         before: What was said just before, where that is known.
     """
     turn = replace(turn, text=masked(turn.text, before.text if before else ""))
+    plain = own_words(turn.text)
+    for start, end in (message.quote for message in passed_on(turn.text)):
+        plain = plain[:start] + turn.text[start:end] + plain[end:]
     words, end = "", 0
-    for sentence in _safe_sentences(turn, before):
+    for sentence in _safe_sentences(turn, before, plain):
         start, gap = sentence.span[0], turn.text[end : sentence.span[0]]
         words += (gap if not gap.strip() else "\n") + turn.text[start : sentence.span[1]]
         end = sentence.span[1]
@@ -99,11 +103,10 @@ def _sentences(turn: Turn, before: Turn | None) -> list[_Sentence]:
     """What a turn says in its own words, without sentences that hold or answer for a credential."""
     if turn.role == "user" and phrases.FICTION.search(turn.text):
         return []
-    return _safe_sentences(turn, before)
+    return _safe_sentences(turn, before, own_words(turn.text))
 
 
-def _safe_sentences(turn: Turn, before: Turn | None) -> list[_Sentence]:
-    plain = own_words(turn.text)
+def _safe_sentences(turn: Turn, before: Turn | None, plain: str) -> list[_Sentence]:
     hidden = secrets_in(turn.text)
     secret = before is not None and asks_for_secret(before.text)
     kept: list[_Sentence] = []
@@ -142,7 +145,9 @@ def _is_code(text: str) -> bool:
 
 
 def _of_user(turn: Turn, before: Turn | None) -> Iterator[Fact]:
-    said = _sentences(turn, before)
+    told = [message.span for message in passed_on(turn.text)]
+    yield from _passed_on(turn, told)
+    said = [sentence for sentence in _sentences(turn, before) if not _overlaps(sentence.span, told)]
     ways = list(_ways(said))
     taken = {sentence.span for way in ways for sentence in way}
     for way in ways:
@@ -152,6 +157,15 @@ def _of_user(turn: Turn, before: Turn | None) -> Iterator[Fact]:
         yield answered
         return
     yield from _stated(turn, [sentence for sentence in said if sentence.span not in taken])
+
+
+def _passed_on(turn: Turn, told: Sequence[Span]) -> Iterator[Fact]:
+    """What others wrote to the user, each with the words that lead it in; it is trusted less than their own."""
+    hidden = secrets_in(turn.text)
+    for start, end in told:
+        if not _overlaps((start, end), hidden):
+            message = _fact(turn, (_Sentence(turn.text[start:end].strip(), (start, end)),), "semantic")
+            yield replace(message, trust=TRUST["assistant"])
 
 
 def _stated(turn: Turn, said: Sequence[_Sentence]) -> Iterator[Fact]:

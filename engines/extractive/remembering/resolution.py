@@ -21,6 +21,7 @@ from agentic_memory_bank.engines.extractive.remembering.labels import labelled
 from agentic_memory_bank.engines.extractive.remembering.queries import is_personal
 from agentic_memory_bank.engines.extractive.remembering.statements import says_enough
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.terms import tokenize
 
 NEARLY_THE_SAME: Final = 0.9
@@ -40,6 +41,8 @@ MOST_CLAIMS: Final = 40
 
 _LASTING: Final = frozenset(("semantic", "procedural"))
 """Types of memories that can change; what happened has happened."""
+_THEM: Final = re.compile(r"\b(?:he|him|his|she|her)\b", re.IGNORECASE)
+"""Somebody who was named before."""
 _WORD: Final = re.compile(r"[\w$€£¥%]+")
 
 
@@ -196,9 +199,17 @@ def _by_change(fact: Fact, known: ExistingMemory) -> Resolution | None:
     if not gone:
         return None
     left = without(known.words, gone)
-    still = {known.id: left} if says_enough(left) else {}
+    is_left = says_enough(left) and not _is_of_whom_is_gone(left, [known.words[slice(*span)] for span in gone])
+    still = {known.id: left} if is_left else {}
     reason = f"It replaces {'; '.join(known.words[slice(*span)].strip() for span in gone)!r}."
     return Resolution("supersede", (known.id,), reason=reason, left=still)
+
+
+def _is_of_whom_is_gone(left: str, gone: Sequence[str]) -> bool:
+    """Whether what is left goes on about somebody whom only the replaced clauses name: "never call him after 8"."""
+    if _THEM.search(left) is None or any(map(str.isalpha, names_and_numbers(left))):
+        return False
+    return any(map(str.isalpha, names_and_numbers(", ".join(gone))))
 
 
 # --- words ---------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from agentic_memory_bank.engines.own_words import ORDERS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.personal_numbers import HIDDEN
+from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
 
 LEAST_TERMS: Final = 3
@@ -23,7 +24,7 @@ LEAST_CHINESE: Final = 5
 """Index terms of a Chinese one without a name or a number: each character counts, and each pair of them."""
 END: Final = 16
 """Characters at the end of a sentence in which Chinese asks."""
-LONGEST_MOOD: Final = 60
+LONGEST_MOOD: Final = 80
 """Characters of a sentence that tells of nothing but today."""
 
 _OPENING: Final = (
@@ -54,7 +55,7 @@ _REQUEST: Final = re.compile(
     r"|how|what|something|dot|[\d'\"]|\w+ (?:in|to|into|like|from)\b))",
     re.IGNORECASE,
 )
-_POLITE: Final = re.compile(r"\A\W*please\b|\bplease\W*$", re.IGNORECASE)
+_POLITE: Final = re.compile(r"\A\W*(?:(?:yes|yeah|sure|ok|okay|go on)\W+)?please\b|\bplease\W*$", re.IGNORECASE)
 _EMBEDDED: Final = re.compile(
     r"\A\W*please \w+ (?:\w+ ){0,2}?(?:what|who|which|where|when|why|how|whether|if)\b", re.IGNORECASE
 )
@@ -70,8 +71,8 @@ _WISH: Final = re.compile(
 )
 """How somebody says what is to be done from now on."""
 _LEAVING: Final = re.compile(
-    _OPENING
-    + r"(?:(?:that's|that'll|that is) (?:me|all|it|do)|(?:off|going|gotta|got to|have to|heading) (?:to|go|home)\b"
+    _OPENING + r"(?:(?:that's|that'll|that is) (?:me|all|it|do)"
+    r"|(?:off|going|gotta|got to|have to|heading) (?:to|go|home|run|dash|head)\b"
     r"|bed\b|night|nope|no|yes|yep|yeah|thanks?(?: you)?|cheers|bye|talk soon|you are|(?:my )?shift starts"
     r"|行|得|先这样"
     r"|晚安|没事|拜拜?|下班|我去|好)[^!?。]{0,24}\W*$",
@@ -80,12 +81,6 @@ _LEAVING: Final = re.compile(
 _PRAISE: Final = re.compile(
     r"\W*(?:\w+\W+){0,3}(?:sounds?|looks?) (?:so |really )?(?:great|good|amazing|fun)\b", re.IGNORECASE
 )
-_NOT_KEPT: Final = re.compile(
-    r"\b(?:don't|do not|no need to|not to) (?:\w{1,12} )?(?:keep|hang on|hold on|remember|save|store|note)\b"
-    r"|(?:别|不用|不要|不必)[^，。]{0,4}[记存留]",
-    re.IGNORECASE,
-)
-"""How somebody says that what they tell is not to be kept."""
 _MOOD: Final = re.compile(
     r"\b(?:today|tonight|so tired|exhausted|raging|bored|honestly|awful|starving|i'm (?:tired|hungry|sad|happy))\b"
     r"|今天|[热累烦困饿冷]死",
@@ -147,6 +142,11 @@ def is_asking(sentence: str) -> bool:
     )
 
 
+def only_asks(text: str) -> bool:
+    """Whether a text asks, or asks for something, and states nothing."""
+    return all(is_asking(said) for start, end in sentences(text) if (said := text[start:end].strip()))
+
+
 def is_statement(sentence: str) -> bool:
     """Whether a sentence states something that may be worth knowing later."""
     plain = sentence.replace("’", "'").strip()
@@ -154,7 +154,7 @@ def is_statement(sentence: str) -> bool:
         return False
     if _SUPPOSED.search(plain) and not _REASON.search(plain):
         return False
-    if HIDDEN in plain and _NOT_KEPT.search(plain):
+    if HIDDEN in plain:  # whoever gives somebody a number tells of nothing else
         return False
     return not _is_of_everybody(plain) and not (_is_chat(plain) or is_asking(plain) or _is_to_the_other(plain))
 

@@ -13,7 +13,7 @@ from itertools import permutations
 from typing import Final, NamedTuple
 
 from agentic_memory_bank.engines.extractive.reading.kinds import Kind, asked_for, may_hold
-from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, subject_terms
+from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, changing_terms, subject_terms
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -28,6 +28,9 @@ AS_LIKELY: Final = 0.6
 """Share of the best probability from which a change replaces an earlier value, whatever words they share."""
 LEAST: Final = 0.4
 """Share of the earlier memory's probability that the later one has, where it replaces it."""
+
+LINKED: Final = 2
+"""Memories of a link."""
 
 _PAST: Final = re.compile(
     r"\b(?:was|were|did|had|used to|before|originally|first)\b|以前|之前|原来|原先|上次|当时|曾|过去|最初",
@@ -61,6 +64,8 @@ class _Link(NamedTuple):
     later: int
     earlier: int
     strength: float
+    is_only: bool
+    """Whether they share a word that no third memory has."""
 
 
 def succeeded(
@@ -92,7 +97,11 @@ def succeeded(
         if fits[link.later]
         and shown[link.later]
         and likely[link.later] >= LEAST * chances[link.earlier]
-        and (link.strength >= REPLACES_ALL or (has_value and fits[link.earlier] and link.strength >= REPLACES))
+        and (
+            link.strength >= REPLACES_ALL
+            or (bool(kinds) and fits[link.earlier] and link.is_only)
+            or (has_value and fits[link.earlier] and link.strength >= REPLACES)
+        )
     }
     if has_value:
         both = [place for place, one in enumerate(told) if fits[place] and shown[place] and not one.is_turn]
@@ -108,13 +117,17 @@ def _links(told: Sequence[Told]) -> Iterator[_Link]:
     terms = [frozenset[str]() if one.is_turn else subject_terms(one.text) for one in told]
     names = [frozenset[str]() if one.is_turn else _names(one.text) for one in told]
     held = Counter(term for words in terms for term in words)
-    later = {place for place, one in enumerate(told) if not one.is_turn and announces_change(one.text)}
+    later = {
+        place: changing_terms(one.text)
+        for place, one in enumerate(told)
+        if not one.is_turn and announces_change(one.text)
+    }
     for b, a in permutations(range(len(told)), 2):
-        shared = terms[a] & terms[b]
-        if b in later and shared and _is_before(told[a], told[b]):
+        shared = terms[a] & later.get(b, frozenset())
+        if shared and _is_before(told[a], told[b]):
             named = names[a] & names[b]
             strength = sum((1.0 if t in named else _SHARED) / max(1, held[t] - 1) for t in sorted(shared))
-            yield _Link(b, a, min(1.0, strength))
+            yield _Link(b, a, min(1.0, strength), any(held[term] == LINKED for term in shared))
 
 
 def _names(text: str) -> frozenset[str]:

@@ -1,0 +1,51 @@
+"""Finds what somebody passes on of another's message: "what the venue sent me: …", 群里的通知：「…」.
+
+A quotation is mostly material to work on, and states nothing of whoever pastes it. What is led in as a message that
+came to them does: it is kept in its own words, with the words that lead it in, so that nobody takes it for theirs.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from agentic_memory_bank.engines.extractive.remembering.statements import only_asks, says_enough
+from agentic_memory_bank.engines.own_words import PASTED, is_order
+from agentic_memory_bank.tools.text.spans import Span
+
+LONGEST: Final = 600
+"""Characters of a message; a longer one is a text."""
+
+_LED_IN: Final = re.compile(
+    r"(?<![^\n:：。.!?！？])(?P<lead>[^\n:：。.!?！？]{4,80}+)[:：][ \t]*+(?:\n[ \t]*+)?"
+    r"(?P<quote>\"[^\"\n]{12,600}\"|“[^”]{6,600}”|「[^」]{6,600}」|『[^』]{6,600}』)"
+)
+_CAME: Final = re.compile(
+    r"\b(?:sent|s[ae]ys|said|wrote|writes|posted|texted|emailed|messaged|e?-?mail(?: from)?|message|letter|text"
+    r"|notice|note|reply|replied|announce(?:d|ment)) ?(?:me|us|from|to me|this|back|is|that)?\b"
+    r"|发(?:来|的|给|了)|通知|消息|短信|公告|来信|邮件|回复|群里|留言",
+    re.IGNORECASE,
+)
+"""How somebody says that a message came to them."""
+
+
+class PassedOn(NamedTuple):
+    """A message that somebody passes on."""
+
+    span: Span
+    """Where it stands, with the words that lead it in."""
+    quote: Span
+    """Where it stands, with its marks."""
+
+
+def passed_on(text: str) -> Iterator[PassedOn]:
+    """The messages of others that a turn passes on, as far as they state something and give no orders.
+
+    Args:
+        text: The turn, word for word.
+    """
+    if PASTED.search(text):
+        return
+    for found in _LED_IN.finditer(text):
+        quote = found["quote"][1:-1]
+        if _CAME.search(found["lead"]) and says_enough(quote) and not is_order(quote) and not only_asks(quote):
+            yield PassedOn(found.span(), found.span("quote"))

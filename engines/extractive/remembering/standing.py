@@ -1,0 +1,157 @@
+"""Says where a conversation stands: what it is about, what somebody is after, what holds, was decided, and is open.
+
+What a conversation is about is what comes up again in what the user tells, not what was asked last: a request for a
+template in the midst of plans for a wedding leaves the wedding its topic.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+from agentic_memory_bank.engines.conversation import DIGEST_TOPIC, Digest, Fact, Turn
+from agentic_memory_bank.engines.extractive.reading.attributes import claims_of, same_attribute
+from agentic_memory_bank.engines.extractive.reading.phrases import ENDS_ASKING
+from agentic_memory_bank.engines.extractive.remembering.changes import replaced
+from agentic_memory_bank.engines.extractive.remembering.extraction import select
+from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting, key_terms
+from agentic_memory_bank.engines.extractive.remembering.statements import is_asking, is_statement
+from agentic_memory_bank.engines.own_words import own_words
+from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.secrets import secrets_in
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.tokens import estimate_tokens
+
+TOPIC_TERMS: Final = 6
+KEPT: Final = 2.0
+"""What a term counts that was the topic until now."""
+ASKED: Final = 0.4
+"""What one counts that stands only in what is asked for."""
+NAMED: Final = 0.5
+"""What one gains behind an article or "my": it is a thing, and not what is done with it."""
+MOST_FIGURES: Final = 12
+"""Facts with figures, the latest, that are compared with each other."""
+
+_DECISION: Final = re.compile(
+    r"\b(?:(?:we|i)(?:'ve| have)? (?:decided|agreed|settled|chose|picked)|let'?s go with|(?:i|we)(?:'ll"
+    r"| will) (?:take|go with)"
+    r"|(?:it's|that's) (?:decided|settled)|the decision is)\b|决定|就选|选定|定了|确定(?:了|用|选)",
+    re.IGNORECASE,
+)
+_TO_DO: Final = re.compile(
+    r"\b(?:(?:i|we) (?:still )?(?:need|have) to|to-?do|still (?:open|missing|to be)|next step|follow up on)\b|还需要"
+    r"|还要|待办|下一步|还没",
+    re.IGNORECASE,
+)
+_GOAL: Final = re.compile(
+    r"\b(?:i|we)(?:'m|'re| am| are)? (?:now |currently |just )?(?:planning|organi[sz]ing|preparing|trying to|working on"
+    r"|writing|building|saving (?:up )?for|training for|hoping to|want(?:ing)? to|would like to|getting married)\b"
+    r"|\bi'd like to\b|\b(?:my|our) (?:goal|aim|plan) is\b|\bhelp me (?:to )?(?:plan|organi[sz]e|prepare|write|build)\b"
+    r"|我们?(?:正在|在|想要?|打算|准备|计划|要)(?:筹备|准备|办|写|做|学|考|装修|开|买|去|减)|目标是",
+    re.IGNORECASE,
+)
+_ASKED: Final = re.compile(rf"{ENDS_ASKING}|[吗呢]\W*+$")
+_THING: Final = re.compile(r"\b(?:my|our|the|an?|for|of) ([\w'-]+)(?: ([\w'-]+))?", re.IGNORECASE)
+
+
+def standing(turns: Sequence[Turn], max_tokens: int) -> Digest:
+    """Where a conversation stands after some turns, before which stands what was known of it.
+
+    Args:
+        turns: In the order in which they were said.
+        max_tokens: What it may cost in a prompt.
+    """
+    topic = tuple(_topic(turns))
+    goal, room = _fitting(_first(turns, _GOAL), max_tokens - estimate_tokens(" ".join(topic)), max_tokens // 3)
+    open_, room = _fitting(_open(turns), room, room // 3)
+    decisions, room = _fitting(_latest(turns, _DECISION), room, room // 2)
+    said = {*goal, *open_, *decisions}
+    facts, _ = _fitting([fact for fact in _facts(turns) if fact not in said], room, room)
+    return Digest(topic, facts, decisions, open_, goal)
+
+
+def _topic(turns: Sequence[Turn]) -> list[str]:
+    """The terms that the user comes back to, the most often first, and of these the latest."""
+    worth, spelt = defaultdict[str, float](float), dict[str, tuple[int, str]]()
+    for place, turn in enumerate(turns):
+        for term, counts in _terms(turn).items():
+            name = " ".join(tokenize(term))
+            if name:
+                worth[name] += counts
+                spelt[name] = (place, term)
+    ranked = sorted(worth, key=lambda name: (-worth[name], -spelt[name][0]))
+    return [spelt[name][1] for name in ranked[:TOPIC_TERMS]]
+
+
+def _terms(turn: Turn) -> dict[str, float]:
+    """The key terms of a turn, and what each counts."""
+    if turn.id == DIGEST_TOPIC:
+        return dict.fromkeys(turn.text.split("\n"), KEPT)
+    if turn.role != "user":
+        return {}
+    found: dict[str, float] = {}
+    for sentence in _said(turn):
+        things = {word.casefold() for pair in _THING.findall(sentence) for word in pair}
+        counts = ASKED if is_asking(sentence) else 1.0
+        for term in key_terms(sentence):
+            found[term] = max(found.get(term, 0.0), counts + NAMED * (term.casefold() in things))
+    return found
+
+
+def _facts(turns: Sequence[Turn]) -> list[str]:
+    """What was stated of attributes, each with its last value, and what holds of figures, the latest first."""
+    kept: list[Fact] = []
+    figures: list[Fact] = []
+    for fact in reversed(select(turns)):
+        ours = claims_of(fact.words, fact.speaker)
+        if any(replaced(later.words, fact.words) for later in (*kept, *figures)):
+            continue
+        if ours and not any(same_attribute(a, b) for k in kept for a in ours for b in claims_of(k.words, k.speaker)):
+            kept.append(fact)
+        elif not ours and len(figures) < MOST_FIGURES and _has_figure(fact):
+            figures.append(fact)
+    return [fact.words for fact in (*kept, *figures)]
+
+
+def _has_figure(fact: Fact) -> bool:
+    return any(name[0].isdigit() for name in names_and_numbers(fact.words))
+
+
+def _latest(turns: Sequence[Turn], pattern: re.Pattern[str]) -> list[str]:
+    """The sentences of the user that hold a pattern, the latest first."""
+    return [*dict.fromkeys(reversed(_holding(turns, pattern)))]
+
+
+def _first(turns: Sequence[Turn], pattern: re.Pattern[str]) -> list[str]:
+    """The first sentence of the user that holds a pattern: what they came for."""
+    return [said for said in _holding(turns, pattern) if is_statement(said) or is_asking(said)][:1]
+
+
+def _holding(turns: Sequence[Turn], pattern: re.Pattern[str]) -> list[str]:
+    said = (sentence for turn in turns if turn.role == "user" for sentence in _said(turn))
+    return [sentence for sentence in said if pattern.search(sentence) and not _ASKED.search(sentence)]
+
+
+def _open(turns: Sequence[Turn]) -> list[str]:
+    """Questions of the last turn, and what the user says is still to be done."""
+    last = [s for s in _said(turns[-1]) if _ASKED.search(s) and not is_greeting(s)] if turns else []
+    return list(dict.fromkeys((*last, *_latest(turns, _TO_DO))))
+
+
+def _said(turn: Turn) -> list[str]:
+    text = own_words(turn.text)
+    spoken = (text[start:end].strip() for start, end in sentences(text))
+    return [sentence for sentence in spoken if sentence and not secrets_in(sentence)]
+
+
+def _fitting(said: Sequence[str], room: int, share: int) -> tuple[tuple[str, ...], int]:
+    """As many as fit into a share of the room, and the room that is left."""
+    kept: list[str] = []
+    for sentence in said:
+        size = estimate_tokens(sentence)
+        if size <= share:
+            kept.append(sentence)
+            share -= size
+            room -= size
+    return tuple(kept), room

@@ -79,6 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 row |= figures
                 row["invented"] += foreign
         row["seconds"] = round(time.perf_counter() - began)
+        sys.stderr.write(f"{name}: {row}\n")
     _print(rows)
     return int(any(row[name] for model, row in rows.items() for name in HARD if model != OFFLINE) or _hides(rows))
 

@@ -15,9 +15,10 @@ import os
 import random
 import re
 import sys
+import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ from typing import Any
 from checkpoint_cost import Writer, filled  # a benchmark, too
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agentic_memory_bank.engines.extractive import ExtractiveEngine
+from agentic_memory_bank.engines.llm import bank, bank_answers, bank_checks
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
 from agentic_memory_bank.nodes.memory_bank.classify import chunk_spans
 from agentic_memory_bank.prompts.fence import unescape
@@ -55,6 +58,12 @@ TRIES = 2
 MOST_CALLS = 4.0
 MOST_GROWTH = 1.05
 MOST_TIMES_IDEAL = 1.25
+MOST_CHECKING = 0.05
+CHECKS = (
+    *("held_summary", "held_integration", "held_refresh", "held_verdict", "held_words", "borne", "may_answer"),
+    *("supported_part", "unsupported", "speaks_of", "support_for", "locate", "closest", "topics_of"),
+)
+"""What holds an answer to its texts."""
 
 _PARAGRAPH = re.compile(r'<p id="(\d+)">(.*?)</p>', re.DOTALL)
 _TOPIC = re.compile(r'<topic id="(\d+)">\n(?:about: [^\n]*\n)?(?:keywords: [^\n]*\n)?(.*?)\n</topic>', re.DOTALL)
@@ -263,10 +272,12 @@ def ingestion_time(windows: int) -> bool:
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [place, os.environ.get("PYTHONPATH")]))
     bank = build_memory_bank(embeddings=HashEmbeddings(), clock=TickingClock())
     tries: list[Asked] = []
-    with ModelServer.spawn("model_calls:judge", latency=LATENCY) as server, pointed_at(server.url):
+    checks: Counter[str] = Counter()
+    with ModelServer.spawn("model_calls:judge", latency=LATENCY) as server, pointed_at(server.url), timed(checks):
         bank.invoke({"question": "Is it warm?"}, context=settings)  # modules are imported, connections made
         for number in range(TRIES):
             server.reset()
+            checks.clear()
             start = time.perf_counter()
             given = {"question": f"What is told first, time {number}?", "documents": [text]}
             result = bank.invoke(given, context=settings)
@@ -274,12 +285,49 @@ def ingestion_time(windows: int) -> bool:
             at_once = server.most_at_once
     asked = min(tries, key=lambda one: one.seconds)
     ideal = sum(math.ceil(calls / CONCURRENCY) for calls in asked.calls.values()) * LATENCY
-    return target(
+    share = checks["checks"] / ideal
+    say(f"      what rules judge beside the model: {checks['rules']:.2f} CPU seconds")
+    met = target(
+        f"checks of answers: {checks['checks']:.2f} CPU s, {share:.1%} of the ideal (at most {MOST_CHECKING:.0%})",
+        share <= MOST_CHECKING,
+    )
+    return met & target(
         f"{windows} windows at {LATENCY * 1_000:.0f} ms, {at_once} requests at once: {asked.seconds:.2f} s for"
         f" {asked.calls.total()} calls, ideal {ideal:.1f} s, ratio {asked.seconds / ideal:.2f}"
         f" (at most {MOST_TIMES_IDEAL:g})",
         asked.seconds <= ideal * MOST_TIMES_IDEAL and at_once <= CONCURRENCY,
     )
+
+
+@contextmanager
+def timed(spent: Counter[str]) -> Iterator[None]:
+    """Note the CPU seconds of each check of what a model said; one within another counts once."""
+    inside = threading.local()
+
+    def noted(check: Callable[..., Any], kind: str) -> Callable[..., Any]:
+        def run(*given: Any, **named: Any) -> Any:
+            if getattr(inside, "checks", False):
+                return check(*given, **named)
+            inside.checks, began = True, time.thread_time()
+            try:
+                return check(*given, **named)
+            finally:
+                inside.checks = False
+                spent[kind] += time.thread_time() - began
+
+        return run
+
+    homes = (bank, bank_answers, bank_checks)
+    places: list[tuple[Any, str]] = [(home, name) for home in homes for name in CHECKS if hasattr(home, name)]
+    places += [(ExtractiveEngine, name) for name in ("find_conflicts", "answer", "plan")]  # asked beside the model
+    before = [getattr(module, name) for module, name in places]
+    for (module, name), check in zip(places, before, strict=True):
+        setattr(module, name, noted(check, "rules" if module is ExtractiveEngine else "checks"))
+    try:
+        yield
+    finally:
+        for (module, name), check in zip(places, before, strict=True):
+            setattr(module, name, check)
 
 
 def target(name: str, met: bool) -> bool:

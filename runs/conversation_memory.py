@@ -73,7 +73,8 @@ class ConversationMemory(MemoryGraphs):
             threshold: Least cosine of a hit, from -1 to 1; None for no threshold. Default: that of the settings.
             as_of: A day: what was true then is recalled. Default: today, or the time that the message asks about.
             tool_names: Names of the tools that the answering model has; what they answer needs no memory.
-            is_fact: Whether the message asks for a fact of the world, for which nothing is recalled. Default: judged.
+            is_fact: Whether the message asks for a fact of the world: then nothing is recalled, unless it speaks of the
+                user. Default: judged.
             needs_tool: Whether a tool answers the message, so that nothing is recalled. Default: judged.
             enable_memory: Where false, nothing is recalled.
 

@@ -126,7 +126,7 @@ class RecallInput(TypedDict, total=False):
     as_of: str | None
     """A day in ISO 8601: what was true then is recalled. None: today, or the time that the message asks about."""
     is_fact: bool | None
-    """Whether the message asks for a fact of the world, for which nothing is recalled; None: its words tell."""
+    """Whether it asks for a fact of the world: nothing is recalled then, unless it says "my"; None: its words tell."""
     needs_tool: bool | None
     """Whether a tool answers the message, so that nothing is recalled; None: its words and the tools' names tell."""
 

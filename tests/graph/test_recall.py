@@ -150,9 +150,10 @@ def bench() -> Bench:
 
 @pytest.mark.parametrize(("signal", "reason"), [("is_fact", "fact"), ("needs_tool", "tool")])
 def test_the_caller_may_know_that_no_memory_is_needed(bench: Bench, signal: str, reason: str) -> None:
-    receipt = bench.ask(**{signal: True})["receipt"]
+    message = "Which breed is a golden retriever called Biscuit?"
+    receipt = bench.ask(message, **{signal: True})["receipt"]
     assert (receipt["outcome"], receipt["reason"]) == ("ignored", reason)
-    assert bench.ask(**{signal: None})["receipt"]["outcome"] == "used"
+    assert bench.ask(message, **{signal: None})["receipt"]["outcome"] == "used"
 
 
 def test_the_caller_may_know_that_a_question_is_no_fact_of_the_world(bench: Bench) -> None:

@@ -47,13 +47,13 @@ def count(name: str, amount: int = 1, **attributes: str) -> None:
         amount: How many; 0 counts nothing.
         attributes: What tells the counts apart: never words of anybody's.
     """
-    counter = counter_of(name) if amount else None
+    counter = _counter_of(name) if amount else None
     if counter is not None:
         counter.add(amount, attributes)
 
 
 @lru_cache(maxsize=len(_TOLD))
-def counter_of(name: str) -> Counter | None:
+def _counter_of(name: str) -> Counter | None:
     """A counter; None where the API is not installed."""
     try:
         metrics = cast(_Metrics, import_module("opentelemetry.metrics"))

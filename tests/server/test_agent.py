@@ -335,10 +335,10 @@ def test_an_answer_that_did_not_come_to_its_end_is_asked_for_once_more_and_is_no
 def test_half_an_emoji_and_a_huge_number_do_not_cost_the_step(asked: Any) -> None:
     def torn(number: int) -> Any:
         """Look a number up."""
-        return "In \ud83d it opened.", {"source": "page \ud83d"}
+        return "In 2031 \ud83d it opened.", {"source": "page \ud83d"}
 
     def turns(request: ChatRequest, results: int) -> Reply:
-        return Reply("It is open.") if results else Reply(tool_calls=[ToolCall("torn", {"number": 10**30})])
+        return Reply("It opened in 2031.") if results else Reply(tool_calls=[ToolCall("torn", {"number": 10**30})])
 
     graph, _ = asked(served(turns), tool(response_format="content_and_artifact")(torn))
 
@@ -346,7 +346,7 @@ def test_half_an_emoji_and_a_huge_number_do_not_cost_the_step(asked: Any) -> Non
 
     assert (result["status"], result["degraded"]) == ("completed", [])
     brought = next(entry for entry in entries(graph) if entry["kind"] == "tool_result")
-    assert (brought["text"], brought["source"]) == ("In \ufffd it opened.", "page \ufffd")
+    assert (brought["text"], brought["source"]) == ("In 2031 \ufffd it opened.", "page \ufffd")
     assert brought["tool_calls"][0]["args"] == {"number": hex(10**30)}
 
 

@@ -233,7 +233,7 @@ def test_a_second_fault_after_an_answer_pays_for_no_window_twice(run: Make, soun
 def test_windows_of_a_batch_are_asked_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
     with ModelServer(judge, latency=0.2) as server:
         monkeypatch.setenv(ADDRESS, server.url)
-        ended = Run(server, judge, page_batch=128, abstract_window=1_500)
+        ended = Run(server, judge, page_batch=128, abstract_window=1_500, max_concurrency=6)
         output = ended()
 
         assert output["usage"]["calls"] == 6

@@ -274,6 +274,7 @@ def test_a_task_is_kept_with_its_outcome() -> None:
             "Translate: I live in Rome and my cat is called Tom.",
             "Here is my letter: Dear Bob, I live in Rome.",
             "翻译：我住在北京。",
+            "他写道：“我住在巴黎，而且很讨厌所有的猫。”",
         ),
         *(
             "```\nI live in Rome\n```",

@@ -40,9 +40,9 @@ class _Adding:
 
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
-    metrics.counter_of.cache_clear()
+    metrics._counter_of.cache_clear()
     yield
-    metrics.counter_of.cache_clear()
+    metrics._counter_of.cache_clear()
 
 
 def talked() -> None:
@@ -67,4 +67,4 @@ def test_recalls_and_changes_are_counted(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_without_the_api_memory_works_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.metrics", None)
     talked()
-    assert metrics.counter_of(metrics.RECALLS) is None
+    assert metrics._counter_of(metrics.RECALLS) is None

@@ -28,6 +28,12 @@ _CAME: Final = re.compile(
 """How somebody says that a message came to them."""
 
 
+_OF_NOBODY: Final = re.compile(
+    r"^\W*+(?:(?:he|she|they|it|someone|somebody)\b(?!.*\b(?:me|us)\b)|(?:他|她|它|有人)(?!.*我))", re.IGNORECASE
+)
+"""A lead that names no sender and does not say that it came to the user: a quotation."""
+
+
 class PassedOn(NamedTuple):
     """A message that somebody passes on."""
 
@@ -47,5 +53,7 @@ def passed_on(text: str) -> Iterator[PassedOn]:
         return
     for found in _LED_IN.finditer(text):
         quote = found["quote"][1:-1]
-        if _CAME.search(found["lead"]) and says_enough(quote) and not is_order(quote) and not only_asks(quote):
+        if not _CAME.search(found["lead"]) or _OF_NOBODY.search(found["lead"]):
+            continue
+        if says_enough(quote) and not is_order(quote) and not only_asks(quote):
             yield PassedOn(found.span(), found.span("quote"))

@@ -29,7 +29,7 @@ KEPT: Final = 2.0
 ASKED: Final = 0.4
 """What one counts that stands only in what is asked for."""
 NAMED: Final = 0.5
-"""What one gains behind an article or "my": it is a thing, and not what is done with it."""
+"""What one gains as a name, or behind an article or "my": it is a thing, and not what is done with it."""
 MOST_FIGURES: Final = 12
 """Facts with figures, the latest, that are compared with each other."""
 
@@ -93,6 +93,7 @@ def _terms(turn: Turn) -> dict[str, float]:
     found: dict[str, float] = {}
     for sentence in _said(turn):
         things = {word.casefold() for pair in _THING.findall(sentence) for word in pair}
+        things.update(name.casefold() for name in names_and_numbers(sentence))
         counts = ASKED if is_asking(sentence) else 1.0
         for term in key_terms(sentence):
             found[term] = max(found.get(term, 0.0), counts + NAMED * (term.casefold() in things))

@@ -15,6 +15,8 @@ from agentic_memory_bank.engines.extractive.reading import phrases
 from agentic_memory_bank.engines.extractive.reading.attributes import Claim, claims_of, same_attribute, same_value
 from agentic_memory_bank.engines.extractive.reading.dates import day_of
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, may_hold
+from agentic_memory_bank.engines.extractive.remembering.antecedents import antecedent
+from agentic_memory_bank.engines.extractive.remembering.changes import replaced
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting
 from agentic_memory_bank.engines.research import Excerpt
 from agentic_memory_bank.engines.responder import FOUND, QUOTED, QUOTES_ONLY, ResponderInput
@@ -165,7 +167,7 @@ def _found(asked: str, at_hand: Sequence[_Said], memories: Sequence[RecalledMemo
     units = [(said, words) for said in at_hand for words in _sentences(said.text)]
     stated = [unit for unit in units if _states(unit, asked)]
     chosen = stated or _together(_fitting(asked, units), list(_likely(asked, memories)))
-    current = [_latest(unit, units) for unit in chosen]
+    current = [_latest(_changed(unit, units), units) for unit in chosen]
     return list({words: (said, words) for said, words in reversed(current)}.values())[::-1][:QUOTES]
 
 
@@ -237,6 +239,20 @@ def _asked_for(asked: str) -> list[Claim]:
 def _claims(said: _Said, words: str) -> tuple[Claim, ...]:
     """What a sentence states; "I" is the user, whatever their name."""
     return claims_of(words) if said.speaker != ASSISTANT else ()
+
+
+def _changed(unit: tuple[_Said, str], units: Sequence[tuple[_Said, str]]) -> tuple[_Said, str]:
+    """The last sentence of this conversation that changes what one says, also where it calls the thing "it"."""
+    said, words = unit
+    here = [one for one in units if one[0].place == "here" and one[0].speaker.casefold() == said.speaker.casefold()]
+    place = next((place for place, (_, text) in enumerate(here) if text == words), len(here))
+    for later in range(len(here) - 1, place, -1):
+        change = here[later][1]
+        found = antecedent(change, [text for _, text in here[place:later]])
+        thing = here[place + found[0]][1][slice(*found[1])] if found else ""
+        if replaced(f"{thing} {change}", words):
+            return here[later]
+    return unit
 
 
 def _latest(unit: tuple[_Said, str], units: Sequence[tuple[_Said, str]]) -> tuple[_Said, str]:

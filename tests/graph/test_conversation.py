@@ -208,6 +208,30 @@ def test_the_later_of_two_values_holds_also_before_memories_are_drawn(talks: Cal
     assert "$10,000" not in said
 
 
+@pytest.mark.parametrize(
+    ("booked", "moved", "asked", "now", "before", "is_later"),
+    [
+        ("We booked the ferry for 12 June.", "We moved it to 19 June.", "When is the ferry?", "19 June", "12", False),
+        ("We booked the ferry for 12 June.", "We moved it to 19 June.", "When is the ferry?", "19 June", "12", True),
+        ("My rent is 900 a month.", "It went up to 950.", "How much is my rent?", "950", "900", False),
+        ("My rent is 900 a month.", "It went up to 950.", "How much is my rent?", "950", "900", True),
+    ],
+)
+def test_what_is_moved_without_being_named_again_is_known_by_its_new_day(
+    talks: Callable[..., Talker], booked: str, moved: str, asked: str, now: str, before: str, is_later: bool
+) -> None:
+    talk = talks()
+    talk.say(booked)
+    talk.say(moved)
+    if is_later:
+        talk.end("a")
+
+    said = talk.ask(asked, "b") if is_later else talk.ask(asked)
+
+    assert now in said
+    assert before not in said
+
+
 def test_what_has_nothing_to_do_with_a_question_is_not_in_its_answer(talks: Callable[..., Talker]) -> None:
     talk = talks()
     talk.say("My favourite colour is blue.")

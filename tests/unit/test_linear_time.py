@@ -20,6 +20,7 @@ from agentic_memory_bank.engines.extractive.answering import relevance as likene
 from agentic_memory_bank.engines.extractive.comparing import comparison
 from agentic_memory_bank.engines.extractive.reading import attributes, dates, kinds, sentence, values
 from agentic_memory_bank.engines.extractive.remembering import (
+    antecedents,
     changes,
     deletion,
     extraction,
@@ -139,6 +140,9 @@ def told(text: str, day: str) -> succession.Told:
 
 
 OTHERS: dict[str, Callable[[str], object]] = {
+    "engines.extractive.remembering.antecedents.antecedent": lambda text: antecedents.antecedent(
+        f"We moved it to Friday. {text[:300]}", [f"The ferry is on Monday. {text}"]
+    ),
     "engines.extractive.support.may_answer": lambda text: support.may_answer(text[::2], text[1::2]),
     "engines.extractive.support.tells": lambda text: support.tells(text[::3], text[1::3], text[2::3]),
     "engines.conversation.attributed": lambda text: attributed(text, "", text),

@@ -43,7 +43,7 @@ _CLAUSE: Final = re.compile(r"(?:(?!\s-\s|\sand\s)[^,;，；。.!?！？\n]|[.,]
 _DAY: Final = re.compile(
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|may|june|july|august"
     r"|september|october|november|december|spring|summer|autumn|winter|easter|christmas)\b|周[一二三四五六日天]"
-    r"|星期[一二三四五六日天]|[\d一二三四五六七八九十]月|国庆|元旦|春节|五一|过年",
+    r"|星期[一二三四五六日天]|[\d一二三四五六七八九十]月|(?<!\d)\d{1,2}[号日](?![楼线院门馆])|国庆|元旦|春节|五一|过年",
     re.IGNORECASE,
 )
 _DATE: Final = re.compile(r"\d{1,2}月\d{1,2}[号日]?|\d{1,4}[年月号日]|\b\d{1,2}(?:st|nd|rd|th)\b", re.IGNORECASE)
@@ -88,7 +88,7 @@ def replaced(new: str, old: str) -> list[Span]:
         old: What was said earlier, by the same speaker.
     """
     said = changing_terms(new)
-    kinds = set[str]().union(*map(_kinds, _changed(new)))
+    kinds = set[str]().union(*map(value_kinds, changed_clauses(new)))
     if not said:
         return []
     values = names_and_numbers(new) - names_and_numbers(" ".join(_NOT.findall(new)))
@@ -97,7 +97,7 @@ def replaced(new: str, old: str) -> list[Span]:
     clauses = [(span, old[slice(*span)]) for span in _clauses(old)]
     gone: list[Span] = []
     for (span, clause), (value, figure) in zip_longest(clauses, clauses[1:], fillvalue=((0, 0), "")):
-        is_figure = bool(kinds & _kinds(figure)) and not kinds & _kinds(clause) and _is_bare(figure)
+        is_figure = bool(kinds & value_kinds(figure)) and not kinds & value_kinds(clause) and _is_bare(figure)
         if is_figure and own & subject_terms(clause) and not names_and_numbers(figure) <= values:
             gone.append(value)
         elif _is_replaced(clause, said, kinds, values, denied):
@@ -134,10 +134,10 @@ def _denied(clause: str, old: str) -> Iterator[str]:
 
 def changing_terms(text: str) -> frozenset[str]:
     """The words that may tell what a text says has changed."""
-    return frozenset[str]().union(*(subject_terms(clause) for clause in _changed(text)))
+    return frozenset[str]().union(*(subject_terms(clause) for clause in changed_clauses(text)))
 
 
-def _changed(text: str) -> Iterator[str]:
+def changed_clauses(text: str) -> Iterator[str]:
     """The clauses that announce a change, each with the one before it, where what changes may stand."""
     before = ""
     for start, end in _clauses(text):
@@ -170,7 +170,7 @@ def _is_replaced(clause: str, said: frozenset[str], kinds: set[str], values: set
     ours = names_and_numbers(clause)
     if not shared or (ours and ours <= values):  # it says the very same
         return False
-    if kinds & _kinds(clause) or len(shared) >= LEAST_SHARED:
+    if kinds & value_kinds(clause) or len(shared) >= LEAST_SHARED:
         return True
     return any(word in text for word in shared for text in denied)
 
@@ -197,7 +197,7 @@ def subject_terms(text: str) -> frozenset[str]:
     return frozenset(t for t in tokenize(subject) if len(t) > 1 and t not in general and _PARTICLES.isdisjoint(t))
 
 
-def _kinds(text: str) -> set[str]:
+def value_kinds(text: str) -> set[str]:
     """Of what kinds the values of a clause are."""
     found = {"day"} if _DAY.search(text) else set[str]()
     return found | ({"amount"} if _AMOUNT.search(_DATE.sub(" ", text)) else set[str]())

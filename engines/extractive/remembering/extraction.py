@@ -12,6 +12,7 @@ from agentic_memory_bank.engines.conversation import TRUST, USER, Fact, Turn, Tu
 from agentic_memory_bank.engines.extractive.reading import phrases
 from agentic_memory_bank.engines.extractive.reading.attributes import Claim, claims_of
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments, written
+from agentic_memory_bank.engines.extractive.remembering.antecedents import LOOKED_BACK, understood
 from agentic_memory_bank.engines.extractive.remembering.passed_on import passed_on
 from agentic_memory_bank.engines.extractive.remembering.queries import attribute_asked, is_greeting, is_personal
 from agentic_memory_bank.engines.extractive.remembering.statements import is_asking, is_statement, says_enough
@@ -56,7 +57,8 @@ def select(turns: Sequence[Turn]) -> list[Fact]:
         before = turns[place - 1] if place else None
         after = turns[place + 1] if place + 1 < len(turns) else None
         if turn.role == "user":
-            found += islice(_of_user(turn, before), MOST_FACTS)
+            earlier = turns[max(0, place - LOOKED_BACK) : place]
+            found += (understood(fact, earlier) for fact in islice(_of_user(turn, before), MOST_FACTS))
         elif turn.role == "assistant":
             found += islice(_of_assistant(turn, before, after), MOST_FACTS)
     return [fact for fact in dict.fromkeys(found) if not secrets_in(f"{fact.text}\n{fact.words}")]

@@ -15,6 +15,7 @@ from agentic_memory_bank.engines.extractive.reading.attributes import (
 )
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments
 from agentic_memory_bank.engines.extractive.reading.values import values_of
+from agentic_memory_bank.engines.extractive.remembering.antecedents import named_thing
 from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, replaced, without
 from agentic_memory_bank.engines.extractive.remembering.insights import said_on
 from agentic_memory_bank.engines.extractive.remembering.labels import labelled
@@ -43,6 +44,8 @@ _LASTING: Final = frozenset(("semantic", "procedural"))
 """Types of memories that can change; what happened has happened."""
 _THEM: Final = re.compile(r"\b(?:he|him|his|she|her)\b", re.IGNORECASE)
 """Somebody who was named before."""
+_GOES_ON: Final = re.compile(r"(?:it|they)(?:'s|'re)? ", re.IGNORECASE)
+"""A clause about a thing that was named in the one before."""
 _WORD: Final = re.compile(r"[\w$€£¥%]+")
 
 
@@ -200,9 +203,15 @@ def _by_change(fact: Fact, known: ExistingMemory) -> Resolution | None:
         return None
     left = without(known.words, gone)
     is_left = says_enough(left) and not _is_of_whom_is_gone(left, [known.words[slice(*span)] for span in gone])
-    still = {known.id: left} if is_left else {}
+    still = {known.id: _named(left, known.words)} if is_left else {}
     reason = f"It replaces {'; '.join(known.words[slice(*span)].strip() for span in gone)!r}."
     return Resolution("supersede", (known.id,), reason=reason, left=still)
+
+
+def _named(left: str, words: str) -> str:
+    """What is left of a memory that goes on about "it", with what it is."""
+    found = named_thing(words) if _GOES_ON.match(left) else None
+    return f"({words[slice(*found)]}) {left}" if found else left
 
 
 def _is_of_whom_is_gone(left: str, gone: Sequence[str]) -> bool:

@@ -1,0 +1,54 @@
+"""A change that names nothing is about the thing that was named before with a value of its kind."""
+
+import pytest
+
+from agentic_memory_bank.engines.conversation import Turn
+from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
+from agentic_memory_bank.engines.extractive.remembering.antecedents import antecedent
+
+
+def thing(said: str, *before: str) -> str | None:
+    found = antecedent(said, before)
+    return found and before[found[0]][slice(*found[1])]
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "named"),
+    [
+        ("We booked the ferry for 12 June, it costs 240 euros.", "Actually we moved it to 19 June.", "the ferry"),
+        ("I have a dentist appointment on Tuesday.", "They moved it to Thursday.", "a dentist appointment"),
+        ("Lunch with Ana is on Tuesday.", "It's been moved to Thursday, by the way.", "Lunch with Ana"),
+        ("Rent is 900 a month.", "It went up to 950.", "Rent"),
+        ("The board meeting with Otso is on Wednesday.", "Scratch that, it's Thursday now.", "The board meeting"),
+        ("我们订了6月12号的船票。", "其实改到19号了。", "船票"),
+        ("体检约在周三上午。", "又改到周四了", "体检"),
+        ("我的房租是3500。", "现在涨到4000了。", "房租"),
+    ],
+)
+def test_what_is_changed_without_its_name_was_named_before(before: str, said: str, named: str) -> None:
+    assert thing(said, "My sister Mia lives in Bergen.", before) == named
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ("The wedding is on Saturday.", "The party was moved to Friday."),
+        ("I ordered the red sofa.", "We changed it to the blue one."),
+        ("I live in York.", "I've moved to Leeds now."),
+        ("Is the ferry on Monday?", "They moved it to Thursday."),
+        ("The wedding is on Saturday.", "It was a long day."),
+        ("体检约在周三上午。", "会议改到周四了"),
+    ],
+)
+def test_what_names_its_thing_or_changes_no_value_of_that_kind_is_about_nothing_before(before: str, said: str) -> None:
+    assert thing(said, before) is None
+
+
+def test_a_change_is_kept_with_the_name_of_its_thing_which_is_quoted_from_where_it_was_said() -> None:
+    said = ["We booked the ferry for 12 June.", "Good.", "Actually we moved it to 19 June."]
+    turns = [Turn(str(n), "assistant" if n == 1 else "user", text, "Ana") for n, text in enumerate(said)]
+
+    change = ExtractiveConversationEngine().extract(turns)[-1]
+
+    assert change.text == "Ana: (the ferry) Actually we moved it to 19 June."
+    assert [(quote.turn, quote.text) for quote in change.quotes] == [("0", "the ferry"), ("2", said[2])]

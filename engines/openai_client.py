@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from queue import Empty, SimpleQueue
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
@@ -162,10 +163,24 @@ class _PunctualClient(DefaultHttpxClient):
     def __init__(self, address: _Address) -> None:
         self._address = address
         self._deadline = _ThreadDeadline()
-        self._slots = threading.BoundedSemaphore(address.at_once) if address.at_once else None
+        self._slots = SimpleQueue[None]() if address.at_once else None  # which a finalizer may put into at any moment
+        for _ in range(address.at_once):
+            self._free()
         super().__init__(auth=address.login)
-        for transport in (self._transport, *filter(None, self._mounts.values())):
+        for transport in self._transports():
             weakref.finalize(self, transport.close)
+
+    def close(self) -> None:
+        """Close the connections. All roles share this client: who closes that of one leaves the others theirs."""
+        for transport in self._transports():
+            transport.close()
+
+    def _transports(self) -> list[httpx2.BaseTransport]:
+        return [self._transport, *filter(None, self._mounts.values())]
+
+    def _free(self) -> None:
+        if self._slots is not None:
+            self._slots.put(None)
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Send a request; redirects count into its time.
@@ -176,9 +191,11 @@ class _PunctualClient(DefaultHttpxClient):
         seconds = request.extensions.get("timeout", {}).get("read")
         if self._slots is None:
             return self._sent(request, seconds, options)
-        if not self._slots.acquire(timeout=seconds):
-            raise httpx2.PoolTimeout("The server is busy with other requests.", request=request)
-        release = weakref.finalize(request, self._slots.release)  # at the latest when nobody reads the answer any more
+        try:
+            self._slots.get(timeout=seconds)
+        except Empty:
+            raise httpx2.PoolTimeout("The server is busy with other requests.", request=request) from None
+        release = weakref.finalize(request, self._free)  # at the latest when nobody reads the answer any more
         try:
             response = self._sent(request, seconds, options)
         except BaseException:

@@ -29,6 +29,14 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
         yield server
 
 
+def test_who_closes_the_client_of_one_role_leaves_the_others_theirs(server: ModelServer) -> None:
+    one, other = (chat_model(Settings(model=NAME).role(role)) for role in ("classify", "structure"))
+
+    one.root_client.close()
+
+    assert [client.invoke("Is it so?").text for client in (one, other)] == ["Yes.", "Yes."]
+
+
 def says(monkeypatch: pytest.MonkeyPatch, pages: dict[str, Any]) -> None:
     """Have the server say so under some paths."""
     looked = ScriptedModel.look_up

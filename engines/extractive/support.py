@@ -1,5 +1,6 @@
 """What a model says beyond the texts it names: names, numbers and dates of its own, and what it denies or affirms."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, groupby, islice, takewhile
@@ -23,6 +24,7 @@ _REACH: Final = 4
 """How many words a denial denies."""
 _CONDITION: Final = "without"
 """Says under which condition something holds, and denies nothing."""
+_LINK: Final = re.compile(r"\b(?:https?://|www\.)[^\s<>()\[\]\"'“”‘’，。；、（）]*[\w/]", re.IGNORECASE)
 _CONTENT: Final = ("word", "name", "han")
 _JOINTS: Final = frozenset(("and", "but", "while", "because", "although", "而", "但"))
 _NONE: Final[frozenset[str]] = frozenset()
@@ -120,13 +122,16 @@ def unsupported(said: str, texts: Sequence[str], known: Sequence[str] = ()) -> t
         ('Ltd', '1066')
         >>> unsupported("The lift is open.", ["The lift is not open."])
         ('(not)',)
+        >>> unsupported("See https://vega.example/2024/lift.", ["The lift is open."])
+        ('https://vega.example/2024/lift',)
     """
     own = Evidence.of(texts)
     return _beyond(said, own, Evidence.of((*texts, *known)) if known else own)
 
 
 def _beyond(said: str, own: Evidence, both: Evidence) -> tuple[str, ...]:
-    found: list[str] = []
+    found: list[str] = [link for link in _LINK.findall(said) if link.casefold() not in both.letters]
+    said = _LINK.sub(lambda link: "x" * len(link[0]), said)  # what stands in an address is neither name nor number
     for sentence in sentences_of(said):
         found += [said[u.start : u.end] for u in _foreign(said, sentence.units, both)]
         found += _turned(said, sentence.units, own)

@@ -38,12 +38,13 @@ class ChatResponder(ChatEngine[Responder]):
     """
 
     def respond(self, situation: ResponderInput) -> AIMessage:
-        """Answer in one call, or in a second where the first one failed; after that, with what the offline one quotes.
+        """Answer in one call, or in a second where the first one failed; after that, as the offline one does.
+
+        Where no model could be asked that holds for what it quotes alone: somebody has to know of it.
 
         Raises:
             ModelRefused: A key, a name or a quota has to be mended first.
-            ModelUnavailable: The model did not answer, the second time too.
-            AnswerRejected: It said nothing, or broke off.
+            ModelUnavailable: The model did not answer, the second time too, and nothing that was said does.
             BudgetReachedError: The run has spent what it may.
         """
         model = self._asker.models.roles.get(REACT)
@@ -53,7 +54,7 @@ class ChatResponder(ChatEngine[Responder]):
             return self._with_quotes(self._answered(model, situation.messages), situation)
         except (ModelUnavailable, AnswerRejected) as error:
             instead = self._offline.respond(situation)
-            if not instead.response_metadata.get(FOUND):
+            if isinstance(error, ModelUnavailable) and not instead.response_metadata.get(FOUND):
                 raise
             metadata = {**instead.response_metadata, DEGRADED: f"respond: {type(error).__name__}"}
             return instead.model_copy(update={"response_metadata": metadata})
@@ -120,6 +121,8 @@ def _whole(message: AIMessage, model: RoleModel) -> AIMessage | AnswerRejected:
             return error
     if not message.text.strip():
         return AnswerRejected("The model answered with nothing.")
+    if parsing.loops(message.text):
+        return AnswerRejected("It says the same again and again.")
     if message.tool_calls or message.invalid_tool_calls:
         return _without_calls(message)
     is_text = isinstance(message.content, str)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence, judged
-from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
+from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds, may_hold
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.places import Place, Placed, sentences_of
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -190,6 +190,16 @@ def _names(question: str, label: str, labels: Sequence[str]) -> bool:
 def not_found(parts: Sequence[str]) -> list[str]:
     """What is said of the parts of a question that nothing answers."""
     return [f"未找到：{part}" if is_cjk(part) else f"Not found: {part}" for part in parts]
+
+
+def may_hold_all(question: str, said: str) -> bool:
+    """Whether words hold what each part of a question asks for; where that is not clear, they may.
+
+    Example:
+        >>> may_hold_all("When did it open, and how much did it cost?", "It opened on 3 May 2016.")
+        False
+    """
+    return all(may_hold(asked_for(part), said) for part in _parts(question))
 
 
 _AND_ASKS: Final = re.compile(

@@ -196,7 +196,7 @@ def may_hold_all(question: str, said: str) -> bool:
     """Whether words hold what each part of a question asks for; where that is not clear, they may.
 
     Example:
-        >>> may_hold_all("When did it open, and how much did it cost?", "It opened on 3 May 2016.")
+        >>> may_hold_all("When did it open, and who built it?", "It opened on 3 May 2016.")
         False
     """
     return all(may_hold(asked_for(part), said) for part in _parts(question))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, groupby, islice, takewhile
 from typing import Final
 
+from agentic_memory_bank.engines.extractive.answering.quoting import parts_of
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, may_hold
 from agentic_memory_bank.engines.extractive.reading.lexicon import OPPOSITES, STOP_WORDS
 from agentic_memory_bank.engines.extractive.reading.sentence import Unit, sentences_of
@@ -216,6 +217,16 @@ def may_answer(question: str, said: str) -> bool:
         False
     """
     return may_hold(asked_for(question), said)
+
+
+def may_answer_all(question: str, said: str) -> bool:
+    """Whether words hold what each part of a question asks for; where that is not clear, they may.
+
+    Example:
+        >>> may_answer_all("When did it open, and who built it?", "It opened on 3 May 2016.")
+        False
+    """
+    return all(may_answer(part, said) for part in parts_of(question))
 
 
 def tells(said: str, quoted: str, asked: str) -> bool:

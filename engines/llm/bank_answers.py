@@ -22,8 +22,7 @@ from agentic_memory_bank.engines.base import (
     Span,
     TopicSpans,
 )
-from agentic_memory_bank.engines.extractive.answering.quoting import may_hold_all
-from agentic_memory_bank.engines.extractive.support import may_answer, support_for
+from agentic_memory_bank.engines.extractive.support import may_answer, may_answer_all, support_for
 from agentic_memory_bank.engines.llm.locating import closest, copies, locate, located
 from agentic_memory_bank.engines.llm.packing import PairWindow, fields_tokens, within
 from agentic_memory_bank.engines.own_words import is_order
@@ -337,7 +336,7 @@ def with_other_quotes(question: str, said: str, quotes: Sequence[PassageQuote], 
     """A model's answer; where rules find it, or a part of it that is asked for, elsewhere, theirs as well, below it."""
     learned = first_sentences(said)
     meets = any(_meet(quote, other) for quote in quotes for other in instead.quotes)
-    if not instead.quotes or (meets and may_hold_all(question, said)):
+    if not instead.quotes or (meets and may_answer_all(question, said)):
         return QuotedAnswer(said, tuple(quotes), learned)
     lines = [line for line in instead.text.splitlines() if _plain(line) not in _plain(said)]
     return QuotedAnswer("\n".join([said, *lines]), tuple(dict.fromkeys((*instead.quotes, *quotes))), learned)

@@ -77,7 +77,8 @@ class ChatConversationEngine(ChatEngine[ConversationEngine]):
         instructions = rewrite_query.WITH_PASSAGE if self._with_passage else rewrite_query.INSTRUCTIONS
         shown = [(turn.speaker or turn.role, _shown(turn.text)) for turn in history if turn.role in TRUST]
         prompt = rewrite_query.render(query, shown)
-        said = self._ask(REWRITE, instructions, prompt, rewrite_query.Rewritten)
+        seconds = self._asker.models.roles[REWRITE].row.timeout
+        said = self._ask(REWRITE, instructions, prompt, rewrite_query.Rewritten, seconds=seconds)
         if unsupported(said.query, [query, *(words for _, words in shown)], [name for name, _ in shown]):
             raise final(AnswerRejected("The query asks for what nobody has named."))
         passages = (said.passage.strip(),) if self._with_passage and said.passage.strip() else ()

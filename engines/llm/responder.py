@@ -8,7 +8,7 @@ from langgraph.errors import GraphBubbleUp
 
 from agentic_memory_bank.engines.extractive.support import tells, unsupported
 from agentic_memory_bank.engines.llm import parsing
-from agentic_memory_bank.engines.llm.answers import Call
+from agentic_memory_bank.engines.llm.answers import Call, call_of
 from agentic_memory_bank.engines.llm.bank_checks import NAMED
 from agentic_memory_bank.engines.llm.base import ChatEngine
 from agentic_memory_bank.engines.llm.faults import ModelFault, fault_of
@@ -82,6 +82,7 @@ class ChatResponder(ChatEngine[Responder]):
     def _answered(self, model: RoleModel, messages: Sequence[BaseMessage]) -> AIMessage:
         retries = RetryBudget(model, self._asker.settings, self._asker.sleep)
         while True:
+            self._asker.meter.tell(REACT, retries.attempt, model.row.timeout)
             outcome = self._asked(model, messages)
             if isinstance(outcome, AIMessage):
                 return outcome
@@ -102,14 +103,9 @@ class ChatResponder(ChatEngine[Responder]):
             except Exception as error:
                 meter.note(Call(meter.run, REACT, model.name, "", 0, 0))
                 return fault_of(error, "prompt")
-            usage = message.usage_metadata
-            spent = (usage["input_tokens"], usage["output_tokens"]) if usage else (prompt, _written(message))
-            meter.note(Call(meter.run, REACT, model.name, "prompt", *spent))
+            estimated = prompt, estimate_tokens(message.text)
+            meter.note(call_of(meter.run, REACT, model.name, "prompt", message, estimated))
         return _whole(message, model)
-
-
-def _written(message: AIMessage) -> int:
-    return estimate_tokens(message.text)
 
 
 def _whole(message: AIMessage, model: RoleModel) -> AIMessage | AnswerRejected:

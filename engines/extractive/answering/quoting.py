@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence, judged
-from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds, may_hold
+from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.places import Place, Placed, sentences_of
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -151,7 +151,7 @@ def read(
     best = max((passage.score for passage in passages), default=0.0)
     reads = [one for passage in passages for one in reads_of(passage, best)]
     found, missing = _select(question, vector_of(question), reads, limit), list[str]()
-    for part in _parts(question):
+    for part in parts_of(question):
         asked = part if len(tokenize(part)) >= _TELLING else f"{part} {question}"
         own = _select(asked, vector_of(asked), reads, 1)
         if not own and not any(_holds(part, quote, passages) for quote in found):
@@ -192,16 +192,6 @@ def not_found(parts: Sequence[str]) -> list[str]:
     return [f"未找到：{part}" if is_cjk(part) else f"Not found: {part}" for part in parts]
 
 
-def may_hold_all(question: str, said: str) -> bool:
-    """Whether words hold what each part of a question asks for; where that is not clear, they may.
-
-    Example:
-        >>> may_hold_all("When did it open, and who built it?", "It opened on 3 May 2016.")
-        False
-    """
-    return all(may_hold(asked_for(part), said) for part in _parts(question))
-
-
 _AND_ASKS: Final = re.compile(
     r"(?:,|;|，|,? and|，?以及)\s*(?=(?:for |at |in |on |by |to |with )?(?:what|which|who|whom|whose|when|where|"
     r"why|how)\b)|[?？]\s*(?=\S)",
@@ -209,7 +199,7 @@ _AND_ASKS: Final = re.compile(
 )
 
 
-def _parts(question: str) -> tuple[str, ...]:
+def parts_of(question: str) -> tuple[str, ...]:
     """The questions of which one is made, where there are two or more."""
     cuts = [0, *(mark.end() for mark in _AND_ASKS.finditer(question)), len(question)]
     parts = [question[a:b].strip(" ,;?，；？") for a, b in pairwise(cuts)]

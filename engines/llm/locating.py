@@ -20,6 +20,8 @@ MOST_SENTENCES: Final = 8
 _LONG: Final = 20
 """Characters from which a quote is found wherever it stands."""
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+_BLOCKS = re.compile(r"\n[ \t\r]*\n|\n(?=#{1,6} )")
+_ITEM = re.compile(r"\s*(?:[-*•·]|\(?\d{1,3}[.)、]|[一二三四五六七八九十]{1,3}、)")
 _GAP = re.compile(r"[\W_]+")
 
 
@@ -62,6 +64,27 @@ def reader_of_prose(
         return answered(" ".join(words for words, _ in found), found) if found else None
 
     return read
+
+
+def copies(said: str, texts: Sequence[str]) -> bool:
+    r"""Whether words are a stretch of a text as it stands, over several of its blocks: copied, and not picked.
+
+    A list is one thing, whatever stands between its items.
+
+    Example:
+        >>> copies("# Lifts\n\nThe lift is open.", ["# Lifts\n\nThe lift is open. It is red."])
+        True
+        >>> copies("The lift is open.", ["# Lifts\n\nThe lift is open. It is red."])
+        False
+    """
+    ways = [way.strip() for way in dict.fromkeys((said, unescape(said))) if way.strip()]
+    spans = ((text, _exactly(way, text) or _loosely(way, text)) for text in texts for way in ways)
+    return any(span and _is_broken(text[slice(*span)]) for text, span in spans)
+
+
+def _is_broken(words: str) -> bool:
+    blocks = [block for block in _BLOCKS.split(words) if block.strip()]
+    return len(blocks) > 1 and not all(map(_ITEM.match, blocks))
 
 
 def _exactly(wanted: str, text: str) -> Span | None:

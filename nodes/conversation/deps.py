@@ -99,7 +99,7 @@ class ConversationDeps(EngineDeps[Responder]):
             context_of(runtime),
             (info.thread_id if info else None) or conversation,
             f"{conversation} {self.clock().isoformat()}",
-            on_call=lambda usage: runtime.stream_writer({"usage": usage}),
+            on_event=runtime.stream_writer,
         )
 
     def standing(self, conversation: str, runtime: Runtime[MemoryContext]) -> ConversationSnapshot:

@@ -143,6 +143,9 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.antecedents.antecedent": lambda text: antecedents.antecedent(
         f"We moved it to Friday. {text[:300]}", [f"The ferry is on Monday. {text}"]
     ),
+    "engines.extractive.remembering.antecedents.understood": lambda text: antecedents.understood(
+        fact(f"it costs 40 {text}"), [turn(text)], turn(text)
+    ),
     "engines.extractive.support.may_answer": lambda text: support.may_answer(text[::2], text[1::2]),
     "engines.extractive.support.tells": lambda text: support.tells(text[::3], text[1::3], text[2::3]),
     "engines.conversation.attributed": lambda text: attributed(text, "", text),
@@ -180,6 +183,9 @@ OTHERS: dict[str, Callable[[str], object]] = {
         text[:LONGEST], text[:LONGEST]
     ),
     "engines.extractive.reading.dates.moments": lambda text: list(dates.moments(text, date(2024, 5, 1))),
+    "engines.extractive.answering.quoting.may_hold_all": lambda text: quoting.may_hold_all(
+        f"{text}, and what is it?", text
+    ),
     "engines.extractive.answering.quoting.likeliest": lambda text: quoting.likeliest(text[:200], [quoted(text)]),
     "engines.extractive.answering.quoting.labelled": lambda text: quoting.labelled(
         text, Placed(0, len(text), Place(columns=(text,)), ((0, len(text)),))

@@ -152,7 +152,7 @@ def read(
     best = max((passage.score for passage in passages), default=0.0)
     reads = [one for passage in passages for one in reads_of(passage, best)]
     found, missing = _select(question, vector_of(question), reads, limit), list[str]()
-    for part in _parts(question):
+    for part in parts_of(question):
         asked = part if len(tokenize(part)) >= _TELLING else f"{part} {question}"
         own = _select(asked, vector_of(asked), reads, 1)
         if not own and not any(_holds(part, quote, passages) for quote in found):
@@ -200,7 +200,7 @@ _AND_ASKS: Final = re.compile(
 )
 
 
-def _parts(question: str) -> tuple[str, ...]:
+def parts_of(question: str) -> tuple[str, ...]:
     """The questions of which one is made, where there are two or more."""
     cuts = [0, *(mark.end() for mark in _AND_ASKS.finditer(question)), len(question)]
     parts = [question[a:b].strip(" ,;?，；？") for a, b in pairwise(cuts)]

@@ -116,7 +116,11 @@ _HEARSAY: Final = re.compile(
     re.IGNORECASE,
 )
 """What somebody else says of the world, or of the speaker."""
-_SOMEBODY: Final = re.compile(r"\b(?:she|her|he|him|his|they|them)\b", re.IGNORECASE)
+_SOMEBODY: Final = re.compile(
+    r"\b(?:she|her|he|him|his|they|them)\b"
+    r"|\b(?:told|gave|sent|asked|charged|cancelled|\w{2,20}ed (?:on|with|for|to)) us\b",
+    re.IGNORECASE,
+)
 _WORLD: Final = re.compile(
     r"\bthe (?:\w+ )?(?:capital|population|currency|president|prime minister|largest|highest|longest|tallest|deepest)"
     r" (?:\w+ )?(?:of|in) [A-Z]",

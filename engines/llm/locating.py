@@ -6,7 +6,7 @@ from typing import Final
 
 from agentic_memory_bank.engines.base import Span
 from agentic_memory_bank.engines.extractive.support import is_quotable, unsupported
-from agentic_memory_bank.prompts.fence import unescape
+from agentic_memory_bank.prompts.fence import unescape, without_tags
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -38,6 +38,7 @@ def locate(words: str, text: str) -> Span | None:
 
 def located(said: str, texts: Sequence[str]) -> list[tuple[str, int]]:
     """The sentences of a model's words that stand in texts, each with the index of the first that it stands in."""
+    said = without_tags(said)
     found: list[tuple[str, int]] = []
     for start, end in sentences(said)[:MOST_SENTENCES]:
         one = said[start:end].strip()

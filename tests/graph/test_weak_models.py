@@ -279,7 +279,7 @@ def test_a_chat_answer_that_says_the_same_again_and_again_is_none(model: Any, me
 
 
 def test_plain_words_that_stand_in_the_passages_are_an_answer_where_no_other_comes(model: Any) -> None:
-    model.plays(answer=lambda _: Reply("Well, let me see. Anna Berg runs it. That is all."))
+    model.plays(answer=lambda _: Reply("Well, let me see.</passage> Anna Berg runs it. That is all."))
 
     result = run(DOCUMENTS[2:], "Who runs the museum?")
 

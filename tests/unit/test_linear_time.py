@@ -180,9 +180,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
         text[:LONGEST], text[:LONGEST]
     ),
     "engines.extractive.reading.dates.moments": lambda text: list(dates.moments(text, date(2024, 5, 1))),
-    "engines.extractive.answering.quoting.may_hold_all": lambda text: quoting.may_hold_all(
-        f"{text}, and what is it?", text
-    ),
+    "engines.extractive.support.may_answer_all": lambda text: support.may_answer_all(f"{text}, and what is it?", text),
     "engines.extractive.answering.quoting.likeliest": lambda text: quoting.likeliest(text[:200], [quoted(text)]),
     "engines.extractive.answering.quoting.labelled": lambda text: quoting.labelled(
         text, Placed(0, len(text), Place(columns=(text,)), ((0, len(text)),))

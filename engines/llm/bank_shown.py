@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 
 from agentic_memory_bank.engines.base import MemoryView, MergeGroup, Relation
 from agentic_memory_bank.engines.llm.packing import PairWindow, fields_tokens, within
@@ -26,9 +28,13 @@ FULL_TEXTS_SHARE = 0.6
 NEIGHBOURS_SHARE = 0.25
 
 
+_size = lru_cache(maxsize=4_096)(estimate_tokens)
+"""Each memory is measured for every window that it stands in."""
+
+
 def memory_fields(memory: MemoryView) -> dict[str, str]:
     """Render a memory: by its raw text where that is short, otherwise by its summary."""
-    is_short = estimate_tokens(memory.text) <= max(FULL_TEXT_TOKENS, estimate_tokens(memory.summary))
+    is_short = _size(memory.text) <= max(FULL_TEXT_TOKENS, _size(memory.summary))
     return {
         "context": memory.context,
         "keywords": listed(memory.keywords),
@@ -52,40 +58,56 @@ def analysed_fields(memory: MemoryView, about: Collection[str] = (), spare: int 
     return fields
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A text by its sentences: their words, terms and tokens; and of each term how telling it is."""
+
+    said: tuple[str, ...]
+    terms: tuple[frozenset[str], ...]
+    sizes: tuple[int, ...]
+    weights: Mapping[str, float]
+
+
+@lru_cache(maxsize=1_024)
+def _read(text: str) -> _Read:
+    said = tuple(text[start:end].strip() for start, end in sentences(text))
+    terms = tuple(frozenset(tokenize(one)) for one in said)
+    count = Counter(term for one in terms for term in one)
+    weights = {term: 1 / number for term, number in count.items()}
+    return _Read(said, terms, tuple(estimate_tokens(one) + 1 for one in said), weights)
+
+
 def nearest(text: str, about: Collection[str], room: int) -> str:
     """The sentences of a text that share most with some terms, in their order, within so many tokens; or all of it.
 
     A term counts the more, the fewer sentences it stands in.
     """
-    if estimate_tokens(text) <= room:
+    if _size(text) <= room:
         return text
-    said = [text[start:end].strip() for start, end in sentences(text)]
-    terms = [set(tokenize(one)) for one in said]
-    count = Counter(term for one in terms for term in one)
-    shared = [sum(1 / count[term] for term in one if term in about) for one in terms]
+    read = _read(text)
+    shared = [sum(read.weights[term] for term in one if term in about) for one in read.terms]
     chosen: list[int] = []
-    for place in sorted(range(len(said)), key=lambda n: -shared[n]):
-        size = estimate_tokens(said[place]) + 1
-        if size <= room:
+    for place in sorted(range(len(shared)), key=lambda n: -shared[n]):
+        if read.sizes[place] <= room:
             chosen.append(place)
-            room -= size
-    return " ... ".join(said[place] for place in sorted(chosen))
+            room -= read.sizes[place]
+    return " ... ".join(read.said[place] for place in sorted(chosen))
 
 
 def shown_memories(window: PairWindow, capacity: int) -> dict[int, dict[str, str]]:
     """Render the memories of a window under their numbers; what is left of its room goes to the words of long ones."""
-    terms = {memory_id: frozenset(tokenize(memory.text)) for memory_id, memory in window.memories.items()}
-    about: dict[str, set[str]] = {memory_id: set() for memory_id in terms}
+    fields = {memory_id: memory_fields(memory) for memory_id, memory in window.memories.items()}
+    long = [memory_id for memory_id, told in fields.items() if "summary" in told]
+    spare = max(0, capacity - window.tokens) // max(1, len(long))
+    partners: dict[str, list[str]] = {memory_id: [] for memory_id in long}
     for new, others in window.pairs.items():
-        for other in others:
-            about[new] |= terms[other]
-            about[other] |= terms[new]
-    is_long = sum("summary" in memory_fields(memory) for memory in window.memories.values())
-    spare = max(0, capacity - window.tokens) // max(1, is_long)
-    return {
-        number: analysed_fields(window.memories[memory_id], about[memory_id], spare)
-        for memory_id, number in window.numbers.items()
-    }
+        for one, other in ((a, b) for old in others for a, b in ((new, old), (old, new))):
+            if one in partners:
+                partners[one].append(other)
+    for memory_id, others in partners.items():
+        about = frozenset[str]().union(*(_read(window.memories[other].text).weights for other in others))
+        fields[memory_id] = analysed_fields(window.memories[memory_id], about, spare)
+    return {number: fields[memory_id] for memory_id, number in window.numbers.items()}
 
 
 def differing_words(

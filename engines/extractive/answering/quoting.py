@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence, judged
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
+from agentic_memory_bank.engines.extractive.reading.phrases import QUESTION_WORDS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.places import Place, Placed, sentences_of
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -193,8 +194,8 @@ def not_found(parts: Sequence[str]) -> list[str]:
 
 
 _AND_ASKS: Final = re.compile(
-    r"(?:,|;|，|,? and|，?以及)\s*(?=(?:for |at |in |on |by |to |with )?(?:what|which|who|whom|whose|when|where|"
-    r"why|how)\b)|[?？]\s*(?=\S)",
+    r"(?:,|;|，|,? and|，?以及)\s*(?=(?:for |at |in |on |by |to |with )?"
+    rf"(?:{QUESTION_WORDS})\b)|[?？]\s*(?=\S)",
     re.IGNORECASE,
 )
 

@@ -44,7 +44,7 @@ _LASTING: Final = frozenset(("semantic", "procedural"))
 """Types of memories that can change; what happened has happened."""
 _THEM: Final = re.compile(r"\b(?:he|him|his|she|her)\b", re.IGNORECASE)
 """Somebody who was named before."""
-_GOES_ON: Final = re.compile(r"(?:it|they)(?:'s|'re)? ", re.IGNORECASE)
+_GOES_ON: Final = re.compile(r"(?:it|they|that|its|thats|theyre)(?:'s|'re)? ", re.IGNORECASE)
 """A clause about a thing that was named in the one before."""
 _WORD: Final = re.compile(r"[\w$€£¥%]+")
 
@@ -202,16 +202,19 @@ def _by_change(fact: Fact, known: ExistingMemory) -> Resolution | None:
     if not gone:
         return None
     left = without(known.words, gone)
+    left = _named(left, known.words)
     is_left = says_enough(left) and not _is_of_whom_is_gone(left, [known.words[slice(*span)] for span in gone])
-    still = {known.id: _named(left, known.words)} if is_left else {}
+    still = {known.id: left} if is_left else {}
     reason = f"It replaces {'; '.join(known.words[slice(*span)].strip() for span in gone)!r}."
     return Resolution("supersede", (known.id,), reason=reason, left=still)
 
 
 def _named(left: str, words: str) -> str:
-    """What is left of a memory that goes on about "it", with what it is."""
-    found = named_thing(words) if _GOES_ON.match(left) else None
-    return f"({words[slice(*found)]}) {left}" if found else left
+    """What is left of a memory that goes on about "it", with what it is; empty where nobody could say."""
+    if not _GOES_ON.match(left):
+        return left
+    found = named_thing(words)
+    return f"({words[slice(*found)]}) {left}" if found else ""
 
 
 def _is_of_whom_is_gone(left: str, gone: Sequence[str]) -> bool:

@@ -235,7 +235,7 @@ def objection_to(
     """Why an answer with quotes is none; empty where it may be one."""
     if not may_answer(question, "\n".join([said.answer, *(words_of(quote, shown) for quote in quotes)])):
         return "The answer holds nothing of the kind that is asked for; it was left out."
-    if copies(said.answer, [passage.text for passage in shown]):
+    if copies(said.answer, [*(words_of(quote, shown) for quote in quotes), *(passage.text for passage in shown)]):
         return "The answer is a stretch of a text, copied as it stands; it was left out."
     return ""
 

@@ -13,6 +13,9 @@ from agentic_memory_bank.tools.text.terms import tokenize
 LIKENESS: Final = 0.6
 """Share of the words of a quote and of a sentence, each, from which the sentence is what was meant."""
 
+COPIED: Final = 0.75
+"""Share of the words of both from which an answer is a copy of what it quotes."""
+
 MOST_SENTENCES: Final = 8
 """How many sentences of a prose answer are looked for."""
 _LONG: Final = 20
@@ -49,7 +52,7 @@ def located(said: str, texts: Sequence[str]) -> list[tuple[str, int]]:
 
 
 def copies(said: str, texts: Sequence[str]) -> bool:
-    r"""Whether words are a stretch of a text as it stands, over several of its blocks: copied, and not picked.
+    r"""Whether words are a stretch of a text, or most of a text, over several blocks: copied, and not picked.
 
     A list is one thing, whatever stands between its items.
 
@@ -61,7 +64,11 @@ def copies(said: str, texts: Sequence[str]) -> bool:
     """
     ways = [way.strip() for way in dict.fromkeys((said, unescape(said))) if way.strip()]
     spans = ((text, _exactly(way, text) or _loosely(way, text)) for text in texts for way in ways)
-    return any(span and _is_broken(text[slice(*span)]) for text, span in spans)
+    terms = set(tokenize(said))
+    return any(span and _is_broken(text[slice(*span)]) for text, span in spans) or any(
+        _is_broken(text) and len(terms & own) >= COPIED * len(terms | own)
+        for text, own in ((text, set(tokenize(text))) for text in texts)
+    )
 
 
 def _is_broken(words: str) -> bool:

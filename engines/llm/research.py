@@ -253,7 +253,7 @@ def _objection(said: str, request: str, quotes: Sequence[PageQuote], shown: Sequ
     """Why an answer with quotes is none; empty where it may be one."""
     if not may_answer(request, "\n".join([said, *(_words(quote, shown) for quote in quotes)])):
         return "The answer holds nothing of the kind that is asked for; it was left out."
-    if copies(said, [excerpt.text for excerpt in shown]):
+    if copies(said, [*(_words(quote, shown) for quote in quotes), *(excerpt.text for excerpt in shown)]):
         return "The answer is a stretch of a page, copied as it stands; it was left out."
     return ""
 

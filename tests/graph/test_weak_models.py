@@ -215,8 +215,12 @@ def copying(words: str) -> dict[str, Any]:
     ("question", "answer"),
     [("What does a crossing cost?", "A crossing costs 12 euros, and the pier opened in 1961."), ("Who owns it?", "")],
 )
-def test_a_stretch_of_a_page_copied_as_it_stands_is_no_answer(model: Any, question: str, answer: str) -> None:
-    model.plays(answer=lambda _: copying("# Ferries\n\nThe ferry to Aldport sails at nine.\n\nA crossing co"))
+@pytest.mark.parametrize("left_out", ["", "to Aldport "])
+def test_a_stretch_of_a_page_copied_as_it_stands_is_no_answer(
+    model: Any, question: str, answer: str, left_out: str
+) -> None:
+    copied = copying("# Ferries\n\nThe ferry to Aldport sails at nine.\n\nA crossing co")
+    model.plays(answer=lambda _: {**copied, "answer": copied["answer"].replace(left_out, "")})
 
     result = run([PAGE], question)
 

@@ -34,7 +34,7 @@ class Abstracts(BaseModel):
 
 
 def render(pages: Sequence[tuple[str, str]], earlier: Sequence[str]) -> str:
-    """Write the question.
+    """Write the prompt.
 
     Args:
         pages: Title, which may be empty, and text of each.

@@ -40,7 +40,7 @@ MOST_WORDS: Final = 400
 
 
 def render(topics: Sequence[tuple[str, str, Sequence[str]]], most: int = LEAST_WORDS) -> str:
-    """Write the question.
+    """Write the prompt.
 
     Args:
         topics: Text, context and keywords of each; the latter two are hints and may be empty.

@@ -257,9 +257,9 @@ def tells(said: str, quoted: str, asked: str) -> bool:
 
 
 def _content(text: str) -> frozenset[str]:
-    return frozenset(key for clause in Evidence.of([text]).clauses for key in clause.content) | frozenset(
-        unit.key for sentence in sentences_of(text) for unit in sentence.units if unit.value
-    )
+    """Keys of the words that say something, and of the numbers and dates."""
+    units = (unit for sentence in sentences_of(text) for unit in sentence.units)
+    return frozenset(unit.key for unit in units if unit.kind in _CONTENT or unit.value)
 
 
 def is_quotable(words: str) -> bool:

@@ -51,7 +51,7 @@ class Call:
 
 
 def call_of(run: str, role: Role, model: str, mode: str, message: AIMessage, estimated: tuple[int, int]) -> Call:
-    """A call that was answered, with what it cost: as the server says, or as is estimated."""
+    """Record an answered call with its cost, as the server reports it or else as estimated."""
     usage = message.usage_metadata
     spent = (usage["input_tokens"], usage["output_tokens"]) if usage else estimated
     return Call(run, role, model, mode, *spent, is_estimated=not usage)

@@ -322,7 +322,7 @@ class ChatBankEngine(ChatEngine[Engine]):
 
     @property
     def sees(self) -> bool:
-        """Whether a model has the role that looks at pictures."""
+        """Whether a chat model is set for the role that describes pictures."""
         return self._asks("react")
 
     def recognize(self, pictures: Sequence[Picture]) -> list[str | EngineError]:

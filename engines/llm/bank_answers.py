@@ -23,7 +23,7 @@ from agentic_memory_bank.engines.base import (
     TopicSpans,
 )
 from agentic_memory_bank.engines.extractive.support import may_answer, may_answer_all, support_for
-from agentic_memory_bank.engines.llm.locating import closest, copies, locate, located
+from agentic_memory_bank.engines.llm.locating import closest, copies, locate, reader_of_prose
 from agentic_memory_bank.engines.llm.packing import PairWindow
 from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.prompts import (
@@ -243,13 +243,11 @@ def objection_to(
 def quoting_prose(shown: Sequence[RetrievedPassage]) -> Callable[[str], answer.AnswerFromMemory | None]:
     """Make a reader of plain words: the sentences of them that stand in the passages, with these as quotes."""
 
-    def read(said: str) -> answer.AnswerFromMemory | None:
-        found = located(said, [passage.text for passage in shown])
-        quotes = [answer.QuotedPassage(passage=number + 1, words=words) for words, number in found]
-        words = " ".join(words for words, _ in found)
-        return answer.AnswerFromMemory(is_found=True, answer=words, quotes=quotes) if found else None
+    def answered(words: str, found: list[tuple[str, int]]) -> answer.AnswerFromMemory:
+        quotes = [answer.QuotedPassage(passage=number + 1, words=sentence) for sentence, number in found]
+        return answer.AnswerFromMemory(is_found=True, answer=words, quotes=quotes)
 
-    return read
+    return reader_of_prose([passage.text for passage in shown], answered)
 
 
 def _is_refuted(span: Span, passage: RetrievedPassage) -> bool:

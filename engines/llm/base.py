@@ -47,7 +47,7 @@ class ChatEngine(Generic[EngineT]):
         self._asker.failures.append(AnswerRejected(why))
 
     def offline_judges(self, role: Role) -> bool:
-        """Say whether a role has no model."""
+        """Whether a role has no chat model, so that the offline engine makes its judgements."""
         return not self._asks(role)
 
     def stand_in(self, judgement: str, error: EngineError | None = None) -> Callable[..., Any]:

@@ -62,7 +62,7 @@ def fact_of(said: extract_facts.ExtractedMemory, turns: Sequence[Turn]) -> Fact 
 
 
 def without_repeats(facts: Sequence[Fact]) -> list[Fact]:
-    """Facts without those that say, of the same words, nothing that another one does not."""
+    """Drop facts that quote the same words as another fact and say nothing that it does not."""
     terms = [frozenset(tokenize(fact.text)) for fact in facts]
     return [
         fact

@@ -1,14 +1,16 @@
 """Finds the words a model quotes in the text it quotes them from: models change a space, a case, or a word or two."""
 
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
 
 from agentic_memory_bank.engines.base import Span
 from agentic_memory_bank.engines.extractive.support import is_quotable, unsupported
 from agentic_memory_bank.prompts.fence import unescape, without_tags
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
+
+AnswerT = TypeVar("AnswerT")
 
 LIKENESS: Final = 0.6
 """Share of the words of a quote and of a sentence, each, from which the sentence is what was meant."""
@@ -49,6 +51,23 @@ def located(said: str, texts: Sequence[str]) -> list[tuple[str, int]]:
         if number is not None:
             found.append((one, number))
     return found
+
+
+def reader_of_prose(
+    texts: Sequence[str], answered: Callable[[str, list[tuple[str, int]]], AnswerT]
+) -> Callable[[str], AnswerT | None]:
+    """Make a reader of plain words: the sentences of them that stand in the texts, together, with these as quotes.
+
+    Args:
+        texts: What the model was shown.
+        answered: Makes an answer of the words and of the sentences, each with the index of its text.
+    """
+
+    def read(said: str) -> AnswerT | None:
+        found = located(said, texts)
+        return answered(" ".join(words for words, _ in found), found) if found else None
+
+    return read
 
 
 def copies(said: str, texts: Sequence[str]) -> bool:

@@ -111,7 +111,7 @@ class RoleModel:
     def within(
         self, asked: Runnable[LanguageModelInput, AIMessage], seconds: float
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """The same, whose requests end in time where the client knows how to."""
+        """The request with a deadline, where the client supports one."""
         return asked.bind(timeout=seconds) if self.is_openai else asked
 
     def bound(self, mode: str, answer: type[BaseModel]) -> Runnable[LanguageModelInput, AIMessage]:
@@ -270,7 +270,7 @@ def _passed(row: RoleSettings, client: BaseChatModel) -> RoleModel:
 
 
 def _without_retries(client: "BaseChatOpenAI") -> "BaseChatOpenAI":
-    """The same client, which sends each request once: two layers of retries would multiply."""
+    """A copy of a client without retries of its own: two layers of retries would multiply."""
     if client.root_client is None:
         return client
     root = client.root_client.with_options(max_retries=0)

@@ -15,7 +15,7 @@ from agentic_memory_bank.engines.extractive.support import (
 )
 from agentic_memory_bank.engines.llm.bank_checks import NAMED
 from agentic_memory_bank.engines.llm.base import ChatEngine, names_all, or_offline
-from agentic_memory_bank.engines.llm.locating import copies, locate, located
+from agentic_memory_bank.engines.llm.locating import copies, locate, reader_of_prose
 from agentic_memory_bank.engines.llm.packing import pack, within
 from agentic_memory_bank.engines.llm.structured_output import StructuredRequest
 from agentic_memory_bank.engines.own_words import is_order
@@ -278,13 +278,11 @@ def _in_another(words: str, shown: Sequence[Excerpt]) -> PageQuote | None:
 def _from_prose(shown: Sequence[Excerpt]) -> Callable[[str], research_answer.ResearchAnswer | None]:
     """A reader of plain words: the sentences of them that stand in the excerpts, with these as quotes."""
 
-    def read(said: str) -> research_answer.ResearchAnswer | None:
-        found = located(said, [excerpt.text for excerpt in shown])
-        quotes = [research_answer.QuotedExcerpt(excerpt=number + 1, words=words) for words, number in found]
-        words = " ".join(words for words, _ in found)
-        return research_answer.ResearchAnswer(is_found=True, answer=words, quotes=quotes) if found else None
+    def answered(words: str, found: list[tuple[str, int]]) -> research_answer.ResearchAnswer:
+        quotes = [research_answer.QuotedExcerpt(excerpt=number + 1, words=sentence) for sentence, number in found]
+        return research_answer.ResearchAnswer(is_found=True, answer=words, quotes=quotes)
 
-    return read
+    return reader_of_prose([excerpt.text for excerpt in shown], answered)
 
 
 def _rests_on(shown: Sequence[Excerpt]) -> Callable[[research_answer.ResearchAnswer], None]:

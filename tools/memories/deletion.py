@@ -342,7 +342,7 @@ class DeletionPreview(NamedTuple):
 
 
 def several(ids: object) -> Collection[str]:
-    """Check a collection of ids; a single text would be taken for its letters, and nothing would be deleted.
+    """Check that ids are a collection: a single string would be read as its letters, and nothing be deleted.
 
     Raises:
         InputError: They are no collection.

@@ -7,10 +7,11 @@ from typing import Final
 # its beginning alone, or never given back, or has a longest.
 QUESTION_WORDS: Final = "what|who|whom|whose|which|where|when|why|how"
 """The words by which English asks, for use in a group that ends with a border."""
-CHINESE_QUESTION_WORDS: Final = (
-    "什么时候|什么时间|什么地方|什么样|什么|为什么|为何|何时|何处|何地|何人|谁|多少|多大|多长|多高|多远|多久"
-    "|怎么样|怎么|怎样|如何|哪里|哪儿"
-)
+_CHINESE_QUESTION_WORDS: Final = """
+    什么时候 什么时间 什么地方 什么样 什么 为什么 为何 何时 何处 何地 何人 谁 多少 多大 多长 多高 多远 多久 怎么样
+    怎么 怎样 如何 哪里 哪儿
+"""
+CHINESE_QUESTION_WORDS: Final = "|".join(_CHINESE_QUESTION_WORDS.split())
 """The words by which Chinese asks; beside them 哪 and 几 ask in front of what they count."""
 ENDS_ASKING: Final = r"(?<!\W)[^\w?？]*+[?？]\W*+$"
 """The end of a text that is nothing but marks, with a question mark among them."""

@@ -135,48 +135,11 @@ _CHINESE_PARTS: Final = re.compile(
     r"因为|所以|但是|如果|已经|现在|打算|觉得|想要|需要|准备|正在|告诉|知道|请问|谢谢|应该|"
     r"[我你您他她它的了吗呢吧啊呀嘛么是在有和与或也都就还很要想会能去到给把被让从对于不没个这那请帮说最]"
 )
-_IDLE: Final = STOP_WORDS | frozenset(
-    [
-        "please",
-        "thanks",
-        "thank",
-        "hi",
-        "hello",
-        "hey",
-        "ok",
-        "okay",
-        "yes",
-        "no",
-        "want",
-        "need",
-        "like",
-        "would",
-        "tell",
-        "know",
-        "think",
-        "going",
-        "get",
-        "got",
-        "go",
-        "let",
-        "make",
-        "help",
-        "i'm",
-        "i've",
-        "i'll",
-        "i'd",
-        "it's",
-        "that's",
-        "don't",
-        "can't",
-        "what's",
-        "lot",
-        "really",
-        "maybe",
-        "something",
-        "anything",
-    ]
-)
+_IDLE_WORDS: Final = """
+    please thanks thank hi hello hey ok okay yes no want need like would tell know think going get got go let make help
+    i'm i've i'll i'd it's that's don't can't what's lot really maybe something anything
+"""
+_IDLE: Final = STOP_WORDS | frozenset(_IDLE_WORDS.split())
 
 
 def gate(turn: Turn, hints: Hints, history: Sequence[Turn] = ()) -> GateDecision:

@@ -174,7 +174,7 @@ def _changed(fact: Fact, known: ExistingMemory, ours: Claim, theirs: Claim) -> R
 
 
 def _repeated(fact: Fact, known: ExistingMemory) -> Resolution:
-    """The same value again: in more words, which are kept, or in none that say more."""
+    """Resolve a fact that repeats a known value: a fuller wording is kept, else the known one stays."""
     new = set(tokenize(fact.words)) - set(tokenize(known.words))
     return Resolution(
         "revise" if new and _is_newer(fact, known) else "same", (known.id,), reason="It states the same value."

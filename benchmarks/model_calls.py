@@ -1,8 +1,8 @@
 """What a memory bank asks its chat models: how many calls, how long the longest prompt, how long ingestion takes.
 
 Nothing is judged: a server on the loopback interface answers as a diligent model would, with as many topics as there
-are in the text, summaries of a third of their topic (120 words at most), and edges between whatever it is shown. The
-gate of analysis is wide open, so that every memory is compared with k others: the worst case for calls.
+are in the text, summaries of a third of their topic, and edges between whatever it is shown. The gate of analysis is
+wide open, so that every memory is compared with k others: the worst case for calls.
 
 The specification, taken literally, makes 3k + 2 calls for a window of text with k topics:
 one of classification, one of structuring for each topic, two of analysis for each new memory (contradiction and merge
@@ -46,7 +46,6 @@ SMALL = 8_000
 DEFAULT = 32_000
 SIZES = (0, 1_000, 10_000)
 PARAGRAPH_CHARACTERS = 300
-SUMMARY_WORDS = 120
 INGESTION = ("classify", "structure", "find_conflicts", "find_related")
 LATENCY = 0.2
 CONCURRENCY = 8
@@ -61,12 +60,14 @@ MOST_TIMES_IDEAL = 1.25
 MOST_CHECKING = 0.05
 CHECKS = (
     *("held_summary", "held_integration", "held_refresh", "held_verdict", "held_words", "borne", "may_answer"),
+    *("may_answer_all", "copies", "shown_memories"),
     *("supported_part", "unsupported", "speaks_of", "support_for", "locate", "closest", "topics_of"),
 )
 """What holds an answer to its texts."""
 
 _PARAGRAPH = re.compile(r'<p id="(\d+)">(.*?)</p>', re.DOTALL)
 _TOPIC = re.compile(r'<topic id="(\d+)">\n(?:about: [^\n]*\n)?(?:keywords: [^\n]*\n)?(.*?)\n</topic>', re.DOTALL)
+_MOST = re.compile(r"^At most (\d+) words each\.$", re.MULTILINE)
 _PAIRS = re.compile(r"<pairs>\n(.*?)\n</pairs>", re.DOTALL)
 
 
@@ -93,9 +94,10 @@ def classified(prompt: str) -> dict[str, Any]:
 def structured(prompt: str) -> dict[str, Any]:
     """The first third of each topic."""
     memories: list[dict[str, Any]] = []
+    most = int(_MOST.findall(prompt)[-1])
     for number, text in _TOPIC.findall(prompt):
         words = unescape(text).split()
-        said = " ".join(words[: min(SUMMARY_WORDS, max(1, len(words) // 3))])
+        said = " ".join(words[: min(most, max(1, len(words) // 3))])
         context = f"What is told of {words[0]}, in the order in which it is told, and by whom."
         memories.append({"id": int(number), "summary": said, "context": context, "keywords": words[:6]})
     return {"memories": memories}

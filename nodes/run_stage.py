@@ -66,10 +66,9 @@ def run_stage(
             return _together(decision, stopped(cast("_State", now)))
         if first and not halts:
             deps = first(state, deps)
-        metered = deps.engine_for(now, runtime)
+        metered, unusable = _engine_for(now, runtime, deps)
         try:
-            _check_engine(now, metered)
-            _wait_again(metered, halts)
+            _check_engine(now, metered, unusable, halts)
             update = stage(cast("_State", now), runtime, _with(deps, metered))
         except (BudgetReachedError, ModelRefused, EngineMismatchError) as halt:
             if isinstance(halt, ModelRefused) and not is_saved():
@@ -89,6 +88,17 @@ def run_stage(
         return _together(decision, update, _report(now, cast("MeteredState", update), metered, stage.__name__))
 
 
+def _engine_for(
+    state: MeteredState, runtime: Runtime[Any], deps: EngineDeps[Any]
+) -> tuple[MeteredEngine[Any], SettingsError | None]:
+    """The engine of a run; where its model cannot be asked any more, what is known of the run, and why it cannot be."""
+    try:
+        return deps.engine_for(state, runtime), None
+    except SettingsError as error:
+        unasked: MeteredState = {**state, "allowance": {**state.get("allowance", {}), "ending": "finish"}}
+        return deps.engine_for(unasked, runtime), error
+
+
 def _with(deps: _Deps, metered: MeteredEngine[Any]) -> _Deps:
     return replace(cast("Any", deps), engine=metered.engine, agent=metered.agent)
 
@@ -98,31 +108,41 @@ def _together(*updates: object) -> Any:
     return {name: value for update in updates for name, value in cast("Mapping[str, Any]", update).items()}
 
 
-def _check_engine(state: MeteredState, metered: MeteredEngine[Any]) -> None:
-    """See that a run begun with chat models does not go on without them unnoticed.
+def _check_engine(
+    state: MeteredState, metered: MeteredEngine[Any], unusable: SettingsError | None, number: int
+) -> None:
+    """See that the stage can go on: with the models that the run was begun with, where it does not wait as before.
 
     Raises:
         EngineMismatchError: The settings of this invocation name no model, and nobody decided to finish without.
+        SettingsError: Its model cannot be asked, and nobody decided to finish without.
+        Halt: The stage waits, or waits again.
     """
     begun = state.get("judge", "")
-    if begun and metered.meter is None and "ending" not in state.get("allowance", {}):
+    if begun and metered.meter is None and not unusable and "ending" not in state.get("allowance", {}):
         raise EngineMismatchError(
             f"The run was begun with {begun}, and this invocation names no model: pass the same settings as `context`."
         )
+    _wait_again(metered, number, has_models=bool(metered.meter or unusable))
+    if unusable and number:  # who went on has not mended it
+        raise ModelRefused(str(unusable))
+    if unusable:
+        raise unusable
 
 
-def _wait_again(metered: MeteredEngine[Any], number: int) -> None:
+def _wait_again(metered: MeteredEngine[Any], number: int, *, has_models: bool) -> None:
     """Wait as before: a stage that waits is run anew when it is resumed, and each decision is on what it was asked for.
 
     So nothing is requested before somebody decided, and who stopped the run stops it.
 
     Args:
         number: How often the stage has waited since it was run anew.
+        has_models: Whether the run has chat models, which may not be usable any more.
 
     Raises:
         Halt: As it was then.
     """
-    noted = metered.notes().result(_place(number)) if metered.meter and metered.notes else ""
+    noted = metered.notes().result(_place(number)) if has_models and metered.notes else ""
     if noted:
         kind, *told = json.loads(noted)
         raise _HALTS[kind](*told)
@@ -130,7 +150,7 @@ def _wait_again(metered: MeteredEngine[Any], number: int) -> None:
 
 def _note(metered: MeteredEngine[Any], number: int, halt: Halt) -> None:
     """Write down why a stage waits; a run without models comes to the same by itself."""
-    if metered.notes and (metered.meter or isinstance(halt, EngineMismatchError)):
+    if metered.notes and (metered.meter or not isinstance(halt, BudgetReachedError)):
         told = (halt.resource, halt.limit, halt.spent) if isinstance(halt, BudgetReachedError) else (str(halt),)
         metered.notes().keep_result(_place(number), json.dumps([type(halt).__name__, *told]))
 

@@ -33,11 +33,6 @@ class Abstracts(BaseModel):
     abstracts: list[Abstract] = Field(description="One for each page, in their order.")
 
 
-def asked(own: str) -> str:
-    """The system message, with what the owner of the memory asks for besides."""
-    return f"{INSTRUCTIONS}\n\nBesides, for this memory:\n{own.strip()}" if own.strip() else INSTRUCTIONS
-
-
 def render(pages: Sequence[tuple[str, str]], earlier: Sequence[str]) -> str:
     """Write the prompt.
 

@@ -18,6 +18,11 @@ def instructions(what: str) -> str:
     return f"{what.strip()}\n\n{DATA_NOT_ORDERS}"
 
 
+def with_own(instructions: str, own: str) -> str:
+    """The system message, with what the owner of a memory asks for besides."""
+    return f"{instructions}\n\nBesides, for this memory:\n{own.strip()}" if own.strip() else instructions
+
+
 def numbered(tag: str, texts: Iterable[str], *, first: int = 1) -> str:
     """Texts between tags, each with its number as `id`, counted from `first`."""
     return "\n".join(f'<{tag} id="{i}">{escape(text.strip())}</{tag}>' for i, text in enumerate(texts, first))

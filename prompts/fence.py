@@ -35,6 +35,7 @@ _ESCAPED: Final = {
 _MEANT: Final = {escaped: character for character, escaped in _ESCAPED.items()}
 _ALWAYS: Final = str.maketrans({character: _ESCAPED[character] for character in "&" + _BRACKETS})
 _IN_TAGS: Final = str.maketrans({character: _ESCAPED[character] for character in _OPENING + _CLOSING})
+_TAG: Final = re.compile(rf"</?(?:{_NAMES})(?: [^<>]{{0,100}})?>", re.IGNORECASE)
 _REFERENCE: Final = re.compile("&(?:amp|lt|gt|#[0-9]+);")
 
 
@@ -52,6 +53,11 @@ def fence(tag: str, content: str, **attributes: str) -> str:
     """Put escaped content between tags; values of attributes are escaped and quoted."""
     named = "".join(f' {name}="{_quoted(value)}"' for name, value in attributes.items())
     return f"<{tag}{named}>\n{escape(content)}\n</{tag}>"
+
+
+def without_tags(said: str) -> str:
+    """A model's words without tags of ours, which it copied from what it was shown."""
+    return _TAG.sub(" ", said)
 
 
 def _quoted(value: str) -> str:

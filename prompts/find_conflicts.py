@@ -18,6 +18,8 @@ no conflict.
 merge: both say the same, or one says all that the other says, and nothing in them disagrees.
 neither: everything else. Being about the same subject is not enough for a merge.
 
+Of a long memory you are shown the summary, and under words what of its text is nearest to the others.
+
 A conflict comes before a merge. Report conflicts and merges only. In doubt report nothing. Under points stand places
 where the wording differs; they are hints, and may be harmless.
 """

@@ -1,6 +1,7 @@
 """What does each topic say, in few words? Asked by `structure`."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from pydantic import BaseModel, Field
 
@@ -10,10 +11,9 @@ from agentic_memory_bank.prompts.fence import escape
 INSTRUCTIONS = instructions(
     """
 You turn the topics of a text into memories. Each is read later in place of the text, so its summary keeps what can be
-asked
-for: who, what, when, how much, under which condition, and on whose word. Keep every figure, date, name and identifier
-of weight exactly; leave out phrasing, repetition and asides; add nothing that is not there. A summary has a third of
-the length of its topic, and 120 words at most. Where a topic contradicts itself, the summary says both.
+asked for: who, what, when, how much, under which condition, and on whose word. Keep every figure, date, name and
+identifier of weight exactly; leave out phrasing, repetition and asides; add nothing that is not there. A summary has a
+third of the length of its topic. Where a topic contradicts itself, the summary says both.
 """
 )
 
@@ -33,13 +33,21 @@ class StructuredMemories(BaseModel):
     memories: list[StructuredMemory] = Field(description="One for each topic, in their order.")
 
 
-def render(topics: Sequence[tuple[str, str, Sequence[str]]]) -> str:
+LEAST_WORDS: Final = 120
+"""How long a summary may be in any case."""
+MOST_WORDS: Final = 400
+"""How long it may be where there are few of them."""
+
+
+def render(topics: Sequence[tuple[str, str, Sequence[str]]], most: int = LEAST_WORDS) -> str:
     """Write the prompt.
 
     Args:
         topics: Text, context and keywords of each; the latter two are hints and may be empty.
+        most: Words of a summary, at most.
     """
-    return "\n\n".join(_topic(i, *topic) for i, topic in enumerate(topics, 1))
+    shown = "\n\n".join(_topic(i, *topic) for i, topic in enumerate(topics, 1))
+    return f"{shown}\n\nAt most {most} words each."
 
 
 def _topic(number: int, text: str, context: str, keywords: Sequence[str]) -> str:

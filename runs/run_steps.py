@@ -216,7 +216,8 @@ def _taken_up(
     has_failed = begun.state == "paused" and snapshot.values.get("status") == "failed"
     is_ended = _is_handed_out(snapshot) and decision in ("finish", "stop")
     again = _planning_again(snapshot, decision) if has_failed or is_ended else {}
-    if begun.is_unfinished and "ending" not in {**snapshot.values, **again}.get("allowance", {}):
+    is_ending = decision in ("finish", "stop") or "ending" in {**snapshot.values, **again}.get("allowance", {})
+    if begun.is_unfinished and not is_ending:
         check_models(settings, parts.engine, parts.models)  # now: a stage whose model has no key would be done without
     if not again:
         return snapshot

@@ -25,7 +25,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Models": ("model", *(f"{role}_model" for role in ROLES), "window", "output", "timeout"),
     "Embeddings": ("embeddings", "embedding_threads", "embedding_backend"),
     "Search": ("k", "neighbours_per_hit", "memory_tokens", "alpha", "alpha_zh", "gate_english", "gate_chinese"),
-    "Research": ("research_rounds", "research_pages", "research_fusion", "research_tokens"),
+    "Research": ("research_rounds", "research_pages", "research_fusion", "research_tokens", "research_instructions"),
     "Pages": ("page_tokens", "page_batch", "page_ttl_days", "page_ttl_hours", "page_ttl_minutes", "page_ttl_seconds"),
     "Abstracts": ("abstract_context", "abstract_context_tokens", "abstract_instructions"),
     "Recall": (
@@ -160,6 +160,7 @@ OF_CLIENTS: Final = frozenset(
         "research_pages",
         "research_fusion",
         "research_tokens",
+        "research_instructions",
         "recall_limit",
         "recall_threshold",
         "recall_tokens",

@@ -166,6 +166,11 @@ class Settings(ModelTable):
     research_tokens: int = Field(
         default=8_000, ge=200, le=1_000_000, description="Token budget of the text of pages in one prompt of research."
     )
+    research_instructions: str = Field(
+        default="",
+        max_length=20_000,
+        description="Your own instructions for planning, gathering, reflecting and answering, put after ours.",
+    )
     max_attachment_bytes: int = Field(
         default=20_000_000, ge=1, le=1_000_000_000, description="Largest attachment, in bytes."
     )

@@ -229,6 +229,16 @@ def may_answer_all(question: str, said: str) -> bool:
     return all(may_answer(part, said) for part in parts_of(question))
 
 
+def asks_several(question: str) -> bool:
+    """Whether a question asks for several things.
+
+    Example:
+        >>> asks_several("When did it open, and who built it?"), asks_several("Who built the tower and the lift?")
+        (True, False)
+    """
+    return len(parts_of(question)) > 1
+
+
 def tells(said: str, quoted: str, asked: str) -> bool:
     """Whether an answer gives what a quote does beyond the words of the question; true where they share no language.
 

@@ -25,20 +25,16 @@ from agentic_memory_bank.engines.base import (
 from agentic_memory_bank.engines.extractive.support import borne
 from agentic_memory_bank.engines.llm.bank_answers import (
     at_most,
-    differing_words,
     further_quotes,
     has_quotes,
     integration_of,
     is_possible_step,
     keywords_of,
     link_of,
-    memory_fields,
     objection_to,
     quotes_of,
     quoting_prose,
     relation_of,
-    rendered_group,
-    shown_memories,
     topics_of,
     untold,
     verdict_of,
@@ -52,6 +48,13 @@ from agentic_memory_bank.engines.llm.bank_checks import (
     held_verdict,
     names_paragraphs,
     with_all_neighbours,
+)
+from agentic_memory_bank.engines.llm.bank_shown import (
+    analysed_fields,
+    differing_words,
+    memory_fields,
+    rendered_group,
+    shown_memories,
 )
 from agentic_memory_bank.engines.llm.base import ChatEngine, names_all, or_offline
 from agentic_memory_bank.engines.llm.packing import (
@@ -83,9 +86,12 @@ from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
 UNIT_TOKENS = 160
 """Upper size of what has a number of its own in the question of classification."""
 MEMORY_TOKENS = 300
-"""What a memory takes in a question of analysis: a summary of 120 words, its context, keywords and sources."""
+"""What a memory takes in a question of analysis: what is shown of its summary, its context, keywords and sources."""
 DISPUTES = 8
 """How many disputes are decided in one call."""
+SUMMARIES_SHARE = 0.6
+"""Share of an answer that summaries take."""
+TOKENS_A_WORD = 1.4
 NEWS_SHARE = 0.5
 """Share of the planner's window for what is new in memory."""
 BRINGING = frozenset(("search", "solve", "answer"))
@@ -157,12 +163,12 @@ class ChatBankEngine(ChatEngine[Engine]):
         seen = self._offline.find_conflicts(pairings)
         differing = {(r.fresh, r.existing): r for r in seen if r.relation == "conflict"}
         same = {(r.fresh, r.existing): r for r in seen if r.relation == "merge"}
-        windows = self._pair_windows(pairings, find_conflicts.INSTRUCTIONS)
+        windows, capacity = self._pair_windows(pairings, find_conflicts.INSTRUCTIONS)
         questions = [
             StructuredRequest(
                 "analyze",
                 find_conflicts.INSTRUCTIONS,
-                find_conflicts.render(shown_memories(w), w.numbered_pairs(), differing_words(w, differing)),
+                find_conflicts.render(shown_memories(w, capacity), w.numbered_pairs(), differing_words(w, differing)),
                 find_conflicts.PairFindings,
             )
             for w in windows
@@ -180,12 +186,12 @@ class ChatBankEngine(ChatEngine[Engine]):
     @or_offline("analyze")
     def find_related(self, pairings: Sequence[Pairing]) -> list[Link]:
         """Draw edges between what belongs together."""
-        windows = self._pair_windows(pairings, find_related.INSTRUCTIONS)
+        windows, capacity = self._pair_windows(pairings, find_related.INSTRUCTIONS)
         questions = [
             StructuredRequest(
                 "analyze",
                 find_related.INSTRUCTIONS,
-                find_related.render(shown_memories(w), w.numbered_pairs()),
+                find_related.render(shown_memories(w, capacity), w.numbered_pairs()),
                 find_related.RelatedPairs,
             )
             for w in windows
@@ -356,10 +362,13 @@ class ChatBankEngine(ChatEngine[Engine]):
 
     def _topics_shown(self, topics: Sequence[TopicText]) -> str:
         """Topics with what the classifier said of them, where there is room for it."""
-        shown = structure.render([(topic.text, topic.context, topic.keywords) for topic in topics])
+        output = self._asker.models.roles["structure"].row.output
+        words = int(output * SUMMARIES_SHARE / (TOKENS_A_WORD * len(topics)))
+        most = min(max(words, structure.LEAST_WORDS), structure.MOST_WORDS)
+        shown = structure.render([(topic.text, topic.context, topic.keywords) for topic in topics], most)
         if self._left("structure", structure.INSTRUCTIONS, shown) >= 0:
             return shown
-        return structure.render([(topic.text, "", ()) for topic in topics])
+        return structure.render([(topic.text, "", ()) for topic in topics], most)
 
     def _most_topics(self) -> int:
         """Topics of one window whose memories fit one window of analysis, with all those they are compared with."""
@@ -368,6 +377,7 @@ class ChatBankEngine(ChatEngine[Engine]):
         capacity = self._room("analyze", find_conflicts.INSTRUCTIONS)
         return max(1, min(classify.MOST_TOPICS, capacity // (MEMORY_TOKENS * (1 + self._asker.settings.k))))
 
-    def _pair_windows(self, pairings: Sequence[Pairing], instructions: str) -> list[PairWindow]:
+    def _pair_windows(self, pairings: Sequence[Pairing], instructions: str) -> tuple[list[PairWindow], int]:
+        """The windows in which pairs are judged, and what each of them holds."""
         capacity = self._room("analyze", instructions)
-        return pair_windows(pairings, lambda memory: fields_tokens(memory_fields(memory)), capacity)
+        return pair_windows(pairings, lambda memory: fields_tokens(analysed_fields(memory)), capacity), capacity

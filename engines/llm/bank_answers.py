@@ -24,7 +24,7 @@ from agentic_memory_bank.engines.base import (
 )
 from agentic_memory_bank.engines.extractive.support import may_answer, may_answer_all, support_for
 from agentic_memory_bank.engines.llm.locating import closest, copies, locate, reader_of_prose
-from agentic_memory_bank.engines.llm.packing import PairWindow, fields_tokens, within
+from agentic_memory_bank.engines.llm.packing import PairWindow
 from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.prompts import (
     answer,
@@ -38,16 +38,7 @@ from agentic_memory_bank.prompts import (
 from agentic_memory_bank.prompts.common import listed
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.tools.text.sentences import sentences
-from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
-FULL_TEXT_TOKENS = 160
-"""A memory whose raw text is not longer is judged by it, a longer one by its summary."""
-HINT_CHARACTERS = 300
-HINTS = 40
-"""How many places of differing wording are pointed out in one call."""
-FULL_TEXTS_SHARE = 0.6
-"""Share of a window that the memories of one group may take, full texts included."""
-NEIGHBOURS_SHARE = 0.25
 KEYWORDS = 8
 """How many keywords a memory has."""
 
@@ -117,37 +108,6 @@ def _merged(topics: Sequence[TopicSpans]) -> TopicSpans:
 def keywords_of(said: Sequence[str]) -> tuple[str, ...]:
     """Clean keywords: each once, no more than a memory has."""
     return tuple(dict.fromkeys(word.strip() for word in said if word.strip()))[:KEYWORDS]
-
-
-def memory_fields(memory: MemoryView) -> dict[str, str]:
-    """Render a memory: by its raw text where that is short, otherwise by its summary."""
-    is_short = estimate_tokens(memory.text) <= max(FULL_TEXT_TOKENS, estimate_tokens(memory.summary))
-    return {
-        "context": memory.context,
-        "keywords": listed(memory.keywords),
-        "text" if is_short else "summary": memory.text if is_short else memory.summary,
-        "from": f"{listed(memory.sources)}, recorded {memory.created_at}",
-    }
-
-
-def shown_memories(window: PairWindow) -> dict[int, dict[str, str]]:
-    """Render the memories of a window under their numbers."""
-    return {number: memory_fields(window.memories[memory_id]) for memory_id, number in window.numbers.items()}
-
-
-def differing_words(
-    window: PairWindow, differing: Mapping[tuple[str, str], Relation]
-) -> list[tuple[int, int, str, str]]:
-    """List where rules see the raw texts of a pair differ, word for word."""
-    points: list[tuple[int, int, str, str]] = []
-    for new, others in window.pairs.items():
-        for other in others:
-            hint = differing.get((new, other))
-            if hint and hint.claims and len(points) < HINTS:
-                texts = [window.memories[i].text for i in (new, other)]
-                words = [t[c.span[0] : c.span[1]][:HINT_CHARACTERS] for t, c in zip(texts, hint.claims, strict=True)]
-                points.append((window.numbers[new], window.numbers[other], words[0].strip(), words[1].strip()))
-    return points
 
 
 def relation_of(
@@ -224,25 +184,6 @@ def link_of(said: find_related.RelatedPair, named: tuple[str, str], window: Pair
     return Link(*named, refreshed)
 
 
-def rendered_group(group: MergeGroup, capacity: int) -> str:
-    """Render a group: with the full texts where they fit a share of the window, else with the summaries."""
-    texts = sum(estimate_tokens(memory.text) for memory in group.memories)
-    fits = texts <= capacity * FULL_TEXTS_SHARE
-    told = within(
-        [memory_fields(m) | ({"summary": m.summary, "text": m.text} if fits else {}) for m in group.memories],
-        fields_tokens,
-        int(capacity * FULL_TEXTS_SHARE),
-    )
-    neighbours = within([_outline(m) for m in group.neighbours], fields_tokens, int(capacity * NEIGHBOURS_SHARE))
-    by_id = {m.id: m for m in group.memories}
-    refuted = [by_id[i].text[s:e] for i, (s, e) in group.refuted if i in by_id]
-    return integrate.render(told, neighbours, group.cause, refuted, group.statements)
-
-
-def _outline(memory: MemoryView) -> dict[str, str]:
-    return {"context": memory.context, "keywords": listed(memory.keywords)}
-
-
 def integration_of(said: integrate.Merged, group: MergeGroup) -> Integration:
     """Turn an answer into the one memory of a group; neighbours that were not shown are dropped."""
     neighbours = {
@@ -294,7 +235,7 @@ def objection_to(
     """Why an answer with quotes is none; empty where it may be one."""
     if not may_answer(question, "\n".join([said.answer, *(words_of(quote, shown) for quote in quotes)])):
         return "The answer holds nothing of the kind that is asked for; it was left out."
-    if copies(said.answer, [passage.text for passage in shown]):
+    if copies(said.answer, [*(words_of(quote, shown) for quote in quotes), *(passage.text for passage in shown)]):
         return "The answer is a stretch of a text, copied as it stands; it was left out."
     return ""
 

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 from agentic_memory_bank.engines.base import Span
 from agentic_memory_bank.engines.extractive.support import is_quotable, unsupported
-from agentic_memory_bank.prompts.fence import unescape
+from agentic_memory_bank.prompts.fence import unescape, without_tags
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -14,6 +14,9 @@ AnswerT = TypeVar("AnswerT")
 
 LIKENESS: Final = 0.6
 """Share of the words of a quote and of a sentence, each, from which the sentence is what was meant."""
+
+COPIED: Final = 0.75
+"""Share of the words of both from which an answer is a copy of what it quotes."""
 
 MOST_SENTENCES: Final = 8
 """How many sentences of a prose answer are looked for."""
@@ -40,6 +43,7 @@ def locate(words: str, text: str) -> Span | None:
 
 def located(said: str, texts: Sequence[str]) -> list[tuple[str, int]]:
     """The sentences of a model's words that stand in texts, each with the index of the first that it stands in."""
+    said = without_tags(said)
     found: list[tuple[str, int]] = []
     for start, end in sentences(said)[:MOST_SENTENCES]:
         one = said[start:end].strip()
@@ -67,7 +71,7 @@ def reader_of_prose(
 
 
 def copies(said: str, texts: Sequence[str]) -> bool:
-    r"""Whether words are a stretch of a text as it stands, over several of its blocks: copied, and not picked.
+    r"""Whether words are a stretch of a text, or most of a text, over several blocks: copied, and not picked.
 
     A list is one thing, whatever stands between its items.
 
@@ -79,7 +83,11 @@ def copies(said: str, texts: Sequence[str]) -> bool:
     """
     ways = [way.strip() for way in dict.fromkeys((said, unescape(said))) if way.strip()]
     spans = ((text, _exactly(way, text) or _loosely(way, text)) for text in texts for way in ways)
-    return any(span and _is_broken(text[slice(*span)]) for text, span in spans)
+    terms = set(tokenize(said))
+    return any(span and _is_broken(text[slice(*span)]) for text, span in spans) or any(
+        _is_broken(text) and len(terms & own) >= COPIED * len(terms | own)
+        for text, own in ((text, set(tokenize(text))) for text in texts)
+    )
 
 
 def _is_broken(words: str) -> bool:

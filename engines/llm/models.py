@@ -26,8 +26,8 @@ GivenModels = BaseChatModel | Mapping[str, BaseChatModel]
 """A chat model for all roles, or one for each of some roles; its own parameters hold, not those of the table."""
 
 IGNORED_TWICE: Final = 2
-LONGEST: Final = 1_200
-"""Characters of a text that a model writes, at most: 200 words of a summary."""
+LONGEST: Final = 2_400
+"""Characters of a text that a model writes, at most: 400 words of a summary."""
 MOST_ITEMS: Final = 40
 """More than one window asks for."""
 HIGHEST: Final = 9_999

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import chain, zip_longest
+from types import ModuleType
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.support import (
@@ -32,7 +33,7 @@ from agentic_memory_bank.engines.research import (
     paragraph,
 )
 from agentic_memory_bank.prompts import abstract, research_answer, research_gather, research_plan, research_reflect
-from agentic_memory_bank.prompts.common import listed
+from agentic_memory_bank.prompts.common import listed, with_own
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.pages import PageSearch
@@ -52,7 +53,7 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
     @or_offline("abstract")
     def abstract(self, drafts: Sequence[PageDraft]) -> list[str | None]:
         """Write abstracts, of as many pages in a call as fit the window and the answer."""
-        instructions = abstract.asked(self._asker.settings.abstract_instructions)
+        instructions = with_own(abstract.INSTRUCTIONS, self._asker.settings.abstract_instructions)
         capacity = self._room("abstract", instructions)
         context = min(self._asker.settings.abstract_context_tokens, int(capacity * CONTEXT_SHARE))
         room = capacity - context
@@ -84,13 +85,13 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
         """Plan the searches of a round in one call."""
         findings = self._known(inquiry)
         capacity = self._room(
-            "research", research_plan.INSTRUCTIONS, inquiry.request, *inquiry.open, *findings, *inquiry.titles
+            "research", self._told(research_plan), inquiry.request, *inquiry.open, *findings, *inquiry.titles
         )
         shown = within(inquiry.outlines, lambda o: estimate_tokens(f"{o.title} {o.abstract}"), capacity)
         prompt = research_plan.render(
             inquiry.request, inquiry.open, findings, [(o.title, o.abstract) for o in shown], inquiry.titles
         )
-        said = self._ask("research", research_plan.INSTRUCTIONS, prompt, research_plan.Searches)
+        said = self._ask("research", self._told(research_plan), prompt, research_plan.Searches)
         planned = {one.request: one for one in reversed(said.searches)}
         return [_search(request, planned.get(number), shown) for number, request in enumerate(inquiry.open, 1)]
 
@@ -98,9 +99,9 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
     def gather(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> Gathered:
         """Collect facts from excerpts in one call."""
         findings = self._known(inquiry)
-        shown = self._fitting(excerpts, research_gather.INSTRUCTIONS, inquiry.request, *inquiry.open, *findings)
+        shown = self._fitting(excerpts, self._told(research_gather), inquiry.request, *inquiry.open, *findings)
         prompt = research_gather.render(inquiry.request, inquiry.open, findings, [(_title(e), e.text) for e in shown])
-        said = self._ask("research", research_gather.INSTRUCTIONS, prompt, research_gather.GatheredFacts)
+        said = self._ask("research", self._told(research_gather), prompt, research_gather.GatheredFacts)
         found = [
             SupportedFinding(fact.text.strip(), _pages(fact.excerpts, shown))
             for fact in said.findings
@@ -125,18 +126,18 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
             self._known(inquiry),
             list(dict.fromkeys((*inquiry.asked, *inquiry.open))),
         )
-        said = self._ask("research", research_reflect.INSTRUCTIONS, prompt, research_reflect.FindingsReview)
+        said = self._ask("research", self._told(research_reflect), prompt, research_reflect.FindingsReview)
         return Reflection(said.is_enough, tuple(said.requests))
 
     @or_offline("research")
     def respond(self, inquiry: Inquiry, excerpts: Sequence[Excerpt]) -> ResearchResponse:
         """Answer in one call; what is quoted stands in the excerpts."""
         findings = self._known(inquiry)
-        shown = self._fitting(excerpts, research_answer.INSTRUCTIONS, inquiry.request, *findings)
+        shown = self._fitting(excerpts, self._told(research_answer), inquiry.request, *findings)
         prompt = research_answer.render(inquiry.request, findings, [(_title(e), e.text) for e in shown])
         said = self._ask(
             "research",
-            research_answer.INSTRUCTIONS,
+            self._told(research_answer),
             prompt,
             research_answer.ResearchAnswer,
             _rests_on(shown),
@@ -160,6 +161,10 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
         if instead.quotes and not (own or objection):
             self.note("The model found nothing; what rules find is quoted.")
         return instead
+
+    def _told(self, asked: ModuleType) -> str:
+        """What a judgement is told, with the owner's own instructions for research."""
+        return with_own(asked.INSTRUCTIONS, self._asker.settings.research_instructions)
 
     def _fitting(self, excerpts: Sequence[Excerpt], *shown: str) -> list[Excerpt]:
         """The first excerpts that fit into the window beside what else is shown."""
@@ -248,7 +253,7 @@ def _objection(said: str, request: str, quotes: Sequence[PageQuote], shown: Sequ
     """Why an answer with quotes is none; empty where it may be one."""
     if not may_answer(request, "\n".join([said, *(_words(quote, shown) for quote in quotes)])):
         return "The answer holds nothing of the kind that is asked for; it was left out."
-    if copies(said, [excerpt.text for excerpt in shown]):
+    if copies(said, [*(_words(quote, shown) for quote in quotes), *(excerpt.text for excerpt in shown)]):
         return "The answer is a stretch of a page, copied as it stands; it was left out."
     return ""
 

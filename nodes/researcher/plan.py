@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
+from agentic_memory_bank.engines.extractive.support import asks_several
 from agentic_memory_bank.engines.research import Inquiry
 from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.memory_bank.views import digest
@@ -19,12 +20,16 @@ def plan(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps) -> 
     """Plan the searches of the open requests; what was searched before is left out.
 
     The first round searches the request as it stands, with its names and numbers as keywords: most questions are
-    answered by that, and no model has to be asked for it. Later, what whoever read the pages would search next is
-    searched; only where a round brought nothing, a planner looks at the outline of the memory.
+    answered by that, and no model has to be asked for it. One that asks for several things is planned by a model, where
+    there is one, from the abstracts that fit best. Later, what whoever read the pages would search next is searched;
+    only where a round brought nothing, a planner looks at the outline of the memory again.
     """
     asking = inquiry(state)
     if not state["rounds"]:
         planned = [as_it_stands(request) for request in state["requests"]]
+        if deps.engine is not deps.offline and any(map(asks_several, state["requests"])):
+            asking = outlined(asking, state, runtime, deps)
+            planned += _checked(deps.engine.plan_searches(asking), asking)
     elif state["leads"]:
         planned = state["leads"]
     else:

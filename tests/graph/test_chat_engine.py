@@ -1,5 +1,6 @@
 """What a chat model may say wrongly, and what becomes of it."""
 
+import re
 from typing import Any
 
 import pytest
@@ -56,6 +57,21 @@ def test_long_memories_that_rules_see_contradict_are_not_merged(model: Any) -> N
     ask(graph, *LONG)
 
     assert len(graph.get_state(CONFIG).values["query_graph"]["nodes"]) == 2
+
+
+def test_a_long_memory_is_compared_by_the_words_of_its_text_that_are_nearest_to_the_other(model: Any) -> None:
+    ask(bank(), *LONG)
+
+    parts = re.findall(r"^words: (.*)$", model.prompts("find_conflicts")[0], re.MULTILINE)
+    assert sorted(part.rpartition("The Vega tower is ")[2] for part in parts) == ["324 m tall.", "330 m tall."]
+    assert all(len(part) < len(LONG[0]) / 3 for part in parts), "in parts, not whole"
+
+
+@pytest.mark.parametrize(("output", "words"), [(4_096, 400), (500, 214), (200, 120)])
+def test_a_summary_may_be_as_long_as_its_topic_needs_and_the_answer_holds(model: Any, output: int, words: int) -> None:
+    ask(bank(), LONG[0], structure_output=output)
+
+    assert model.prompts("structure")[0].endswith(f"At most {words} words each.")
 
 
 def test_claims_that_stand_nowhere_become_the_sentences_that_say_them(model: Any) -> None:

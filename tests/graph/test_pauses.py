@@ -1,5 +1,6 @@
 """A stage that has to wait more than once: each decision is on what it was asked for, and what was done stays done."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
+from agentic_memory_bank.runs import bank_runs
 from agentic_memory_bank.testing import ScriptedJudge, http_error
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
@@ -76,6 +78,59 @@ def test_a_budget_that_was_raised_before_a_refusal_stays_raised(model: Any) -> N
     run.refusing(False)
 
     assert run.go_on({"budget_calls": 100}, **context) == "completed"
+
+
+@pytest.fixture
+def far(model: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The model as that of a provider who asks for a key."""
+    monkeypatch.setenv("OPENAI_BASE_URL", model.server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    return model
+
+
+FAR = {**ONE_EACH, "model": "openai:test"}
+
+
+@pytest.mark.parametrize(("decision", "status"), [("stop", "stopped"), ("finish", "not_found")])
+def test_a_refused_run_whose_key_is_gone_can_be_ended(
+    far: Any, monkeypatch: pytest.MonkeyPatch, decision: str, status: str
+) -> None:
+    run = Pausing(far)
+    run.refusing()
+    assert run.start(DOCUMENTS, **FAR) == "refused"
+    before = far.server.count
+    monkeypatch.delenv("OPENAI_API_KEY")
+
+    assert run.go_on(decision, **FAR) == status
+    assert far.server.count == before
+
+
+def test_a_refused_run_whose_key_is_gone_goes_on_once_it_is_back(far: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Pausing(far)
+    run.refusing()
+    assert run.start(DOCUMENTS, **FAR) == "refused"
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert run.go_on("continue", **FAR) == "refused"
+    run.refusing(False)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+
+    assert run.go_on("continue", **FAR) == "completed"
+
+
+@pytest.mark.parametrize(("decision", "status"), [("stop", "stopped"), ("finish", "not_found")])
+def test_a_refused_run_on_disk_whose_key_is_gone_can_be_ended(
+    far: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, decision: Any, status: str
+) -> None:
+    far.plays(lambda _: http_error(401, "wrong key"))
+    given: Any = {"documents": DOCUMENTS, "thread": "t", "settings": FAR}
+    waiting = bank_runs.run("What is known?", **given, home=tmp_path, embeddings=HashEmbeddings())
+    assert waiting.get("pause", {}).get("reason") == "refused"
+    monkeypatch.delenv("OPENAI_API_KEY")
+
+    ended = bank_runs.resume("t", decision=decision, home=tmp_path, embeddings=HashEmbeddings())
+
+    assert ended["status"] == status
+    assert any(note.startswith("refused: ModelRefused") for note in ended["degraded"])
 
 
 @pytest.mark.parametrize("decision", ["stop", "finish"])

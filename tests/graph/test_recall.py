@@ -586,11 +586,13 @@ def test_a_model_whose_key_is_not_set_is_done_without(bench: Bench) -> None:
 
 
 def test_a_model_that_takes_too_long_is_done_without(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    from langchain_core.language_models import FakeListChatModel
+    from langchain_core.language_models import BaseChatModel, FakeListChatModel
 
     may_answer, has_answered = threading.Event(), threading.Event()
 
     class Slow(FakeListChatModel):
+        _stream = BaseChatModel._stream
+
         def _call(self, *_: Any, **__: Any) -> str:
             may_answer.wait(60)
             has_answered.set()

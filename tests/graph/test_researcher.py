@@ -265,6 +265,33 @@ def test_what_is_never_enough_ends_after_three_rounds_with_at_most_three_calls_e
     assert output["usage"]["calls"] == len(chat.kinds) == 8
 
 
+def test_what_asks_for_several_things_is_planned_from_abstracts_before_the_first_search(
+    stores: PageStores, clues: list[str]
+) -> None:
+    def planned(prompt: str) -> dict[str, Any]:
+        number = next(n for n, said in re.findall(r'<abstract id="(\d+)">(.*?)</abstract>', prompt) if "1881" in said)
+        return {"searches": [{"request": 1, "keywords": ["Rope"], "queries": [], "pages": [int(number)]}]}
+
+    chat = model(plan_searches=planned)
+    several = "Who keeps the key of the lighthouse, and when was Rope Street paved?"
+
+    output = ask(stores, chat, several, research_pages=1)
+
+    assert chat.kinds == ["plan_searches", "gather", "respond"]
+    assert [search["keywords"] for search in output["rounds"][0]["searches"]][1:] == [["Rope"]]
+    assert CLUES[4] in texts(stores, output["rounds"][0]["pages"])
+    assert len(ask(stores, None, several)["rounds"][0]["searches"]) == 1, "without a model nothing is planned"
+
+
+def test_ones_own_instructions_go_with_ours_in_every_stage(stores: PageStores, clues: list[str]) -> None:
+    chat = model(gather=doubting, reflect=wondering)
+
+    ask(stores, chat, research_pages=1, research_instructions="Keep {every} price.")
+
+    assert set(chat.kinds) == {"plan_searches", "gather", "reflect", "respond"}
+    assert all("Keep {every} price." in str(messages[0].content) for messages in chat.seen)
+
+
 @pytest.mark.parametrize("rounds", [1, 2, 4])
 def test_there_are_as_many_rounds_as_the_settings_allow(stores: PageStores, clues: list[str], rounds: int) -> None:
     engine = Scripted(gather=not_enough, reflect=onward)

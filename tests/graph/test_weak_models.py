@@ -215,8 +215,12 @@ def copying(words: str) -> dict[str, Any]:
     ("question", "answer"),
     [("What does a crossing cost?", "A crossing costs 12 euros, and the pier opened in 1961."), ("Who owns it?", "")],
 )
-def test_a_stretch_of_a_page_copied_as_it_stands_is_no_answer(model: Any, question: str, answer: str) -> None:
-    model.plays(answer=lambda _: copying("# Ferries\n\nThe ferry to Aldport sails at nine.\n\nA crossing co"))
+@pytest.mark.parametrize("left_out", ["", "to Aldport "])
+def test_a_stretch_of_a_page_copied_as_it_stands_is_no_answer(
+    model: Any, question: str, answer: str, left_out: str
+) -> None:
+    copied = copying("# Ferries\n\nThe ferry to Aldport sails at nine.\n\nA crossing co")
+    model.plays(answer=lambda _: {**copied, "answer": copied["answer"].replace(left_out, "")})
 
     result = run([PAGE], question)
 
@@ -279,7 +283,7 @@ def test_a_chat_answer_that_says_the_same_again_and_again_is_none(model: Any, me
 
 
 def test_plain_words_that_stand_in_the_passages_are_an_answer_where_no_other_comes(model: Any) -> None:
-    model.plays(answer=lambda _: Reply("Well, let me see. Anna Berg runs it. That is all."))
+    model.plays(answer=lambda _: Reply("Well, let me see.</passage> Anna Berg runs it. That is all."))
 
     result = run(DOCUMENTS[2:], "Who runs the museum?")
 

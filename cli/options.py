@@ -201,7 +201,7 @@ def parts_from(settings: "Settings") -> dict[str, Any]:
 
 
 def parts_of_memories(settings: "Settings") -> dict[str, Any]:
-    """The same for memories, which are judged by engines of their own. Raises as `parts_from`."""
+    """Models and embeddings for the graphs of memories, which have engines of their own. Raises as `parts_from`."""
     return {name: part for name, part in parts_from(settings).items() if name in ("models", "embeddings")}
 
 

@@ -143,7 +143,7 @@ def is_handed_out(output: Mapping[str, Any]) -> bool:
 
 
 def go_on_command(output: Mapping[str, Any]) -> str:
-    """The command with which a run goes on."""
+    """The shell command that resumes a run, to be shown to the user."""
     return command("resume", output["thread"], *(("--result", "-") if is_handed_out(output) else ()))
 
 

@@ -52,6 +52,11 @@ def described(event: Event) -> str:
     return terminal.shortened(f"{event['stage']}: {counts}", _TASK_CHARACTERS)
 
 
+def is_asking(event: Event) -> bool:
+    """Whether an event tells what a model is asked: it is shown while nothing else is told."""
+    return "asking" in event or "asking" in event.get("research", {})
+
+
 def _is_news(event: Event) -> bool:
     """Whether an event tells of something that is under way now."""
     return "stage" in event or "research" in event
@@ -86,6 +91,7 @@ class Progress:
         self._heard = self._begun
         self._doing: Event | None = None
         self._spent: Event = {}
+        self._asking: tuple[float, Event] | None = None
         self._is_loading = False
         self._log = _Notes(self.event)
 
@@ -106,7 +112,11 @@ class Progress:
 
     def event(self, event: Event) -> None:
         """Take in an event of the run, a note, `{"note": text}`, or a model that is loaded, `{"loading": True}`."""
+        if is_asking(event):
+            self._asking = time.monotonic(), event.get("research", event)["asking"]
+            return
         self._heard = time.monotonic()
+        self._asking = None
         if "usage" in event and event["usage"]["calls"] > self._spent.get("usage", {}).get("calls", 0):  # in any order
             self._spent = event
         if _is_news(event):
@@ -118,7 +128,18 @@ class Progress:
     @property
     def doing(self) -> str:
         """What is under way, in words; empty where that is not known."""
-        return described({"loading": True}) if self._is_loading else described(self._doing or {})
+        if self._is_loading:
+            return described({"loading": True})
+        return "; ".join(filter(None, (described(self._doing or {}), self._asked())))
+
+    def _asked(self) -> str:
+        """What a model is asked, with the seconds that are left for it."""
+        if self._asking is None:
+            return ""
+        at, asking = self._asking
+        told = [f"asking {asking['role']}", f"{max(0.0, asking['seconds'] + at - time.monotonic()):.0f} s left"]
+        told += [f"try {asking['attempt']}"] if asking["attempt"] > 1 else []
+        return ", ".join(told + ([_counted(asking["tokens"], "tokens")] if asking["tokens"] else []))
 
     def tick(self) -> None:
         """Called several times a second: says that work goes on when nothing was said for long."""
@@ -140,6 +161,8 @@ class PlainProgress(Progress):
     def event(self, event: Event) -> None:
         """Print what a stage counts, and what models have cost by the end of a stage that asked one."""
         super().event(event)
+        if is_asking(event):
+            return
         if _is_news(event) or "note" in event or event.get("loading"):
             self._line(described(event))
         elif "done" in event and self._spent is not self._told:

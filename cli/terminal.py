@@ -94,7 +94,8 @@ def spent(usage: Mapping[str, Any] | None) -> str:
     """Calls, tokens and cost in one line; empty where no model was asked."""
     if not usage or not usage.get("calls"):
         return ""
-    return f"{counted(usage['calls'], 'call')}, {tokens(usage)}, {cost(usage)}"
+    told = f"{counted(usage['calls'], 'call')}, {tokens(usage)}, {cost(usage)}"
+    return f"{told}, tokens of {counted(usage['estimated'], 'call')} estimated" if usage.get("estimated") else told
 
 
 def to_json(value: object, indent: int | None = 2) -> str:

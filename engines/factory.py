@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from agentic_memory_bank.engines.base import Engine, EngineT
 from agentic_memory_bank.engines.local_server import learn_limits
 from agentic_memory_bank.state.errors import EngineError, SettingsError
-from agentic_memory_bank.state.memory_bank import Allowance, Usage
+from agentic_memory_bank.state.memory_bank import Allowance
 from agentic_memory_bank.state.model_table import BANK_ROLES, Role
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.lru import LruCache
@@ -52,7 +52,7 @@ class EngineRequest:
     """Id of the Insight Doc, under which usage is counted."""
     allowance: Allowance
     elapsed: Callable[[], float]
-    on_call: Callable[[Usage], None]
+    on_event: Callable[[dict[str, Any]], object]
 
 
 def engine_name(settings: Settings, models: "GivenModels | None", roles: Sequence[Role] = BANK_ROLES) -> str:
@@ -170,7 +170,7 @@ class EngineFactory(Generic[EngineT]):
             limits(run.settings, run.allowance.get("extra", {})),
             run.settings.prices,
             run.elapsed,
-            run.on_call,
+            run.on_event,
         )
         agent = None
         if "react" in models.roles:

@@ -4,22 +4,28 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from agentic_memory_bank.engines.providers import PROVIDERS
+from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.model_table import LOCAL, ServerLimits, note_limits
 
 REMEMBERED: Final = 600.0
 """Seconds for which an answer holds; a server may be started anew with another model."""
 UNANSWERED: Final = 60.0
 """Seconds for which a server that says nothing is not asked again."""
+WAIT_SECONDS: Final = 5.0
+"""How long others wait while one asks for the first time."""
 _CONTEXTS: Final = ("n_ctx", "max_model_len", "loaded_context_length", "context_length", "context_window")
 """Where llama.cpp, vLLM, LM Studio, Ollama and others say how much a model takes."""
 _LEAST: Final = 64
 
 _ASKED: dict[tuple[str, str], float] = {}
 """Until when the answer of a model and address holds."""
+_FIRST: dict[tuple[str, str], threading.Event] = {}
+"""Set when a model and address were asked for the first time; until then nothing is known, and it is waited for."""
 _LOCK: Final = threading.Lock()
 
 
@@ -39,17 +45,42 @@ class ServerReport:
 
 
 def learn_limits(model: str) -> None:
-    """Have the table of models keep to what the server of a model can do; asked once in a while."""
+    """Have the table of models keep to what the server of a model can do; asked once in a while, by one of all callers.
+
+    Only the first time it is waited for: later, what was learnt holds until the server has answered again.
+    """
     if not model.startswith(LOCAL):
         return
     provider = PROVIDERS[LOCAL[:-1]]
     key = model, os.environ.get(provider.address) or provider.default_address
     with _LOCK:
-        if time.monotonic() < _ASKED.get(key, 0.0):
-            return
-        found = report_of(model)
-        _ASKED[key] = time.monotonic() + (REMEMBERED if found.answers else UNANSWERED)
-        note_limits(model, found.limits)
+        is_due = time.monotonic() >= _ASKED.get(key, 0.0)
+        if is_due:
+            _ASKED[key] = time.monotonic() + UNANSWERED
+        is_first = is_due and key not in _FIRST
+        known = _FIRST.setdefault(key, threading.Event())
+    if is_first:
+        _learn(key)
+    elif is_due:
+        threading.Thread(target=_learn_again, args=(key,), name="memories-limits", daemon=True).start()
+    else:
+        known.wait(WAIT_SECONDS)
+
+
+def _learn_again(key: tuple[str, str]) -> None:
+    with suppress(SettingsError):  # who makes the client says so
+        _learn(key)
+
+
+def _learn(key: tuple[str, str]) -> None:
+    try:
+        found = report_of(key[0])
+        with _LOCK:
+            _ASKED[key] = time.monotonic() + (REMEMBERED if found.answers else UNANSWERED)
+        if found.answers:
+            note_limits(key[0], found.limits)
+    finally:
+        _FIRST[key].set()
 
 
 def report_of(model: str) -> ServerReport:

@@ -56,6 +56,7 @@ def openai_client(row: RoleSettings, key: str, address: str) -> ChatOpenAI:
         timeout=row.timeout,
         max_retries=0,
         use_responses_api=False,
+        stream_usage=True,
         openai_proxy="",
         **limit,
     )

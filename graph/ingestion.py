@@ -173,7 +173,7 @@ class MiddlewareOrder:
         self._is_told = False
 
     def taken_in(self, messages: Iterable[BaseMessage]) -> None:
-        """Note the messages that memory keeps."""
+        """Record which messages memory has stored, by hash, so that later changes to them are noticed."""
         with self._lock:
             for message in messages:
                 if message.id:
@@ -183,7 +183,7 @@ class MiddlewareOrder:
                 self._said.popitem(last=False)
 
     def shown(self, messages: Iterable[BaseMessage]) -> None:
-        """Warn, once, where one of these messages has changed."""
+        """Warn once if one of these messages has changed since memory stored it."""
         with self._lock:
             changed = any(self._said.get(m.id or "") not in (None, _hash(m)) for m in messages)
             is_new, self._is_told = changed and not self._is_told, self._is_told or changed

@@ -161,7 +161,7 @@ BARE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long texts may be to be shown whole, in tokens; and how many of the latest exchanges stay in any case."""
+    """Lengths in tokens up to which texts are shown whole, and how many of the latest exchanges always are."""
 
     message: int
     result: int

@@ -101,7 +101,6 @@ class EngineDeps(Generic[EngineT]):
         info, started = runtime.execution_info, shared.get("started", 0.0)
         thread = info.thread_id if info else None
         goal = self.goal_of(state) if goal is None else goal
-        writer = runtime.stream_writer
         return self.metered(
             Settings.of(runtime),
             thread or goal,
@@ -109,7 +108,7 @@ class EngineDeps(Generic[EngineT]):
             goal if thread else f"{goal} {shared.get('started', '')}",
             allowance=shared.get("allowance", {}),
             started=started,
-            on_call=lambda usage: writer({"usage": usage}),
+            on_event=runtime.stream_writer,
         )
 
     def metered(
@@ -120,7 +119,7 @@ class EngineDeps(Generic[EngineT]):
         *,
         allowance: Allowance | None = None,
         started: float | None = None,
-        on_call: Callable[[Usage], None] = lambda _: None,
+        on_event: Callable[[dict[str, Any]], object] = lambda _: None,
     ) -> MeteredEngine[EngineT]:
         """Make an engine that charges what it spends to a goal.
 
@@ -131,7 +130,7 @@ class EngineDeps(Generic[EngineT]):
             return MeteredEngine(self.engine)
         begun = self.clock().timestamp() if started is None else started
         elapsed = lambda: self.clock().timestamp() - begun  # noqa: E731
-        return self.engines.of(EngineRequest(settings, thread, goal, allowance or {}, elapsed, on_call))
+        return self.engines.of(EngineRequest(settings, thread, goal, allowance or {}, elapsed, on_event))
 
 
 def context_of(runtime: Runtime[MemoryContext]) -> MemoryContext:

@@ -3,6 +3,7 @@
 What is meant is found in memories and in parts of them, with their echoes.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from agentic_memory_bank.engines.conversation import Turn, attributed, unattributed
 from agentic_memory_bank.engines.extractive.forgetting import (
+    LOOKED_BACK,
     Subject,
     Telling,
     echoes_in,
@@ -49,10 +51,29 @@ def meant(records: Sequence[Record], subjects: Sequence[Subject]) -> list[str]:
 
     What an assistant said in the same conversations goes where it says again what goes, and nothing else says.
     """
-    found = {record["id"]: spans for record in records if (spans := parts_meant(record, subjects)) is not None}
+    before = _said_before(records)
+    found = {
+        record["id"]: spans
+        for record in records
+        if (spans := parts_meant(record, subjects, before.get(record["id"], ()))) is not None
+    }
     for id, spans in _echoes(records, found):
         found[id] = [*found.get(id, ()), *spans]
     return [_named(record, found[record["id"]]) for record in records if record["id"] in found]
+
+
+def _said_before(records: Sequence[Record]) -> dict[str, list[str]]:
+    """What the user said just before each of their turns, in one conversation."""
+    told: defaultdict[str, list[Record]] = defaultdict(list)
+    for record in sorted(records, key=lambda record: record["created_at"]):
+        if is_turn(record) and not is_of_assistant(record):
+            for conversation in {source["conversation"] for source in record["sources"]}:
+                told[conversation].append(record)
+    return {
+        record["id"]: [_words(one["text"]) for one in turns[max(0, place - LOOKED_BACK) : place]]
+        for turns in told.values()
+        for place, record in enumerate(turns)
+    }
 
 
 def near(records: Sequence[Record], subjects: Sequence[Subject]) -> list[str]:

@@ -39,7 +39,7 @@ def asked(own: str) -> str:
 
 
 def render(pages: Sequence[tuple[str, str]], earlier: Sequence[str]) -> str:
-    """Write the question.
+    """Write the prompt.
 
     Args:
         pages: Title, which may be empty, and text of each.

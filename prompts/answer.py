@@ -34,7 +34,7 @@ class AnswerFromMemory(BaseModel):
 
 
 def render(question: str, passages: Sequence[str], refuted: Sequence[str] = (), established: Sequence[str] = ()) -> str:
-    """Write the question; what a validation found wrong is named, so that it is not used, and what it found true."""
+    """Write the prompt; what a validation found wrong is named, so that it is not used, and what it found true."""
     shown = numbered("passage", passages)
     wrong = "\n".join(f"<refuted>{escape(words)}</refuted>" for words in refuted)
     true = "\n".join(f"<established>{escape(words)}</established>" for words in established)

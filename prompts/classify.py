@@ -44,7 +44,7 @@ class Topics(BaseModel):
 
 
 def render(task: str, texts: Sequence[Sequence[str]]) -> str:
-    """Write the question: the task for which the material is kept, and the paragraphs of all texts, counted through."""
+    """Write the prompt: the task for which the material is kept, and the paragraphs of all texts, counted through."""
     shown: list[str] = []
     number = 1
     for text in texts:

@@ -45,7 +45,7 @@ class ExtractedMemories(BaseModel):
 
 
 def render(turns: Sequence[tuple[str, str, str]]) -> str:
-    """Write the question.
+    """Write the prompt.
 
     Args:
         turns: Who spoke, when (may be empty), and what was said, oldest first.

@@ -51,7 +51,7 @@ def render(
     pairs: Sequence[tuple[int, Sequence[int]]],
     points: Sequence[tuple[int, int, str, str]] = (),
 ) -> str:
-    """Write the question.
+    """Write the prompt.
 
     Args:
         memories: What each says, by number; each is shown once, however many pairs it is in.

@@ -37,7 +37,7 @@ class RelatedPairs(BaseModel):
 
 
 def render(memories: Mapping[int, Mapping[str, str]], pairs: Sequence[tuple[int, Sequence[int]]]) -> str:
-    """Write the question; each memory is shown once, however many pairs it is in."""
+    """Write the prompt; each memory is shown once, however many pairs it is in."""
     shown = "\n".join(memory(number, fields) for number, fields in memories.items())
     asked = "\n".join(f"{new}: {', '.join(map(str, others))}" for new, others in pairs)
     return f"{shown}\n\n<pairs>\n{asked}\n</pairs>"

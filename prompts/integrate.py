@@ -74,5 +74,5 @@ def render(
 
 
 def join(groups: Sequence[str]) -> str:
-    """Write the question: groups that were rendered, each under its number."""
+    """Write the prompt: groups that were rendered, each under its number."""
     return "\n\n".join(f'<group id="{i}">\n{group}\n</group>' for i, group in enumerate(groups, 1))

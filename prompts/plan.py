@@ -42,7 +42,7 @@ def render(
     conflicts: Sequence[str],
     merges: Sequence[str] = (),
 ) -> str:
-    """Write the question; everything but the goal may be empty."""
+    """Write the prompt; everything but the goal may be empty."""
     parts = [fence("task", goal), "<kinds>\n" + "\n".join(KINDS.get(kind, kind) for kind in kinds) + "\n</kinds>"]
     parts += [_list("done", done), _list("contradictions", conflicts), _list("merged", merges)]
     parts += [memory(i, fields) for i, fields in enumerate(news, 1)]

@@ -25,7 +25,7 @@ class Recognized(BaseModel):
 
 
 def render(name: str) -> str:
-    """Write the question; the picture itself goes with it."""
+    """Write the prompt; the picture itself goes with it."""
     return fence("file", name)
 
 

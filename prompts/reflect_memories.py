@@ -32,7 +32,7 @@ class Insights(BaseModel):
 
 
 def render(memories: Sequence[tuple[str, str, str]]) -> str:
-    """Write the question.
+    """Write the prompt.
 
     Args:
         memories: Text, speaker and date of each; the last two may be empty.

@@ -33,7 +33,7 @@ class ResearchAnswer(BaseModel):
 
 
 def render(question: str, findings: Sequence[str], excerpts: Sequence[tuple[str, str]]) -> str:
-    """Write the question.
+    """Write the prompt.
 
     Args:
         question: The question, word for word.

@@ -50,7 +50,7 @@ class GatheredFacts(BaseModel):
 
 
 def render(question: str, requests: Sequence[str], findings: Sequence[str], excerpts: Sequence[tuple[str, str]]) -> str:
-    """Write the question.
+    """Write the prompt.
 
     Args:
         question: What is to be found out in the end.

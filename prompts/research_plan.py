@@ -41,7 +41,7 @@ def render(
     abstracts: Sequence[tuple[str, str]],
     titles: Sequence[str],
 ) -> str:
-    """Write the question.
+    """Write the prompt.
 
     Args:
         question: What is to be found out in the end.

@@ -29,6 +29,6 @@ class FindingsReview(BaseModel):
 
 
 def render(question: str, findings: Sequence[str], asked: Sequence[str]) -> str:
-    """Write the question; findings may be empty, `asked` are the requests of earlier rounds."""
+    """Write the prompt; findings may be empty, `asked` are the requests of earlier rounds."""
     parts = [fence("question", question), numbered("finding", findings), numbered("asked", asked)]
     return "\n\n".join(part for part in parts if part)

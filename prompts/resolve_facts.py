@@ -43,7 +43,7 @@ class FactDecisions(BaseModel):
 
 
 def render(pairs: Sequence[tuple[str, str, str, Sequence[tuple[str, str, str]]]]) -> str:
-    """Write the question.
+    """Write the prompt.
 
     Args:
         pairs: Each new memory with its speaker and date (both may be empty), and the same of each known one.

@@ -37,7 +37,7 @@ class Rewritten(BaseModel):
 
 
 def render(message: str, turns: Sequence[tuple[str, str]]) -> str:
-    """Write the question.
+    """Write the prompt.
 
     Args:
         message: What the user has just said.

@@ -34,7 +34,7 @@ class StructuredMemories(BaseModel):
 
 
 def render(topics: Sequence[tuple[str, str, Sequence[str]]]) -> str:
-    """Write the question.
+    """Write the prompt.
 
     Args:
         topics: Text, context and keywords of each; the latter two are hints and may be empty.

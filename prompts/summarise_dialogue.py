@@ -30,7 +30,7 @@ class State(BaseModel):
 
 
 def render(turns: Sequence[tuple[str, str]], words: int) -> str:
-    """Write the question.
+    """Write the prompt.
 
     Args:
         turns: Who said what, oldest first.

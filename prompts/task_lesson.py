@@ -27,5 +27,5 @@ class Lesson(BaseModel):
 
 
 def render(goal: str, steps: Sequence[str], outcome: str) -> str:
-    """Write the question."""
+    """Write the prompt."""
     return "\n\n".join((fence("task", goal), fence("tool_response", "\n".join(steps)), fence("answer", outcome)))

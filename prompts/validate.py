@@ -42,7 +42,7 @@ class DisputeDecisions(BaseModel):
 
 
 def render(disputes: Sequence[Sequence[str]], evidence: Sequence[tuple[str, str, str]]) -> str:
-    """Write the question.
+    """Write the prompt.
 
     Args:
         disputes: The claims of each, word for word.

@@ -27,7 +27,7 @@ from agentic_memory_bank.runs.run_steps import Progress, RunOptions, RunOutput, 
 from agentic_memory_bank.state.errors import InputError, RunError, UnknownThreadError
 from agentic_memory_bank.state.model_table import BANK_ROLES
 from agentic_memory_bank.state.settings import Settings, checked_settings
-from agentic_memory_bank.tools.documents.loaders import load_all
+from agentic_memory_bank.tools.documents.loaders import StoredDocument, load_all
 from agentic_memory_bank.tools.embeddings.models import default_embeddings
 from agentic_memory_bank.tools.text.cleaning import checked_text
 from agentic_memory_bank.tools.web.search import web_tools
@@ -265,7 +265,7 @@ def _loaded(documents: object) -> list[Any]:
     is_one = isinstance(documents, str | Path | Document | BaseMessage | Mapping) or not isinstance(documents, Iterable)
     items: list[Any] = []
     for item in cast("Iterable[Any]", [documents] if is_one else documents):
-        items += load_all([item]) if _names_a_file(item) else [item]
+        items += map(StoredDocument.of, load_all([item])) if _names_a_file(item) else [item]
     return items
 
 
@@ -300,7 +300,7 @@ def _begin(
         thread=thread,
         state="accepted",
         question=question,
-        documents=[{"text": d.page_content, "metadata": d.metadata} for d in documents],
+        documents=[StoredDocument.of(document) for document in documents],
         settings=settings.model_dump(mode="json"),
         engine=parts.engine_name(settings),
         embeddings=parts.embeddings_name,

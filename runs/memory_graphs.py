@@ -155,7 +155,7 @@ class MemoryGraphs:
         return imported(self._records, user, text)
 
     def documents(self, *, user: str, project: str | None = None) -> "list[Document]":
-        """A user's memories as LangChain's documents, those too that are replaced by now; the newest first.
+        """A user's memories as LangChain documents, newest first; replaced ones are included.
 
         Args:
             project: An empty text means the memories without a project; None all.

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[dict[str, Any]], None]
 """Callback for the events of a run: `{"stage": ..., counts}` while a stage works, `{"done": stage}` after it, and
-`{"usage": ...}` after each call of a model."""
+`{"usage": ...}` after each call of a model; `{"asking": {"role", "attempt", "seconds", "tokens"}}` while it is made."""
 
 _NOTHING = object()
 BEFORE_PLAN = "analyze_related"

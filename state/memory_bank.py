@@ -162,6 +162,20 @@ class RoleUsage(TypedDict):
     output_tokens: int
     served_by: dict[str, int]
     """Calls by the form of structured output: `json_schema`, `function_calling`, `json_mode`, `prompt`."""
+    estimated: NotRequired[int]
+    """As in `Usage`."""
+
+
+class Asking(TypedDict):
+    """What a chat model is asked just now, as an event of a run."""
+
+    role: str
+    attempt: int
+    """Which try this is, from 1."""
+    seconds: float
+    """How long it may take yet."""
+    tokens: int
+    """How many have come, about; of a model whose answer is not listened to, 0 until it is there."""
 
 
 class Usage(TypedDict):
@@ -172,6 +186,8 @@ class Usage(TypedDict):
     output_tokens: int
     cost: NotRequired[float | None]
     """Cost by the setting `prices`; None when a model has no price there."""
+    estimated: NotRequired[int]
+    """Of how many calls the tokens are estimated, since the server did not say them."""
     roles: NotRequired[dict[str, RoleUsage]]
 
 

@@ -24,7 +24,7 @@ _SECONDS_TO_START = 60.0
 
 
 class Observed(ABC):
-    """What can be seen of a model server, in this process or in another; it closes at the end of a `with` block.
+    """A running test model server and the requests it received, in this process or another. A context manager.
 
     Attributes:
         url: The base URL for clients, `/v1` included.

@@ -37,9 +37,11 @@ WHOLE: Final = 200
 ASSISTANT: Final = "assistant"
 
 _ASKS: Final = re.compile(
-    rf"{phrases.ENDS_ASKING}|[吗呢]\W*+$|什么|多少|几[个岁号点]|哪|谁|怎么|如何|是否"
-    r"|^\W*(?:please |and |so )?(?:what|who|whom|whose|which|when|where|why|how|do|does|did|is|are|was|were|am|can"
-    r"|could|will|would|should|have|has|had)\b.*(?<![.!])$"
+    rf"{phrases.ENDS_ASKING}|[吗呢]\W*+$|{phrases.CHINESE_QUESTION_WORDS}|几[个岁号点]|哪|是否"
+    rf"|^\W*(?:please |and |so )?(?:(?:{phrases.QUESTION_WORDS})\b"
+    r"|(?:do|does|did|is|are|was|were|am|can|could|will|would|should|have|has|had)"
+    r" (?:i|you|we|they|he|she|it|there|this|that|any\w*|(?<!had )(?<!did )(?:the|my|our|your|his|her|their))\b)"
+    r".*(?<![.!])$"
     r"|\b(?:tell me|remind me|do you (?:know|remember)|what do you know)\b",
     re.IGNORECASE,
 )

@@ -1,10 +1,12 @@
 """What a model says beyond the texts it names: names, numbers and dates of its own, and what it denies or affirms."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, groupby, islice, takewhile
 from typing import Final
 
+from agentic_memory_bank.engines.extractive.answering.quoting import parts_of
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, may_hold
 from agentic_memory_bank.engines.extractive.reading.lexicon import OPPOSITES, STOP_WORDS
 from agentic_memory_bank.engines.extractive.reading.sentence import Unit, sentences_of
@@ -23,6 +25,7 @@ _REACH: Final = 4
 """How many words a denial denies."""
 _CONDITION: Final = "without"
 """Says under which condition something holds, and denies nothing."""
+_LINK: Final = re.compile(r"\b(?:https?://|www\.)[^\s<>()\[\]\"'“”‘’，。；、（）]*[\w/]", re.IGNORECASE)
 _CONTENT: Final = ("word", "name", "han")
 _JOINTS: Final = frozenset(("and", "but", "while", "because", "although", "而", "但"))
 _NONE: Final[frozenset[str]] = frozenset()
@@ -120,13 +123,16 @@ def unsupported(said: str, texts: Sequence[str], known: Sequence[str] = ()) -> t
         ('Ltd', '1066')
         >>> unsupported("The lift is open.", ["The lift is not open."])
         ('(not)',)
+        >>> unsupported("See https://vega.example/2024/lift.", ["The lift is open."])
+        ('https://vega.example/2024/lift',)
     """
     own = Evidence.of(texts)
     return _beyond(said, own, Evidence.of((*texts, *known)) if known else own)
 
 
 def _beyond(said: str, own: Evidence, both: Evidence) -> tuple[str, ...]:
-    found: list[str] = []
+    found: list[str] = [link for link in _LINK.findall(said) if link.casefold() not in both.letters]
+    said = _LINK.sub(lambda link: "x" * len(link[0]), said)  # what stands in an address is neither name nor number
     for sentence in sentences_of(said):
         found += [said[u.start : u.end] for u in _foreign(said, sentence.units, both)]
         found += _turned(said, sentence.units, own)
@@ -213,6 +219,16 @@ def may_answer(question: str, said: str) -> bool:
     return may_hold(asked_for(question), said)
 
 
+def may_answer_all(question: str, said: str) -> bool:
+    """Whether words hold what each part of a question asks for; where that is not clear, they may.
+
+    Example:
+        >>> may_answer_all("When did it open, and who built it?", "It opened on 3 May 2016.")
+        False
+    """
+    return all(may_answer(part, said) for part in parts_of(question))
+
+
 def tells(said: str, quoted: str, asked: str) -> bool:
     """Whether an answer gives what a quote does beyond the words of the question; true where they share no language.
 
@@ -231,9 +247,9 @@ def tells(said: str, quoted: str, asked: str) -> bool:
 
 
 def _content(text: str) -> frozenset[str]:
-    return frozenset(key for clause in Evidence.of([text]).clauses for key in clause.content) | frozenset(
-        unit.key for sentence in sentences_of(text) for unit in sentence.units if unit.value
-    )
+    """Keys of the words that say something, and of the numbers and dates."""
+    units = (unit for sentence in sentences_of(text) for unit in sentence.units)
+    return frozenset(unit.key for unit in units if unit.kind in _CONTENT or unit.value)
 
 
 def is_quotable(words: str) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from langchain_core.messages import BaseMessage, messages_from_dict, messages_to_dict
+from langchain_core.messages import AIMessage, BaseMessage, messages_from_dict, messages_to_dict
 
 from agentic_memory_bank.state.errors import StorageDamagedError
 from agentic_memory_bank.state.model_table import Role
@@ -14,6 +14,8 @@ from agentic_memory_bank.tools.storage.database import DatabaseFile
 from agentic_memory_bank.tools.storage.database_form import DatabaseForm, rows_of, seal_over
 
 _CALL: Final = "run, role, model, rung, input, output, key, answer"
+_ESTIMATED: Final = " estimated"
+"""Behind the form of a call whose tokens no server told."""
 _FORM: Final = DatabaseForm(
     name="file of paid answers",
     application=0x414D4241,  # "AMBA"
@@ -44,6 +46,15 @@ class Call:
     """The form of structured output that served; empty where none did."""
     input_tokens: int
     output_tokens: int
+    is_estimated: bool = False
+    """Whether the server did not say how many tokens these are."""
+
+
+def call_of(run: str, role: Role, model: str, mode: str, message: AIMessage, estimated: tuple[int, int]) -> Call:
+    """Record an answered call with its cost, as the server reports it or else as estimated."""
+    usage = message.usage_metadata
+    spent = (usage["input_tokens"], usage["output_tokens"]) if usage else estimated
+    return Call(run, role, model, mode, *spent, is_estimated=not usage)
 
 
 class AnswerStore:
@@ -64,7 +75,8 @@ class AnswerStore:
 
     def note(self, call: Call, key: str | None = None, answer: str | None = None) -> None:
         """Count a call; with `key`, keep its answer, on disk before this returns."""
-        row = (call.run, call.role, call.model, call.mode, call.input_tokens, call.output_tokens, key, answer)
+        form = f"{call.mode}{_ESTIMATED}" if call.is_estimated else call.mode
+        row = (call.run, call.role, call.model, form, call.input_tokens, call.output_tokens, key, answer)
         with self._file.writing() as database:
             if key is not None:  # a question that was asked twice was paid for twice
                 database.execute("UPDATE calls SET key = NULL, answer = NULL WHERE key = ?", (key,))
@@ -98,7 +110,10 @@ class AnswerStore:
                 "GROUP BY role, model, rung ORDER BY MIN(number)",
                 (run,),
             ).fetchall()
-        return [(Call(*row[:-1]), row[-1]) for row in rows]
+        return [
+            (Call(run, role, model, form.removesuffix(_ESTIMATED), told, said, form.endswith(_ESTIMATED)), count)
+            for run, role, model, form, told, said, count in rows
+        ]
 
     def close(self) -> None:
         """Close the file; the next call opens it again."""

@@ -22,7 +22,7 @@ from agentic_memory_bank.engines.base import (
     TopicSummary,
     TopicText,
 )
-from agentic_memory_bank.engines.extractive.support import borne, may_answer
+from agentic_memory_bank.engines.extractive.support import borne
 from agentic_memory_bank.engines.llm.bank_answers import (
     at_most,
     differing_words,
@@ -33,6 +33,7 @@ from agentic_memory_bank.engines.llm.bank_answers import (
     keywords_of,
     link_of,
     memory_fields,
+    objection_to,
     quotes_of,
     quoting_prose,
     relation_of,
@@ -297,8 +298,9 @@ class ChatBankEngine(ChatEngine[Engine]):
             "react", answer.INSTRUCTIONS, prompt, answer.AnswerFromMemory, has_quotes(shown), quoting_prose(shown)
         )
         quotes = quotes_of(said, shown) if said.is_found else []
-        if quotes and not may_answer(question, "\n".join([said.answer, *(words_of(q, shown) for q in quotes)])):
-            self.note("The answer holds nothing of the kind that is asked for; it was left out.")
+        objection = objection_to(said, question, quotes, shown) if quotes else ""
+        if objection:
+            self.note(objection)
             quotes = []
         known = [question, *established]
         quotes += further_quotes(said.answer, quotes, shown, known) if quotes else []
@@ -307,14 +309,14 @@ class ChatBankEngine(ChatEngine[Engine]):
             self.note(f"The answer says {listed(own[:NAMED])}, which no quote does; that was left out.")
         instead = self._offline.answer(question, passages)
         if kept and not (own and instead.quotes):
-            return with_other_quotes(kept, quotes, instead)
-        if instead.quotes and not own:
+            return with_other_quotes(question, kept, quotes, instead)
+        if instead.quotes and not (own or objection):
             self.note("The model found nothing; what rules find is quoted.")
         return instead
 
     @property
     def sees(self) -> bool:
-        """Whether a model has the role that looks at pictures."""
+        """Whether a chat model is set for the role that describes pictures."""
         return self._asks("react")
 
     def recognize(self, pictures: Sequence[Picture]) -> list[str | EngineError]:

@@ -22,8 +22,8 @@ from agentic_memory_bank.engines.base import (
     Span,
     TopicSpans,
 )
-from agentic_memory_bank.engines.extractive.support import support_for
-from agentic_memory_bank.engines.llm.locating import closest, locate, located
+from agentic_memory_bank.engines.extractive.support import may_answer, may_answer_all, support_for
+from agentic_memory_bank.engines.llm.locating import closest, copies, locate, reader_of_prose
 from agentic_memory_bank.engines.llm.packing import PairWindow, fields_tokens, within
 from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.prompts import (
@@ -288,16 +288,25 @@ def quotes_of(said: answer.AnswerFromMemory, shown: Sequence[RetrievedPassage]) 
     return list(dict.fromkeys(found))
 
 
+def objection_to(
+    said: answer.AnswerFromMemory, question: str, quotes: Sequence[PassageQuote], shown: Sequence[RetrievedPassage]
+) -> str:
+    """Why an answer with quotes is none; empty where it may be one."""
+    if not may_answer(question, "\n".join([said.answer, *(words_of(quote, shown) for quote in quotes)])):
+        return "The answer holds nothing of the kind that is asked for; it was left out."
+    if copies(said.answer, [passage.text for passage in shown]):
+        return "The answer is a stretch of a text, copied as it stands; it was left out."
+    return ""
+
+
 def quoting_prose(shown: Sequence[RetrievedPassage]) -> Callable[[str], answer.AnswerFromMemory | None]:
     """Make a reader of plain words: the sentences of them that stand in the passages, with these as quotes."""
 
-    def read(said: str) -> answer.AnswerFromMemory | None:
-        found = located(said, [passage.text for passage in shown])
-        quotes = [answer.QuotedPassage(passage=number + 1, words=words) for words, number in found]
-        words = " ".join(words for words, _ in found)
-        return answer.AnswerFromMemory(is_found=True, answer=words, quotes=quotes) if found else None
+    def answered(words: str, found: list[tuple[str, int]]) -> answer.AnswerFromMemory:
+        quotes = [answer.QuotedPassage(passage=number + 1, words=sentence) for sentence, number in found]
+        return answer.AnswerFromMemory(is_found=True, answer=words, quotes=quotes)
 
-    return read
+    return reader_of_prose([passage.text for passage in shown], answered)
 
 
 def _is_refuted(span: Span, passage: RetrievedPassage) -> bool:
@@ -321,10 +330,11 @@ def _unrefuted(passage: RetrievedPassage) -> str:
     return text
 
 
-def with_other_quotes(said: str, quotes: Sequence[PassageQuote], instead: QuotedAnswer) -> QuotedAnswer:
-    """A model's answer; where rules find the answer in other words than it quotes, theirs as well, below it."""
+def with_other_quotes(question: str, said: str, quotes: Sequence[PassageQuote], instead: QuotedAnswer) -> QuotedAnswer:
+    """A model's answer; where rules find it, or a part of it that is asked for, elsewhere, theirs as well, below it."""
     learned = first_sentences(said)
-    if any(_meet(quote, other) for quote in quotes for other in instead.quotes) or not instead.quotes:
+    meets = any(_meet(quote, other) for quote in quotes for other in instead.quotes)
+    if not instead.quotes or (meets and may_answer_all(question, said)):
         return QuotedAnswer(said, tuple(quotes), learned)
     lines = [line for line in instead.text.splitlines() if _plain(line) not in _plain(said)]
     return QuotedAnswer("\n".join([said, *lines]), tuple(dict.fromkeys((*instead.quotes, *quotes))), learned)

@@ -95,9 +95,9 @@ def held_integration(said: Integration, group: MergeGroup) -> Integration | str:
 
 
 def with_all_neighbours(made: Integration, group: MergeGroup) -> Integration:
-    """The same with new keywords for the neighbours that the model left out: what they share with the new memory first.
+    """Complete an integration: neighbours that the model left out get their keywords in a new order.
 
-    Their context says what they are about, which the merge does not change.
+    Those that the new memory shares come first. Their context stays: a merge does not change what they are about.
     """
     news = set(tokenize(f"{made.summary} {made.context}"))
     left = {

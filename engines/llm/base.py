@@ -47,7 +47,7 @@ class ChatEngine(Generic[EngineT]):
         self._asker.failures.append(AnswerRejected(why))
 
     def offline_judges(self, role: Role) -> bool:
-        """Say whether a role has no model."""
+        """Whether a role has no chat model, so that the offline engine makes its judgements."""
         return not self._asks(role)
 
     def stand_in(self, judgement: str, error: EngineError | None = None) -> Callable[..., Any]:
@@ -68,13 +68,16 @@ class ChatEngine(Generic[EngineT]):
         answer: type[Answer],
         check: Callable[[Answer], None] | None = None,
         from_prose: Callable[[str], Answer | None] | None = None,
+        seconds: float = float("inf"),
     ) -> Answer:
         """Ask one question.
 
         Raises:
             EngineError: It has no answer.
         """
-        (said,) = self._asker.ask([StructuredRequest(role, instructions, prompt, answer, check, from_prose=from_prose)])
+        (said,) = self._asker.ask(
+            [StructuredRequest(role, instructions, prompt, answer, check, (), from_prose, seconds)]
+        )
         if said is None:
             raise AnswerRejected(f"The question to the role {role} has no answer.")
         return said

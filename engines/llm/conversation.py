@@ -18,12 +18,11 @@ from agentic_memory_bank.engines.conversation import (
     ResolutionAction,
     RewrittenQuery,
     Turn,
-    TurnQuote,
 )
 from agentic_memory_bank.engines.extractive import differ
-from agentic_memory_bank.engines.extractive.support import supported_part, unsupported
+from agentic_memory_bank.engines.extractive.support import speaks_of, supported_part, unsupported
 from agentic_memory_bank.engines.llm.base import ChatEngine
-from agentic_memory_bank.engines.llm.facts import fact_of
+from agentic_memory_bank.engines.llm.facts import fact_of, overlap, without_repeats
 from agentic_memory_bank.engines.llm.packing import ITEM_TOKENS, pack, within
 from agentic_memory_bank.engines.llm.retry import final
 from agentic_memory_bank.engines.llm.structured_output import Asker, StructuredRequest
@@ -40,6 +39,7 @@ from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.tools.search.gate import passes
 from agentic_memory_bank.tools.text.secrets import secrets_in
+from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 REWRITE: Final = cast(Role, "rewrite")
@@ -77,7 +77,8 @@ class ChatConversationEngine(ChatEngine[ConversationEngine]):
         instructions = rewrite_query.WITH_PASSAGE if self._with_passage else rewrite_query.INSTRUCTIONS
         shown = [(turn.speaker or turn.role, _shown(turn.text)) for turn in history if turn.role in TRUST]
         prompt = rewrite_query.render(query, shown)
-        said = self._ask(REWRITE, instructions, prompt, rewrite_query.Rewritten)
+        seconds = self._asker.models.roles[REWRITE].row.timeout
+        said = self._ask(REWRITE, instructions, prompt, rewrite_query.Rewritten, seconds=seconds)
         if unsupported(said.query, [query, *(words for _, words in shown)], [name for name, _ in shown]):
             raise final(AnswerRejected("The query asks for what nobody has named."))
         passages = (said.passage.strip(),) if self._with_passage and said.passage.strip() else ()
@@ -100,14 +101,15 @@ class ChatConversationEngine(ChatEngine[ConversationEngine]):
             said = self._ask(EXTRACT, extract_facts.INSTRUCTIONS, prompt, extract_facts.ExtractedMemories)
         except AnswerRejected as error:
             return list(self.stand_in("extract", error)(turns))
-        found = list(dict.fromkeys(fact for one in said.memories if (fact := fact_of(one, shown)) is not None))
+        found = [fact for one in said.memories if (fact := fact_of(one, shown)) is not None]
         told = {one.text.strip() for one in said.memories}
-        if found and all(fact.text in told for fact in found):
-            return found
+        if found and len(found) == len(said.memories) and all(_is_sound_fact(fact, told) for fact in found):
+            return without_repeats(found)
         instead = list(self._offline.extract(turns))
         if instead and not found:
             self.note("The model drew nothing from turns that state something.")
-        return list(dict.fromkeys(one for fact in found for one in _sounder(fact, instead, told))) or instead
+        missed = [fact for fact in instead if not any(_tells(one, fact) for one in found)]
+        return without_repeats([*(one for fact in found for one in _sounder(fact, instead, told)), *missed])
 
     def resolve(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> list[Resolution]:
         """Resolve offline where that is sure or nothing is alike, and the others in one call for each window.
@@ -186,14 +188,25 @@ class ChatConversationEngine(ChatEngine[ConversationEngine]):
 
 
 def _sounder(fact: Fact, instead: Sequence[Fact], told: Collection[str]) -> list[Fact]:
-    """A fact as the model told it; of one that it told wrongly what rules draw from the same words, or these words."""
-    if fact.text in told:
+    """A fact as the model told it; of one that it told wrongly, or copied, what rules draw from the same words."""
+    if _is_sound_fact(fact, told):
         return [fact]
-    return [one for one in instead if any(_overlap(a, b) for a in one.quotes for b in fact.quotes)] or [fact]
+    return [one for one in instead if _share_words(fact, one)] or [fact]
 
 
-def _overlap(a: TurnQuote, b: TurnQuote) -> bool:
-    return a.turn == b.turn and a.span[0] < b.span[1] and b.span[0] < a.span[1]
+def _is_sound_fact(fact: Fact, told: Collection[str]) -> bool:
+    """Whether the turns bear a fact as the model told it, and it is drawn from them: of several sentences it chose."""
+    is_copied = fact.text.split() == fact.words.split() and len(sentences(fact.text)) > 1
+    return fact.text in told and not is_copied
+
+
+def _tells(fact: Fact, other: Fact) -> bool:
+    """Whether a fact is of the same words as another, and says most of what that does."""
+    return _share_words(fact, other) and speaks_of(other.words, f"{fact.text}\n{fact.words}")
+
+
+def _share_words(a: Fact, b: Fact) -> bool:
+    return any(overlap(one, other) for one in a.quotes for other in b.quotes)
 
 
 class _Room:

@@ -5,13 +5,16 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Final
 
+from agentic_memory_bank.engines.base import Span
 from agentic_memory_bank.engines.conversation import TRUST, USER, Fact, Turn, TurnQuote, attributed
-from agentic_memory_bank.engines.extractive.conversation import day_of
+from agentic_memory_bank.engines.extractive.conversation import day_of, is_small_talk, only_asks
 from agentic_memory_bank.engines.extractive.support import speaks_of, unsupported
 from agentic_memory_bank.engines.llm.locating import locate
 from agentic_memory_bank.engines.own_words import is_order, own_words
 from agentic_memory_bank.prompts import extract_facts
 from agentic_memory_bank.tools.text.secrets import secrets_in
+from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.terms import tokenize
 
 REACH: Final = 31
 """Days before and after a turn that a word such as "yesterday" or "next week" may mean."""
@@ -26,15 +29,17 @@ _RELATIVE: Final = re.compile(
 def fact_of(said: extract_facts.ExtractedMemory, turns: Sequence[Turn]) -> Fact | None:
     """A memory that the turns it names really say, in their words where it says something else.
 
-    None for one that was made up, is an order or holds a credential.
+    None for one that was made up, only asks or keeps a conversation going, is an order or holds a credential.
     """
     named = [turns[number - 1] for number in dict.fromkeys(said.turns) if 1 <= number <= len(turns)]
     places = ((turn, locate(said.quote, own_words(turn.text))) for turn in named)
     turn, span = next(((turn, span) for turn, span in places if span), (None, None))
+    if turn is not None and span is not None and turn.role != "user":
+        turn, span = _said_by_user(turn.text[slice(*span)], turns)
     if turn is None or span is None or not said.text.strip():
         return None
     quote = TurnQuote(turn.id, turn.text[slice(*span)], span)
-    if quote.text.rstrip().endswith(("?", "？")) or (turn.role != "user" and not _is_borne(quote.text, turns)):
+    if _states_nothing(quote.text):
         return None
     if secrets_in(f"{said.text}\n{said.value}\n{quote.text}") or is_order(said.text) or is_order(quote.text):
         return None
@@ -56,10 +61,40 @@ def fact_of(said: extract_facts.ExtractedMemory, turns: Sequence[Turn]) -> Fact 
     )
 
 
-def _is_borne(words: str, turns: Sequence[Turn]) -> bool:
-    """Whether a user says what an assistant does: what it merely says is nobody's memory."""
-    told = "\n".join(own_words(turn.text) for turn in turns if turn.role == "user")
-    return speaks_of(words, told) and not unsupported(words, [told])
+def without_repeats(facts: Sequence[Fact]) -> list[Fact]:
+    """Drop facts that quote the same words as another fact and say nothing that it does not."""
+    terms = [frozenset(tokenize(fact.text)) for fact in facts]
+    return [
+        fact
+        for place, fact in enumerate(facts)
+        if not any(
+            (terms[place] < terms[other] or (terms[place] == terms[other] and other < place))
+            and any(overlap(a, b) for a in fact.quotes for b in facts[other].quotes)
+            for other in range(len(facts))
+            if other != place
+        )
+    ]
+
+
+def overlap(a: TurnQuote, b: TurnQuote) -> bool:
+    """Whether two quotes share words of a turn."""
+    return a.turn == b.turn and a.span[0] < b.span[1] and b.span[0] < a.span[1]
+
+
+def _states_nothing(words: str) -> bool:
+    """Whether words only ask, or keep a conversation going."""
+    said = (words[start:end].strip() for start, end in sentences(words))
+    return all(only_asks(one) or is_small_talk(one) for one in said)
+
+
+def _said_by_user(words: str, turns: Sequence[Turn]) -> tuple[Turn, Span] | tuple[None, None]:
+    """The sentence of a user that says what an assistant does: what it merely says is nobody's memory."""
+    for turn in turns:
+        told = own_words(turn.text) if turn.role == "user" else ""
+        for start, end in sentences(told):
+            if speaks_of(words, told[start:end]) and not unsupported(words, [told[start:end]]):
+                return turn, (start, end)
+    return None, None
 
 
 def _days_meant(turn: Turn) -> Iterator[str]:

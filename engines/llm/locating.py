@@ -1,14 +1,16 @@
 """Finds the words a model quotes in the text it quotes them from: models change a space, a case, or a word or two."""
 
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
 
 from agentic_memory_bank.engines.base import Span
 from agentic_memory_bank.engines.extractive.support import is_quotable, unsupported
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
+
+AnswerT = TypeVar("AnswerT")
 
 LIKENESS: Final = 0.6
 """Share of the words of a quote and of a sentence, each, from which the sentence is what was meant."""
@@ -18,6 +20,8 @@ MOST_SENTENCES: Final = 8
 _LONG: Final = 20
 """Characters from which a quote is found wherever it stands."""
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+_BLOCKS = re.compile(r"\n[ \t\r]*\n|\n(?=#{1,6} )")
+_ITEM = re.compile(r"\s*(?:[-*•·]|\(?\d{1,3}[.)、]|[一二三四五六七八九十]{1,3}、)")
 _GAP = re.compile(r"[\W_]+")
 
 
@@ -43,6 +47,44 @@ def located(said: str, texts: Sequence[str]) -> list[tuple[str, int]]:
         if number is not None:
             found.append((one, number))
     return found
+
+
+def reader_of_prose(
+    texts: Sequence[str], answered: Callable[[str, list[tuple[str, int]]], AnswerT]
+) -> Callable[[str], AnswerT | None]:
+    """Make a reader of plain words: the sentences of them that stand in the texts, together, with these as quotes.
+
+    Args:
+        texts: What the model was shown.
+        answered: Makes an answer of the words and of the sentences, each with the index of its text.
+    """
+
+    def read(said: str) -> AnswerT | None:
+        found = located(said, texts)
+        return answered(" ".join(words for words, _ in found), found) if found else None
+
+    return read
+
+
+def copies(said: str, texts: Sequence[str]) -> bool:
+    r"""Whether words are a stretch of a text as it stands, over several of its blocks: copied, and not picked.
+
+    A list is one thing, whatever stands between its items.
+
+    Example:
+        >>> copies("# Lifts\n\nThe lift is open.", ["# Lifts\n\nThe lift is open. It is red."])
+        True
+        >>> copies("The lift is open.", ["# Lifts\n\nThe lift is open. It is red."])
+        False
+    """
+    ways = [way.strip() for way in dict.fromkeys((said, unescape(said))) if way.strip()]
+    spans = ((text, _exactly(way, text) or _loosely(way, text)) for text in texts for way in ways)
+    return any(span and _is_broken(text[slice(*span)]) for text, span in spans)
+
+
+def _is_broken(words: str) -> bool:
+    blocks = [block for block in _BLOCKS.split(words) if block.strip()]
+    return len(blocks) > 1 and not all(map(_ITEM.match, blocks))
 
 
 def _exactly(wanted: str, text: str) -> Span | None:

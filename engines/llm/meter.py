@@ -4,11 +4,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from agentic_memory_bank.engines.llm.answers import AnswerStore, Call
 from agentic_memory_bank.state.errors import BudgetReachedError, SettingsError
-from agentic_memory_bank.state.memory_bank import Usage
+from agentic_memory_bank.state.memory_bank import Asking, Usage
+from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.state.settings import Settings
 
 Resource = Literal["calls", "tokens", "money", "seconds"]
@@ -52,8 +53,8 @@ class Meter:
     prices: Prices = field(default_factory=dict)
     elapsed: Callable[[], float] = lambda: 0.0
     """Seconds since the run began, or was last allowed to go on."""
-    on_call: Callable[[Usage], None] | None = None
-    """Told of the usage after each call, from the thread that made it."""
+    on_event: Callable[[dict[str, Any]], object] | None = None
+    """Told what is asked, `{"asking": ...}`, and of the usage after each call, from the thread that made it."""
 
     def __post_init__(self) -> None:
         self._spent, self._flying = _Load(), _Load()
@@ -98,8 +99,14 @@ class Meter:
         with self._changed:
             self.store.note(call, key, answer)
             self._spent.add(_Load(1, call.input_tokens + call.output_tokens, self._cost(call) or 0.0))
-        if self.on_call:
-            self.on_call(self.usage())
+        if self.on_event:
+            self.on_event({"usage": self.usage()})
+
+    def tell(self, role: Role, attempt: int, seconds: float, tokens: int = 0) -> None:
+        """Say what is asked: in which try, how many seconds are left for it, and how many tokens have come."""
+        if self.on_event:
+            told: Asking = {"role": role, "attempt": attempt, "seconds": round(seconds, 1), "tokens": tokens}
+            self.on_event({"asking": told})
 
     def check(self) -> None:
         """See that something is left.
@@ -162,6 +169,8 @@ def _count(total: Usage, call: Call, count: int, cost: float | None) -> None:
         counted["calls"] += count
         counted["input_tokens"] += call.input_tokens
         counted["output_tokens"] += call.output_tokens
+        if call.is_estimated:
+            counted["estimated"] = counted.get("estimated", 0) + count
     if call.mode:
         role["served_by"][call.mode] = role["served_by"].get(call.mode, 0) + count
     so_far = total.get("cost")

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from agentic_memory_bank.engines.providers import provider_of
 from agentic_memory_bank.state.errors import SettingsError
-from agentic_memory_bank.state.model_table import BANK_ROLES, ROLES, Role, RoleSettings
+from agentic_memory_bank.state.model_table import BANK_ROLES, LOCAL, ROLES, Role, RoleSettings
 from agentic_memory_bank.state.settings import Settings
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ class OutputModes:
     """The modes of structured output that a server may support, the best first; a refused one is not tried again."""
 
     def __init__(self, modes: Sequence[str]) -> None:
+        self.streams = True
+        """Whether a stream may be asked for; set once a server refused one."""
         self._modes = list(modes)
         self._ignored = 0
         self._lock = threading.Lock()
@@ -101,11 +103,21 @@ class RoleModel:
     is_openai: bool
     """Whether the client always says why an answer ended."""
 
+    @property
+    def is_slow(self) -> bool:
+        """Whether its answers take so long that it is worth listening to them."""
+        return self.name.startswith(LOCAL)
+
+    def within(
+        self, asked: Runnable[LanguageModelInput, AIMessage], seconds: float
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """The request with a deadline, where the client supports one."""
+        return asked.bind(timeout=seconds) if self.is_openai else asked
+
     def bound(self, mode: str, answer: type[BaseModel]) -> Runnable[LanguageModelInput, AIMessage]:
         """The client, asked to answer in one form."""
         if mode == "json_schema":
-            is_local = self.name.startswith("local:")
-            return self._formed({"type": "json_schema", "json_schema": _strict_schema(answer, is_local)})
+            return self._formed({"type": "json_schema", "json_schema": _strict_schema(answer, self.is_slow)})
         if mode == "function_calling":
             # A string, since llama.cpp and LM Studio know no other; there is but this tool.
             choice = "required" if self.is_openai else answer.__name__
@@ -258,7 +270,7 @@ def _passed(row: RoleSettings, client: BaseChatModel) -> RoleModel:
 
 
 def _without_retries(client: "BaseChatOpenAI") -> "BaseChatOpenAI":
-    """The same client, which sends each request once: two layers of retries would multiply."""
+    """A copy of a client without retries of its own: two layers of retries would multiply."""
     if client.root_client is None:
         return client
     root = client.root_client.with_options(max_retries=0)

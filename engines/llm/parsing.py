@@ -121,7 +121,7 @@ def _data(message: AIMessage, tool: str) -> dict[str, Any]:
 
 
 def _storable(value: Any) -> Any:
-    """The same data, its texts without what cannot be written down again."""
+    """A copy of JSON data whose texts can be stored: what no database takes is replaced."""
     if isinstance(value, str):
         joined = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")  # halves of one character
         return clean(joined)

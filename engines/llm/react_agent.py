@@ -24,7 +24,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from pydantic import BaseModel, Field
 
 from agentic_memory_bank.engines.llm import parsing
-from agentic_memory_bank.engines.llm.answers import Call
+from agentic_memory_bank.engines.llm.answers import Call, call_of
 from agentic_memory_bank.engines.llm.faults import fault_of
 from agentic_memory_bank.engines.llm.meter import Meter
 from agentic_memory_bank.engines.llm.models import RoleModel
@@ -162,6 +162,7 @@ class _Guard(AgentMiddleware[Any, Any]):
         prompt = self._tokens(request.messages)
         while True:
             with self._meter.calling(self._model.name, prompt, self._model.row.output):
+                self._meter.tell("react", self._retries.attempt, self._model.row.timeout)
                 try:
                     message = _storable(cast("AIMessage", handler(request).result[0]))
                 except GraphBubbleUp:
@@ -170,13 +171,8 @@ class _Guard(AgentMiddleware[Any, Any]):
                     fault = fault_of(error, "function_calling")
                     self._meter.note(Call(self._meter.run, "react", self._model.name, "", 0, 0))
                 else:
-                    usage = message.usage_metadata
-                    spent = (
-                        (usage["input_tokens"], usage["output_tokens"])
-                        if usage
-                        else (prompt, estimate_tokens(message.text))
-                    )
-                    call = Call(self._meter.run, "react", self._model.name, "tools", *spent)
+                    estimated = prompt, estimate_tokens(message.text)
+                    call = call_of(self._meter.run, "react", self._model.name, "tools", message, estimated)
                     rejected = self._rejected(message)
                     if rejected is None:
                         self._meter.note(call, key, message.model_dump_json())

@@ -14,7 +14,7 @@ from agentic_memory_bank.engines.extractive.support import (
 )
 from agentic_memory_bank.engines.llm.bank_checks import NAMED
 from agentic_memory_bank.engines.llm.base import ChatEngine, names_all, or_offline
-from agentic_memory_bank.engines.llm.locating import locate, located
+from agentic_memory_bank.engines.llm.locating import copies, locate, reader_of_prose
 from agentic_memory_bank.engines.llm.packing import pack, within
 from agentic_memory_bank.engines.llm.structured_output import StructuredRequest
 from agentic_memory_bank.engines.own_words import is_order
@@ -143,8 +143,9 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
             _from_prose(shown),
         )
         quotes = _quotes(said, shown) if said.is_found else []
-        if quotes and not may_answer(inquiry.request, "\n".join([said.answer, *(_words(q, shown) for q in quotes)])):
-            self.note("The answer holds nothing of the kind that is asked for; it was left out.")
+        objection = _objection(said.answer, inquiry.request, quotes, shown) if quotes else ""
+        if objection:
+            self.note(objection)
             quotes = []
         quotes += _further(said.answer, quotes, shown, [inquiry.request]) if quotes else []
         words = [_words(quote, shown) for quote in quotes]
@@ -156,7 +157,7 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
         instead = self._offline.respond(inquiry, excerpts)
         if kept and not instead.quotes:
             return ResearchResponse(kept, tuple(quotes), is_sure=False)
-        if instead.quotes and not own:
+        if instead.quotes and not (own or objection):
             self.note("The model found nothing; what rules find is quoted.")
         return instead
 
@@ -233,14 +234,23 @@ def _words(quote: PageQuote, shown: Sequence[Excerpt]) -> str:
 
 
 def _beside(inquiry: Inquiry, shown: Sequence[Excerpt]) -> list[str]:
-    """What names may be taken from besides the words that are quoted: the request, and titles with their dates."""
-    return [inquiry.request, *inquiry.open, *(_title(excerpt) for excerpt in shown)]
+    """What names may be taken from besides the words that are quoted: the request, titles with dates, and sources."""
+    return [inquiry.request, *inquiry.open, *(f"{_title(excerpt)}\n{excerpt.source}" for excerpt in shown)]
 
 
 def _held(told: str, draft: PageDraft) -> str | None:
     """An abstract without what its page does not say; None where nothing is left that speaks of the page."""
     kept = supported_part(told, [draft.text], [draft.title, draft.previous, *draft.earlier])
     return kept if kept and speaks_of(kept, f"{draft.title} {draft.text}") else None
+
+
+def _objection(said: str, request: str, quotes: Sequence[PageQuote], shown: Sequence[Excerpt]) -> str:
+    """Why an answer with quotes is none; empty where it may be one."""
+    if not may_answer(request, "\n".join([said, *(_words(quote, shown) for quote in quotes)])):
+        return "The answer holds nothing of the kind that is asked for; it was left out."
+    if copies(said, [excerpt.text for excerpt in shown]):
+        return "The answer is a stretch of a page, copied as it stands; it was left out."
+    return ""
 
 
 def _in_named(quote: research_answer.QuotedExcerpt, shown: Sequence[Excerpt]) -> PageQuote | None:
@@ -263,13 +273,11 @@ def _in_another(words: str, shown: Sequence[Excerpt]) -> PageQuote | None:
 def _from_prose(shown: Sequence[Excerpt]) -> Callable[[str], research_answer.ResearchAnswer | None]:
     """A reader of plain words: the sentences of them that stand in the excerpts, with these as quotes."""
 
-    def read(said: str) -> research_answer.ResearchAnswer | None:
-        found = located(said, [excerpt.text for excerpt in shown])
-        quotes = [research_answer.QuotedExcerpt(excerpt=number + 1, words=words) for words, number in found]
-        words = " ".join(words for words, _ in found)
-        return research_answer.ResearchAnswer(is_found=True, answer=words, quotes=quotes) if found else None
+    def answered(words: str, found: list[tuple[str, int]]) -> research_answer.ResearchAnswer:
+        quotes = [research_answer.QuotedExcerpt(excerpt=number + 1, words=sentence) for sentence, number in found]
+        return research_answer.ResearchAnswer(is_found=True, answer=words, quotes=quotes)
 
-    return read
+    return reader_of_prose([excerpt.text for excerpt in shown], answered)
 
 
 def _rests_on(shown: Sequence[Excerpt]) -> Callable[[research_answer.ResearchAnswer], None]:

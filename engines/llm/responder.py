@@ -8,7 +8,7 @@ from langgraph.errors import GraphBubbleUp
 
 from agentic_memory_bank.engines.extractive.support import tells, unsupported
 from agentic_memory_bank.engines.llm import parsing
-from agentic_memory_bank.engines.llm.answers import Call
+from agentic_memory_bank.engines.llm.answers import Call, call_of
 from agentic_memory_bank.engines.llm.bank_checks import NAMED
 from agentic_memory_bank.engines.llm.base import ChatEngine
 from agentic_memory_bank.engines.llm.faults import ModelFault, fault_of
@@ -38,12 +38,13 @@ class ChatResponder(ChatEngine[Responder]):
     """
 
     def respond(self, situation: ResponderInput) -> AIMessage:
-        """Answer in one call, or in a second where the first one failed; after that, with what the offline one quotes.
+        """Answer in one call, or in a second where the first one failed; after that, as the offline one does.
+
+        Where no model could be asked that holds for what it quotes alone: somebody has to know of it.
 
         Raises:
             ModelRefused: A key, a name or a quota has to be mended first.
-            ModelUnavailable: The model did not answer, the second time too.
-            AnswerRejected: It said nothing, or broke off.
+            ModelUnavailable: The model did not answer, the second time too, and nothing that was said does.
             BudgetReachedError: The run has spent what it may.
         """
         model = self._asker.models.roles.get(REACT)
@@ -53,7 +54,7 @@ class ChatResponder(ChatEngine[Responder]):
             return self._with_quotes(self._answered(model, situation.messages), situation)
         except (ModelUnavailable, AnswerRejected) as error:
             instead = self._offline.respond(situation)
-            if not instead.response_metadata.get(FOUND):
+            if isinstance(error, ModelUnavailable) and not instead.response_metadata.get(FOUND):
                 raise
             metadata = {**instead.response_metadata, DEGRADED: f"respond: {type(error).__name__}"}
             return instead.model_copy(update={"response_metadata": metadata})
@@ -81,6 +82,7 @@ class ChatResponder(ChatEngine[Responder]):
     def _answered(self, model: RoleModel, messages: Sequence[BaseMessage]) -> AIMessage:
         retries = RetryBudget(model, self._asker.settings, self._asker.sleep)
         while True:
+            self._asker.meter.tell(REACT, retries.attempt, model.row.timeout)
             outcome = self._asked(model, messages)
             if isinstance(outcome, AIMessage):
                 return outcome
@@ -101,14 +103,9 @@ class ChatResponder(ChatEngine[Responder]):
             except Exception as error:
                 meter.note(Call(meter.run, REACT, model.name, "", 0, 0))
                 return fault_of(error, "prompt")
-            usage = message.usage_metadata
-            spent = (usage["input_tokens"], usage["output_tokens"]) if usage else (prompt, _written(message))
-            meter.note(Call(meter.run, REACT, model.name, "prompt", *spent))
+            estimated = prompt, estimate_tokens(message.text)
+            meter.note(call_of(meter.run, REACT, model.name, "prompt", message, estimated))
         return _whole(message, model)
-
-
-def _written(message: AIMessage) -> int:
-    return estimate_tokens(message.text)
 
 
 def _whole(message: AIMessage, model: RoleModel) -> AIMessage | AnswerRejected:
@@ -120,6 +117,8 @@ def _whole(message: AIMessage, model: RoleModel) -> AIMessage | AnswerRejected:
             return error
     if not message.text.strip():
         return AnswerRejected("The model answered with nothing.")
+    if parsing.loops(message.text):
+        return AnswerRejected("It says the same again and again.")
     if message.tool_calls or message.invalid_tool_calls:
         return _without_calls(message)
     is_text = isinstance(message.content, str)

@@ -1,5 +1,6 @@
 """Retries of a request to a model: how many, and after how long. No other layer retries."""
 
+import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
@@ -22,11 +23,24 @@ class RetryBudget:
         model: The model that is asked.
         settings: Say how many retries there are, and the longest wait.
         sleep: Waits between two tries.
+        until: When nobody waits for an answer any more, by the monotonic clock.
     """
 
-    def __init__(self, model: RoleModel, settings: Settings, sleep: Callable[[float], None]) -> None:
-        self._model, self._settings, self._sleep = model, settings, sleep
+    def __init__(
+        self, model: RoleModel, settings: Settings, sleep: Callable[[float], None], until: float = float("inf")
+    ) -> None:
+        self._model, self._settings, self._sleep, self._until = model, settings, sleep, until
         self._failures = 0
+
+    @property
+    def attempt(self) -> int:
+        """Which try this is, from 1."""
+        return self._failures + 1
+
+    @property
+    def seconds_left(self) -> float:
+        """How long somebody waits for an answer yet."""
+        return max(0.0, self._until - time.monotonic())
 
     def fail(self, error: EngineError) -> None:
         """Count a failure.
@@ -35,7 +49,7 @@ class RetryBudget:
             EngineError: This error, if it was one too many.
         """
         self._failures += 1
-        if self._failures > self._settings.retries:
+        if self._failures > self._settings.retries or not self.seconds_left:
             raise final(error)
 
     def consider(self, fault: ModelFault) -> None:
@@ -52,7 +66,7 @@ class RetryBudget:
             raise final(ModelUnavailable(text))
         self.fail(ModelUnavailable(text))
         wait = FIRST_WAIT * 2 ** (self._failures - 1) if fault.wait is None else fault.wait
-        if wait > self._settings.longest_wait:
+        if wait > min(self._settings.longest_wait, self.seconds_left):
             raise final(ModelUnavailable(f"{text} It asks to be left alone for {wait:.0f} s."))
         self._sleep(wait)
 

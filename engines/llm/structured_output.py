@@ -7,17 +7,19 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, Final, Generic
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langgraph.constants import TAG_NOSTREAM
 from pydantic import BaseModel, ValidationError
 
 from agentic_memory_bank.engines.base import Picture
 from agentic_memory_bank.engines.llm import parsing
-from agentic_memory_bank.engines.llm.answers import Call
+from agentic_memory_bank.engines.llm.answers import Call, call_of
 from agentic_memory_bank.engines.llm.faults import ModelFault, broken_off, fault_of, sightless
+from agentic_memory_bank.engines.llm.listening import heard, refuses_streams, sends_no_stream
 from agentic_memory_bank.engines.llm.meter import Meter
 from agentic_memory_bank.engines.llm.models import ChatModels, RoleModel, example_of, named_model
 from agentic_memory_bank.engines.llm.parsing import Answer
@@ -32,6 +34,11 @@ MESSAGE_TOKENS: Final = 8
 """What a message costs besides its words."""
 IMAGE_TOKENS: Final = 1_500
 """What a picture costs, about: providers count between 85 and some thousand."""
+CHARACTERS_A_TOKEN: Final = 4
+"""About, of what is streaming."""
+_LEAST_SECONDS: Final = 0.05
+_UNSEEN: Final[RunnableConfig] = {"tags": [TAG_NOSTREAM]}
+"""Of what is judged nothing is shown where messages are streamed."""
 _SHOWN: Final = 4_000
 """How many characters of an unusable answer are shown to the model again."""
 _ONE_OBJECT: Final = (
@@ -55,6 +62,8 @@ class StructuredRequest(Generic[Answer]):
     """What is looked at besides the prompt."""
     from_prose: Callable[[str], Answer | None] | None = None
     """Makes an answer of plain words, where a model can do no other."""
+    seconds: float = float("inf")
+    """How long somebody waits for an answer, all tries together."""
 
 
 @dataclass
@@ -125,8 +134,8 @@ class _Rejected:
 
     @property
     def is_prose(self) -> bool:
-        """Whether it came to its end without an object."""
-        return self.is_whole and "{" not in self.said
+        """Whether it came to its end in words, without an object."""
+        return self.is_whole and bool(self.said.strip()) and "{" not in self.said
 
 
 class _Exchange:
@@ -135,7 +144,8 @@ class _Exchange:
     def __init__(self, asker: Asker, question: StructuredRequest[Any], model: RoleModel, key: str) -> None:
         self._asker, self._question, self._model, self._key = asker, question, model, key
         self._objections: list[BaseMessage] = []
-        self._retries = RetryBudget(model, asker.settings, asker.sleep)
+        self._until = time.monotonic() + question.seconds
+        self._retries = RetryBudget(model, asker.settings, asker.sleep, self._until)
 
     def answer(self) -> Any:
         """Ask until there is an answer.
@@ -185,10 +195,32 @@ class _Exchange:
 
     def _sent(self, messages: list[BaseMessage], mode: str) -> AIMessage | ModelFault:
         """What came back. What a client raises is looked at and dropped: it may hold keys."""
+        model, is_hurried = self._model, isfinite(self._until)
+        listens = model.modes.streams and (model.is_slow or is_hurried)
+        self._tell(0)
         try:
-            return self._model.bound(mode, self._question.answer).invoke(messages, {"tags": [TAG_NOSTREAM]})
+            asked = model.bound(mode, self._question.answer)
+            if is_hurried:
+                asked = model.within(asked, max(_LEAST_SECONDS, self._retries.seconds_left))
+            if not listens:
+                return asked.invoke(messages, _UNSEEN)
+            return heard(asked, messages, _UNSEEN, self._tell, self._until)
         except Exception as error:
-            return broken_off(error) or (sightless(error, mode) if self._question.images else fault_of(error, mode))
+            if broken := broken_off(error):
+                return broken
+            fault = sightless(error, mode) if self._question.images else fault_of(error, mode)
+            if listens and sends_no_stream(error):
+                model.modes.streams = False
+            if not (listens and refuses_streams(error, fault)):
+                return fault
+        model.modes.streams = False
+        self._asker.meter.note(Call(self._asker.meter.run, model.row.role, model.name, "", 0, 0))
+        return self._sent(messages, mode)
+
+    def _tell(self, characters: int) -> None:
+        """Say what is asked, and how much of the answer has come."""
+        seconds = min(self._model.row.timeout, self._retries.seconds_left)
+        self._asker.meter.tell(self._model.row.role, self._retries.attempt, seconds, characters // CHARACTERS_A_TOKEN)
 
     def _read(self, message: AIMessage) -> BaseModel | _Rejected:
         try:
@@ -216,14 +248,13 @@ class _Exchange:
 
     def _call(self, message: AIMessage, mode: str, prompt: int) -> Call:
         """What was spent; estimated where the server does not say."""
-        usage = message.usage_metadata
-        tokens_in = usage["input_tokens"] if usage else prompt
-        tokens_out = usage["output_tokens"] if usage else estimate_tokens(said(message))
-        return Call(self._asker.meter.run, self._model.row.role, self._model.name, mode, tokens_in, tokens_out)
+        role, name = self._model.row.role, self._model.name
+        return call_of(self._asker.meter.run, role, name, mode, message, (prompt, estimate_tokens(said(message))))
 
     def _object(self, rejected: _Rejected, mode: str) -> None:
         """Show the model what is wrong, if it may be asked again."""
-        if rejected.is_prose or (rejected.is_whole and not rejected.has_shape and mode == "json_schema"):
+        is_shapeless = rejected.said and rejected.is_whole and not rejected.has_shape
+        if rejected.is_prose or (is_shapeless and mode == "json_schema"):
             self._model.modes.ignored(mode)  # who keeps to a schema answers in its shape
         is_loop = rejected.said and parsing.loops(rejected.said)
         is_short = rejected.why == parsing.CUT_OFF and not is_loop  # of a loop more would be more of the same

@@ -99,7 +99,7 @@ class ConversationDeps(EngineDeps[Responder]):
             context_of(runtime),
             (info.thread_id if info else None) or conversation,
             f"{conversation} {self.clock().isoformat()}",
-            on_call=lambda usage: runtime.stream_writer({"usage": usage}),
+            on_event=runtime.stream_writer,
         )
 
     def standing(self, conversation: str, runtime: Runtime[MemoryContext]) -> ConversationSnapshot:
@@ -146,7 +146,8 @@ class ConversationDeps(EngineDeps[Responder]):
     ) -> tuple[ConversationSnapshot, RecallOutput]:
         """Load the state of a conversation and recall for its message, both within the time for recalling.
 
-        What is new is on disk before it is answered: recalled first, since nobody is told what they say themselves.
+        New messages are on disk before they are answered. Memories are recalled before that, so that a message does not
+        recall itself.
         """
         limit, begun = context_of(runtime).recall_timeout, time.monotonic()
 

@@ -23,7 +23,7 @@ Digest = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class ConversationHistory:
-    """A conversation as it is at hand."""
+    """What is known of a conversation when its message is answered."""
 
     messages: Sequence[AnyMessage]
     """As they were handed over."""

@@ -10,10 +10,10 @@ from agentic_memory_bank.tools.text.terms import tokenize
 
 
 def recall(state: MemorizerState, runtime: Runtime[Settings], deps: PageDeps) -> MemorizerUpdate:
-    """Take the next pages, each with the abstracts most like it and that of the page just before it.
+    """Take the next pages, each with the most similar abstracts and the abstract of the page before it.
 
-    The memory is looked at as it is before any of these pages is in it, and a page among them stands for its own
-    abstract by its central sentences: so all of them can be judged at once, and nothing depends on who is done first.
+    The abstracts of these pages themselves do not exist yet: their central sentences stand in. So all pages of a batch
+    can be sent to the model at once, and the outcome does not depend on which answer arrives first.
 
     Raises:
         StorageError: The memory cannot be read.

@@ -34,7 +34,7 @@ def raised(error: BaseException | str) -> BaseException:
 
 
 def without(stage: str, error: BaseException, state: MemoryBankState) -> MemoryBankUpdate:
-    """Record that a stage was passed over; decisions made before it failed hold."""
+    """Record that a stage failed and the run goes on without it; what it had decided before is kept."""
     decided: MemoryBankUpdate = getattr(error, DECIDED, None) or {}
     unexpected = error if not isinstance(error, MemoryBankError) else None
     _log.warning(

@@ -160,7 +160,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _fingerprint(state: MemoryBankState, task: Task | None) -> str:
-    """The same when the same step is planned again and nothing new was learned in between."""
+    """A key of a planned step and of what is known: equal where a step is planned again and nothing was learned."""
     if task is None:
         return ""
     entries = state.get("interaction_tree", {}).get("entries", {}).values()

@@ -81,7 +81,7 @@ class Answering:
         return _update(state, found)
 
     async def aanswer(self, state: ReactMemState) -> ReactMemUpdate:
-        """The same, for tools and models that are asynchronous."""
+        """Answer as the synchronous method does, with tools and models that are asynchronous."""
         runtime = get_runtime(MemoryContext)
         agent = await asyncio.to_thread(self.agent_of, context_of(runtime))
         if agent is None:

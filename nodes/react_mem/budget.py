@@ -15,7 +15,7 @@ STEPS_A_CALL: Final = 2
 
 
 class Cost(NamedTuple):
-    """What one call of the agent's model takes, or is expected to take."""
+    """Tokens, money and time of one call of the agent's model, spent or expected."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -97,7 +97,7 @@ class Tally:
         return found
 
     def model_dump(self) -> dict[str, Any]:
-        """As a server writes it out."""
+        """Dump as pydantic does: servers call it to turn state into JSON."""
         return dict(self.plain())
 
     def __repr__(self) -> str:

@@ -39,7 +39,7 @@ def condense(
     told: Condensed | None,
     tally: Tally | None = None,
 ) -> Condensed | None:
-    """Older steps in the words of a model; None where rules do it."""
+    """Let a model summarise an agent's older steps; None where the rules are to do it."""
     count = len(exchanges) - scope.context.keep_steps
     before = told if told and told["invocation"] == id else None
     first = before["steps"] if before else 0

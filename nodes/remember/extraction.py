@@ -53,14 +53,14 @@ class ExtractionOutage:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The facts of one conversation."""
+    """The facts extracted from one conversation in one call of the engine, with the turns they come from."""
 
     conversation: str
     turns: tuple[StoredTurn, ...]
-    """Those that were judged."""
+    """The turns that the engine was shown."""
     facts: tuple[Fact, ...]
     is_failed: bool = False
-    """Whether others, behind these, could not be judged."""
+    """Whether the engine failed on the turns that follow."""
 
 
 @dataclass(frozen=True, slots=True)

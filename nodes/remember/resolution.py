@@ -85,7 +85,7 @@ def resolve_facts(
 
 
 def draft_from_fact(fact: Fact, conversation: str, project: str) -> NewMemory:
-    """A new memory as it is stored."""
+    """Turn an extracted fact into the memory that the store takes."""
     return {**fact.draft(conversation), "project": project}
 
 

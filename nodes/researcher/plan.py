@@ -64,6 +64,6 @@ def _checked(said: Sequence[PageSearch], asking: Inquiry) -> list[PlannedSearch]
 
 
 def _fingerprint(search: PlannedSearch) -> str:
-    """The same for the same search, however it is spelt."""
+    """A key that equal searches share, however they are spelt."""
     words = [sorted(word.casefold() for word in search[name]) for name in ("keywords", "queries", "pages")]
     return digest(search["request"].casefold(), *words)[:16]

@@ -9,9 +9,10 @@ from agentic_memory_bank.state.settings import Settings
 
 
 def reflect(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps) -> ResearcherUpdate:
-    """Name what to look for next. Nothing: it is enough, the rounds are used up, or nothing new was thought of.
+    """Name what to search for in the next round; nothing ends the search.
 
-    Where whoever read the pages has named it, nobody is asked again.
+    It ends when the findings suffice, the rounds are used up, or no new request comes to mind. Requests that the engine
+    already named while it read the pages are taken as they are, without another call.
     """
     if state["is_enough"] or len(state["rounds"]) >= Settings.of(runtime).research_rounds:
         return {"requests": [], "leads": []}

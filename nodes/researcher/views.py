@@ -49,7 +49,7 @@ def past_round(state: ResearcherState, findings: Sequence[Finding], *, is_enough
 
 
 def outlined(asking: Inquiry, state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps) -> Inquiry:
-    """The same with a bounded outline of the memory: the abstracts that fit best, and titles of further pages."""
+    """The inquiry with an outline of the memory: the abstracts that fit best, and titles of further pages."""
     library, settings = deps.library(state["memory"], runtime), Settings.of(runtime)
     found = library.outline("\n".join((asking.request, *asking.open)), OUTLINED + TITLES, settings)
     titles = dict.fromkeys(title for _, title, _ in found[OUTLINED:] if title)
@@ -67,7 +67,7 @@ class PlacedExcerpt:
 def excerpts(
     shown: Sequence[PageStretch], runtime: Runtime[Settings], deps: PageDeps, memory: str
 ) -> list[PlacedExcerpt]:
-    """The stretches as they are read, the first ones within the budget; pages that are gone are left out."""
+    """The text of the found stretches, as many of the best as fit the budget; pages deleted meanwhile are left out."""
     pages = {page["id"]: page for page in deps.library(memory, runtime).get(one["page"] for one in shown)}
     left = _budget(Settings.of(runtime))
     found: list[PlacedExcerpt] = []

@@ -136,6 +136,26 @@ def test_on_a_terminal_what_models_cost_stands_below_the_clock() -> None:
     assert drawn.get().splitlines()[1] == "  2 calls, 2,000 tokens in, 10 out, cost unknown"
 
 
+@pytest.mark.parametrize(
+    ("asking", "told"),
+    [
+        ({"role": "plan", "attempt": 1, "seconds": 90.4, "tokens": 0}, "structure: 5 topics; asking plan, 90 s left"),
+        (
+            {"role": "plan", "attempt": 2, "seconds": 0, "tokens": 1200},
+            "structure: 5 topics; asking plan, 0 s left, try 2, 1,200 tokens",
+        ),
+    ],
+)
+def test_what_a_model_is_asked_stands_beside_the_stage_until_it_has_answered(asking: Any, told: str) -> None:
+    shown = PlainProgress()
+    shown.event({"stage": "structure", "topics": 5})
+    for event in ({"asking": asking}, {"research": {"asking": asking}}):
+        shown.event(event)
+        assert shown.doing == told
+    shown.event(usage(2))
+    assert shown.doing == "structure: 5 topics"
+
+
 def test_work_is_done_in_a_thread_and_its_errors_come_back() -> None:
     names: list[str] = []
 

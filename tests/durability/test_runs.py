@@ -39,8 +39,10 @@ from agentic_memory_bank.state.errors import (
     UnknownThreadError,
 )
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
+from agentic_memory_bank.tools.documents import loaders
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.storage.database_form import DatabaseForm, sealed
+from agentic_memory_bank.tools.text.cleaning import clean
 
 CANARY = "quixotic-zymurgy"
 TEXTS = [
@@ -253,6 +255,16 @@ def test_a_clock_that_was_set_back_loses_no_step(
 
     assert resume("t")["status"] == "completed"
     assert runs.read_state("t", home=home)["answer"]
+
+
+def test_a_run_cleans_the_text_of_a_file_once(go: Go, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "house.txt"
+    file.write_text("\n".join(TEXTS))
+    cleaned: list[str] = []
+    monkeypatch.setattr(loaders, "clean", lambda text: cleaned.append(text) or clean(text))
+
+    assert go(documents=[file])["sources"]
+    assert cleaned.count(file.read_text()) == 1
 
 
 def test_strict_msgpack_has_nothing_to_complain_of(home: Path, tmp_path: Path) -> None:

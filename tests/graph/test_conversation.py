@@ -240,6 +240,11 @@ def test_what_has_nothing_to_do_with_a_question_is_not_in_its_answer(talks: Call
     assert talk.ask("What is the capital of France?", "b").startswith(UNKNOWN)
 
 
+@pytest.mark.parametrize("said", ["had an interview at Nordlys today", "did my taxes", "was at the dentist today"])
+def test_what_only_leaves_i_out_is_no_question(talks: Callable[..., Talker], said: str) -> None:
+    assert talks().ask(said) == "Noted."
+
+
 def test_a_chinese_conversation_is_answered_in_chinese(talks: Callable[..., Talker]) -> None:
     talk = talks()
 

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -1024,6 +1025,22 @@ def test_what_a_model_makes_up_is_not_stored(serve: Any) -> None:
     bench.say(BLUE, end=True)
 
     assert not any("rich" in text for text in bench.facts())
+
+
+@pytest.mark.server
+@pytest.mark.enable_socket
+def test_what_only_asks_or_repeats_is_no_memory_of_a_model_either(serve: Any) -> None:
+    def every_turn(prompt: str) -> Any:
+        said = re.findall(r'<text id="(\d+)">\n[^\n]*\n(.*?)\n</text>', prompt, re.DOTALL)
+        return {"memories": [{"type": "semantic", "text": t, "turns": [int(n)], "quote": t} for n, t in said]}
+
+    serve(ScriptedJudge(extract_facts=every_turn))
+    bench = Bench(engine="models")
+    price = "A season ticket for the ferry costs 60 euros"
+
+    bench.say(price, "60 euros for the ferry ticket.", "what's the excel formula for a sum", "Use SUM.", end=True)
+
+    assert bench.facts() == [price]
 
 
 @pytest.mark.server

@@ -71,6 +71,7 @@ def is_held(memories: Memories, word: str) -> bool:
         "The rent thing is settled, no need to remember it any more.",
         "Let's pretend I never mentioned the ticket.",
         "I'd feel better if you deleted the bit about the baby.",
+        "don't remember the warfarin bit please",
         "弟弟离婚的事你就当我没说过",
         "能把我吃药的事删掉吗",
         "忘掉我妹妹的事",
@@ -238,6 +239,46 @@ def test_a_client_that_hands_the_whole_conversation_over_again_brings_nothing_ba
 
     assert not any("Forget" in text or "Erased" in text for text in texts(memories))
     assert is_held(memories, "Oslo")
+
+
+@pytest.mark.parametrize("is_drawn", [True, False])
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        (
+            ("We booked the ferry for 12 June, it costs 240 euros.", "Actually we moved it to 19 June."),
+            "Forget what I told you about the ferry",
+        ),
+        (("我们订了6月12号的船票，240欧。", "其实改到19号了。"), "把船票的事忘了吧"),
+    ],
+)
+def test_what_calls_its_thing_only_it_is_forgotten_with_it(
+    opened: Open, told: tuple[str, ...], said: str, is_drawn: bool
+) -> None:
+    memories = opened()
+    for words in ("My brother comes on Sunday.", *told):
+        say(memories, words)
+    if is_drawn:
+        memories.remember([], user="ana", conversation_id="now", end=True)
+
+    say(memories, said)
+    memories.remember([], user="ana", conversation_id="now", end=True)
+
+    assert [text.split(" [")[0] for text in texts(memories) if "brother" not in text] == []
+    assert is_held(memories, "brother")
+
+
+def test_what_is_said_of_her_goes_and_whoever_she_is_stays(opened: Open) -> None:
+    memories = opened()
+    for words in ("My mum is in hospital since yesterday.", "She takes warfarin for her heart."):
+        say(memories, words)
+    memories.remember([], user="ana", conversation_id="now", end=True)
+    assert is_held(memories, "(My mum) She takes warfarin")
+
+    say(memories, "Forget the warfarin.")
+
+    assert not is_held(memories, "warfarin")
+    assert is_held(memories, "My mum is in hospital")
 
 
 @pytest.mark.parametrize(

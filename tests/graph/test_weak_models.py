@@ -204,6 +204,36 @@ def test_an_answer_without_anything_of_the_kind_that_is_asked_for_is_left_out(mo
     assert "kind" in result["degraded"][0]
 
 
+PAGE = "# Ferries\n\nThe ferry to Aldport sails at nine.\n\nA crossing costs 12 euros, and the pier opened in 1961."
+
+
+def copying(words: str) -> dict[str, Any]:
+    return {"is_found": True, "answer": words, "quotes": [{"passage": 1, "words": words}]}
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [("What does a crossing cost?", "A crossing costs 12 euros, and the pier opened in 1961."), ("Who owns it?", "")],
+)
+def test_a_stretch_of_a_page_copied_as_it_stands_is_no_answer(model: Any, question: str, answer: str) -> None:
+    model.plays(answer=lambda _: copying("# Ferries\n\nThe ferry to Aldport sails at nine.\n\nA crossing co"))
+
+    result = run([PAGE], question)
+
+    assert [source["quote"] for source in result["sources"]] == [answer][: bool(answer)]
+    assert "copied as it stands" in result["degraded"][0]
+
+
+def test_an_answer_to_one_part_of_a_question_has_what_rules_find_of_the_other_below_it(model: Any) -> None:
+    opened, mirror = "The array opened on 14 March 2016.", "The mirror of the array is 8.2 metres wide."
+    model.plays(answer=lambda _: copying(opened))
+
+    result = run([opened, mirror], "When did the array open, and how wide is the mirror of the array?")
+
+    assert result["answer"].startswith(opened)
+    assert mirror in result["answer"]
+
+
 BEFORE = [
     HumanMessage("We named our dog Rex."),
     AIMessage("A good name."),
@@ -231,6 +261,21 @@ def test_a_chat_answer_that_says_nothing_of_what_was_said_before_has_that_below_
     assert answer.text.startswith(said)
     assert ("We named our dog Rex." in answer.text) == bool(below)
     assert answer.response_metadata.get("degraded", "").endswith(below)
+
+
+@pytest.mark.parametrize(
+    ("messages", "answer"),
+    [(BEFORE, "We named our dog Rex."), ([HumanMessage("When does the ferry sail?")], "I know nothing about that")],
+)
+def test_a_chat_answer_that_says_the_same_again_and_again_is_none(model: Any, messages: list[Any], answer: str) -> None:
+    model.plays(lambda _: Reply("And so on, and so on. " * 60, finish_reason="length"))
+    talk = build_conversation(embeddings=HashEmbeddings(), store=InMemoryStore())
+
+    said = talk.invoke({"messages": messages}, context={"model": "local:test", "user": "ann"})["messages"][-1]  # type: ignore[arg-type]
+
+    assert answer in said.text
+    assert "And so on" not in said.text
+    assert said.response_metadata["degraded"] == "respond: AnswerRejected"
 
 
 def test_plain_words_that_stand_in_the_passages_are_an_answer_where_no_other_comes(model: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentic_memory_bank.engines import local_server
-from agentic_memory_bank.engines.local_server import learn_limits, report_of
+from agentic_memory_bank.engines.local_server import ServerReport, learn_limits, report_of
 from agentic_memory_bank.engines.openai_client import chat_model
 from agentic_memory_bank.state import model_table
 from agentic_memory_bank.state.model_table import ServerLimits
@@ -23,6 +23,7 @@ NAME = "local:scripted"
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     monkeypatch.setattr(local_server, "_ASKED", {})
+    monkeypatch.setattr(local_server, "_FIRST", {})
     monkeypatch.setattr(model_table, "_LIMITS", {})
     with ModelServer(Reply("Yes."), latency=0.2) as server:
         monkeypatch.setenv("MEMORY_BANK_LOCAL_BASE_URL", server.url)
@@ -83,6 +84,40 @@ def test_a_server_that_says_anything_else_is_asked_as_before(
     learn_limits(NAME)
 
     assert Settings(model=NAME).role("classify").window == 32_000
+
+
+def test_a_server_that_does_not_answer_is_asked_by_one_of_all_and_waited_for_once(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    may_answer, is_asked = threading.Event(), threading.Event()
+
+    def slow(model: str) -> ServerReport:
+        asked.append(model)
+        is_asked.set()
+        assert may_answer.wait(60)
+        return ServerReport(answers=False, models=(), limits=ServerLimits())
+
+    monkeypatch.setattr(local_server, "report_of", slow)
+    waiting = [threading.Thread(target=learn_limits, args=(NAME,)) for _ in range(4)]
+    for one in waiting:
+        one.start()
+    assert is_asked.wait(60)
+    assert not local_server._LOCK.locked()
+    may_answer.set()
+    for one in waiting:
+        one.join()
+    assert asked == [NAME]
+
+    may_answer.clear()
+    for key in local_server._ASKED:  # a minute later
+        local_server._ASKED[key] = 0.0
+    learn_limits(NAME)
+    learn_limits(NAME)
+    may_answer.set()
+    for thread in [one for one in threading.enumerate() if one.name == "memories-limits"]:
+        thread.join()
+    assert asked == [NAME, NAME]
 
 
 def test_a_request_waits_for_its_turn_without_losing_time_of_its_own(server: ModelServer) -> None:

@@ -44,6 +44,46 @@ def test_what_names_its_thing_or_changes_no_value_of_that_kind_is_about_nothing_
     assert thing(said, before) is None
 
 
+@pytest.mark.parametrize(
+    ("before", "said", "named"),
+    [
+        ("My mum is in hospital since yesterday.", "shes 78 and takes warfarin", "My mum"),
+        ("my colleague Ravi does the deploys", "he's away till the 15th", "my colleague Ravi"),
+        ("Dee is my new trainer", "She starts at 9", "Dee"),
+        ("我姐怀孕了", "她下个月生", "我姐"),
+        ("我儿子小宇今年上三年级", "他对花生过敏", "小宇"),
+        ("started at the gym on monday, 3x a week", "and its only twice a week now", "the gym"),
+        ("we got a puppy for the kids", "it's called Rex", "a puppy"),
+    ],
+)
+def test_who_or_what_a_sentence_begins_with_was_named_before(before: str, said: str, named: str) -> None:
+    found = antecedent(said, [before])
+
+    assert found is not None
+    assert before[slice(*found[1])].casefold() == named.casefold()
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ("The ferry is on Monday.", "it's raining all day on Friday"),
+        ("The ferry is on Monday.", "it's my birthday on Friday"),
+        ("The ferry is on Monday.", "it was lovely"),
+        ("My mum is 78.", "He is 80."),
+        ("my brother comes on Friday", "we moved it to Saturday"),
+    ],
+)
+def test_the_weather_the_wrong_sex_and_people_are_no_antecedents(before: str, said: str) -> None:
+    assert antecedent(said, [before]) is None
+
+
+def test_of_two_people_long_ago_nobody_is_guessed() -> None:
+    said = ["my brother lives in York", "my husband cooks", "we bought a car", "the car is red", "the roof leaks"]
+
+    assert antecedent("he is 40 now", said) is None
+    assert antecedent("he is 40 now", said[:2]) == (1, (0, 10))
+
+
 def test_a_change_is_kept_with_the_name_of_its_thing_which_is_quoted_from_where_it_was_said() -> None:
     said = ["We booked the ferry for 12 June.", "Good.", "Actually we moved it to 19 June."]
     turns = [Turn(str(n), "assistant" if n == 1 else "user", text, "Ana") for n, text in enumerate(said)]

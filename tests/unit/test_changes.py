@@ -26,6 +26,7 @@ def cut(new: str, old: str) -> list[str]:
         ("我们五月去青岛，一共六个人", "青岛不去了，还是去大连吧，也是五月", "我们五月去青岛"),
         ("I have plot 31, by the gate", "turns out the plot is 13 not 31", "I have plot 31"),
         ("招牌是牛肉面，18一碗，下午三点打烊", "肉涨价了，牛肉面只好卖21了", "18一碗"),
+        ("the hip operation is on thursday, she is 78", "op got pushed to friday", "the hip operation is on thursday"),
         ("老陈每周二送菜，一筐60", "老陈不干了，现在是他侄子送", "老陈每周二送菜"),
         ("每天早上吃阿司匹林一片，晚上不吃", "阿司匹林停了，换成氯吡格雷，早上一片", "每天早上吃阿司匹林一片"),
     ],

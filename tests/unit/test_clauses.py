@@ -157,6 +157,24 @@ def test_expressions_of_time_are_read_by_the_calendar(said: str, calendar: str) 
     assert [moment.calendar for moment in moments(f"We met {said}.", date(2023, 5, 8))] == [calendar]
 
 
+@pytest.mark.parametrize(
+    "said",
+    ["my brother comes on Friday", "dentist on Friday", "I've got a test on Friday", "the vet is booked on Friday"],
+)
+def test_a_day_of_a_plan_is_the_one_that_comes(said: str) -> None:
+    assert [moment.calendar for moment in moments(said, date(2023, 5, 8))] == ["the Friday after 8 May 2023"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["I met her on Friday", "On Friday, we went to the zoo", "it was on Friday", "we leave now, I booked it on Friday"],
+)
+def test_a_day_of_what_happened_is_the_one_before(said: str) -> None:
+    assert [m.calendar for m in moments(said, date(2023, 5, 8)) if m.start > 0 or said[:2] == "On"][-1:] == [
+        "the Friday before 8 May 2023"
+    ]
+
+
 def test_a_time_that_no_calendar_has_is_left_out() -> None:
     assert list(moments("That was yesterday.", date.min)) == []
     assert day_of("31 June 2023") is None

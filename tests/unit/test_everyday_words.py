@@ -27,6 +27,7 @@ def drawn(said: str) -> list[str]:
         "to restart the boiler you first close the valve, then hold the red button",
         "my wife would kill me if I ordered shrimp again, she's allergic",
         "Leena left last month, Otso approves changes now.",
+        "barn cancelled on us!! we're doing it in the garden of his parents",
         "以后都用中文回答",
         "别给我推荐电子乐，头疼",
     ],

@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from agentic_memory_bank.state.errors import InputError, InputTooLarge, LoadError
 from agentic_memory_bank.tools.documents.files import decode
-from agentic_memory_bank.tools.documents.loaders import SkippedFile, as_documents, load, load_all
+from agentic_memory_bank.tools.documents.loaders import SkippedFile, StoredDocument, as_documents, load, load_all
 from agentic_memory_bank.tools.documents.parsing import Parser
 
 CHINESE = "量子计算机在一九八〇年的构想，是由费曼提出来的。我们在这里说明。"
@@ -498,3 +499,14 @@ def test_a_list_that_contains_itself_is_refused() -> None:
 
     with pytest.raises(InputError, match="too many lists"):
         as_documents(endless)
+
+
+def test_what_was_cleaned_is_taken_as_it_is_until_it_leaves_the_process() -> None:
+    stored = StoredDocument.of(as_documents("one\0text")[0])
+    uncleaned = StoredDocument(text="a\0b", metadata={"source": "s"})
+
+    assert as_documents([stored])[0].page_content == "one\ufffdtext"
+    assert as_documents([uncleaned])[0].page_content == "a\0b"
+    kind, saved = JsonPlusSerializer().dumps_typed([uncleaned])
+    assert as_documents(JsonPlusSerializer().loads_typed((kind, saved)))[0].page_content == "a\ufffdb"
+    assert as_documents(json.loads(json.dumps([uncleaned])))[0].page_content == "a\ufffdb"

@@ -181,9 +181,21 @@ def test_what_has_no_price_costs_nobody_knows_what() -> None:
 
 
 def test_whoever_listens_is_told_after_each_call() -> None:
-    told: list[int] = []
-    counted = meter(on_call=lambda usage: told.append(usage["calls"]))
+    told: list[Any] = []
+    counted = meter(on_event=told.append)
     make(counted)
+    counted.tell("plan", 2, 3.21, 40)
     make(counted)
 
-    assert told == [1, 2]
+    assert [event["usage"]["calls"] for event in told if "usage" in event] == [1, 2]
+    assert told[1] == {"asking": {"role": "plan", "attempt": 2, "seconds": 3.2, "tokens": 40}}
+
+
+def test_what_no_server_told_is_said_to_be_estimated() -> None:
+    counted = meter()
+    counted.note(Call("i1", "plan", "m", "prompt", 10, 5))
+    counted.note(Call("i1", "plan", "m", "prompt", 10, 5, is_estimated=True))
+
+    usage = counted.usage()
+    assert (usage["calls"], usage["estimated"], usage["roles"]["plan"]["estimated"]) == (2, 1, 1)
+    assert usage["roles"]["plan"]["served_by"] == {"prompt": 2}

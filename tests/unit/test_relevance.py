@@ -117,6 +117,7 @@ def kept(message: str, *said: str, chances: tuple[float, ...] = ()) -> list[str]
         ("When is the dinner with Ines?", "dinner with Ines on Friday", "scratch that, Ines settled on Thursday"),
         ("Where does my run go?", "my run is Tulsa to Laredo", "I'm running Tulsa to Denver now, no more Laredo"),
         ("When do we meet?", "读书会周三见", "读书会其实我们换到周四了"),
+        ("When is the op?", "the hip operation is on thursday", "op got pushed to friday"),
         ("五一去哪里？", "五一打算去厦门，闺蜜也去", "厦门太贵了，闺蜜想看熊猫，算了还是去成都吧"),
     ],
 )  # fmt: skip
@@ -139,6 +140,12 @@ def test_the_later_turn_wins_whichever_is_found_first() -> None:
 @pytest.mark.parametrize("message", ["What was I paid before?", "以前的房租是多少？"])
 def test_a_question_for_the_past_keeps_what_was(message: str) -> None:
     assert len(kept(message, "the rent is 900, 房租900", "the rent is 950 now, 房租涨到950了")) == 2
+
+
+def test_a_later_amount_of_something_else_does_not_take_the_place_of_the_one_asked_for() -> None:
+    guests, caterer = "guests are more like 95", "the caterer wants 7,100 now for that many"
+
+    assert guests in kept("how many guests?", guests, caterer)
 
 
 def test_what_changes_something_else_replaces_nothing() -> None:

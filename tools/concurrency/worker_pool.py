@@ -77,15 +77,16 @@ class WorkerPool:
         """Queue a call; the returned future is cancelled where the queue is full or closed.
 
         Args:
-            key: Jobs of one key are done in the order in which they came, one at a time. None: whenever a thread is
+            key: Jobs of one key run one at a time, in the order in which they came. None: as soon as a thread is
                 free.
         """
         return self._queue(Job(work, key, contextvars.copy_context()))
 
     def submit(self, key: str, job: Callable[[], object]) -> bool:
-        """Queue a job, in the order of its key; return whether it will be done. What it raises is logged.
+        """Queue a job behind those of the same key; return whether it was accepted. What it raises is logged.
 
-        It has a context of its own: a graph it runs is none of the caller's, and streams nothing into its events.
+        It runs in a fresh `contextvars` context, so that a graph in it is no subgraph of the caller's and does not
+        stream into the caller's events.
         """
         return not self._queue(Job(partial(_logged, job), key, contextvars.Context())).cancelled()
 

@@ -242,6 +242,19 @@ def _text_in(fields: Mapping[str, Any]) -> str | None:
 # --- objects -----------------------------------------------------------------------------------------------------
 
 
+class StoredDocument(dict[str, Any]):
+    """A document as `as_documents` made it, as plain data: cleaned before, it is taken as it is.
+
+    Only code of this package makes one. What comes back from a checkpoint, a ledger or a request is a mapping like any
+    other, and is cleaned.
+    """
+
+    @classmethod
+    def of(cls, document: Document) -> "StoredDocument":
+        """A loaded or converted document as plain data."""
+        return cls(text=document.page_content, metadata=document.metadata)
+
+
 def as_documents(items: object) -> list[Document]:
     """Turn what a graph takes as its input into documents; strings are texts and never paths.
 
@@ -279,6 +292,8 @@ def _as_document(item: object, place: str) -> Document | None:
     where = place if place == "documents" else f"documents{place}"
     if isinstance(item, str):
         return _document(item, {}, where)
+    if isinstance(item, StoredDocument):
+        return Document(item["text"], metadata=dict(item["metadata"]))
     if isinstance(item, Document):
         return _document(item.page_content, item.metadata, where)
     if isinstance(item, BaseMessage):

@@ -60,7 +60,7 @@ class ConversationStates:
         return self.get_with_deletion(user, project, conversation)[0]
 
     def get_with_deletion(self, user: str, project: str, conversation: str) -> tuple[StoredConversation | None, str]:
-        """What `get` and `deleted_at` give, in one look at the store. Raises as `get`."""
+        """Return what `get` and `deleted_at` return, with one read of the store. Raises as `get`."""
         keys = [_key(project, conversation), _mark(None), _mark(project)]
         value, *marks = self._adapter.get(_space(user_hash(user)), keys)
         forgotten = max((str(mark.get("at", "")) for mark in marks if mark), default="")
@@ -299,7 +299,7 @@ class MemorySwitches:
         return strictest(_mode(value) for value in self._adapter.get(_switches(user_hash(user)), keys))
 
     def set(self, user: str, mode: MemoryMode, project: str = "", conversation: str | None = None) -> None:
-        """Say what holds from now on. Args and errors as `mode`.
+        """Set the mode of a user or of one conversation, from now on. Args and errors as `mode`.
 
         Raises:
             InputError: There is no such mode.

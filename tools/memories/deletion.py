@@ -28,6 +28,8 @@ _FIRST_JOINTS: Final = re.compile(rf"[.!?。！？]*(?:{_JOINT})*", re.IGNORECAS
 _LAST_JOINTS: Final = re.compile(rf"(?:{_JOINT}){{1,40}}+\Z", re.IGNORECASE)
 _LONGEST_JOINTS: Final = 40
 """Characters before a seam that are looked at for what joined."""
+_LONGEST_NAME: Final = 60
+"""Characters of the name of a thing or a person."""
 _OPENS: Final = re.compile(r"(?:\A|[.!?。！？\n]|: |\()\s{0,40}+\Z")
 _CLOSES: Final = re.compile(r"\s*(?:\Z|[\n.!?。！？)]| \[)")
 _MARKS: Final = frozenset(".!?。！？")
@@ -265,7 +267,14 @@ def _said(cuts: Iterable[Redaction], erased: Iterable[Record]) -> Iterator[tuple
         yield from ((place, cut.removed) for place in _places(cut.record) if cut.spans)
     for record in erased:
         for source in record["sources"]:
-            yield from (((source["conversation"], turn), source["quotes"]) for turn in source["turns"])
+            quotes = [quote for quote in source["quotes"] if not _is_named_before(record["text"], quote)]
+            if quotes or not source["quotes"]:
+                yield from (((source["conversation"], turn), quotes) for turn in source["turns"])
+
+
+def _is_named_before(text: str, quote: str) -> bool:
+    """Whether a quote only says what "it" is, in front of what was said: its own turn says more of it, which stays."""
+    return len(quote) <= _LONGEST_NAME and f"({quote}) " in text and not quote.endswith(("?", "？"))
 
 
 def _held(
@@ -333,7 +342,7 @@ class DeletionPreview(NamedTuple):
 
 
 def several(ids: object) -> Collection[str]:
-    """Check a collection of ids; a single text would be taken for its letters, and nothing would be deleted.
+    """Check that ids are a collection: a single string would be read as its letters, and nothing be deleted.
 
     Raises:
         InputError: They are no collection.

@@ -95,7 +95,7 @@ class RecordStore(RecordReader):
         """Store several memories, embedded together; none is stored where one cannot be. Raises as `store`.
 
         Args:
-            embed: False: no model is asked. They are found by their words until `backfill_vectors` makes vectors.
+            embed: Whether to embed them now. If not, they are found by their words until `backfill_vectors` is called.
         """
         owner, checked = user_hash(user), [checked_fields(draft) for draft in drafts]
         vectors = self._embed([fields["text"] for fields in checked]) if embed else [None] * len(checked)
@@ -264,7 +264,7 @@ class RecordStore(RecordReader):
     # --- handing over ----------------------------------------------------------------------------------------------
 
     def export_events(self, user: str) -> Sequence[Mapping[str, Any]]:
-        """All events of a user's memories, with those that say what was forgotten: no vectors, and not who it is."""
+        """Export all events of a user's memories, deletions among them, without vectors and without the user's id."""
         with self._users.opened(user_hash(user)) as memories:
             return maintenance.outgoing(memories)
 

@@ -119,7 +119,7 @@ class MilvusRecordStore(BaseStore):
                     self._tables().settle(gone, shrunk)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """The same, on a thread of its own. Raises as `batch`."""
+        """Do what `batch` does, on a thread of its own. Raises as `batch`."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     def candidates(self, owner: str, vector: Sequence[float], limit: int, *, model: str) -> list[str]:

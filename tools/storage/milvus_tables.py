@@ -74,7 +74,7 @@ class MilvusTables(Protocol):
     """Rows of items, and the vectors of some of them. Every method may raise StorageError."""
 
     def exists(self) -> bool:
-        """Whether anything was ever put here."""
+        """Whether the collection exists; the first write creates it."""
         ...
 
     def get(self, shelf: Namespace, ids: Sequence[str]) -> list[Row]:

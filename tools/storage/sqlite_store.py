@@ -117,7 +117,7 @@ class SqliteRecordStore(BaseStore):
             return carry_out(database)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """The same, on a thread of its own. Raises as `batch`."""
+        """Do what `batch` does, on a thread of its own. Raises as `batch`."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading.countries import Named, countries
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
+from agentic_memory_bank.engines.extractive.reading.phrases import QUESTION_WORDS
 from agentic_memory_bank.engines.extractive.reading.values import Value, values_of
 from agentic_memory_bank.engines.research import Excerpt
 from agentic_memory_bank.tools.text.sentences import sentences
@@ -17,7 +18,7 @@ Span = tuple[int, int]
 _OR: Final = re.compile(r"\bor\b", re.IGNORECASE)
 _BETWEEN: Final = re.compile(r"\b(?:out of|between)\b", re.IGNORECASE)
 _POLAR: Final = re.compile(
-    r"\W*(?:is|are|was|were|do|does|did|has|have|had|can|could)\b(?!.*\b(?:what|which|who|whose|where|when|how)\b)",
+    rf"\W*(?:is|are|was|were|do|does|did|has|have|had|can|could)\b(?!.*\b(?:{QUESTION_WORDS})\b)",
     re.I,
 )
 _ROLE: Final = re.compile(r"\b(direct|produc|compos|perform|sing|author|writ|creat|found)\w*", re.IGNORECASE)

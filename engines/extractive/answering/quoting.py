@@ -12,6 +12,7 @@ import numpy.typing as npt
 from agentic_memory_bank.engines.extractive.answering.judging import judged
 from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
+from agentic_memory_bank.engines.extractive.reading.phrases import QUESTION_WORDS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.places import Place, Placed, sentences_of
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -152,7 +153,7 @@ def read(
     best = max((passage.score for passage in passages), default=0.0)
     reads = [one for passage in passages for one in reads_of(passage, best)]
     found, missing = _select(question, vector_of(question), reads, limit), list[str]()
-    for part in _parts(question):
+    for part in parts_of(question):
         asked = part if len(tokenize(part)) >= _TELLING else f"{part} {question}"
         own = _select(asked, vector_of(asked), reads, 1)
         if not own and not any(_holds(part, quote, passages) for quote in found):
@@ -194,13 +195,13 @@ def not_found(parts: Sequence[str]) -> list[str]:
 
 
 _AND_ASKS: Final = re.compile(
-    r"(?:,|;|，|,? and|，?以及)\s*(?=(?:for |at |in |on |by |to |with )?(?:what|which|who|whom|whose|when|where|"
-    r"why|how)\b)|[?？]\s*(?=\S)",
+    r"(?:,|;|，|,? and|，?以及)\s*(?=(?:for |at |in |on |by |to |with )?"
+    rf"(?:{QUESTION_WORDS})\b)|[?？]\s*(?=\S)",
     re.IGNORECASE,
 )
 
 
-def _parts(question: str) -> tuple[str, ...]:
+def parts_of(question: str) -> tuple[str, ...]:
     """The questions of which one is made, where there are two or more."""
     cuts = [0, *(mark.end() for mark in _AND_ASKS.finditer(question)), len(question)]
     parts = [question[a:b].strip(" ,;?，；？") for a, b in pairwise(cuts)]

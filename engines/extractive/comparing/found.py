@@ -36,7 +36,7 @@ class FoundContradiction:
     score: float
 
     def mirrored(self) -> "FoundContradiction":
-        """The same, the other way round."""
+        """The same contradiction with its two sides exchanged."""
         holds: Literal[0, 1] | None = None if self.holds is None else 0 if self.holds else 1
         return FoundContradiction(
             self.second, self.first, self.kind, (self.values[1], self.values[0]), holds, self.score

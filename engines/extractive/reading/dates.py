@@ -29,6 +29,22 @@ _RELATIVE: Final = re.compile(
     r"|(?P<chinese>前天|昨天|昨晚|今天|今晚|今早|明天|后天|上周|上个?星期|本周|这周|下周|上个?月|这个月|本月|下个?月|去年|今年|明年|前年)",
     re.IGNORECASE,
 )
+_IS_AHEAD: Final = re.compile(
+    r"\b(?:is|are|am|will|shall|going to|gonna|has to|have to|must|need|needs|can|can't|cannot|should|(?:'ve|have|has)"
+    r" got|want|wants|plan|planning|to be|due|until|till)\b|'(?:ll|m|re|s)\b(?! been)",
+    re.IGNORECASE,
+)
+"""What tells of a time to come, whatever else the clause says: "is moved to", "have got a test"."""
+_IS_OVER: Final = re.compile(
+    r"\b(?:was|were|did|didn't|had|been|went|got|saw|met|took|made|gave|found|came|left|ran|bought|built|broke|wrote"
+    r"|spent|flew|drove|won|lost|began|sang|swam|slept|taught|told|said|sent|sold|fell|felt|heard|held|kept|paid|put"
+    r"|ate|drank|caught|chose|cut|hit|hurt|quit|read|rode|sat|stood|thought|threw|woke|wore|forgot|became|brought"
+    r"|agreed|[a-z]{2,20}(?<!e)ed)\b",
+    re.IGNORECASE,
+)
+"""What tells of a time that is over."""
+_CLAUSE_END: Final = re.compile(r"[,;:.!?\n]|\b(?:and|but|so|because|then)\b")
+_LONGEST_CLAUSE: Final = 200
 _SHIFTS: Final = {"the": -2, "yesterday": -1, "last": -1, "tomorrow": 1}
 _CHINESE_DAYS: Final = {"前天": -2, "昨天": -1, "昨晚": -1, "今天": 0, "今晚": 0, "今早": 0, "明天": 1, "后天": 2}
 _CHINESE_YEARS: Final = {"前年": -2, "去年": -1, "今年": 0, "明年": 1}
@@ -140,12 +156,24 @@ def _calendar(found: re.Match[str], said: date) -> str:
     if found["which"]:
         return _named(found, said)
     if found["weekday"]:
-        return _weekday(found["weekday"], -1, said)
+        return _weekday(found["weekday"], _side_of(found), said)
     if found["ago"]:
         return _distant(found["ago"].lower(), found["past"].lower(), -1, said)
     if found["ahead"]:
         return _distant(found["ahead"].lower(), found["future"].lower(), 1, said)
     return _chinese(found["chinese"], said) if found["chinese"] else _month(said, 0)
+
+
+def _side_of(found: re.Match[str]) -> int:
+    """Whether a day is over or still to come, by the clause it stands in: people make plans where no verb tells."""
+    text, (start, end) = found.string, found.span()
+    low, high = max(0, start - _LONGEST_CLAUSE), end + _LONGEST_CLAUSE
+    before = _CLAUSE_END.split(text[low:start])[-1]
+    after = _CLAUSE_END.split(text[end:high])[0]
+    if not before.strip() and not after.strip():  # "on Friday, we went to the zoo"
+        after = text[end:high]
+    clause = f"{before} {after}"
+    return -1 if _IS_OVER.search(clause) and not _IS_AHEAD.search(clause) else 1
 
 
 def _named(found: re.Match[str], said: date) -> str:

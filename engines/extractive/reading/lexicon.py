@@ -342,24 +342,10 @@ ATTRIBUTES: Final = {
     )
 }
 """Attribute -> (English stems, Chinese words) that name it. Those not measured are events; their value is a date."""
-MEASURED_ATTRIBUTES: Final = frozenset(
-    {
-        "height",
-        "length",
-        "width",
-        "depth",
-        "diameter",
-        "area",
-        "weight",
-        "speed",
-        "temperature",
-        "cost",
-        "population",
-        "capacity",
-        "age",
-        "revenue",
-    }
-)
+_MEASURED: Final = """
+    height length width depth diameter area weight speed temperature cost population capacity age revenue
+"""
+MEASURED_ATTRIBUTES: Final = frozenset(_MEASURED.split())
 REVISION_WORDS: Final = words_of(
     """
     extended corrected correction updated revised postponed rescheduled moved changed amended delayed erratum

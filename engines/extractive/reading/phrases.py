@@ -5,6 +5,14 @@ from typing import Final
 
 # All of these take time linear in the text (tests/unit/test_linear_time.py). Where a run may be long, it is tried from
 # its beginning alone, or never given back, or has a longest.
+QUESTION_WORDS: Final = "what|who|whom|whose|which|where|when|why|how"
+"""The words by which English asks, for use in a group that ends with a border."""
+_CHINESE_QUESTION_WORDS: Final = """
+    什么时候 什么时间 什么地方 什么样 什么 为什么 为何 何时 何处 何地 何人 谁 多少 多大 多长 多高 多远 多久 怎么样
+    怎么 怎样 如何 哪里 哪儿
+"""
+CHINESE_QUESTION_WORDS: Final = "|".join(_CHINESE_QUESTION_WORDS.split())
+"""The words by which Chinese asks; beside them 哪 and 几 ask in front of what they count."""
 ENDS_ASKING: Final = r"(?<!\W)[^\w?？]*+[?？]\W*+$"
 """The end of a text that is nothing but marks, with a question mark among them."""
 
@@ -25,8 +33,8 @@ FICTION: Final = re.compile(
 QUESTION: Final = re.compile(rf"{ENDS_ASKING}|[吗呢么]\W*+$|([\u3400-\u9fff])[不没]\1|可不可以")
 """How a question ends."""
 ASKS: Final = re.compile(
-    r"(?<!\W)\W*+(?:(?:so|and|but|ok|okay|well|also|hey|please|then)\W++){0,6}(?:(?:what|who|whom|whose|which|where|when|why"
-    r"|how)(?:'s|'re)?"
+    r"(?<!\W)\W*+(?:(?:so|and|but|ok|okay|well|also|hey|please|then)\W++){0,6}"
+    rf"(?:(?:{QUESTION_WORDS})(?:'s|'re)?"
     r"(?: (?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|much|many|about|come|long|often"
     r"|old))?\b(?!ever)"
     r"|(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|may|shall) (?:i|you|we|they|he|she|it"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from agentic_memory_bank.engines.extractive.reading.phrases import CHINESE_QUESTION_WORDS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -71,12 +72,11 @@ _GROUPS: Final[tuple[tuple[Group, re.Pattern[str]], ...]] = (
     ),
 )
 _CHINESE_ASKING: Final = re.compile(
-    r"什么时候|什么时间|什么地方|什么样|什么|为什么|为何|何时|何处|何地|何人|谁|多少|多大|多长|多高|多远|多久|怎么样|怎么|怎样|如何|"
-    r"哪里|哪儿|哪[一]?[年天个些位家座种部场]|哪|几|吗|呢|是否|请问|分别|的|了|是|在|有|[?？]"
+    rf"{CHINESE_QUESTION_WORDS}|哪[一]?[年天个些位家座种部场]|哪|几|吗|呢|是否|请问|分别|的|了|是|在|有|[?？]"
 )
 _ASKED_WORD: Final = re.compile(
-    r"什么时候|什么时间|什么地方|什么样的?|什么|何时|何处|何地|何人|多少|多大|多长|多高|多远|多久|哪里|哪儿|在哪|"
-    r"哪[一两二三四五几]?[年天个些位家座种部场所条国支款名块本首项届类]?|谁|几[个年月位种部场所条]?|如何|怎么|怎样|为何|为什么"
+    rf"什么样的|在哪|{CHINESE_QUESTION_WORDS}"
+    r"|哪[一两二三四五几]?[年天个些位家座种部场所条国支款名块本首项届类]?|几[个年月位种部场所条]?"
 )
 _ASKING_TERMS: Final = frozenset(tokenize("many much name kind type sort happen tell describe mention year date"))
 ASKING: Final = re.compile(

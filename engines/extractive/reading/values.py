@@ -6,40 +6,26 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
+from agentic_memory_bank.engines.extractive.reading.number_words import (
+    CARDINALS,
+    HAN_DIGITS,
+    ORDINALS,
+    han_amount,
+    han_year,
+    is_number_word,
+    numbered,
+    small_number,
+    spelled_amount,
+)
 from agentic_memory_bank.engines.extractive.reading.units import UNITS
 
-
-def _numbered(words: str, start: int, step: int = 1) -> dict[str, int]:
-    return {word: start + step * index for index, word in enumerate(words.split())}
-
-
-_ONES: Final = _numbered(
-    """
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen
-    """,
-    0,
-)
-_TENS: Final = _numbered("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10)
-_SCALES: Final = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "dozen": 12.0}
-_ORDINAL_ONES: Final = _numbered(
-    """
-    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
-    sixteenth seventeenth eighteenth nineteenth
-    """,
-    1,
-)
-_ORDINAL_TENS: Final = {word[:-1] + "ieth": number for word, number in _TENS.items()}
-_ORDINAL_SCALES: Final = {"hundredth": 1e2, "thousandth": 1e3, "millionth": 1e6}
-_ALL_ORDINALS: Final = {**_ORDINAL_ONES, **_ORDINAL_TENS, **_ORDINAL_SCALES}
-_CARDINALS: Final = {**_ONES, **_TENS, **_SCALES}
 _SUFFIXES: Final = {
     **{"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6, "bn": 1e9, "billion": 1e9, "trillion": 1e12},
     **{"dozen": 12.0, "hundred": 1e2, "千": 1e3, "万": 1e4, "百万": 1e6, "千万": 1e7, "亿": 1e8, "万亿": 1e12},
 }
 _MONTHS: Final = {
-    **_numbered("january february march april may june july august september october november december", 1),
-    **_numbered("jan feb mar apr may jun jul aug sep oct nov dec", 1),
+    **numbered("january february march april may june july august september october november december", 1),
+    **numbered("jan feb mar apr may jun jul aug sep oct nov dec", 1),
     "sept": 9,
 }
 
@@ -72,34 +58,17 @@ _NUMBER: Final = re.compile(
     re.IGNORECASE,
 )
 _HAN_NUMBER: Final = re.compile(r"第?[零〇一二两三四五六七八九十百千万亿]+")
-_NUMBER_WORD: Final = "|".join(sorted((*_CARDINALS, *_ALL_ORDINALS), key=len, reverse=True))
+_NUMBER_WORD: Final = "|".join(sorted((*CARDINALS, *ORDINALS), key=len, reverse=True))
 _WORD: Final = re.compile(rf"(?:{_NUMBER_WORD})(?:-(?:{_NUMBER_WORD}))*\b|[A-Za-z]+", re.IGNORECASE)
 _AFTER: Final = re.compile(r"(?:\s{0,4}|-)(?P<unit>%|°\s?[CF]|℃|℉|[A-Za-z]+2?)")
 _COUNTED: Final = re.compile(r"(?:\s{0,4}|-)((?:[A-Za-z][\w'’-]*\s+){0,2}?)([A-Za-z][\w'’-]*)")
-_NOT_COUNTED: Final = frozenset(
-    _numbered(
-        """
-        the a an of in on at to from by for with and or as is are was were be been has have had who which that than it
-        its his her their after before until when while but not
-        """,
-        0,
-    )
-)
-_PEOPLE: Final = frozenset(
-    {
-        "people",
-        "men",
-        "women",
-        "children",
-        "soldiers",
-        "students",
-        "users",
-        "screens",
-        "employees",
-        "residents",
-        "inhabitants",
-    }
-)
+_FUNCTION_WORDS: Final = """
+    the a an of in on at to from by for with and or as is are was were be been has have had who which that than it
+    its his her their after before until when while but not
+"""
+_NOT_COUNTED: Final = frozenset(_FUNCTION_WORDS.split())
+_WHO_IS_COUNTED: Final = "people men women children soldiers students users screens employees residents inhabitants"
+_PEOPLE: Final = frozenset(_WHO_IS_COUNTED.split())
 _DIGIT_BEFORE: Final = re.compile(r"[0-9][\s-]?$")
 _NO_RANK: Final = re.compile(r"\s*(?:s\b|later|before|after|per)")
 _BOUND_BELOW: Final = re.compile(
@@ -226,10 +195,10 @@ def _dates(text: str) -> list[Value]:
 def _date(groups: dict[str, str | None]) -> tuple[int | None, int | None, int | None] | None:
     if groups.get("decade"):
         return None
-    year = _han_year(groups.get("year"))
+    year = han_year(groups.get("year"))
     name = groups.get("month")
-    month = _MONTHS.get(name.lower()) if name and name.isascii() and name.isalpha() else _small(name)
-    day = _small(groups.get("day"))
+    month = _MONTHS.get(name.lower()) if name and name.isascii() and name.isalpha() else small_number(name)
+    day = small_number(groups.get("day"))
     if (month is not None and not 1 <= month <= 12) or (day is not None and not 1 <= day <= 31):
         return None
     return year, month, day
@@ -244,18 +213,6 @@ def _is_plain_number(text: str, match: re.Match[str]) -> bool:
     if text[match.end() : match.end() + 1] in _HAN_COUNTERS or text.startswith(_MEASURES, match.end()):
         return True
     return word in _PEOPLE or (word in UNITS and word not in {"in", "t", "g", "m"} and not word.startswith("second"))
-
-
-def _han_year(word: str | None) -> int | None:
-    if not word:
-        return None
-    return int(word) if word.isdigit() else int("".join(str(_HAN_DIGITS.get(char, 0)) for char in word))
-
-
-def _small(word: str | None) -> int | None:
-    if not word:
-        return None
-    return int(word) if word.isdigit() else int(_han_amount(word) or 0)
 
 
 def _digit_numbers(text: str) -> list[Value]:
@@ -354,7 +311,7 @@ def _word_numbers(text: str) -> list[Value]:
             continue
         if run:
             found.extend(_spelled(text, run))
-        run = [match] if _is_number_word(match.group()) and not _preceded_by_digit(text, match.start()) else []
+        run = [match] if is_number_word(match.group()) and not _preceded_by_digit(text, match.start()) else []
     return found + (_spelled(text, run) if run else [])
 
 
@@ -362,50 +319,23 @@ def _preceded_by_digit(text: str, start: int) -> bool:
     return bool(_DIGIT_BEFORE.search(text[max(0, start - 2) : start]))
 
 
-def _is_number_word(word: str) -> bool:
-    parts = word.lower().split("-")
-    return all(part in _CARDINALS or part in _ALL_ORDINALS for part in parts)
-
-
 def _joins(text: str, last: re.Match[str], following: re.Match[str]) -> bool:
     gap = text[last.end() : following.start()]
-    return gap.isspace() and _is_number_word(following.group()) and last.group().lower() not in _ALL_ORDINALS
+    return gap.isspace() and is_number_word(following.group()) and last.group().lower() not in ORDINALS
 
 
 def _spelled(text: str, run: list[re.Match[str]]) -> list[Value]:
     words = [part for match in run for part in match.group().lower().split("-")]
     if words == ["second"] and _NO_RANK.match(text, run[-1].end()):
         return []
-    total, current = 0.0, 0.0
-    for word in words:
-        if word in _SCALES or word in _ORDINAL_SCALES:
-            scale = _SCALES.get(word) or _ORDINAL_SCALES[word]
-            current = max(current, 1.0) * scale
-            if scale >= 1000:
-                total, current = total + current, 0.0
-        else:
-            current += _CARDINALS.get(word, _ALL_ORDINALS.get(word, 0))
-    ordinal = words[-1] in _ALL_ORDINALS
-    if total + current >= 1e300:
+    amount = spelled_amount(words)
+    ordinal = words[-1] in ORDINALS
+    if amount >= 1e300:
         return []
-    return [_number(text, run[0].start(), run[-1].end(), total + current, ordinal=ordinal)]
+    return [_number(text, run[0].start(), run[-1].end(), amount, ordinal=ordinal)]
 
 
-_HAN_DIGITS: Final = {char: number for number, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
-_HAN_SCALES: Final = {"十": 10, "百": 100, "千": 1000}
 _HAN_COUNTERS: Final = frozenset("个名人位只台辆本次年天层米条家间张座场部所岁吨元月周倍种件支枚颗艘架万亿号季届")
-
-
-def _han_amount(word: str) -> float | None:
-    total, section, digit = 0.0, 0, 0
-    for char in word:
-        if char in _HAN_DIGITS:
-            digit = _HAN_DIGITS[char]
-        elif char in _HAN_SCALES:
-            section, digit = section + max(digit, 1) * _HAN_SCALES[char], 0
-        elif char in "万亿":
-            total, section, digit = (total + section + digit) * (1e4 if char == "万" else 1e8), 0, 0
-    return total + section + digit
 
 
 def _han_numbers(text: str) -> list[Value]:
@@ -416,10 +346,10 @@ def _han_numbers(text: str) -> list[Value]:
         digits = word.removeprefix("第")
         follows = text[match.end() : match.end() + 1]
         if text[max(0, match.start() - 1) : match.start()].isdigit() or not any(
-            char in _HAN_DIGITS or char == "十" for char in digits
+            char in HAN_DIGITS or char == "十" for char in digits
         ):
             continue
         if len(digits) > 12 or not (ordinal or follows in _HAN_COUNTERS and follows):
             continue
-        found.append(_number(text, match.start(), match.end(), _han_amount(digits) or 0.0, ordinal=ordinal))
+        found.append(_number(text, match.start(), match.end(), han_amount(digits), ordinal=ordinal))
     return found

@@ -1,11 +1,12 @@
-"""Finds what "it" is that somebody changes: "we moved it to 19 June" is about the ferry that they had booked.
+"""Finds who "she" is, and what "it" is that somebody changes: "we moved it to 19 June" is about the ferry they booked.
 
 A change that names nothing is understood by what was said last of a thing with a value of the same kind: a day after a
-day, an amount after an amount. Only what is named in so many words is found; a thing that is only meant is not guessed.
+day, an amount after an amount. What begins with "it" and gives a value is about the thing that was named just before,
+what begins with "she" or "he" about the person. Only what is named in so many words is found, and nobody is an "it".
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -18,11 +19,14 @@ from agentic_memory_bank.engines.extractive.remembering.changes import (
 )
 from agentic_memory_bank.engines.own_words import own_words
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.sentences import QUESTION_END, sentences
 from agentic_memory_bank.tools.text.spans import Span
 
 LOOKED_BACK: Final = 8
 """Turns before one in which the thing is looked for that it changes."""
+JUST_BEFORE: Final = 2
+"""The same for a thing that is called "it" without being changed."""
 LONGEST: Final = 400
 """Characters of a sentence that is looked into."""
 
@@ -37,7 +41,8 @@ _EMPTY_CHINESE: Final = re.compile(
 """Words of a Chinese change that name nothing."""
 _HAN: Final = re.compile(r"[\u4e00-\u9fff]{2}")
 _THING: Final = re.compile(
-    r"\b(?P<thing>(?:my|our|the|his|her|their|an?) (?:[a-z][\w'-]* ){0,3}?[a-z][\w'-]*)"
+    r"\b(?P<thing>(?:my|our|the|his|her|their|an?) (?!(?:lot|rest|whole|same|way|end|moment|thing)\b)"
+    r"(?:[a-z][\w'-]* ){0,3}?[a-z][\w'-]*)"
     r"(?= (?:for|to|on|in|at|is|was|are|were|will|from|with|by|until|till|costs?|starts?|has|have|of)\b|[,.;:!]|$)",
     re.IGNORECASE,
 )
@@ -53,59 +58,166 @@ _SUBJECT_CHINESE: Final = re.compile(
 )
 
 
-def understood(fact: Fact, earlier: Sequence[Turn]) -> Fact:
-    """A fact that changes "it", with the thing that was named before; any other as it is.
+_LEAD: Final = (
+    r"\A\W{0,3}(?:(?:and|but|so|also|plus|btw|well|oh|ok(?:ay)?|actually|lol|hmm|then|yes|no|because)\b[\s,]{1,3}){0,3}"
+)
+_OPENS_IT: Final = re.compile(
+    _LEAD
+    + r"(?:it|its|that|thats|this)\b(?:'s)?+(?! (?:is |was |been )?(?:my|our|takes?|took|been|rain\w*|snow\w*|late"
+    r"|early|why|what|how|when|because|time|like)\b)|\A\W{0,3}(?:而且|不过|但是?)?它",
+    re.IGNORECASE,
+)
+"""What is said of a thing that is called "it"; not of the weather or of time."""
+_OPENS_HER: Final = re.compile(
+    _LEAD + r"(?:(?P<she>she|shes|her)|(?P<he>he|hes|his|him))\b|\A\W{0,3}(?:而且|不过|但是?)?(?:(?P<ta>她)|他)(?!们)",
+    re.IGNORECASE,
+)
+_ROLE_WORDS: Final = (
+    "mum mom mam mother dad father parent sister brother wife husband partner girlfriend boyfriend fiance fiancee aunt"
+    " auntie uncle gran grandma nan nana grandpa grandad grandmother grandfather son daughter kid baby child niece"
+    " nephew cousin mother-in-law father-in-law sister-in-law brother-in-law boss manager colleague coworker friend"
+    " mate bestie neighbour neighbor trainer coach teacher tutor professor supervisor doctor gp dentist therapist"
+    " physio vet nurse lawyer accountant plumber builder landlord landlady client roommate flatmate housemate"
+    " assistant intern"
+    " 妈妈 妈 爸爸 爸 老婆 老公 妻子 丈夫 女朋友 男朋友 女友 男友 儿子 女儿 闺女 孩子 姐姐 姐 妹妹 妹 哥哥 哥 弟弟 弟"
+    " 奶奶 爷爷 外婆 外公 姥姥 姥爷 婆婆 公公 岳父 岳母 侄子 侄女 外甥 表姐 表妹 表哥 表弟 堂哥 堂妹 姑姑 叔叔 舅舅"
+    " 阿姨 老板 领导 同事 朋友 闺蜜 室友 邻居 房东 老师 教练 医生 导师 客户"
+)
+_ROLES: Final = frozenset(_ROLE_WORDS.split())
+"""What somebody is to whoever speaks."""
+_WHO: Final = "|".join(sorted(_ROLES, key=len, reverse=True))
+_PERSON: Final = re.compile(
+    rf"\b(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er) (?:[a-z]+ )?(?P<role>{_WHO})s?(?: called)?(?: [A-Z][a-z]+)?\b"
+    r"|(?:\A\W{0,3}|\b(?:with|and|met|called|named|from|to) )(?P<name>[A-Z][a-z]{1,20})"
+    r"(?= (?:is|was|has|will|can|lives|works|left|said|wants|told)\b|'s\b|,|$)",
+)
+_PERSON_CHINESE: Final = re.compile(
+    rf"我们?家?的?(?P<role>{_WHO})(?P<name>[小阿老大](?![板师])[\u4e00-\u9fff]|(?P<twice>[\u4e00-\u9fff])(?P=twice))?"
+)
+_FEMALE: Final = re.compile(
+    r"\b(?:mum|mom|mother|sister|wife|girlfriend|aunt\w*|gran|grandma|nan|daughter|niece)\b|[妈姐妹女婆姨婶姑娘]"
+)
+_MALE: Final = re.compile(
+    r"\b(?:dad|father|brother|husband|boyfriend|uncle|grandpa|grandad|son|nephew)\b|[爸哥弟儿爷叔舅伯夫]|老公"
+)
+
+
+def understood(fact: Fact, earlier: Sequence[Turn], turn: Turn) -> Fact:
+    """A fact about "it" or "her", with the thing or the person that was named before; any other as it is.
 
     Args:
         fact: What a turn says.
         earlier: The turns before it.
+        turn: The turn itself, whose words before the fact may name them.
     """
-    said = [turn for turn in earlier if turn.role == "user" and (turn.speaker or USER) == fact.speaker]
-    found = antecedent(fact.words, [own_words(turn.text) for turn in said]) if said and len(fact.quotes) == 1 else None
+    if not (is_empty(fact.words) and all(quote.turn == turn.id for quote in fact.quotes)):
+        return fact
+    start = min((quote.span[0] for quote in fact.quotes), default=0)
+    said = [(one, own_words(one.text)) for one in earlier if one.role == "user"]
+    said = [(one, words) for one, words in said if (one.speaker or USER) == fact.speaker]
+    said.append((turn, own_words(turn.text)[:start]))
+    found = antecedent(fact.words, [words for _, words in said])
     if found is None:
         return fact
-    turn, (start, end) = said[found[0]], found[1]
-    thing = TurnQuote(turn.id, turn.text[start:end], (start, end))
+    where, (start, end) = said[found[0]][0], found[1]
+    thing = TurnQuote(where.id, where.text[start:end], (start, end))
     return replace(
         fact, text=fact.text.replace(fact.words, f"({thing.text}) {fact.words}", 1), quotes=(thing, *fact.quotes)
     )
 
 
-def antecedent(said: str, before: Sequence[str]) -> tuple[int, Span] | None:
-    """The thing that a change is about which names none: the index of an earlier text, and where it stands in it.
+def is_empty(said: str) -> bool:
+    """Whether what is said begins with "it" or "she", or changes what it does not name."""
+    return bool(_OPENS_HER.match(said) or _OPENS_IT.match(said) or _kinds_of_nothing_named(said))
+
+
+def antecedent(said: str, before: Sequence[str], *, has_value: bool = True) -> tuple[int, Span] | None:
+    """The thing or the person that is meant and not named: the index of an earlier text, and where it stands in it.
 
     Args:
         said: What is said now.
         before: What the same person said before it, oldest first.
+        has_value: Whether "it" is looked for only where a value is given of it.
     """
-    kinds = _kinds_of_nothing_named(said)
-    for place in reversed(range(len(before) if kinds else 0)):
-        spans = sentences(before[place])
-        for start, end in reversed(list(spans)):
+    if len(said) > LONGEST:
+        return None
+    if kinds := _kinds_of_nothing_named(said):
+        return _last(before, lambda one: named_thing(one) if kinds & value_kinds(one) else None)
+    if (her := _OPENS_HER.match(said)) is not None:
+        other = _MALE if her["she"] or her["ta"] else _FEMALE
+        return _person_meant(before, other)
+    if _OPENS_IT.match(said) and (not has_value or value_kinds(said) or names_and_numbers(said)):
+        found = _last(before[-JUST_BEFORE - 1 :], named_thing)
+        return found and (found[0] + max(0, len(before) - JUST_BEFORE - 1), found[1])
+    return None
+
+
+def _person_meant(before: Sequence[str], other: re.Pattern[str]) -> tuple[int, Span] | None:
+    """The person who was named just before, or who alone was named."""
+    found = _last(before, lambda one: _named_person(one, other))
+    if found is None or found[0] >= len(before) - JUST_BEFORE:
+        return found
+    name = before[found[0]][slice(*found[1])]
+    rival = _last(before[: found[0]], lambda one: _named_person(one, other))
+    return found if rival is None or before[rival[0]][slice(*rival[1])] == name else None
+
+
+def _last(before: Sequence[str], named: Callable[[str], Span | None]) -> tuple[int, Span] | None:
+    """What is named last in earlier texts, questions aside."""
+    for place in reversed(range(len(before))):
+        for start, end in reversed(list(sentences(before[place]))):
             sentence = before[place][start:end]
-            if len(sentence) > LONGEST or QUESTION_END.search(sentence.strip()) or not kinds & value_kinds(sentence):
+            if len(sentence) > LONGEST or QUESTION_END.search(sentence.strip()):
                 continue
-            if found := named_thing(sentence):
+            if found := named(sentence):
                 return place, (start + found[0], start + found[1])
     return None
 
 
 def _kinds_of_nothing_named(said: str) -> set[str]:
     """The kinds of the values of a change that names nothing which changes; none where it is no such change."""
-    if not announces_change(said) or len(said) > LONGEST:
+    if len(said) > LONGEST or not announces_change(said):
         return set()
     if is_cjk(said):
-        is_empty = not any(map(_HAN.search, subject_terms(_EMPTY_CHINESE.sub(" ", said))))
+        is_named = any(map(_HAN.search, subject_terms(_EMPTY_CHINESE.sub(" ", said))))
     else:
-        is_empty = _IT.search(said) is not None and _NAMED.search(said) is None
-    return set[str]().union(*map(value_kinds, changed_clauses(said))) if is_empty else set()
+        is_named = _IT.search(said) is None or _NAMED.search(said) is not None
+    return set() if is_named else set[str]().union(*map(value_kinds, changed_clauses(said)))
 
 
 def named_thing(sentence: str) -> Span | None:
-    """Where a sentence names what it gives a value of: its subject, or else the first thing in it."""
+    """Where a sentence names what it gives a value of: its subject, or else the first thing in it; never a person."""
     patterns = (_SUBJECT_CHINESE, _THING_CHINESE) if is_cjk(sentence) else (_SUBJECT, _THING)
-    found = next((match for pattern in patterns if (match := pattern.search(sentence.strip()))), None)
-    if found is None:
-        return None
     lead = len(sentence) - len(sentence.lstrip())
-    return lead + found.start("thing"), lead + found.end("thing")
+    spans = (match.span("thing") for pattern in patterns for match in pattern.finditer(sentence.strip()))
+    found = next((span for span in spans if not _is_person(sentence.strip()[slice(*span)])), None)
+    return found and (lead + found[0], lead + found[1])
+
+
+def _named_person(sentence: str, other: re.Pattern[str]) -> Span | None:
+    """Where a sentence names somebody who is not of the other sex."""
+    for span, words in _people(sentence):
+        if other.search(words) is None:
+            return span
+    return None
+
+
+def _people(sentence: str) -> Iterator[tuple[Span, str]]:
+    """The people that a sentence names, by what they are to its speaker or by name."""
+    for found in (_PERSON_CHINESE if is_cjk(sentence) else _PERSON).finditer(sentence):
+        yield found.span("name" if found["name"] else 0), found[0]
+
+
+def _is_person(thing: str) -> bool:
+    """Whether a thing is somebody, alone or with what they do: "my brother", "my brother comes"; not what is theirs."""
+    words = thing.split()
+    return any(_is_role(word) and all(map(_is_name_or_verb, words[place + 1 :])) for place, word in enumerate(words))
+
+
+def _is_name_or_verb(word: str) -> bool:
+    return word[0].isupper() or word.endswith(("s", "ed"))
+
+
+def _is_role(word: str) -> bool:
+    bare = word.casefold()
+    return bare in _ROLES or bare.removesuffix("s") in _ROLES

@@ -22,7 +22,8 @@ MOST: Final = 40
 
 _CHANGE: Final = re.compile(
     r"\b(?:any ?more|no longer|instead|rather than|no more|switch(?:ed|ing)|switch to|chang(?:ed|es|ing)|moved?|moving"
-    r"|shift(?:ed|s)?|(?:is|are|was|were|'s|'re) (?:now|out|off|dead|gone|over|up to|down to)|now|these days"
+    r"|shift(?:ed|s)?|push(?:ed|ing)|postpon(?:ed|ing)|resched\w{1,8}|delayed"
+    r"|(?:is|are|was|were|'s|'re) (?:now|out|off|dead|gone|over|up to|down to)|now|these days"
     r"|(?:up|down|back|on) to|(?:went|gone|goes|going|put|bumped|raised|cut) (?:up|down|back)|rose|dropped|scratch that"
     r"|correction|turns out|replac(?:ed|es|ing)|t(?:ook|akes?|aking) over|used to|cancel(?:l?ed)|called off"
     r"|(?:ain't|not) happening|swapped|settled on|retired|left|quit|so it's|(?:double|over) ?booked|can't do"
@@ -53,7 +54,8 @@ _TURNING: Final = re.compile(r"[改换变调搬涨降掉升减加](?:成|到|为
 _DENIED: Final = re.compile(r"(?P<topic>[^不]{0,20})不(?![完到好起下])(?P<rest>[^不]{1,20})")
 _AMOUNT: Final = re.compile(
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirty|forty|fifty|sixty|seventy|eighty"
-    r"|ninety|hundred|half)\b|(?<![a-z\d])\d|[一二三四五六七八九十百千万半两][点个万元块号天次双]",
+    r"|ninety|hundred|half|twice|once (?:a|every))\b"
+    r"|(?<![a-z\d])\d|[一二三四五六七八九十百千万半两][点个万元块号天次双]",
     re.IGNORECASE,
 )
 _GENERAL: Final = frozenset(
@@ -66,6 +68,15 @@ _GENERAL: Final = frozenset(
     )
 )
 """What is said of everything."""
+_SHORT_FORMS: Final = {
+    short: tokenize(word)[0]
+    for short, word in zip(
+        ["op", "appt", "uni", "bday", "mtg", "doc"],
+        ["operation", "appointment", "university", "birthday", "meeting", "doctor"],
+        strict=True,
+    )
+}
+"""What people write for short, as index terms."""
 _PARTICLES: Final = frozenset("了的是在着就都也很")
 _GENERAL_CHINESE: Final = frozenset(
     tokenize(
@@ -194,7 +205,8 @@ def subject_terms(text: str) -> frozenset[str]:
     """The words that may tell what a clause is about: neither its values nor what is said of everything."""
     subject = _TURNING.sub(" ", _AMOUNT.sub(" ", _DAY.sub(" ", text)))
     general = _GENERAL | _GENERAL_CHINESE
-    return frozenset(t for t in tokenize(subject) if len(t) > 1 and t not in general and _PARTICLES.isdisjoint(t))
+    terms = (t for t in tokenize(subject) if len(t) > 1 and t not in general and _PARTICLES.isdisjoint(t))
+    return frozenset(_SHORT_FORMS.get(term, term) for term in terms)
 
 
 def value_kinds(text: str) -> set[str]:

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from agentic_memory_bank.engines.conversation import USER, attributed, unattributed
+from agentic_memory_bank.engines.extractive.remembering.antecedents import antecedent
 from agentic_memory_bank.engines.extractive.remembering.subjects import Subject, roots_of
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.text.cleaning import is_cjk
@@ -19,6 +20,8 @@ _SHORT_CHINESE: Final = 3
 """The same in characters."""
 _FRAGMENT: Final = 7
 """Words of a piece that may be no clause of its own."""
+_READ: Final = 400
+"""Characters before a piece that are read to find what it calls "it"."""
 _SPLIT: Final = 4
 """Characters from which a Chinese phrase may stand apart in a memory, in words of at least two."""
 
@@ -75,8 +78,13 @@ class _Clause(NamedTuple):
     roots: frozenset[str]
 
 
-def parts_meant(record: Record, subjects: Sequence[Subject]) -> list[Span] | None:
+def parts_meant(record: Record, subjects: Sequence[Subject], before: Sequence[str] = ()) -> list[Span] | None:
     """Where the text of a memory speaks of a subject.
+
+    Args:
+        record: The memory.
+        subjects: What is to be forgotten.
+        before: What its speaker said before it, oldest first, where it is a turn: there stands what it calls "it".
 
     Returns:
         The stretches, all of the text where all is meant; none where it speaks of it in its quotes or in an earlier
@@ -85,7 +93,8 @@ def parts_meant(record: Record, subjects: Sequence[Subject]) -> list[Span] | Non
     text = record["text"]
     speaker, date, _ = unattributed(text)
     head = len(attributed(speaker, date, "")) if speaker else 0
-    spans = _meant(text, head, speaker if speaker.casefold() not in (USER, "assistant") else "", subjects)
+    who = speaker if speaker.casefold() not in (USER, "assistant") else ""
+    spans = _meant(text, head, who, subjects, [one[-_READ:] for one in before])
     if spans:
         return spans
     named = [word for word in (record["subject"], record["attribute"]) if word and word != USER]
@@ -95,8 +104,8 @@ def parts_meant(record: Record, subjects: Sequence[Subject]) -> list[Span] | Non
     meant = {quote: _meant(quote, 0, "", subjects) for quote in quotes}
     if any(some and _covers(some, quote) for quote, some in meant.items()):
         return [(0, len(text))]
-    before = any(_meant(one["text"], 0, "", subjects) for one in record["history"])
-    return [] if before or any(meant.values()) else None
+    was = any(_meant(one["text"], 0, "", subjects) for one in record["history"])
+    return [] if was or any(meant.values()) else None
 
 
 def echoes_in(text: str, roots: Collection[str]) -> list[Span]:
@@ -115,13 +124,14 @@ def echoes_in(text: str, roots: Collection[str]) -> list[Span]:
 # --- what is meant ---------------------------------------------------------------------------------------------------
 
 
-def _meant(text: str, head: int, speaker: str, subjects: Sequence[Subject]) -> list[Span]:
+def _meant(text: str, head: int, speaker: str, subjects: Sequence[Subject], before: Sequence[str] = ()) -> list[Span]:
     """The stretches of a text that are about one of the subjects; all of it where its speaker is one."""
     if any(speaker and _all_held(subject, roots_of(speaker), speaker) for subject in subjects):
         return [(0, len(text))]
     notes = list(_NOTE.finditer(text, head))
     said = list(_pieces(text, head, min((note.start() for note in notes), default=len(text))))
     places = {place for subject in subjects for place in _places(said, subject, speaker)}
+    places |= {place for place, one in enumerate(said) if _calls_it(one, text, head, subjects, before)}
     places |= set(_beside(said, places, subjects))
     places |= set(_gone_on_with(said, places, subjects))
     if len(places) == len(said):
@@ -129,6 +139,14 @@ def _meant(text: str, head: int, speaker: str, subjects: Sequence[Subject]) -> l
     spans = [_without_subject(said, place, places) for place in sorted(places)]
     left = "".join(one.text for place, one in enumerate(said) if place not in places)
     return [*spans, *(note.span() for note in notes if spans and note["phrase"] not in left)]
+
+
+def _calls_it(one: _Clause, text: str, head: int, subjects: Sequence[Subject], before: Sequence[str]) -> bool:
+    """Whether a piece only says "it" or "she" of what is meant, which was named before."""
+    said = [*before, text[max(head, one.span[0] - _READ) : one.span[0]]]
+    found = antecedent(one.text, said, has_value=False)
+    thing = said[found[0]][slice(*found[1])] if found else ""
+    return bool(thing) and any(_all_held(subject, roots_of(thing), thing) for subject in subjects)
 
 
 def _beside(said: Sequence[_Clause], places: set[int], subjects: Sequence[Subject]) -> Iterator[int]:

@@ -58,7 +58,7 @@ def select(turns: Sequence[Turn]) -> list[Fact]:
         after = turns[place + 1] if place + 1 < len(turns) else None
         if turn.role == "user":
             earlier = turns[max(0, place - LOOKED_BACK) : place]
-            found += (understood(fact, earlier) for fact in islice(_of_user(turn, before), MOST_FACTS))
+            found += (understood(fact, earlier, turn) for fact in islice(_of_user(turn, before), MOST_FACTS))
         elif turn.role == "assistant":
             found += islice(_of_assistant(turn, before, after), MOST_FACTS)
     return [fact for fact in dict.fromkeys(found) if not secrets_in(f"{fact.text}\n{fact.words}")]

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Final
 
 from agentic_memory_bank.engines.conversation import GateDecision, Hints, RewrittenQuery, Turn
-from agentic_memory_bank.engines.extractive.reading.phrases import SMALL_TALK
+from agentic_memory_bank.engines.extractive.reading.phrases import CHINESE_QUESTION_WORDS, SMALL_TALK
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.terms import STOP_WORDS, tokenize
@@ -131,52 +131,15 @@ _KEY: Final = re.compile(
     r"[$€£¥]?\d[\d.,:%-]*\w*|[^\W\d_\u3400-\u9fff]+(?:['’&.-][^\W_\u3400-\u9fff]+)*|[\u3400-\u9fff]+"
 )
 _CHINESE_PARTS: Final = re.compile(
-    r"什么时候|什么|怎么样|怎么|为什么|多少|哪里|哪个|可以|能不能|是不是|有没有|我们|你们|他们|她们|我的|你的|一下|一个|这个|那个|"
+    rf"{CHINESE_QUESTION_WORDS}|哪个|可以|能不能|是不是|有没有|我们|你们|他们|她们|我的|你的|一下|一个|这个|那个|"
     r"因为|所以|但是|如果|已经|现在|打算|觉得|想要|需要|准备|正在|告诉|知道|请问|谢谢|应该|"
     r"[我你您他她它的了吗呢吧啊呀嘛么是在有和与或也都就还很要想会能去到给把被让从对于不没个这那请帮说最]"
 )
-_IDLE: Final = STOP_WORDS | frozenset(
-    [
-        "please",
-        "thanks",
-        "thank",
-        "hi",
-        "hello",
-        "hey",
-        "ok",
-        "okay",
-        "yes",
-        "no",
-        "want",
-        "need",
-        "like",
-        "would",
-        "tell",
-        "know",
-        "think",
-        "going",
-        "get",
-        "got",
-        "go",
-        "let",
-        "make",
-        "help",
-        "i'm",
-        "i've",
-        "i'll",
-        "i'd",
-        "it's",
-        "that's",
-        "don't",
-        "can't",
-        "what's",
-        "lot",
-        "really",
-        "maybe",
-        "something",
-        "anything",
-    ]
-)
+_IDLE_WORDS: Final = """
+    please thanks thank hi hello hey ok okay yes no want need like would tell know think going get got go let make help
+    i'm i've i'll i'd it's that's don't can't what's lot really maybe something anything
+"""
+_IDLE: Final = STOP_WORDS | frozenset(_IDLE_WORDS.split())
 
 
 def gate(turn: Turn, hints: Hints, history: Sequence[Turn] = ()) -> GateDecision:

@@ -44,7 +44,7 @@ _LASTING: Final = frozenset(("semantic", "procedural"))
 """Types of memories that can change; what happened has happened."""
 _THEM: Final = re.compile(r"\b(?:he|him|his|she|her)\b", re.IGNORECASE)
 """Somebody who was named before."""
-_GOES_ON: Final = re.compile(r"(?:it|they)(?:'s|'re)? ", re.IGNORECASE)
+_GOES_ON: Final = re.compile(r"(?:it|they|that|its|thats|theyre)(?:'s|'re)? ", re.IGNORECASE)
 """A clause about a thing that was named in the one before."""
 _WORD: Final = re.compile(r"[\w$€£¥%]+")
 
@@ -174,7 +174,7 @@ def _changed(fact: Fact, known: ExistingMemory, ours: Claim, theirs: Claim) -> R
 
 
 def _repeated(fact: Fact, known: ExistingMemory) -> Resolution:
-    """The same value again: in more words, which are kept, or in none that say more."""
+    """Resolve a fact that repeats a known value: a fuller wording is kept, else the known one stays."""
     new = set(tokenize(fact.words)) - set(tokenize(known.words))
     return Resolution(
         "revise" if new and _is_newer(fact, known) else "same", (known.id,), reason="It states the same value."
@@ -202,16 +202,19 @@ def _by_change(fact: Fact, known: ExistingMemory) -> Resolution | None:
     if not gone:
         return None
     left = without(known.words, gone)
+    left = _named(left, known.words)
     is_left = says_enough(left) and not _is_of_whom_is_gone(left, [known.words[slice(*span)] for span in gone])
-    still = {known.id: _named(left, known.words)} if is_left else {}
+    still = {known.id: left} if is_left else {}
     reason = f"It replaces {'; '.join(known.words[slice(*span)].strip() for span in gone)!r}."
     return Resolution("supersede", (known.id,), reason=reason, left=still)
 
 
 def _named(left: str, words: str) -> str:
-    """What is left of a memory that goes on about "it", with what it is."""
-    found = named_thing(words) if _GOES_ON.match(left) else None
-    return f"({words[slice(*found)]}) {left}" if found else left
+    """What is left of a memory that goes on about "it", with what it is; empty where nobody could say."""
+    if not _GOES_ON.match(left):
+        return left
+    found = named_thing(words)
+    return f"({words[slice(*found)]}) {left}" if found else ""
 
 
 def _is_of_whom_is_gone(left: str, gone: Sequence[str]) -> bool:

@@ -33,7 +33,8 @@ _OPENING: Final = (
     r"(?:[\s,:.，：…]++|(?=[\u3400-\u9fff])))*+"
 )
 _ENGLISH_QUESTION: Final = re.compile(
-    _OPENING + r"(?:(?:in|on|for|with) (?:\w+ ){0,3}\w+, )?(?:what|who|whom|whose|which|where|when|why|how|any idea"
+    _OPENING + r"(?:(?:in|on|for|with) (?:\w+ ){0,3}\w+, )?"
+    rf"(?:{phrases.QUESTION_WORDS}|any idea"
     r"|(?:do|does|did|is|are|was|were|can|could|would|will|should|have|has) (?:i|you|we|they|he|she|it|there|the|my"
     r"|this|that)|best \w+ to)(?:'s|'re)?\b(?!ever)(?![^.!?]{0,80}:)",
     re.IGNORECASE,
@@ -57,7 +58,7 @@ _REQUEST: Final = re.compile(
 )
 _POLITE: Final = re.compile(r"\A\W*(?:(?:yes|yeah|sure|ok|okay|go on)\W+)?please\b|\bplease\W*$", re.IGNORECASE)
 _EMBEDDED: Final = re.compile(
-    r"\A\W*please \w+ (?:\w+ ){0,2}?(?:what|who|which|where|when|why|how|whether|if)\b", re.IGNORECASE
+    rf"\A\W*please \w+ (?:\w+ ){{0,2}}?(?:{phrases.QUESTION_WORDS}|whether|if)\b", re.IGNORECASE
 )
 """A question within a request: "please look where I live"."""
 _CHINESE_REQUEST: Final = re.compile(
@@ -115,7 +116,11 @@ _HEARSAY: Final = re.compile(
     re.IGNORECASE,
 )
 """What somebody else says of the world, or of the speaker."""
-_SOMEBODY: Final = re.compile(r"\b(?:she|her|he|him|his|they|them)\b", re.IGNORECASE)
+_SOMEBODY: Final = re.compile(
+    r"\b(?:she|her|he|him|his|they|them)\b"
+    r"|\b(?:told|gave|sent|asked|charged|cancelled|\w{2,20}ed (?:on|with|for|to)) us\b",
+    re.IGNORECASE,
+)
 _WORLD: Final = re.compile(
     r"\bthe (?:\w+ )?(?:capital|population|currency|president|prime minister|largest|highest|longest|tallest|deepest)"
     r" (?:\w+ )?(?:of|in) [A-Z]",

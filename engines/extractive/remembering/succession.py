@@ -106,7 +106,14 @@ def succeeded(
     if has_value:
         both = [place for place, one in enumerate(told) if fits[place] and shown[place] and not one.is_turn]
         changes = [p for p in both if likely[p] >= AS_LIKELY * best and announces_change(told[p].text)]
-        gone |= {a for b in changes for a in both if _is_before(told[a], told[b])}
+        linked = {(link.later, link.earlier) for link in links}
+        wanted = [subject_terms(query) & subject_terms(one.text) for one in told]
+        gone |= {
+            a
+            for b in changes
+            for a in both
+            if _is_before(told[a], told[b]) and (wanted[a] <= wanted[b] or (b, a) in linked)
+        }
     lost = {turn for place in gone for turn in told[place].turns}
     repeated = {place for place, one in enumerate(told) if one.is_turn and not lost.isdisjoint(one.turns)}
     return likely, frozenset(gone | repeated)

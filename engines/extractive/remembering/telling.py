@@ -103,7 +103,7 @@ _OURS: Final = re.compile(
 )
 _THING: Final = re.compile(
     r"\A\W*(?:and |so |but )?(?:(?:the|that|this|my|our) (?P<about>.{1,40}?) (?:thing|stuff|business|matter|affair"
-    r"|story)\b"
+    r"|story|bit|part)\b"
     r"|i (?:really )?(?:shouldn't|should not|should never|never should) have (?:told you|mentioned|said)"
     r"(?: anything)?(?: about)? (?P<told>.+))",
     re.IGNORECASE | re.DOTALL,
@@ -316,6 +316,8 @@ def _kept_not(rest: str) -> ForgetPhrase | None:
         return ForgetPhrase(about["about"] if about else "", wants_nothing_kept=True)
     if found := _SOMETHING.match(rest):
         return ForgetPhrase(found["about"])
+    if (thing := _THING.match(rest)) and thing["about"]:
+        return ForgetPhrase(thing["about"])
     if _STORED.match(rest) and _ABOUT.search(rest):
         return ForgetPhrase(rest)
     return ForgetPhrase(rest) if _STORED.match(rest) and not _WORK.search(rest) and not _WAITING.search(rest) else None

@@ -65,7 +65,7 @@ _THIS_ZH: Final = re.compile(
 
 
 class ForgetPhrase(NamedTuple):
-    """What one clause asks for; nothing is named where it speaks of "it" or "this"."""
+    """What one clause asks to forget; `about` is empty where it only says "it" or "this"."""
 
     about: str
     is_idle: bool = False

@@ -22,20 +22,18 @@ from typing import Any
 
 import numpy as np
 
-from agentic_memory_bank.engines.extractive.answering.quoting import Passage, index_text, reads_of
-from agentic_memory_bank.engines.extractive.answering.relevance import (
+from agentic_memory_bank.engines.extractive.answering.judging import (
     WEIGHTS,
     WEIGHTS_OF_NONE,
     WEIGHTS_OF_SURE,
-    AskedQuestion,
-    CandidateSentence,
-    Numbers,
     of_sureness,
 )
+from agentic_memory_bank.engines.extractive.answering.quoting import Passage, index_text, reads_of
+from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence, Numbers
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.text.places import sentences_of
 
-BY_HAND = {"other speaker": -8.0, "found": 0.1, "new": 1.0}
+BY_HAND = {"other speaker": -8.0, "found": 0.1, "new": 1.0, "fills": 4.0}
 """Weights of what the data hardly has."""
 PENALTY, PENALTY_OF_SURE = 0.5, 1.0
 WITHOUT_ANSWER, WITHOUT_VECTORS = 0.1, 0.5

@@ -94,6 +94,50 @@ def test_a_value_comes_from_the_row_and_the_column_that_are_asked_about(size: st
     assert said == f"Results > Accuracy: {size}: {accuracy}"
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "field"),
+    [
+        (
+            "What is the default of max_open_files?",
+            "# Settings\n\n## max_open_files\n\n**Default** - `10`\n\n"
+            "There are two reasons to change the value of max_open_files.\n\n## idle\n\n**Default** - `30`\n",
+            "10",
+        ),
+        (
+            "What type is max_open_files?",
+            "Settings\n========\n\nmax_open_files\n--------------\n\n:Type: integer\n:Default: 10\n\n"
+            "How many files may be open.\n",
+            "integer",
+        ),
+        (
+            "最大并发数的默认值是多少?",
+            "# 配置\n\n## 最大并发数\n\n默认值:10\n\n网络慢时可以调小最大并发数。\n\n## 超时\n\n默认值:30\n",
+            "10",
+        ),
+    ],
+)
+def test_a_field_answers_what_is_asked_of_the_heading_above_it(question: str, text: str, field: str) -> None:
+    assert field in first(question, text)
+
+
+def test_who_asks_for_a_kind_of_thing_is_told_of_one() -> None:
+    assert "Postgres" in first(
+        "Which database are we on?", "# Standup\n\nWe moved to Postgres 15 last week. Reports are next.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("What did the flight cost?", "The boat cost 18 euros for the day. The bus into town costs 4.10 euros."),
+        ("博物馆的馆长是谁?", "博物馆由周文达设计。票价二十元。"),
+        ("软件多少钱?", "# Copyright (C) 2007 Free Software Foundation, Inc.\n\n请输入密钥的尺寸。"),
+    ],
+)
+def test_what_is_asked_about_has_to_be_spoken_of(question: str, text: str) -> None:
+    assert reading(question, text)[1] == []
+
+
 def test_what_stands_in_brackets_behind_an_item_is_quoted_with_it_and_with_what_opens_the_list() -> None:
     said = first("How many connections are open at most by default?", LIMITS)
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.answering.relevance import WEIGHTS, AskedQuestion, CandidateSentence
+from agentic_memory_bank.engines.extractive.answering.judging import WEIGHTS
+from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence
 from agentic_memory_bank.engines.extractive.remembering.changes import announces_change
 from agentic_memory_bank.engines.extractive.remembering.life import shared_subjects, speaks_of_kin, subjects_in
 from agentic_memory_bank.engines.extractive.remembering.queries import asks_of_the_world, is_personal

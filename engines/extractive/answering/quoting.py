@@ -9,7 +9,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence, judged
+from agentic_memory_bank.engines.extractive.answering.judging import judged
+from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
 from agentic_memory_bank.engines.extractive.reading.phrases import QUESTION_WORDS
 from agentic_memory_bank.tools.text.cleaning import is_cjk

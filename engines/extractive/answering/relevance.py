@@ -1,12 +1,11 @@
-"""How well each sentence, in its place, answers a question: a few features, one weight each, and "none" among them.
+"""How well each sentence, in its place, answers a question: a few features, to be weighed by `judging`.
 
 A sentence answers that says what the question does, in the same words or in others, in itself or by its place, and that
-holds the kind of thing asked for. The weights are fitted by `benchmarks/fit_relevance.py`: under them softmax over the
-sentences and "none of them" makes the right one likely. How sure the best one is, is a second small model over what
-the first one found.
+holds the kind of thing asked for.
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from agentic_memory_bank.engines.extractive.reading.marks import (
     SPEAKS_OF_SELF,
     SUPPOSES,
 )
-from agentic_memory_bank.engines.extractive.reading.questions import ASKING, counted
+from agentic_memory_bank.engines.extractive.reading.questions import ASKING, asked_noun, counted
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers, numbers_with_offsets
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -73,9 +72,22 @@ class CandidateSentence:
         return _Words.of(f"{self.place}\n{self.speaker}")
 
     @cached_property
+    def label_words(self) -> "_Words":
+        """The words of what it says something of, where it opens with that: a field, a row."""
+        found = _FIELD.match(self.text) if self.kind in ("item", "text") else None
+        return _Words.of(found["label"] if found else "")
+
+    @cached_property
     def near_words(self) -> "_Words":
         """The words around it."""
         return _Words.of(self.near)
+
+
+_FIELD: Final = re.compile(
+    r"[*_:`]{0,3}(?P<label>[^\W\d_][^\n:：*_`.。!?]{0,39})"
+    r"(?:[*_`]{0,3}[ \t]{0,4}[:：][*_`]{0,3}(?=\s|\w|[*_`])|[*_]{2}[ \t]{1,4}[-–—]\s)"
+)
+"""A label that a line opens with: "**Default** - 10", ":Type: integer", 默认值：10."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +98,15 @@ class _Words:
     characters: frozenset[str]
     concepts: frozenset[int]
 
+    def has(self, token: "_Token") -> bool:
+        """Whether a word of a question is among them, itself or in other words."""
+        return not (self.terms.isdisjoint(token.forms) and self.concepts.isdisjoint(token.concepts))
+
     @classmethod
     def of(cls, text: str) -> "_Words":
         terms = frozenset(tokenize(text))
         meant = {number for term in terms for number in concepts.of_term(term)}
+        meant.update(number for term in terms for number in concepts.of_instance(term))
         meant.update(number for _, _, numbers in concepts.of_chinese(text) for number in numbers)
         return cls(terms, frozenset(char for char in text if not char.isascii()), frozenset(meant))
 
@@ -114,6 +131,8 @@ class _Token:
         return None
 
 
+_FUNCTION_CHARACTERS: Final = frozenset("要把被给")
+"""Characters that say nothing of what a question is about."""
 _TITLES: Final = frozenset(tokenize("Mr Mrs Ms Dr Miss Sir Prof"))
 _SAID: Final = (0, 1, 3, 4)
 """Levels of `_Token` at which a word is said or meant, in a sentence or in its place."""
@@ -159,12 +178,13 @@ class AskedQuestion:
         return any(one.casefold() not in said for one in NUMBERED_NAME.findall(self._question))
 
     def of_units(self) -> Numbers:
-        """The features of each sentence, a row each, in the order of `WEIGHTS`."""
+        """The features of each sentence, a row each, in the order of `judging.WEIGHTS`."""
         return np.array([self._features(unit) for unit in self._units], float)
 
     def of_none(self) -> Numbers:
-        """The features of there being no answer, in the order of `WEIGHTS_OF_NONE`."""
-        return np.array([1.0, self._missing(), not self._kinds, "choice" in self._kinds, self._is_blind], float)
+        """The features of there being no answer, in the order of `judging.WEIGHTS_OF_NONE`."""
+        is_choice = "choice" in self._kinds
+        return np.array([1.0, self._missing(), not self._kinds, is_choice, self._is_blind, self._lacks_noun()], float)
 
     def _read(self) -> list[_Token]:
         """The words of the question that do not only ask."""
@@ -178,7 +198,7 @@ class AskedQuestion:
         for start, end, numbers in concepts.of_chinese(self._question):
             meant.update(dict.fromkeys(range(start, end), numbers))
         for place, char in enumerate(bare):
-            if not char.isascii() and char.isalpha():
+            if not char.isascii() and char.isalpha() and char not in _FUNCTION_CHARACTERS:
                 pairs = frozenset(tokenize(bare[max(0, place - 1) : place + 2]))
                 tokens.append(_Token(char, pairs, meant.get(place, frozenset())))
         return list(dict.fromkeys(tokens))[:_MOST_WORDS]
@@ -200,6 +220,15 @@ class AskedQuestion:
         pairs = zip(self._tokens, self._weights, strict=True)
         return math.fsum(weight for token, weight in pairs if not self._is_there(token)) / self._total
 
+    def _lacks_noun(self) -> bool:
+        """Whether no sentence and no place speaks of what is counted, costs, lasts, or of who holds a post."""
+        noun = asked_noun(self._question)
+        meant = {number for _, _, numbers in concepts.of_chinese(noun) for number in numbers}
+        meant.update(number for term in tokenize(noun) for number in concepts.of_term(term))
+        tokens = [token for token in self._tokens if token.text in tokenize(noun)]
+        forms = {form for token in tokens for form in token.forms} | set(tokenize(noun))
+        return bool(noun) and not self._is_there(_Token(noun, frozenset(forms), frozenset(meant)))
+
     def _is_there(self, token: _Token) -> bool:
         return any(token.level(unit) in _SAID for unit in self._units)
 
@@ -219,6 +248,7 @@ class AskedQuestion:
             bool(self._kinds) and not fits and not placed,
             placed,
             *self._named(unit),
+            self._fills(unit),
             self._counts(unit),
             ASKS.search(unit.text) is not None,
             unit.kind in ("heading", "header"),
@@ -262,6 +292,18 @@ class AskedQuestion:
         share = len(self._names & there) / max(1, len(self._names))
         return share, 1.0 - share if self._names else 0.0
 
+    def _fills(self, unit: CandidateSentence) -> float:
+        """How far a field is the one asked for: its label in the question, and the rest of that above the field."""
+        label = unit.label_words
+        if not label.terms:
+            return 0.0
+        asked = [token for token in self._tokens if label.has(token)]
+        if 2 * len({term for term in label.terms if any(term in t.forms for t in asked)}) < len(label.terms):
+            return 0.0
+        above = (label, unit.place_words)
+        pairs = zip(self._tokens, self._weights, strict=True)
+        return math.fsum(weight for token, weight in pairs if any(words.has(token) for words in above)) / self._total
+
     def _counts(self, unit: CandidateSentence) -> bool:
         """Whether a number stands beside what the question counts."""
         beside = COUNTED.findall(unit.text) if self._counted else ()
@@ -280,97 +322,3 @@ def is_same_word(a: str, b: str) -> bool:
     """Whether two index terms look like forms of one word."""
     shared = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
     return shared >= 4 and shared >= min(len(a), len(b)) - 1 and max(len(a), len(b)) - shared <= 4
-
-
-# ----------------------------------------------------------------------------------------------------------- judging
-
-
-@dataclass(frozen=True)
-class Judged:
-    """What was made of the sentences: of each, how likely it is the answer if one of them is; and whether one is."""
-
-    likely: Numbers
-    sure: float
-
-
-def judged(asked: AskedQuestion) -> Judged:
-    """Weigh each sentence, and how sure it is that the likeliest of them answers."""
-    if not asked.can_be_answered:
-        return Judged(np.zeros(0), 0.0)
-    features, none = asked.of_units(), asked.of_none()
-    scores = features @ np.array(list(WEIGHTS.values()))
-    likely = np.exp(scores - scores.max())
-    likely /= likely.sum()
-    against = np.array(list(WEIGHTS_OF_NONE.values()))
-    if asked.lacks_a_name:
-        return Judged(likely, 0.0)
-    sure = of_sureness(features, none, scores, likely, against) @ np.array(list(WEIGHTS_OF_SURE.values()))
-    return Judged(likely, 1 / (1 + math.exp(-max(-50.0, min(50.0, float(sure))))))
-
-
-def of_sureness(
-    features: Numbers, none: Numbers, scores: Numbers, likely: Numbers, weights_of_none: Numbers
-) -> Numbers:
-    """What speaks for it that the likeliest sentence answers, in the order of `WEIGHTS_OF_SURE`."""
-    best = features[int(np.argmax(scores))]
-    against = float(none @ weights_of_none)
-    odds = float(scores.max() + math.log(np.exp(scores - scores.max()).sum())) - against
-    said, placed, cosine, misfits = best[0] + best[1], best[3] + best[4], best[_COSINE], best[_MISFITS]
-    return np.array([1.0, odds / 4, said, placed, cosine, none[-1], none[1], misfits, likely.max()])
-
-
-# Printed by `benchmarks/fit_relevance.py`; "other speaker" and "found" are set by hand, as its data has neither.
-WEIGHTS: Final[Mapping[str, float]] = {
-    "says": 4.28,
-    "means": 4.79,
-    "echoes": 3.16,
-    "place says": 2.16,
-    "place means": 2.20,
-    "near says": 0.85,
-    "near means": -0.71,
-    "says, blind": 4.17,
-    "means, blind": 2.60,
-    "cosine": 6.93,
-    "foreign": 0.88,
-    "fits": -0.10,
-    "misfits": -3.19,
-    "placed": -1.09,
-    "named": 0.65,
-    "unnamed": -1.05,
-    "counts": 2.73,
-    "asks": -1.72,
-    "heading": -2.21,
-    "row": 0.02,
-    "code": -0.33,
-    "supposes": -0.83,
-    "plans": -0.14,
-    "length": -1.42,
-    "short": -0.71,
-    "amends": 0.72,
-    "amends it": 0.79,
-    "new": 1.00,
-    "other speaker": -8.00,
-    "found": 0.10,
-}
-"""What a sentence is judged by."""
-WEIGHTS_OF_NONE: Final[Mapping[str, float]] = {
-    "always": 4.44,
-    "missing": -0.73,
-    "of no kind": 0.68,
-    "yes or no": 1.55,
-    "blind": -1.42,
-}
-"""What speaks for it that no sentence answers."""
-WEIGHTS_OF_SURE: Final[Mapping[str, float]] = {
-    "always": -1.20,
-    "odds": 1.41,
-    "says": 0.33,
-    "place says": 0.53,
-    "cosine": 0.99,
-    "blind": 0.46,
-    "missing": -0.76,
-    "misfits": -1.59,
-    "likely": 1.50,
-}
-"""How sure the best sentence is, as the logarithm of its odds."""
-_COSINE, _MISFITS = list(WEIGHTS).index("cosine"), list(WEIGHTS).index("misfits")

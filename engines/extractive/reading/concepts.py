@@ -96,8 +96,8 @@ summer autumn fall winter 季节 春季 夏季 秋季 冬季 春天 夏天 秋�
 dwelling property 房子 住宅 公寓 楼 房屋 楼房 家 建筑 单元 | floor storey story level 楼层 层 楼 最顶层 顶层 几楼 |
 room hall chamber space 房间 厅 室 展厅 会议室 教室 场地 | door gate entrance lock key 门 大门 入口 锁 钥匙 | window
 glass pane 窗 窗户 玻璃 | wall ceiling roof panel plate tile 墙 天花板 屋顶 板 顶 瓷砖 | lift elevator 电梯 升降机 |
-stairs steps staircase 楼梯 台阶 | furniture desk table chair 家具 桌子 椅子 桌 | size dimension measure area 大小
-尺寸 面积 规模 多大 | length long distance far 长度 长 全长 距离 多远 多长 | width wide broad
+stairs steps staircase 楼梯 台阶 | furniture desk table chair 家具 桌子 椅子 桌 | size big large dimension measure area
+大小 尺寸 面积 规模 多大 | length long distance far 长度 长 全长 距离 多远 多长 | width wide broad
 narrow narrower 宽度 宽 窄 | height high tall altitude 高度 高 身高 多高 | depth deep 深度 深 多深 | weight heavy
 weigh mass load light 重量 重 体重 多重 载重 自重 净重 轻 | speed fast quick velocity rapid 速度 快 时速 多快 |
 capacity hold accommodate volume fit seat seats 容量 容纳 能装 坐 站 载客 容积 | maximum most max limit upper
@@ -185,8 +185,16 @@ donation gift 捐款 捐赠 出钱 贡献 捐 掏 | keyword match hit term 关�
 campsite 露营 帐篷 营地 | swim swimming pool 游泳 泳池 | sport gym fitness exercise 运动 健身 锻炼 | bathroom toilet
 restroom shower 厕所 卫生间 洗手间 浴室 | dry drought arid 干旱 干 旱 | flood flooding 洪水 水灾 | wide-angle lens
 camera 相机 镜头 摄像头 | hair skin face body 头发 皮肤 脸 身体 | leg arm hand foot knee 腿 手 脚 胳膊 膝盖 |
-clothes clothing wear shirt shoes 衣服 穿 鞋 服装 | gift present souvenir 礼物 礼品 纪念品
+clothes clothing wear shirt shoes 衣服 穿 鞋 鞋子 服装 | gift present souvenir 礼物 礼品 纪念品
 """
+
+_INSTANCES: Final = """
+    database: postgres postgresql mysql mariadb sqlite oracle mongodb redis cassandra dynamodb duckdb |
+    language: python java javascript typescript rust golang kotlin ruby php perl scala haskell english french german
+    spanish italian chinese mandarin japanese korean portuguese russian arabic dutch |
+    machine: linux ubuntu debian windows macos fedora | website: firefox chrome chromium safari
+"""
+"""Kinds of thing, each with some of what is one: who asks for the kind is told of one, and not the other way round."""
 
 _IRREGULAR_VERBS: Final = """
     beat beaten|become became|begin began begun|bend bent|bite bit bitten|blow blew blown|break broke broken|bring
@@ -202,7 +210,7 @@ _IRREGULAR_VERBS: Final = """
 """
 _LONGEST: Final = 4
 """Longest Chinese word of a concept, in characters."""
-_ALONE: Final = frozenset("钱元费租税车狗猫水电火药茶书船票桥门灯床山河湖海鸟鱼树雨雪")
+_ALONE: Final = frozenset("鞋钱元费租税车狗猫水电火药茶书船票桥门灯床山河湖海鸟鱼树雨雪")
 """Characters that are concepts by themselves; others say too much inside other words."""
 
 
@@ -237,6 +245,17 @@ def forms_of(term: str) -> frozenset[str]:
 def of_term(term: str) -> frozenset[int]:
     """The concepts of an index term of English."""
     return _concepts()[0].get(term, frozenset())
+
+
+@lru_cache(maxsize=1)
+def _instances() -> dict[str, frozenset[int]]:
+    rows = (row.partition(":") for row in _INSTANCES.split("|"))
+    return {term: of_term(tokenize(kind)[0]) for kind, _, words in rows for term in tokenize(words)}
+
+
+def of_instance(term: str) -> frozenset[int]:
+    """The concepts of the kind of thing that an index term names one of."""
+    return _instances().get(term, frozenset())
 
 
 def of_chinese(text: str) -> list[tuple[int, int, frozenset[int]]]:

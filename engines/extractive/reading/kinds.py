@@ -39,7 +39,8 @@ _HELD: Final[dict[Kind, re.Pattern[str]]] = {
         rf"[$€£¥￥]\s?\d|\d\s?(?:[$€£¥]|元|块|圆|[万亿]元?(?![\w人个件])|美元|欧元)|{_NUMBER}[ -]?(?:euros?|"
         rf"dollars?|pounds?|cents?|pence|francs?|yuan|rmb|usd|eur|gbp|p\b)",
         r"\b(?:costs?|price|paid|pays?|charges?|fee|rent|worth)\b[^.\n]{0,30}?\d",
-        rf"[{_HAN_DIGITS}]{{1,6}}+(?:元|块)|免费|免收|不收|半价|\bfree\b|\bno (?:charge|cost|fee)\b|"
+        rf"[{_HAN_DIGITS}]{{1,6}}+(?:元|块)|免费|免收|不收|半价|"
+        r"\bfree\b(?! software| and open| to | from | of (?!charge))|\bno (?:charge|cost|fee)\b|"
         rf"\bwithout charge\b|\bnothing\b.{{1,40}}\bpaid\b",
     ),
     "duration": _pattern(

@@ -81,7 +81,8 @@ _ASKED_WORD: Final = re.compile(
 _ASKING_TERMS: Final = frozenset(tokenize("many much name kind type sort happen tell describe mention year date"))
 ASKING: Final = re.compile(
     _CHINESE_ASKING.pattern
-    + r"|要多|多少|哪|应该|请|能|一共|大概|\b(?:many|much|name|kind|type|sort|happens?|tell|describe|mention)\b",
+    + r"|要多|多少|哪|应该|请|能|一共|大概|\b(?:many|much|name|(?:kind|type|sort)s?(?= of)|happens?|tell|describe|"
+    r"mention)\b",
     re.IGNORECASE,
 )
 """The words of a question that only ask."""
@@ -160,6 +161,29 @@ def counted(text: str) -> frozenset[str]:
     found = _COUNTED.search(text)
     head = (found[1] or found[2]) if found else ""
     return frozenset(tokenize(head)) | frozenset(head if is_cjk(head) else ())
+
+
+_NOUN: Final = re.compile(
+    r"\bhow many (?!people |persons |things |times )(?:[\w'’-]{1,24} ){0,2}?([\w'’-]{1,24})"
+    r"(?= (?:do|does|did|are|is|was|were|has|have|had|can|may|must|should|will|would|of|in|on|at|for|per)\b|\W*$)"
+    r"|\b(?:do|does|did|will|would) (?:the|an?|his|her|its|their|our|my) (?:[\w'’-]{1,24} ){0,2}?([\w'’-]{1,24}) "
+    r"(?:(?:of|for|from|with|to|at|on|in) (?:[\w'’-]{1,24} ){1,4}?)?"
+    r"(?:costs?|takes?|last|begin|start|end|weigh|measure|open|close|expire|run|arrive|leave|belong)\b"
+    r"|\bwho (?:is|was) (?:the|an?|his|her|its|their|our|my) (?:[\w'’-]{1,24} )?([\w'’-]{1,24})"
+    r"(?= (?:of|for|at|in)\b|\W*$)"
+    r"|([\u4e00-\u9fff]{2})(?:是谁|叫什么|是哪|在哪|是多少|有多少|要?多少钱|是什么时候|是几)",
+    re.IGNORECASE,
+)
+_ANY_NOUN: Final = re.compile(
+    r"things?|ones?|people|persons?|ways?|times?|parts?|others?|items?|places?", re.IGNORECASE
+)
+
+
+def asked_noun(text: str) -> str:
+    """The noun that an answer is about, where the form of the question tells: what is counted, costs, lasts, or who."""
+    found = _NOUN.search(text)
+    said = next((part for part in found.groups() if part), "") if found else ""
+    return "" if _ANY_NOUN.fullmatch(said) else said
 
 
 def _head(text: str) -> Sequence[str]:

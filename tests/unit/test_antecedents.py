@@ -20,6 +20,7 @@ def thing(said: str, *before: str) -> str | None:
         ("Lunch with Ana is on Tuesday.", "It's been moved to Thursday, by the way.", "Lunch with Ana"),
         ("Rent is 900 a month.", "It went up to 950.", "Rent"),
         ("The board meeting with Otso is on Wednesday.", "Scratch that, it's Thursday now.", "The board meeting"),
+        ("The vet says he needs his second jab on the 25th.", "oh and they moved it to the 28th", "his second jab"),
         ("我们订了6月12号的船票。", "其实改到19号了。", "船票"),
         ("体检约在周三上午。", "又改到周四了", "体检"),
         ("我的房租是3500。", "现在涨到4000了。", "房租"),

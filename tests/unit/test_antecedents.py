@@ -70,6 +70,8 @@ def test_who_or_what_a_sentence_begins_with_was_named_before(before: str, said: 
         ("The ferry is on Monday.", "it's raining all day on Friday"),
         ("The ferry is on Monday.", "it's my birthday on Friday"),
         ("The ferry is on Monday.", "it was lovely"),
+        ("I painted the lake.", "That's awesome, Caroline!"),
+        ("He's my favourite.", "He is so cute"),
         ("My mum is 78.", "He is 80."),
         ("my brother comes on Friday", "we moved it to Saturday"),
     ],

@@ -4,14 +4,18 @@
 
 DIR is the folder of evaluation data. Each dialogue of `everyday` is told as in `everyday.py`; each of its checks is one
 message. A message of kind `silent` needs no memory, and neither do those of other dialogues, nor what anybody may ask
-(general_messages.txt); of the others, the memories that hold what the check asks for help, but for what the assistant
-says after them. Prints how well weights do on dialogues they were not fitted on (four parts), and the weights fitted on
-all, as they stand in engines/extractive/answering/helping.py.
+(general_messages.txt), nor what somebody asks of their own life who never told of it (personal_messages.txt, each with
+the words that would be a sign that it was told). Of the others, the memories that hold what the check asks for help,
+but for what the assistant says after them. Prints how well weights do on dialogues they were not fitted on (four
+parts), and the weights fitted on all, as they stand in engines/extractive/answering/helping.py: those of the messages
+are moved from what stands there, so that what was fitted on other people before is not lost.
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +24,7 @@ from everyday import Dialogue, _is_held, _rows  # benchmarks, too
 from langgraph.store.base import BaseStore
 from sklearn.linear_model import LogisticRegression
 
-from agentic_memory_bank.engines.extractive.answering.helping import HELPS, Likeness, MessageReading
+from agentic_memory_bank.engines.extractive.answering.helping import HELP, HELPS, Likeness, MessageReading
 from agentic_memory_bank.nodes.recall.memory_search import CANDIDATES, likenesses, worth_reading
 from agentic_memory_bank.runs.memories import Memories
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
@@ -31,9 +35,15 @@ from agentic_memory_bank.tools.text.cleaning import is_cjk
 PARTS = 4
 OTHERS = 0.15
 """What a message counts that is not of the dialogue."""
+PERSONAL = 0.3
+"""What a message counts that asks for what was never told."""
+NEARNESS = 1.0
+"""How much weights cost that are moved."""
+STEPS = 50
 HELPFUL = 3.0
 """What a memory that helps counts: there are many more that do not."""
 GENERAL = Path(__file__).with_name("general_messages.txt")
+UNTOLD = Path(__file__).with_name("personal_messages.txt")
 
 
 class Message(NamedTuple):
@@ -45,6 +55,7 @@ class Message(NamedTuple):
     helpful: Sequence[bool]
     needs: bool
     is_own: bool
+    counts: float
 
 
 class _Asked(Dialogue):
@@ -72,7 +83,8 @@ class _Asked(Dialogue):
             any(_is_held([one.record["text"]], term) for term in has) and not like.by_assistant  # which only echoes
             for one, like in zip(found, likeness, strict=True)
         ]
-        return Message(self._part, ask, MessageReading(ask, likeness), helpful, bool(has), is_own)
+        counts = 1.0 if is_own else PERSONAL if ask in _untold() else OTHERS
+        return Message(self._part, ask, MessageReading(ask, likeness), helpful, bool(has), is_own, counts)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -89,11 +101,19 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
+@cache
+def _untold() -> Mapping[str, str]:
+    """Questions for what somebody may never have told, each with the words that tell that they have."""
+    return dict(line.split("\t") for line in UNTOLD.read_text(encoding="utf8").splitlines())
+
+
 def _told(data: Sequence[dict[str, Any]]) -> Iterator[Sequence[Message]]:
     general = GENERAL.read_text(encoding="utf8").split("\n")
     for number, one in enumerate(data):
         silent = [c["ask"] for other in data if other is not one for c in other["checks"] if c["kind"] == "silent"]
-        others = [ask for ask in (*silent, *general) if ask and is_cjk(ask) == (one["lang"] == "zh")]
+        said = " ".join(text for conversation in one["conversations"] for _, text in conversation["turns"])
+        untold = [ask for ask, told in _untold().items() if not re.search(told, said, re.IGNORECASE)]
+        others = [ask for ask in (*silent, *general, *untold) if ask and is_cjk(ask) == (one["lang"] == "zh")]
         dialogue = _Asked(one, others, number % PARTS)
         dialogue.run()
         yield dialogue.messages
@@ -112,14 +132,16 @@ def _print(messages: Sequence[Message], language: str) -> None:
     own = [(p, one) for p, one in told if one.is_own]
     opened = np.mean([p >= HELPS for p, one in own if one.needs])
     closed = np.mean([p < HELPS for p, one in own if not one.needs])
-    others = np.mean([p < HELPS for p, one in told if not one.is_own])
+    others = np.mean([p < HELPS for p, one in told if not one.is_own and one.counts == OTHERS])
+    untold = np.mean([p < HELPS for p, one in told if one.counts == PERSONAL])
     first, third = np.mean([place < 1 for place in places]), np.mean([place < 3 for place in places])
     sys.stdout.write(f"{language}: {opened:.3f} of messages that need memories are let through, {closed:.3f} of those ")
-    sys.stdout.write(f"that need none are not; of those that are not of the dialogue {others:.3f}\n")
+    sys.stdout.write(f"that need none are not; of those that are not of the dialogue {others:.3f}, of those ")
+    sys.stdout.write(f"that ask for what was never told {untold:.3f}\n")
     sys.stdout.write(f"  a memory that helps is first for {first:.3f}, among the first three for {third:.3f}\n")
     memories = _fitted_memories(messages)
     sys.stdout.write(f"  HELP {_weights(_fitted_messages(messages, memories), _message(messages[0], memories))}\n")
-    sys.stdout.write(f"  FIT  {_weights(memories, messages[0].reading.memories[0])}\n")
+    sys.stdout.write(f"  FIT  {_weights(memories.coef_[0], messages[0].reading.memories[0])}\n")
 
 
 def _place_of_best(model: LogisticRegression, one: Message) -> Sequence[int]:
@@ -138,10 +160,20 @@ def _message(one: Message, memories: LogisticRegression) -> Mapping[str, float]:
     return one.reading.message(_chances(memories, one))
 
 
-def _fitted_messages(messages: Sequence[Message], memories: LogisticRegression) -> LogisticRegression:
-    features = [[*_message(one, memories).values()] for one in messages]
-    counts = [1.0 if one.is_own else OTHERS for one in messages]
-    return _model(1.0).fit(features, [one.needs for one in messages], sample_weight=counts)
+def _fitted_messages(messages: Sequence[Message], memories: LogisticRegression) -> np.ndarray:
+    """The weights of messages, moved from those that stand there as little as these messages allow."""
+    rows = [_message(one, memories) for one in messages]
+    features = np.array([[*row.values()] for row in rows])
+    needs = np.array([float(one.needs) for one in messages])
+    counts = np.array([one.counts for one in messages])
+    stood = np.array([HELP[is_cjk(messages[0].text)].get(name, 0.0) for name in rows[0]])
+    moved = np.zeros_like(stood)
+    for _ in range(STEPS):
+        chances = 1 / (1 + np.exp(-features @ (stood + moved)))
+        slope = features.T @ (counts * (chances - needs)) + NEARNESS * moved
+        bend = (features.T * (counts * chances * (1 - chances))) @ features + NEARNESS * np.eye(len(moved))
+        moved -= np.linalg.solve(bend, slope)
+    return stood + moved
 
 
 def _fitted_memories(messages: Sequence[Message]) -> LogisticRegression:
@@ -156,12 +188,12 @@ def _model(strength: float) -> LogisticRegression:
     return LogisticRegression(C=strength, max_iter=5_000, fit_intercept=False)
 
 
-def _needs(model: LogisticRegression, memories: LogisticRegression, one: Message) -> float:
-    return float(model.predict_proba([[*_message(one, memories).values()]])[0, 1])
+def _needs(weights: np.ndarray, memories: LogisticRegression, one: Message) -> float:
+    return float(1 / (1 + np.exp(-np.array([*_message(one, memories).values()]) @ weights)))
 
 
-def _weights(model: LogisticRegression, names: Any) -> dict[str, float]:
-    return {name: round(float(value), 2) for name, value in zip(names, model.coef_[0], strict=True)}
+def _weights(weights: np.ndarray, names: Any) -> dict[str, float]:
+    return {name: round(float(value), 2) for name, value in zip(names, weights, strict=True)}
 
 
 if __name__ == "__main__":

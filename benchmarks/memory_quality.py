@@ -71,6 +71,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--cache", type=Path, help="folder to keep vectors in")
     parser.add_argument("--half", default="dev", help="which half's files to read (default: dev)")
     arguments = parser.parse_args(argv)
+    there = sorted(path.suffixes[-2][1:] for path in arguments.eval.glob("locomo/turns.*.jsonl"))
+    if arguments.half not in there:
+        parser.error(f"There is no half {arguments.half!r} in {arguments.eval}/locomo; there is: {', '.join(there)}")
     if arguments.cache:
         arguments.cache.mkdir(parents=True, exist_ok=True)
     encoder = Encoder(cache=arguments.cache / "vectors.sqlite" if arguments.cache else None)

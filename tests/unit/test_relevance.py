@@ -99,6 +99,30 @@ def test_what_the_assistant_said_is_asked_for_by_saying_so(message: str) -> None
     assert not asks_the_assistant("What did I order?")
 
 
+@pytest.mark.parametrize(
+    ("message", "told", "cosine", "helps"),
+    [
+        ("who is my dentist?", "my colleague Ravi does the deploys", 0.15, False),
+        ("What's my wife's name?", "my colleague Ravi does the deploys", 0.1, False),
+        ("what's my sister's job?", "i currently work at Pixelpark", 0.23, False),
+        ("how much did the greenhouse cost?", "to feed the tomatoes i do a capful of seaweed", 0.25, False),
+        ("我的牙医是谁？", "房东姓林，人挺好的", 0.3, False),
+        ("我女朋友叫什么？", "房东姓林，人挺好的", 0.3, False),
+        ("Which database are we on?", "im building a crm for our shop, stack is django + postgresql", 0.25, True),
+        ("who is my trainer?", "my trainers called Dee, shes brilliant", 0.59, True),
+        ("房东姓什么？", "房东姓林，人挺好的", 0.3, True),
+    ],
+)
+def test_what_a_user_never_told_of_is_met_with_silence(message: str, told: str, cosine: float, helps: bool) -> None:
+    others = ("the frontend is htmx, no react please", "tests run in github actions")
+    found = [
+        Likeness(text, "", near, 0.0, 0.0, 1.0 - 0.2 * place, is_marked=False, is_turn=False, by_assistant=False)
+        for place, (text, near) in enumerate([(told, cosine), *((other, 0.05) for other in others)])
+    ]
+
+    assert MessageReading(message, found).helps is helps
+
+
 # --- what a later memory replaced ------------------------------------------------------------------------------------
 
 

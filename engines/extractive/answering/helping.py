@@ -10,16 +10,18 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.answering.judging import WEIGHTS
 from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence
-from agentic_memory_bank.engines.extractive.remembering.changes import announces_change
-from agentic_memory_bank.engines.extractive.remembering.life import shared_subjects, speaks_of_kin, subjects_in
+from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, subject_terms
+from agentic_memory_bank.engines.extractive.remembering.life import kin_in, shared_subjects, subjects_in
 from agentic_memory_bank.engines.extractive.remembering.queries import asks_of_the_world, is_personal
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.terms import tokenize
 
-HELPS: Final = 0.36
+HELPS: Final = 0.22
 """Probability from which memories are shown for a message."""
 SHARE_OF_BEST: Final = 0.35
 """Share of the best memory's probability from which another one is shown beside it."""
@@ -54,6 +56,10 @@ _OF_ASSISTANT: Final = re.compile(
 """A message that asks for what the assistant said."""
 _EXPLAINED: Final = re.compile(r" {0,4}\[[^\[\]=]{1,80}=[^\[\]]{1,80}\]")
 """What a word of time means, as it is written behind a memory."""
+_ASKING: Final = frozenset(
+    tokenize("name call again current say tell what which who when where why how many much do did my our have any go")
+)
+"""Words of a question that say nothing of what it is about."""
 _FUNCTION: Final = frozenset(
     "的了吗呢吧啊呀是在有和就都也要会个一不来去上下到给对做用让得着过把被从跟与及或但还很太最这那哪什么怎样多少几谁我你您他她它们"
     "时候里儿家人年月日天号点大小新叫"
@@ -89,47 +95,52 @@ _Features = Mapping[str, float]
 
 HELP: Final[Mapping[bool, _Weights]] = {
     False: {
-        "bias": -1.73,
-        "personal": 2.4,
-        "task": -1.91,
-        "indefinite": -0.98,
-        "world": -1.79,
-        "how": -2.0,
-        "known": -0.15,
-        "subject": 0.29,
-        "kin": 0.88,
+        "bias": -3.51,
+        "personal": 1.35,
+        "task": -2.15,
+        "indefinite": 0.08,
+        "world": -2.21,
+        "how": -0.93,
+        "known": 0.77,
+        "subject": 0.01,
+        "kin": 0.9,
         "lacks": -1.35,
-        "missing": -2.13,
-        "best": 2.83,
-        "misfits": 0.38,
-        "says": 0.58,
-        "means": 0.09,
-        "named": 0.74,
-        "life": 0.59,
-        "marked": 0.31,
-        "cosine": 2.13,
-        "coverage": 0.78,
-        "rarest": 0.4,
+        "missing": -1.63,
+        "best": 2.97,
+        "misfits": 0.05,
+        "says": 0.35,
+        "means": -1.66,
+        "named": 1.25,
+        "life": 0.75,
+        "marked": 0.56,
+        "cosine": 3.19,
+        "coverage": 0.58,
+        "rarest": 1.1,
+        "unheard": -1.02,
+        "no kin": -1.44,
     },
     True: {
-        "bias": -1.15,
-        "personal": 2.59,
-        "task": -1.62,
-        "world": -1.93,
-        "how": -1.03,
-        "known": 0.76,
-        "subject": 1.63,
-        "kin": 1.21,
-        "lacks": -0.38,
-        "missing": -2.77,
-        "best": 1.7,
-        "misfits": -0.08,
-        "says": 1.1,
-        "means": 0.21,
-        "life": 0.14,
+        "bias": -1.39,
+        "personal": 0.65,
+        "task": -1.56,
+        "world": -2.61,
+        "how": -0.57,
+        "known": 1.64,
+        "subject": 1.0,
+        "kin": 0.31,
+        "lacks": -0.56,
+        "missing": -3.37,
+        "best": 2.01,
+        "misfits": -0.59,
+        "says": 1.57,
+        "means": 0.08,
+        "life": 0.26,
         "marked": -0.01,
-        "characters": 2.13,
-        "rarest": 0.12,
+        "characters": 2.49,
+        "coverage": -0.02,
+        "rarest": 0.69,
+        "unheard": -1.13,
+        "no kin": -1.06,
     },
 }
 """Weights of a message, for English and for Chinese."""
@@ -253,17 +264,36 @@ class MessageReading:
             "how": _HOW.search(query) is not None,
             "known": _KNOWN.search(query) is not None,
             "subject": bool(subjects_in(query)),
-            "kin": speaks_of_kin(query),
+            "kin": not kin_in(query).isdisjoint(self._subjects),
             "lacks": self._asked.lacks_a_name,
             "missing": float(self._asked.of_none()[1]) if self._asked.can_be_answered else 1.0,
             "best": max(chances, default=0.0),
             "misfits": min((one["misfits"] for one in best), default=1.0),
+            "unheard": self._is_unheard_of,
+            "no kin": bool(kin_in(query) - self._subjects),
         }
         for name in ("says", "means", "named", "life", "marked"):
             features[name] = max((one.get(name, 0.0) for one in best), default=0.0)
         for name in ("cosine", "characters", "coverage", "rarest"):
             features[name] = max((one.get(name, 0.0) for one in self.memories), default=0.0)
         return _of_language(query, features)
+
+    @cached_property
+    def _subjects(self) -> frozenset[int]:
+        """What the memories are about."""
+        return frozenset[int]().union(*map(subjects_in, self._texts))
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return [unit.text for unit in self._units]
+
+    @property
+    def _is_unheard_of(self) -> bool:
+        """Whether no memory has a word of the message, or speaks of what one of its words is about."""
+        wanted, held = subject_terms(self._query) - _ASKING, frozenset[str]().union(*map(tokenize, self._texts))
+        words = (*self._query.split(), *(term for term in wanted if is_cjk(term)))
+        about = (subjects_in(word) for word in words if not wanted.isdisjoint(tokenize(word)))
+        return bool(wanted) and wanted.isdisjoint(held) and self._subjects.isdisjoint(chain.from_iterable(about))
 
 
 def _unit(one: Likeness) -> CandidateSentence:

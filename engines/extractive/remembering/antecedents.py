@@ -19,7 +19,6 @@ from agentic_memory_bank.engines.extractive.remembering.changes import (
 )
 from agentic_memory_bank.engines.own_words import own_words
 from agentic_memory_bank.tools.text.cleaning import is_cjk
-from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.sentences import QUESTION_END, sentences
 from agentic_memory_bank.tools.text.spans import Span
 
@@ -68,6 +67,8 @@ _OPENS_IT: Final = re.compile(
     re.IGNORECASE,
 )
 """What is said of a thing that is called "it"; not of the weather or of time."""
+_IS_CALLED: Final = re.compile(_LEAD + r"it(?:'s| is|s) (?:called|named|in|at|from) (?=[A-Z])")
+"""A name or a place that is given of a thing."""
 _OPENS_HER: Final = re.compile(
     _LEAD + r"(?:(?P<she>she|shes|her)|(?P<he>he|hes|his|him))\b|\A\W{0,3}(?:而且|不过|但是?)?(?:(?P<ta>她)|他)(?!们)",
     re.IGNORECASE,
@@ -88,7 +89,8 @@ _ROLES: Final = frozenset(_ROLE_WORDS.split())
 _WHO: Final = "|".join(sorted(_ROLES, key=len, reverse=True))
 _PERSON: Final = re.compile(
     rf"\b(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er) (?:[a-z]+ )?(?P<role>{_WHO})s?(?: called)?(?: [A-Z][a-z]+)?\b"
-    r"|(?:\A\W{0,3}|\b(?:with|and|met|called|named|from|to) )(?P<name>[A-Z][a-z]{1,20})"
+    r"|(?:\A\W{0,3}|\b(?:with|and|met|called|named|from|to) )"
+    r"(?P<name>(?!(?:He|She|It|That|This|They|There|We|You|What|Who)\b)[A-Z][a-z]{1,20})"
     r"(?= (?:is|was|has|will|can|lives|works|left|said|wants|told)\b|'s\b|,|$)",
 )
 _PERSON_CHINESE: Final = re.compile(
@@ -146,7 +148,7 @@ def antecedent(said: str, before: Sequence[str], *, has_value: bool = True) -> t
     if (her := _OPENS_HER.match(said)) is not None:
         other = _MALE if her["she"] or her["ta"] else _FEMALE
         return _person_meant(before, other)
-    if _OPENS_IT.match(said) and (not has_value or value_kinds(said) or names_and_numbers(said)):
+    if _OPENS_IT.match(said) and (not has_value or value_kinds(said) or _IS_CALLED.match(said)):
         found = _last(before[-JUST_BEFORE - 1 :], named_thing)
         return found and (found[0] + max(0, len(before) - JUST_BEFORE - 1), found[1])
     return None

@@ -43,7 +43,9 @@ _JOINTS: Final = re.compile(r"(?<![\s,;，；、])\s*+([,;，；、][\s,;，；�
 _CLAUSE: Final = re.compile(r"(?:(?!\s-\s|\sand\s)[^,;，；。.!?！？\n]|[.,](?=\d))+")
 _DAY: Final = re.compile(
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|may|june|july|august"
-    r"|september|october|november|december|spring|summer|autumn|winter|easter|christmas)\b|周[一二三四五六日天]"
+    r"|september|october|november|december|spring|summer|autumn|winter|easter|christmas)\b"
+    r"|\bthe \d{1,2}(?:st|nd|rd|th)\b(?! (?:floor|grade|time|year|street|century|birthday|place|one)\b)"
+    r"|周[一二三四五六日天]"
     r"|星期[一二三四五六日天]|[\d一二三四五六七八九十]月|(?<!\d)\d{1,2}[号日](?![楼线院门馆])|国庆|元旦|春节|五一|过年",
     re.IGNORECASE,
 )

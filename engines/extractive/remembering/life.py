@@ -101,7 +101,13 @@ retirement pension 退休 养老 退了 | quit left gone out resigned fired sack
 beekeeping queen swarm colony honey 蜂 蜂箱 养蜂 | repair fix mend broken boiler plumber electrician builder
 contractor renovation 修 坏 装修 师傅 工长 施工 维修 水电 | ingredients flour dough oven bread cake 面 烤 蛋糕 面包
 揉 | bank loan debt insurance mortgage tax 银行 贷款 保险 税 信用卡 | religion church mosque temple pray prayer
-fasting ramadan 教堂 寺 拜佛 斋戒 祷告 | weather cold hot heat warm temperature degrees fire firing 热 冷 温度 度
+fasting ramadan 教堂 寺 拜佛 斋戒 祷告 | weather cold hot heat warm temperature degrees fire firing 热 冷 温度 度 |
+database db postgres postgresql mysql mariadb sqlite mongodb mongo redis oracle sql 数据库 | framework library stack
+django flask rails react vue svelte angular spring laravel nextjs htmx fastapi 框架 技术栈 | programming-language python
+java javascript typescript rust golang ruby kotlin swift php 编程语言 | server hosting host cloud aws azure gcp hetzner
+heroku vps 服务器 云 | laptop computer pc macbook thinkpad mac ubuntu linux windows operating-system 电脑 笔记本 系统 |
+airline airlines carrier lufthansa ryanair easyjet klm tap emirates 航空公司 航班 | exercise exercises squat squats
+lunges deadlift deadlifts push-ups planks burpees cardio weights 深蹲 硬拉 俯卧撑 动作
 """
 """Each group one thing that people are asked about."""
 
@@ -155,7 +161,12 @@ def subjects_in(text: str) -> frozenset[int]:
 
 def speaks_of_kin(text: str) -> bool:
     """Whether a text speaks of somebody by what they are to its speaker: whoever says so means their own."""
-    return not _kin().isdisjoint(subjects_in(text))
+    return bool(kin_in(text))
+
+
+def kin_in(text: str) -> frozenset[int]:
+    """The groups of kin that a text speaks of, each by its number."""
+    return subjects_in(text) & _kin()
 
 
 @lru_cache(maxsize=1)

@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 import agentic_memory_bank
+from agentic_memory_bank.tools.text.patterns import LazyPattern
 
 SIZES: Final = (8_000, 16_000, 32_000, 64_000)
 """Characters at which CPU times are compared."""
@@ -309,8 +310,8 @@ def rules() -> list[Rule]:
 
 
 def _patterns(value: Any, depth: int) -> Iterator[re.Pattern[Any]]:
-    if isinstance(value, re.Pattern):
-        yield value
+    if isinstance(value, re.Pattern | LazyPattern):
+        yield value.compiled if isinstance(value, LazyPattern) else value
     elif depth < 5 and isinstance(value, dict):
         yield from (found for item in (*value.keys(), *value.values()) for found in _patterns(item, depth + 1))
     elif depth < 5 and isinstance(value, list | tuple | set | frozenset):

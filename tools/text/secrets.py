@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.personal_numbers import FULL_WIDTH, is_card, numbers_in
 from agentic_memory_bank.tools.text.spans import Span
 
@@ -30,39 +31,39 @@ _CHINESE_WORD: Final = (
 _CHINESE_FIRST: Final = "".join(sorted({word[0] for word in _CHINESE_WORD.split("|")}))
 _TYPED: Final = r"(?<![A-Za-z0-9])[A-Za-z0-9][\w@#$%&!.+-]{1,60}"
 """What is typed: a value among Chinese words."""
-_MENTION: Final = re.compile(rf"(?<![A-Za-z])(?:{_WORD})(?![A-Za-z])|{_CHINESE_WORD}", re.IGNORECASE)
-_STATED: Final = re.compile(
+_MENTION: Final = lazy_pattern(rf"(?<![A-Za-z])(?:{_WORD})(?![A-Za-z])|{_CHINESE_WORD}", re.IGNORECASE)
+_STATED: Final = lazy_pattern(
     rf"(?<![A-Za-z])(?:{_WORD})(?![A-Za-z])(?:[^.!?\n:=]{{0,40}}?)(?:(?<!\s)\s*+[:=]+\s*|(?<!\s)\s++(?:is|are|was|to|be)\b[\s:]*|'s\s+)"
     rf"\S+(?:(?<![.!?,;])[ \t]+(?!and\b|but\b)\S+){{0,24}}"
     rf"|(?:{_CHINESE_WORD})[^。！？\n:：=]{{0,12}}?(?:是|为|叫|[改换设][成为]|设置[成为]|[:：=])\s*[^\s。！？]{{2,80}}",
     re.IGNORECASE,
 )
-_BESIDE: Final = re.compile(
+_BESIDE: Final = lazy_pattern(
     rf"(?<![A-Za-z])(?:{_NAMED})\s+[\"'`(]?(?=\S*\d)\S{{3,}}"
     r"|(?<![A-Za-z])tokens?\s+[\"'`(]?(?=\S*\d)(?=\S*[A-Za-z])\S{6,}"
     rf"|(?:{_CHINESE_WORD})[\s“\"「]*(?=[A-Za-z]*\d){_TYPED}",
     re.IGNORECASE,
 )
 """A credential and its name side by side, without a verb: the value has a digit."""
-_AS_SECRET: Final = re.compile(
+_AS_SECRET: Final = lazy_pattern(
     rf"[^\s]{{3,60}}+\s+(?:is|as|for)\s+(?:my|our|the)\s+(?:[\w-]+\s+){{0,3}}?(?:{_WORD})(?![A-Za-z])"
     rf"|(?:[^.!?\n]{{0,80}}[.!,;][ \t]*+)?\b(?:it|that|this|which)(?:'s| is| was) (?:my|our|the|his|her|their)"
     rf" (?:[\w-]+ ){{0,3}}?(?:{_WORD})(?![A-Za-z])"
     rf"|(?:{_TYPED}\s*|[^\s，。！？]{{2,20}}(?=就?是我))(?:就?是|当作?|作为?|做)[^，。！？\n]{{0,12}}?(?=[{_CHINESE_FIRST}])(?:{_CHINESE_WORD})",
     re.IGNORECASE,
 )
-_TO_GET_IN: Final = re.compile(
+_TO_GET_IN: Final = lazy_pattern(
     r"\bcode\b[^.!?\n]{0,20}?\b\d{4,8}\b[^.!?\n]{0,20}\b(?:log|sign|get) ?in\b"
     r"|\b(?:log|sign|get) ?in\b[^.!?\n]{0,60}?\b(?:with|using|type|enter)\s+(?:code\s+)?\d{3,8}\b"
     r"|\b(?:open|unlock|disarm)\w*\b[^.!?\n]{0,60}?\b(?:with|using|type|enter|dial|press)\s+\d{3,8}#?(?=\s*(?:[.!,;]|$))",
     re.IGNORECASE | re.MULTILINE,
 )
-_ASKED: Final = re.compile(
+_ASKED: Final = lazy_pattern(
     r"[?？]|\b(?:please|enter|type|tell|give|provide|send|share|need)\b|[吗呢]\W*+$|输入|填写|提供|告诉|给我|发[给来]"
     rf"|(?:(?<![A-Za-z])(?:{_WORD})|{_CHINESE_WORD})\s*+(?:is|are|was|是|为)?\W*+$",
     re.IGNORECASE,
 )
-_FORMS: Final = re.compile(
+_FORMS: Final = lazy_pattern(
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)"
     r"|\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}"
     r"|\b(?:gh[pousr]_|github_pat_|glpat-|hf_|npm_|pypi-|dop_v1_|shpat_|xox[abeprs]-|ya29\.|SG\.|AIza|EAAC)[\w.-]{10,}"
@@ -80,8 +81,8 @@ _FORMS: Final = re.compile(
     r"|(?<![\w-])--?(?:p|pw|pass|passwd|password|secret)(?:[ \t]{1,4}|=)(?=\S{0,64}[A-Za-z])(?=\S{0,64}\d)\S{6,64}"
     r"|(?<![\w-])(?:-u|--user)(?:[ \t]{1,4}|=)[^\s:]{1,64}:\S{4,64}"
 )
-_LONG_TOKEN: Final = re.compile(r"(?<![\w/.:@-])[A-Za-z0-9_+/=-]{20,}(?![\w@])")
-_DIGITS: Final = re.compile(r"(?<![\d.,+])\d(?:[ -]{0,2}\d){12,18}(?![\d])")
+_LONG_TOKEN: Final = lazy_pattern(r"(?<![\w/.:@-])[A-Za-z0-9_+/=-]{20,}(?![\w@])")
+_DIGITS: Final = lazy_pattern(r"(?<![\d.,+])\d(?:[ -]{0,2}\d){12,18}(?![\d])")
 
 
 def secrets_in(text: str) -> list[Span]:

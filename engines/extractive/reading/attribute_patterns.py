@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
+
 _KINDS_OF_PEOPLE: Final = """
     sister brother mother father wife husband partner son daughter girlfriend boyfriend
     boss manager uncle aunt cousin grandmother grandfather niece nephew fiancé fiancée
@@ -83,7 +85,7 @@ _PROFESSION: Final = (
 
 def _compiled(*table: tuple[str, str], flags: int = re.NOFLAG) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Compile a table. Ranges of Chinese characters take four times as long to compile where case is to be ignored."""
-    return tuple((name, re.compile(pattern, flags)) for name, pattern in table)
+    return tuple((name, lazy_pattern(pattern, flags)) for name, pattern in table)
 
 
 ENGLISH: Final = _compiled(

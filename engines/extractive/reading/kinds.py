@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers, numbers_with_offsets
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.terms import tokenize
 
 Kind = Literal[
@@ -31,7 +32,7 @@ _WEEKDAY: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
 
 
 def _pattern(*parts: str) -> re.Pattern[str]:
-    return re.compile("|".join(parts), re.IGNORECASE)
+    return lazy_pattern("|".join(parts), re.IGNORECASE)
 
 
 _HELD: Final[dict[Kind, re.Pattern[str]]] = {
@@ -90,22 +91,22 @@ _HELD: Final[dict[Kind, re.Pattern[str]]] = {
     ),
     "contact": _pattern(r"(?<!\d)\+?\d[\d ()/-]{5,24}\d|[\w.]@\w|\b(?:https?://|www\.)\w"),
 }
-_PLACE: Final = re.compile(
+_PLACE: Final = lazy_pattern(
     r"\b(?:in|at|from|to|near|of|into|behind|above|under|on|opposite|next to|between) (?:the |a |an |our |his |"
     r"her |my )?\w"
 )
-_PLACE_CHINESE: Final = re.compile(r"[省市县区国州镇乡村岛山湖河港湾路街楼层室厅馆院校园站门口号]|位于|地点|地址")
+_PLACE_CHINESE: Final = lazy_pattern(r"[省市县区国州镇乡村岛山湖河港湾路街楼层室厅馆院校园站门口号]|位于|地点|地址")
 _SURNAMES: Final = (
     "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许何吕施张孔曹严华金魏陶姜谢邹喻苏潘葛范彭郎鲁韦马苗方俞任袁柳唐罗薛"
     "雷贺倪汤殷毕郝安常于傅齐康伍余顾孟黄穆萧尹姚邵汪毛狄戴宋庞熊纪舒屈项祝董梁杜阮闵季贾江颜郭梅林钟徐邱骆高夏"
     "蔡田樊胡凌霍虞万柯卢莫房丁邓洪包左石崔吉龚程邢裴陆翁段侯全班宁甘厉武符刘景龙叶司黎白卓池乔温庄晏柴瞿阎曾"
 )
-_PERSON_CHINESE: Final = re.compile(
+_PERSON_CHINESE: Final = lazy_pattern(
     rf"[{_SURNAMES}][\u4e00-\u9fff]{{1,2}}|[老小阿][\u4e00-\u9fff]|[\u4e00-\u9fff](?:先生|女士|老师|教授|主任|"
     rf"经理|工程师|医生|阿姨|总|工)|[\u4e00-\u9fff]{{1,4}}·[\u4e00-\u9fff]{{1,4}}|[A-Z][a-z]"
 )
 
-_ROLE: Final = re.compile(
+_ROLE: Final = lazy_pattern(
     r"\b(?:[Tt]he|[Oo]ur|your|[Mm]y|[Hh]is|[Hh]er|its|[Aa]n?) (?:[\w-]{2,16} ){0,2}"
     r"(?:manager|director|teacher|driver|treasurer|caretaker|owner|leader|officer|member|worker|player|writer|author|"
     r"editor|inspector|contractor|supplier|visitor|doctor|nurse|tenant|landlord|assistant|accountant|consultant|"
@@ -114,11 +115,11 @@ _ROLE: Final = re.compile(
     r"department|office|staff|team|club|school|board|committee|police|head|mother|father|brother|sister|son|daughter|"
     r"wife|husband|aunt|uncle|cousin|friend|man|woman|boss|cook)s?\b"
 )
-_ROLE_CHINESE: Final = re.compile(
+_ROLE_CHINESE: Final = lazy_pattern(
     r"[甲乙丙]方|业主|房东|租客|住户|物业|公司|部门|科室|中心|委员会|校方|院方|厂家|商家|我方|对方|"
     r"[\u4e00-\u9fff](?:处|部|局|科|院|员|长|师|者|生)|爸|妈|哥|姐|弟|妹|爷|奶|叔|姑|舅|姨|同学|同事|朋友"
 )
-_SHOUTED: Final = re.compile(r"\b[A-Z]{2,}\b")
+_SHOUTED: Final = lazy_pattern(r"\b[A-Z]{2,}\b")
 """Headings and labels are written like this, rarely a person."""
 
 _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (

@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
+
 # All of these take time linear in the text (tests/unit/test_linear_time.py). Where a run may be long, it is tried from
 # its beginning alone, or never given back, or has a longest.
 QUESTION_WORDS: Final = "what|who|whom|whose|which|where|when|why|how"
@@ -22,7 +24,7 @@ def _first_of(opening: str, start: str) -> str:
     return rf"{start}(?:(?!{opening}).)*+{opening}"
 
 
-FICTION: Final = re.compile(
+FICTION: Final = lazy_pattern(
     r"\b(?:pretend|imagine|role-?play|act as|you are now|in character|write (?:me )?(?:a|an|the) (?:\w+ ){0,3}"
     r"(?:story|poem|song|letter|essay|speech|scene|dialogue|script|novel|joke|email)|let's say|suppose"
     r"|hypothetically)\b"
@@ -30,9 +32,9 @@ FICTION: Final = re.compile(
     re.IGNORECASE,
 )
 """A turn that plays or invents something."""
-QUESTION: Final = re.compile(rf"{ENDS_ASKING}|[吗呢么]\W*+$|([\u3400-\u9fff])[不没]\1|可不可以")
+QUESTION: Final = lazy_pattern(rf"{ENDS_ASKING}|[吗呢么]\W*+$|([\u3400-\u9fff])[不没]\1|可不可以")
 """How a question ends."""
-ASKS: Final = re.compile(
+ASKS: Final = lazy_pattern(
     r"(?<!\W)\W*+(?:(?:so|and|but|ok|okay|well|also|hey|please|then)\W++){0,6}"
     rf"(?:(?:{QUESTION_WORDS})(?:'s|'re)?"
     r"(?: (?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|much|many|about|come|long|often"
@@ -47,7 +49,7 @@ ASKS: Final = re.compile(
     re.IGNORECASE,
 )
 """How a question or a request begins."""
-WANTS: Final = re.compile(
+WANTS: Final = lazy_pattern(
     r"\b(?:i|we)(?:'d| would)? (?:really )?(?:want|need|like|love|prefer)(?: for)? (?:you|your|help|some help"
     r"|advice|to (?:know|ask|understand|see|hear|find out|learn more)"
     r"|a (?:\w+ ){0,2}(?:function|script|summary|list|poem|story|essay|example|program|query|regex|explanation"
@@ -58,7 +60,7 @@ WANTS: Final = re.compile(
     re.IGNORECASE,
 )
 """A request, wherever it stands."""
-UNSURE: Final = re.compile(
+UNSURE: Final = lazy_pattern(
     r"\b(?:thanks|thank you) for (?:being|your|the|all|sharing|everything)\b|\bsounds (?:great|good|like|amazing"
     r"|fun)\b|"
     r"\b(?:if (?:i|we|my|only)|i wish|maybe|perhaps|i guess|i suppose|i bet|i assume|i wonder|i doubt|i'm not sure"
@@ -70,7 +72,7 @@ UNSURE: Final = re.compile(
     re.IGNORECASE,
 )
 """A guess, a wish, a condition, a suggestion."""
-SMALL_TALK: Final = re.compile(
+SMALL_TALK: Final = lazy_pattern(
     r"\W*(?:(?:oh|wow|aw+|yeah|yep|yes|no|haha|hey|hi|hello|well|ok|okay|great|cool|nice|awesome|sure|absolutely"
     r"|definitely|totally|thanks|thank)\b\W*)*"
     r"(?:i(?:'m| am)(?: so| really| very| just| also| always)* (?:glad|happy for|happy to (?:hear|help|see)"
@@ -90,14 +92,14 @@ SMALL_TALK: Final = re.compile(
     re.IGNORECASE,
 )
 """A sentence that only keeps a conversation going."""
-SMALL_TALK_CHINESE: Final = re.compile(
+SMALL_TALK_CHINESE: Final = lazy_pattern(
     r"\W*(?:好的|谢谢|多谢|感谢|不客气|没关系|没事|再见|拜拜|哈哈|嗯|对|是的|明白|我明白|我懂|我同意|我知道了?|我也是|我很好|我没事|太好了|真棒|真好|加油|祝|恭喜|辛苦|抱歉|对不起"
     r"|不好意思|我觉得(?:不错|可以|很好|还行))[^，。]{0,8}\W*$"
 )
 """The same in Chinese."""
-ADDRESSES: Final = re.compile(r"\b(?:you|your|yours|yourself|u)\b|[你您]", re.IGNORECASE)
+ADDRESSES: Final = lazy_pattern(r"\b(?:you|your|yours|yourself|u)\b|[你您]", re.IGNORECASE)
 """Words for the one who is spoken to."""
-HEARSAY: Final = re.compile(
+HEARSAY: Final = lazy_pattern(
     r"\b(?:according to|(?:he|she|they|someone|somebody|people|everyone|the \w+|my \w+|[A-Z]\w+) (?:says?|said"
     r"|told|claims?|claimed|thinks?|thought|believes?|"
     r"mentioned|asked|wrote|writes|reported|argued?|insisted|heard)|i (?:read|heard|saw)(?: somewhere| online| in"
@@ -106,21 +108,21 @@ HEARSAY: Final = re.compile(
     re.IGNORECASE,
 )
 """What others are said to have said."""
-DANGLING: Final = re.compile(
+DANGLING: Final = lazy_pattern(
     r"\W*(?:(?:and|but|so|also|plus|yeah|yes|yep|well|oh|because|then|actually)\b\W*)*(?:it|this|that|these|those"
     r"|they|he|she|there|them|him|her|his|their|its)(?:'s|'re|'ll|'d|'ve)?\b"
     r"|\W*(?:而且|但是?|所以|还有|因为|然后)?(?:它|他|她|这|那)",
     re.IGNORECASE,
 )
 """A sentence that is understood through the one before."""
-REMEMBER: Final = re.compile(
+REMEMBER: Final = lazy_pattern(
     r"\W*(?:please |pls |can you |could you |also,? |and )*(?:remember|note|keep in mind|don't forget|make a note"
     r"|take note|for (?:the record|future reference)|fyi|just so you know)(?: this| that| down| of)*[,:]?\s+(?=\S)"
     r"|\W*(?:请|帮我)?(?:记住|记得|记下|记一下|别忘了|不要忘记)[，,:：]?\s*(?=\S)",
     re.IGNORECASE,
 )
 """The wish that what follows is remembered."""
-HOW: Final = re.compile(
+HOW: Final = lazy_pattern(
     _first_of(r"\b(?:(?<!at )first|firstly|step (?:1|one))\b", r"\A")
     + r".{3,}?\b(?:then|next|second(?:ly)?|after that|finally|step (?:2|two)|lastly)\b|"
     + _first_of(r"(?:首先|第一步|先)", r"\A")
@@ -128,21 +130,21 @@ HOW: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """Steps in order, in one sentence."""
-HOW_OPENS: Final = re.compile(
+HOW_OPENS: Final = lazy_pattern(
     r"\b(?:first(?:ly)?|to \w+[^.]{2,60}[,:] (?:first|run|you|i|we))\b|首先|第一步", re.IGNORECASE
 )
 """The first of several steps."""
-CLAUSE: Final = re.compile(r"(?:(?!\s(?:and|but)\s)[^\n,;，；])+")
+CLAUSE: Final = lazy_pattern(r"(?:(?!\s(?:and|but)\s)[^\n,;，；])+")
 """A part of a sentence."""
-OPENING: Final = re.compile(r"^\W*\w+,|\bI(?:'\w+)?(?!\w)")
+OPENING: Final = lazy_pattern(r"^\W*\w+,|\bI(?:'\w+)?(?!\w)")
 """What has a capital and is no name."""
-HOW_GOES_ON: Final = re.compile(
+HOW_GOES_ON: Final = lazy_pattern(
     r"\W*(?:and )?(?:then|next|after that|afterwards|second(?:ly)?|third(?:ly)?|finally|lastly|step \w+)\b"
     r"|\W*(?:然后|接着|再|最后|第[二三四五]步|之后)",
     re.IGNORECASE,
 )
 """A further step."""
-ALWAYS: Final = re.compile(
+ALWAYS: Final = lazy_pattern(
     _first_of(r"\b(?:i|we) (?:always|usually|never|normally|typically|generally)\b", "^")
     + r".{3,}\b(?:before|after|when(?:ever)?|using|first)\b|"
     + _first_of("我们?(?:总是|通常|一般|每次)", "^")
@@ -150,7 +152,7 @@ ALWAYS: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """A habit with its order."""
-OUTCOME: Final = re.compile(
+OUTCOME: Final = lazy_pattern(
     r"\b(?:i|we)(?:'ve| have)?(?: (?:just|now|successfully|already|finally|also))* (?:booked|created|sent"
     r"|scheduled|updated|fixed|deployed|installed|cancelled|canceled|"
     r"ordered|reserved|submitted|saved|added|removed|deleted|renamed|moved|migrated|merged|published|set up"
@@ -162,15 +164,15 @@ OUTCOME: Final = re.compile(
     re.IGNORECASE,
 )
 """What an assistant has done."""
-PROPOSES: Final = re.compile(
+PROPOSES: Final = lazy_pattern(
     r"\b(?:i (?:can|could|will|would|shall|may|might)|i'll|i'd|you (?:can|could|should|might|may)|would you"
     r"|shall i|let me|do you want|once|if|example|suppose|recommend|suggest)\b|可以|建议|如果|是否|要不要|需要我",
     re.IGNORECASE,
 )
 """What it merely could do."""
-SINGULAR: Final = re.compile(r"\b(?:i|me|my|mine|myself)\b|我(?!们)|本人", re.IGNORECASE)
+SINGULAR: Final = lazy_pattern(r"\b(?:i|me|my|mine|myself)\b|我(?!们)|本人", re.IGNORECASE)
 """Words for the one who speaks."""
-WE: Final = re.compile(
+WE: Final = lazy_pattern(
     r"^\W*(?:(?:and|but|so|also|yes|yeah|well|oh|actually|recently|lately|currently)\W+)*(?:we|our)\b"
     r"(?!'re all\b| all\b| often\b)|^\W*我们"
     r"|\bour (?!lives|life|dreams?|hearts?|own|feelings?|loved|true|minds?|souls?|goals?|passions?|bod(?:y|ies)"
@@ -178,7 +180,7 @@ WE: Final = re.compile(
     re.IGNORECASE,
 )
 """Words for those who speak, where they do not mean everybody."""
-BRIEF: Final = re.compile(
+BRIEF: Final = lazy_pattern(
     r"\W*(?:(?:also|and|yes|no|well|actually)\W+)*(?:i|we|my \w+|our \w+)(?: (?:also|only|still|usually|currently))?"
     r"(?:'m| am| is| are) (?:allergic|intolerant|diabetic|left-handed|right-handed|colou?r-?blind|deaf|blind"
     r"|pregnant)\b"
@@ -189,26 +191,26 @@ BRIEF: Final = re.compile(
     re.IGNORECASE,
 )
 """How a short sentence states something of its speaker."""
-GOES_ON: Final = re.compile(
+GOES_ON: Final = lazy_pattern(
     r"(?:[,;]|\band\b|\bbut\b)\s+(?:and |but )?(?=(?:I|my|we|our)\b)|[，；](?=我)", re.IGNORECASE
 )
 """Where a sentence goes on about its speaker."""
-TRAILING: Final = re.compile(r"(?<![\s,;，；、])(?:[\s,;，；、]|\b(?:and|but)\b)++$")
+TRAILING: Final = lazy_pattern(r"(?<![\s,;，；、])(?:[\s,;，；、]|\b(?:and|but)\b)++$")
 """What is left over at the end where a sentence is cut."""
-REFUSAL: Final = re.compile(
+REFUSAL: Final = lazy_pattern(
     r"\b(?:i(?:'m| am) (?:sorry|unable|not able|afraid)|i can(?:'t|not)|i don't have (?:access|information"
     r"|the ability)|as an ai|as a language model|unfortunately)\b"
     r"|抱歉|无法|我不能|作为(?:一个)?(?:AI|人工智能|语言模型)",
     re.IGNORECASE,
 )
 """What an assistant does not do."""
-WORKED: Final = re.compile(
+WORKED: Final = lazy_pattern(
     r"\b(?:that|it|this)(?: totally| finally| really)? (?:worked|works|did it|fixed it|solved it|helped"
     r"|did the trick)\b|\bproblem (?:is )?solved\b|(?:成功了|解决了|好了|可以了|搞定)",
     re.IGNORECASE,
 )
 """That a way of doing something has worked."""
-PAST: Final = re.compile(
+PAST: Final = lazy_pattern(
     r"\b(?:yesterday|last (?:night|week|weekend|month|year|summer|spring|fall|winter|\w+day)|ago|just (?:got"
     r"|finished|had|came|did|bought|went|started)|this (?:morning|past)|"
     r"(?:i|we) (?:went|did|got|bought|saw|met|took|made|had|finished|completed|visited|attended|joined|started"
@@ -219,7 +221,7 @@ PAST: Final = re.compile(
     re.IGNORECASE,
 )
 """What happened at a time."""
-ALWAYS_TRUE: Final = re.compile(
+ALWAYS_TRUE: Final = lazy_pattern(
     r"\b(?:allerg\w*|diabet\w*|intoleran\w*|medication|emergency|birthday|anniversary|name is)\b|过敏|糖尿病|生日",
     re.IGNORECASE,
 )

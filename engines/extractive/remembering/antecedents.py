@@ -19,6 +19,7 @@ from agentic_memory_bank.engines.extractive.remembering.changes import (
 )
 from agentic_memory_bank.engines.own_words import own_words
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.sentences import QUESTION_END, sentences
 from agentic_memory_bank.tools.text.spans import Span
 
@@ -29,30 +30,30 @@ JUST_BEFORE: Final = 2
 LONGEST: Final = 400
 """Characters of a sentence that is looked into."""
 
-_IT: Final = re.compile(r"\b(?:it|that|this|them|those|these|they)\b", re.IGNORECASE)
-_NAMED: Final = re.compile(
+_IT: Final = lazy_pattern(r"\b(?:it|that|this|them|those|these|they)\b", re.IGNORECASE)
+_NAMED: Final = lazy_pattern(
     r"\b(?:my|our|the|his|her|their|an?) (?!(?:bit|lot|few|while|way|moment|end)\b)[a-z]", re.IGNORECASE
 )
 """A change with a thing of its own."""
-_EMPTY_CHINESE: Final = re.compile(
+_EMPTY_CHINESE: Final = lazy_pattern(
     r"其实|算了|还是|不对|应该|已经|刚刚|后来|最后|我们|他们|她们|这个|那个|一下|吧|了|就|又|再|给|我|他|她|它"
 )
 """Words of a Chinese change that name nothing."""
-_HAN: Final = re.compile(r"[\u4e00-\u9fff]{2}")
-_THING: Final = re.compile(
+_HAN: Final = lazy_pattern(r"[\u4e00-\u9fff]{2}")
+_THING: Final = lazy_pattern(
     r"\b(?P<thing>(?:my|our|the|his|her|their|an?) (?!(?:lot|rest|whole|same|way|end|moment|thing)\b)"
     r"(?:[a-z][\w'-]* ){0,3}?[a-z][\w'-]*)"
     r"(?= (?:for|to|on|in|at|is|was|are|were|will|from|with|by|until|till|costs?|starts?|has|have|of)\b|[,.;:!]|$)",
     re.IGNORECASE,
 )
-_SUBJECT: Final = re.compile(
+_SUBJECT: Final = lazy_pattern(
     r"^\W{0,3}(?:(?:so|and|ok(?:ay)?|btw|well|also|oh|yes|no),? )?"
     r"(?P<thing>(?!(?:it|that|this|he|she|we|i|they|there|you|what|who)\b)[a-z][\w'-]*(?: (?!is\b|was\b)[\w'-]+){0,3}?)"
     r" (?:is|was|are|were|will|costs?|starts?|got|has been)\b",
     re.IGNORECASE,
 )
-_THING_CHINESE: Final = re.compile(r"的(?P<thing>[\u4e00-\u9fff]{2,6})(?=[，。；！,.!\s]|$)")
-_SUBJECT_CHINESE: Final = re.compile(
+_THING_CHINESE: Final = lazy_pattern(r"的(?P<thing>[\u4e00-\u9fff]{2,6})(?=[，。；！,.!\s]|$)")
+_SUBJECT_CHINESE: Final = lazy_pattern(
     r"^(?:我们?的?|今年的?|这次的?)?(?P<thing>(?!我|你|他|她|它)[\u4e00-\u9fff]{2,6}?)(?:是|在|定|约|订|安排|改|要|一共|大概|预算|[:：])"
 )
 
@@ -60,16 +61,16 @@ _SUBJECT_CHINESE: Final = re.compile(
 _LEAD: Final = (
     r"\A\W{0,3}(?:(?:and|but|so|also|plus|btw|well|oh|ok(?:ay)?|actually|lol|hmm|then|yes|no|because)\b[\s,]{1,3}){0,3}"
 )
-_OPENS_IT: Final = re.compile(
+_OPENS_IT: Final = lazy_pattern(
     _LEAD
     + r"(?:it|its|that|thats|this)\b(?:'s)?+(?! (?:is |was |been )?(?:my|our|takes?|took|been|rain\w*|snow\w*|late"
     r"|early|why|what|how|when|because|time|like)\b)|\A\W{0,3}(?:而且|不过|但是?)?它",
     re.IGNORECASE,
 )
 """What is said of a thing that is called "it"; not of the weather or of time."""
-_IS_CALLED: Final = re.compile(_LEAD + r"it(?:'s| is|s) (?:called|named|in|at|from) (?=[A-Z])")
+_IS_CALLED: Final = lazy_pattern(_LEAD + r"it(?:'s| is|s) (?:called|named|in|at|from) (?=[A-Z])")
 """A name or a place that is given of a thing."""
-_OPENS_HER: Final = re.compile(
+_OPENS_HER: Final = lazy_pattern(
     _LEAD + r"(?:(?P<she>she|shes|her)|(?P<he>he|hes|his|him))\b|\A\W{0,3}(?:而且|不过|但是?)?(?:(?P<ta>她)|他)(?!们)",
     re.IGNORECASE,
 )
@@ -87,19 +88,19 @@ _ROLE_WORDS: Final = (
 _ROLES: Final = frozenset(_ROLE_WORDS.split())
 """What somebody is to whoever speaks."""
 _WHO: Final = "|".join(sorted(_ROLES, key=len, reverse=True))
-_PERSON: Final = re.compile(
+_PERSON: Final = lazy_pattern(
     rf"\b(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er) (?:[a-z]+ )?(?P<role>{_WHO})s?(?: called)?(?: [A-Z][a-z]+)?\b"
     r"|(?:\A\W{0,3}|\b(?:with|and|met|called|named|from|to) )"
     r"(?P<name>(?!(?:He|She|It|That|This|They|There|We|You|What|Who)\b)[A-Z][a-z]{1,20})"
     r"(?= (?:is|was|has|will|can|lives|works|left|said|wants|told)\b|'s\b|,|$)",
 )
-_PERSON_CHINESE: Final = re.compile(
+_PERSON_CHINESE: Final = lazy_pattern(
     rf"我们?家?的?(?P<role>{_WHO})(?P<name>[小阿老大](?![板师])[\u4e00-\u9fff]|(?P<twice>[\u4e00-\u9fff])(?P=twice))?"
 )
-_FEMALE: Final = re.compile(
+_FEMALE: Final = lazy_pattern(
     r"\b(?:mum|mom|mother|sister|wife|girlfriend|aunt\w*|gran|grandma|nan|daughter|niece)\b|[妈姐妹女婆姨婶姑娘]"
 )
-_MALE: Final = re.compile(
+_MALE: Final = lazy_pattern(
     r"\b(?:dad|father|brother|husband|boyfriend|uncle|grandpa|grandad|son|nephew)\b|[爸哥弟儿爷叔舅伯夫]|老公"
 )
 

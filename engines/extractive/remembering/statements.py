@@ -12,6 +12,7 @@ from agentic_memory_bank.engines.extractive.remembering.queries import is_greeti
 from agentic_memory_bank.engines.own_words import ORDERS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.personal_numbers import HIDDEN
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -32,7 +33,7 @@ _OPENING: Final = (
     r"(?: one| question)?|please|pls|hmm|um|now|then|唉|哎|嗯|对了|顺便(?:问[下一]?)?|另外|还有|那|你说说|考考你|麻烦)"
     r"(?:[\s,:.，：…]++|(?=[\u3400-\u9fff])))*+"
 )
-_ENGLISH_QUESTION: Final = re.compile(
+_ENGLISH_QUESTION: Final = lazy_pattern(
     _OPENING + r"(?:(?:in|on|for|with) (?:\w+ ){0,3}\w+, )?"
     rf"(?:{phrases.QUESTION_WORDS}|any idea"
     r"|(?:do|does|did|is|are|was|were|can|could|would|will|should|have|has) (?:i|you|we|they|he|she|it|there|the|my"
@@ -40,38 +41,38 @@ _ENGLISH_QUESTION: Final = re.compile(
     re.IGNORECASE,
 )
 """How English asks, with or without a mark; not "how we do it: …"."""
-_WHENEVER: Final = re.compile(r"\W*(?:when(?:ever)?|how) (?:you|i|we)\b[^.!?,]{2,80},", re.IGNORECASE)
+_WHENEVER: Final = lazy_pattern(r"\W*(?:when(?:ever)?|how) (?:you|i|we)\b[^.!?,]{2,80},", re.IGNORECASE)
 """A condition in front of a wish: "when you write for me, keep it short"."""
-_CHINESE_QUESTION: Final = re.compile(
+_CHINESE_QUESTION: Final = lazy_pattern(
     r"(?:什么|怎么(?:说|办|做|样|弄|用)?|多少.{0,3}|多[久远高大长]|几[个年条天岁号点次种].{0,4}|第几.?|哪[个里儿些年天]|谁|吗|呢|来着)"
     r"[啊呀呢吗的了来着]{0,4}[^\w：:]*$"
 )
-_CHINESE_HOW: Final = re.compile(
+_CHINESE_HOW: Final = lazy_pattern(
     r"^(?![^，。]{0,40}(?:我|不知|没怎么|不怎么|怎么都)).{0,20}(?:怎么|怎样|如何|为什么|为啥)"
 )
-_REQUEST: Final = re.compile(
+_REQUEST: Final = lazy_pattern(
     _OPENING + r"(?:tell|show|give|write|explain|translate|recommend|suggest|list|define|describe|summari[sz]e"
     r"|calculate|convert|find|draft|help|make|remind|spell|book|order|send|open|set|play|run|search|check|create|add"
     r"|remove|cancel|schedule)\b(?=\W+(?:me|us|the|an?|this|that|it|my|some|two|three"
     r"|how|what|something|dot|[\d'\"]|\w+ (?:in|to|into|like|from)\b))",
     re.IGNORECASE,
 )
-_POLITE: Final = re.compile(r"\A\W*(?:(?:yes|yeah|sure|ok|okay|go on)\W+)?please\b|\bplease\W*$", re.IGNORECASE)
-_EMBEDDED: Final = re.compile(
+_POLITE: Final = lazy_pattern(r"\A\W*(?:(?:yes|yeah|sure|ok|okay|go on)\W+)?please\b|\bplease\W*$", re.IGNORECASE)
+_EMBEDDED: Final = lazy_pattern(
     rf"\A\W*please \w+ (?:\w+ ){{0,2}}?(?:{phrases.QUESTION_WORDS}|whether|if)\b", re.IGNORECASE
 )
 """A question within a request: "please look where I live"."""
-_CHINESE_REQUEST: Final = re.compile(
+_CHINESE_REQUEST: Final = lazy_pattern(
     r"(?:^|[，,。])\W{0,3}(?:请|麻烦|对了|顺便|那|再){0,3}[，,]?(?:帮(?:我|忙)(?!记)|给我(?:写|讲|找|推荐|来|列个|翻|算|想|看看)"
     r"|讲[个一]|写[个一首段]|推荐|用一句话|解释|翻译|算一?下|搞个|来[个一段]|说说)|翻译成|英文怎么说"
 )
-_WISH: Final = re.compile(
+_WISH: Final = lazy_pattern(
     r"\b(?:always|never|from now on|in future|for the future|don't|do not|no more|keep (?:it|them|your)|when you)\b"
     r"|以后|不要|(?<![区特个性级分告])别(?!人|的)|尽量|一律|务必|就行",
     re.IGNORECASE,
 )
 """How somebody says what is to be done from now on."""
-_LEAVING: Final = re.compile(
+_LEAVING: Final = lazy_pattern(
     _OPENING + r"(?:(?:that's|that'll|that is) (?:me|all|it|do)"
     r"|(?:off|going|gotta|got to|have to|heading) (?:to|go|home|run|dash|head)\b"
     r"|bed\b|night|nope|no|yes|yep|yeah|thanks?(?: you)?|cheers|bye|talk soon|you are|(?:my )?shift starts"
@@ -79,15 +80,15 @@ _LEAVING: Final = re.compile(
     r"|晚安|没事|拜拜?|下班|我去|好)[^!?。]{0,24}\W*$",
     re.IGNORECASE,
 )
-_PRAISE: Final = re.compile(
+_PRAISE: Final = lazy_pattern(
     r"\W*(?:\w+\W+){0,3}(?:sounds?|looks?) (?:so |really )?(?:great|good|amazing|fun)\b", re.IGNORECASE
 )
-_MOOD: Final = re.compile(
+_MOOD: Final = lazy_pattern(
     r"\b(?:today|tonight|so tired|exhausted|raging|bored|honestly|awful|starving|i'm (?:tired|hungry|sad|happy))\b"
     r"|今天|[热累烦困饿冷]死",
     re.IGNORECASE,
 )
-_SUPPOSED: Final = re.compile(
+_SUPPOSED: Final = lazy_pattern(
     r"\b(?:maybe|perhaps|might|not sure|not decided|idk|probably|i wish|what if"
     r"|if (?:i|we|my|only) (?:were|had|won|could|\w+ed)"
     r"|(?:was |am |'m |been )?thinking (?:of|about|how)|i guess|i suppose|i bet|just kidding|joking)\b"
@@ -97,31 +98,31 @@ _SUPPOSED: Final = re.compile(
 """What is a wish, a guess or a joke, and may never be."""
 
 
-_REASON: Final = re.compile(
+_REASON: Final = lazy_pattern(
     r"[,;] ?(?:because |since |as )?(?:s?he|they|i)(?:'s|'m|'re| is| am| are| has| have)"
     r"(?: (?!to\b|been\b)\w+){1,8}\W*$",
     re.IGNORECASE,
 )
 """What is so, said behind what would be: "she'd kill me if I ordered shrimp, she's allergic"."""
-_ELLIPTIC: Final = re.compile(
+_ELLIPTIC: Final = lazy_pattern(
     r"\W*(?:(?:my|our|his|her|the) )?(?:\w{1,20} ){1,3}(?:will|would|can|could|might|'ll|is going to|are going to)"
     r" (?:do|have|get|take|try|bring|make) (?:one|it|some|that|so|those|them)\W*$",
     re.IGNORECASE,
 )
 """What is understood by those alone who heard what was said before: "My cousin will do one."."""
-_HEARSAY: Final = re.compile(
+_HEARSAY: Final = lazy_pattern(
     r"\baccording to\b|\bi (?:read|heard) (?:that|somewhere|online|in)\b|\bapparently\b|\bsupposedly\b|\brumou?r\b"
     r"|\b(?:said|told \w+|claims?|claimed) (?:that )?i\b|\bas an ai\b|\bas a language model\b"
     r"|据说|听说|有人说|网上说|报道说?|作为(?:一个)?(?:AI|人工智能|语言模型)",
     re.IGNORECASE,
 )
 """What somebody else says of the world, or of the speaker."""
-_SOMEBODY: Final = re.compile(
+_SOMEBODY: Final = lazy_pattern(
     r"\b(?:she|her|he|him|his|they|them)\b"
     r"|\b(?:told|gave|sent|asked|charged|cancelled|\w{2,20}ed (?:on|with|for|to)) us\b",
     re.IGNORECASE,
 )
-_WORLD: Final = re.compile(
+_WORLD: Final = lazy_pattern(
     r"\bthe (?:\w+ )?(?:capital|population|currency|president|prime minister|largest|highest|longest|tallest|deepest)"
     r" (?:\w+ )?(?:of|in) [A-Z]",
 )

@@ -8,49 +8,50 @@ from agentic_memory_bank.engines.extractive.remembering.queries import key_terms
 from agentic_memory_bank.engines.extractive.remembering.telling import told_to_forget
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.terms import tokenize
 
-_CLAUSE: Final = re.compile(r"[^.!?;:,。！？；：，\n]+(?:(?<=\w)[.:](?=\w)[^.!?;:,。！？；：，\n]+)*")
-_ABOUT: Final = re.compile(
+_CLAUSE: Final = lazy_pattern(r"[^.!?;:,。！？；：，\n]+(?:(?<=\w)[.:](?=\w)[^.!?;:,。！？；：，\n]+)*")
+_ABOUT: Final = lazy_pattern(
     r"\b(?:about|regarding|concerning|relat(?:es|ed|ing) to|to do with"
     r"|(?:anything|everything|something|all|nothing) (?:of|on|that concerns))\b\s*(?P<subject>\S.*)",
     re.IGNORECASE,
 )
-_VERB: Final = re.compile(
+_VERB: Final = lazy_pattern(
     r"\b(?:forget|delete|erase|remove|wipe|drop|scrub|clear)\b\s*(?P<subject>\S.*)", re.IGNORECASE
 )
-_FILLERS: Final = re.compile(
+_FILLERS: Final = lazy_pattern(
     r"\A\W*(?:(?:please|kindly|just|you|can|could|would|should|forget|delete|erase|remove|wipe|drop|everything|anything"
     r"|all|whatever|what|that|this|it|the (?:thing|part|bit|stuff)|stuff|about|of|know|remember|i'(?:m|ve|d|ll)|i|have"
     r"|said|told|now|out)\b(?!')\W*)*",
     re.IGNORECASE,
 )
-_ENDS: Final = re.compile(
+_ENDS: Final = lazy_pattern(
     r"\W{0,20}\b(?:please|now|for good|from (?:your )?memory|and all(?: that)?|any ?more)\W{0,20}\Z", re.IGNORECASE
 )
-_ASKED_CHINESE: Final = re.compile(
+_ASKED_CHINESE: Final = lazy_pattern(
     r"\A\W*(?:请)?(?:你)?(?:把|将)?(?:忘记|忘掉|忘了|删除|删掉|抹掉)?(?:所有|一切)?(?:关于|有关)?(?:我们?的|我家的?)?"
     r"(?P<subject>.+?)"
     r"(?:的(?:一切|所有(?:事情?|内容|记忆)?|事情?|内容|记忆)|(?:都|给)?(?:忘掉|忘记|忘了|删掉|删除|删了)|吧){0,4}(?:(?<!\W)\W*+)?\Z"
 )
-_MATTER: Final = re.compile(r"(?P<subject>.{1,30}?)的?(?:事情?|私事|毛病|问题|情况|消息)(?!业|实|故|务)")
+_MATTER: Final = lazy_pattern(r"(?P<subject>.{1,30}?)的?(?:事情?|私事|毛病|问题|情况|消息)(?!业|实|故|务)")
 _GENERIC: Final = frozenset(
     tokenize(
         "thing things stuff business matter matters issue issues problem problems topic story detail details info"
         " information memory memories fact facts part bit question anything everything something nothing"
     )
 )
-_AND: Final = re.compile(
+_AND: Final = lazy_pattern(
     r"\s{1,5}(?:and|or)\s{1,5}|[、]|(?<=[\u4e00-\u9fff])[和跟与](?=[\u4e00-\u9fff])", re.IGNORECASE
 )
-_THEIRS: Final = re.compile(r"\s*(?:his|her|their|its)\b", re.IGNORECASE)
-_CALLED: Final = re.compile(r"\b(?:my|our|the)\s+(?P<role>[a-z]{2,30})\s+(?P<name>[A-Z][\w-]{1,40})")
-_LATIN: Final = re.compile(r"[^\u3400-\u9fff]+")
-_EMPTY: Final = re.compile(
+_THEIRS: Final = lazy_pattern(r"\s*(?:his|her|their|its)\b", re.IGNORECASE)
+_CALLED: Final = lazy_pattern(r"\b(?:my|our|the)\s+(?P<role>[a-z]{2,30})\s+(?P<name>[A-Z][\w-]{1,40})")
+_LATIN: Final = lazy_pattern(r"[^\u3400-\u9fff]+")
+_EMPTY: Final = lazy_pattern(
     r"的|我们?|咱们?|你们?|他们?|她们?|它们?|自己|[那这][次个件些]?|了|都|过去|吧|呢|啊|把|将|请|一切|所有|全部|私?事情?|东西|内容|记忆|信息|情况|毛病"
     r"|问题|去|在|是|有|跟|和|与|(?<![意再看听偏主])见(?!面)|[他她](?=[爸妈])|关于|有关|别|不|也|就|还|给|让|想|要"
 )
-_KIN: Final = re.compile(r"(?P<kin>[爸妈爷奶姐哥弟妹])(?!(?P=kin))(?P<rest>..)\Z")
+_KIN: Final = lazy_pattern(r"(?P<kin>[爸妈爷奶姐哥弟妹])(?!(?P=kin))(?P<rest>..)\Z")
 _SAME: Final = (
     frozenset(("爸妈", "父母", "家长", "爹妈")),
     frozenset(("mum", "mom", "mother")),
@@ -58,7 +59,7 @@ _SAME: Final = (
 )
 _LEAST_ROOT: Final = 4
 """Letters that are left of a word without its ending."""
-_CHINESE: Final = re.compile(r"[\u3400-\u9fff]+")
+_CHINESE: Final = lazy_pattern(r"[\u3400-\u9fff]+")
 
 
 class Subject(NamedTuple):

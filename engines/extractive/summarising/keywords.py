@@ -1,7 +1,6 @@
 """Keywords of a text as they stand in it: names, identifiers, frequent content words and short phrases."""
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import STOP_WORDS, tokenize
 
@@ -39,8 +39,8 @@ class Rarity:
 
 
 _HAN: Final = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_PIECE: Final = re.compile(f"[{_HAN}]+|[^\\W_{_HAN}]+(?:(?:[-.'’&]|_+)[^\\W_{_HAN}]+)*(?:\\+\\+|#)?")
-_TITLE: Final = re.compile(f"《([^《》\n]{{2,40}})》|([{_HAN}]{{1,8}}(?:·[{_HAN}]{{1,8}})+)")
+_PIECE: Final = lazy_pattern(f"[{_HAN}]+|[^\\W_{_HAN}]+(?:(?:[-.'’&]|_+)[^\\W_{_HAN}]+)*(?:\\+\\+|#)?")
+_TITLE: Final = lazy_pattern(f"《([^《》\n]{{2,40}})》|([{_HAN}]{{1,8}}(?:·[{_HAN}]{{1,8}})+)")
 _INSIDE_NAMES: Final = frozenset(("of", "the", "de", "la", "van", "von", "der", "del", "and", "&"))
 _LONGEST_NAME: Final = 5
 _COMMON_WORDS: Final = """
@@ -144,8 +144,8 @@ def _terms(surface: str) -> tuple[str, ...]:
     return tuple(tokenize(surface))
 
 
-_JOINTS: Final = re.compile(r"[-.&_’]+")
-_STARTS_HAN: Final = re.compile(f"[{_HAN}]")
+_JOINTS: Final = lazy_pattern(r"[-.&_’]+")
+_STARTS_HAN: Final = lazy_pattern(f"[{_HAN}]")
 
 
 def _is_han(piece: str) -> bool:

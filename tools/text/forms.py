@@ -5,29 +5,28 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.spans import Span
 
 _CJK: Final = "\u3400-\u9fff"
-_LINE: Final = lazy_pattern(r"[^\n]*+(?:\n|\Z)")
-FENCE: Final = lazy_pattern(r"(?:`{3,}|~{3,})")
-PROMPT: Final = lazy_pattern(r"(?:>>>|\.\.\.|\$|%) ")
-HASHES: Final = lazy_pattern(r"(#{1,6})[ \t]+(\S.*)")
-RULE: Final = lazy_pattern(r"([-=~^*_+#.])\1{2,}$")
-DIVIDER: Final = lazy_pattern(r"[|:\s-]{3,}$")
-BRACKETED: Final = lazy_pattern(r"【([^【】]{1,40})】")
-BOLD: Final = lazy_pattern(r"\*\*([^*]{1,120})\*\*:?$")
-HEADER: Final = lazy_pattern(
+_LINE: Final = re.compile(r"[^\n]*+(?:\n|\Z)")
+FENCE: Final = re.compile(r"(?:`{3,}|~{3,})")
+PROMPT: Final = re.compile(r"(?:>>>|\.\.\.|\$|%) ")
+HASHES: Final = re.compile(r"(#{1,6})[ \t]+(\S.*)")
+RULE: Final = re.compile(r"([-=~^*_+#.])\1{2,}$")
+DIVIDER: Final = re.compile(r"[|:\s-]{3,}$")
+BRACKETED: Final = re.compile(r"【([^【】]{1,40})】")
+BOLD: Final = re.compile(r"\*\*([^*]{1,120})\*\*:?$")
+HEADER: Final = re.compile(
     r"(From|To|Cc|Bcc|Date|Sent|Subject|Re|发件人|收件人|抄送|日期|发送时间|时间|主题)\s?[:：]\s*+(.*)", re.IGNORECASE
 )
 SUBJECT: Final = frozenset(("subject", "re", "主题"))
 SENDER: Final = frozenset(("from", "发件人"))
-REPLIES: Final = lazy_pattern(r"\A(?:(?:re|fwd?|aw|回复|答复|转发)\s?[:：]\s*+)++", re.IGNORECASE)
-ADDRESS: Final = lazy_pattern(r"<[^<>]*>|\"")
-CELL: Final = lazy_pattern(r"[^\s|]+(?: {1,2}[^\s|]+)*")
-PIPED: Final = lazy_pattern(r"(?:\\.|[^|\\])++")
+REPLIES: Final = re.compile(r"\A(?:(?:re|fwd?|aw|回复|答复|转发)\s?[:：]\s*+)++", re.IGNORECASE)
+ADDRESS: Final = re.compile(r"<[^<>]*>|\"")
+CELL: Final = re.compile(r"[^\s|]+(?: {1,2}[^\s|]+)*")
+PIPED: Final = re.compile(r"(?:\\.|[^|\\])++")
 _STAMP: Final = r"(?:[\[(](?P<time>[0-9]{1,2}[:.][0-9]{2}(?:[:.][0-9]{2})?|[0-9][^\[\]()\n]{3,24})[\])][ \t]*)?"
-LABEL: Final = lazy_pattern(
+LABEL: Final = re.compile(
     rf"{_STAMP}\*{{0,2}}(?P<label>[A-Z][\w.'’&/()-]{{0,24}}(?:[ \t][\w.'’&/()-]{{1,24}}){{0,3}}"
     rf"|[{_CJK}A-Za-z0-9·（）()]{{1,14}})(?:\*{{0,2}}[ \t]?[:：]\*{{0,2}}|(?P<dash>\*\*[ \t]{{1,4}}[-–—]))"
     rf"(?=\s|$|[{_CJK}0-9\"“(（])"
@@ -37,12 +36,12 @@ ASIDES: Final = frozenset(
     + ("注", "注意", "备注", "提示", "警告", "说明", "重要", "示例", "例")
 )
 """Labels that call for attention: nobody speaks them, and they say nothing of what follows."""
-CHAT: Final = lazy_pattern(
+CHAT: Final = re.compile(
     rf"(?P<label>[{_CJK}A-Za-z][\w·.-]{{0,20}}(?: [A-Z][\w.-]{{0,20}})?)[ \t]+"
     r"(?P<time>(?:[0-9]{4}[-/年][0-9]{1,2}[-/月][0-9]{1,2}日?[ \t]+)?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)$"
 )
 _HAN_DIGITS: Final = {char: str(number) for number, char in enumerate("〇一二三四五六七八九十")}
-MARK: Final = lazy_pattern(
+MARK: Final = re.compile(
     r"(?P<bullet>[-*+•·◦▪‣–—])[ \t]+(?=\S)"
     r"|(?P<number>[0-9]{1,2}(?:\.[0-9]{1,2}){1,3}|[0-9]{1,3}(?=[.)])|§[ \t]?[0-9]{1,3})[.)]?[ \t]+(?=\S)"
     r"|[(（](?P<letter>[0-9]{1,3}|[a-z]{1,3}|[一二三四五六七八九十]{1,3})[)）][ \t]*(?=\S)"
@@ -50,19 +49,19 @@ MARK: Final = lazy_pattern(
     r"|(?P<han>[0-9]{1,3}|[一二三四五六七八九十]{1,3})、[ \t]*(?=\S)"
     r"|第(?P<clause>[0-9]{1,3}|[一二三四五六七八九十]{1,3})[条章节款](?![中内的之第、和与及至所规])[ \t　:：]*(?=\S)"
 )
-NUMBERED: Final = lazy_pattern(
+NUMBERED: Final = re.compile(
     r"(?i:(?:section|chapter|part|clause|article)[ \t]+)?(?P<number>[0-9]{1,2}(?:\.[0-9]{1,3}){0,3})[.:)]?[ \t]+(?=\S)"
 )
-RUN_IN: Final = lazy_pattern(
+RUN_IN: Final = re.compile(
     rf"\*{{0,2}}(?P<title>[A-Z][^.:;!?*\n]{{1,40}}|[{_CJK}]{{2,10}}(?=[:： 　]))\*{{0,2}}"
     rf"[.:：]?\*{{0,2}}(?=\s|[{_CJK}]|$)"
 )
 SENTENCE_END: Final = tuple('.。!！;；,，、:：…"”')
 _MOST_HEADING: Final = 70
 _OPENS_TITLE: Final = "\"'“‘«《〈（([【〔*_#§¿¡"
-FIRST_WORD: Final = lazy_pattern(r"[A-Za-z0-9'’.,:;()/-]{1,40}|\S")
-BLANK: Final = lazy_pattern(r"_{4}|\.{5}|…{3}|(?:\. ){4}")  # left to be filled in, or leads to a page number
-ASKS: Final = lazy_pattern(r"[?？][^\w?？]*+$")
+FIRST_WORD: Final = re.compile(r"[A-Za-z0-9'’.,:;()/-]{1,40}|\S")
+BLANK: Final = re.compile(r"_{4}|\.{5}|…{3}|(?:\. ){4}")  # left to be filled in, or leads to a page number
+ASKS: Final = re.compile(r"[?？][^\w?？]*+$")
 
 
 def is_title(body: str) -> bool:

@@ -25,7 +25,8 @@ _METHODS: Final = (
 class LazyPattern:
     """A pattern that is compiled when it is first asked for anything; from then on its methods are the compiled one's.
 
-    Two threads that ask first at the same time compile it twice, to no harm.
+    The `re` of a match is the compiled pattern and not this: where a module compares that, it compiles at import. Two
+    threads that ask first at the same time compile it twice, to no harm.
     """
 
     def __init__(self, pattern: str, flags: int = 0) -> None:

@@ -6,7 +6,6 @@ from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of
-from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 Kind = Literal["replace", "cancel", "end", "correct"]
 
@@ -15,93 +14,93 @@ _CHANGES: Final = (
     r"reduc\w+|lower(?:s|ed|ing)?|cuts?|chang\w+|extend\w*|shorten\w*|mov(?:e[sd]?|ing)|shift(?:s|ed)?|postpon\w+|"
     r"adjust(?:s|ed)?|brings?|brought)"
 )
-_FROM_TO: Final = lazy_pattern(
+_FROM_TO: Final = re.compile(
     rf"\b{_CHANGES}\b[^.;:]{{0,40}}?\bfrom (?P<old>[^;:]{{1,50}}?) to (?P<new>[^;:]{{1,60}})", re.IGNORECASE
 )
 _BE: Final = r"\b(?:is|are|was|were|(?<!can )(?<!could )(?<!to )(?<!may )be|been|have|has|had|now)\s+"
-_TO: Final = lazy_pattern(
+_TO: Final = re.compile(
     rf"{_BE}(?!not\b|never\b)(?:\w+ ){{0,2}}?(?:moved|postponed|rescheduled|changed|extended|shortened|raised|"
     r"increased|reduced|lowered|brought forward|shifted|relocated|transferred|corrected|amended|put back|put off|"
     r"adjusted|updated|replaced|superseded)\b(?: back| forward)?(?: to| until| till| by| with)? (?P<new>[^;:]{1,80})",
     re.IGNORECASE,
 )
-_STRUCK: Final = lazy_pattern(
+_STRUCK: Final = re.compile(
     r"[\"“'‘](?P<old>[^\"”]{1,60})[\"”'’]\s+(?:\w+ ){0,3}?"
     r"(?:struck out|deleted|replaced|substituted|removed|crossed out)\b[^\"“]{0,40}[\"“](?P<new>[^\"”]{1,80})",
     re.IGNORECASE,
 )
-_READS: Final = lazy_pattern(
+_READS: Final = re.compile(
     r"\b(?:shall|should|must|will|has to|is to|to)(?: now| hereby| instead)? (?:read|be replaced)\b"
     r"|\bread(?:s|ing)? as follows|\bis (?:hereby )?(?:replaced (?:by|with)|amended|substituted)\b"
     r"|\b(?:put )?in (?:its|their) (?:place|stead)\b|\bsupersedes?\b|\breplaces\b",
     re.IGNORECASE,
 )
-_ENDS: Final = lazy_pattern(r"\bno longer\b|\bdo(?:es)? not\b[^.;:]{0,40}\b(?:any ?more|any longer)\b", re.IGNORECASE)
-_CANCELS: Final = lazy_pattern(
+_ENDS: Final = re.compile(r"\bno longer\b|\bdo(?:es)? not\b[^.;:]{0,40}\b(?:any ?more|any longer)\b", re.IGNORECASE)
+_CANCELS: Final = re.compile(
     r"\bnot\b[^.;:]{0,40}\b(?:any ?more|any longer)\b"
     r"|\b(?:is|are|been|(?<!can )(?<!may )(?<!to )be)\s+(?:\w+ )?(?:deleted|struck out|cancell?ed|withdrawn|revoked|"
     r"abolished|dropped|discontinued|scrapped|void|superseded|called off)\b|\bclosed for good\b|\bdoes not apply\b",
     re.IGNORECASE,
 )
-_INSTEAD: Final = lazy_pattern(
+_INSTEAD: Final = re.compile(
     r"\b(?:instead of|in place of|rather than) (?P<old>[^,;:.]{1,60})|\binstead\b|\b(?:will|is to) now be\b",
     re.IGNORECASE,
 )
-_GIVEN_BY: Final = lazy_pattern(
+_GIVEN_BY: Final = re.compile(
     r"\bwill be (?:given|held|chaired|taken|led|taught|presented|done) by (?P<new>[^;:]{1,60})", re.IGNORECASE
 )
-_CORRECTS: Final = lazy_pattern(
+_CORRECTS: Final = re.compile(
     r"\b(?:printed|given|stated|listed|announced|quoted|was|were|is|are|had)\b[^.;:]{0,30}"
     r"\b(?:wrong(?:ly)?|incorrect(?:ly)?|mistaken(?:ly)?|in error|by mistake)\b"
     r"|\bcorrected\b|\bthe wrong \w+",
     re.IGNORECASE,
 )
-_OPENS: Final = lazy_pattern(
+_OPENS: Final = re.compile(
     r"\bmistakes?\b|\berrat\w+|\bcorrections?\b|\bchange:|\bchange of\b|更正|勘误", re.IGNORECASE
 )
 _NAME: Final = r"(?<![\w'-])[A-Z][\w'-]{0,24}(?: [A-Z][\w'-]{0,24})?"
 _AMOUNT: Final = r"(?<![\w.,])[£$€]?\d[\w.,]{0,16}"
-_NOT: Final = lazy_pattern(rf"(?P<new>{_NAME}|{_AMOUNT}(?: \w{{1,16}})?),? (?:and )?not (?P<old>{_NAME}|{_AMOUNT})")
-_NOT_NAME: Final = lazy_pattern(
+_NOT: Final = re.compile(rf"(?P<new>{_NAME}|{_AMOUNT}(?: \w{{1,16}})?),? (?:and )?not (?P<old>{_NAME}|{_AMOUNT})")
+_NOT_NAME: Final = re.compile(
     r", (?:and )?not (?:the )?(?P<old>[A-Z][\w'.-]*(?: [A-Z][\w'.-]*){0,2})(?=[.,;]|$)"
     r"|(?:而非|而不是|不是)(?P<han>[^，,。;；]{2,8})"
 )
-_HAN_TO: Final = lazy_pattern(
+_HAN_TO: Final = re.compile(
     r"(?:改|调整|变更|更正|修改|修订|更改)(?:为|成|到|至|在|由|于)|(?:推迟|延期|延长|延后|提前|提高|增加|上调|下调|降低|减少|缩短)(?:到|至|为)"
     r"|(?:增|减|降|升|延|移|迁|搬|换)(?:至|到|成|为)|顺延|替换为|改用"
 )
-_HAN_STRUCK: Final = lazy_pattern(
+_HAN_STRUCK: Final = re.compile(
     r"[“\"「『](?P<old>[^“”\"「」『』]{1,40})[”\"」』][^，,。;；“”\"「」『』]{0,6}"
     r"(?:改|修改|修订|调整|变更|更改|更正|替换)[为成][“\"「『]?(?P<new>[^“”\"「」『』，,。;；]{1,60})"
 )
-_HAN_FROM: Final = lazy_pattern(
+_HAN_FROM: Final = re.compile(
     r"(?:由|从|原)(?P<old>[^，,。;；到至为]{1,20}?)(?:调整|提高|增加|改|降|升|减|延长|缩短|上调|下调|变更)[^，,。;；]{0,4}?(?:为|到|至)"
 )
-_HAN_ENDS: Final = lazy_pattern(r"不再(?!变|调整)")
-_HAN_CANCELS: Final = lazy_pattern(r"取消|删除|删去|废止|作废|停用|撤销|停止(?!入|供)|终止|失效")
-_HAN_CORRECTS: Final = lazy_pattern(
+_HAN_ENDS: Final = re.compile(r"不再(?!变|调整)")
+_HAN_CANCELS: Final = re.compile(r"取消|删除|删去|废止|作废|停用|撤销|停止(?!入|供)|终止|失效")
+_HAN_CORRECTS: Final = re.compile(
     r"有误|错误|误[写为印记]|应为|应是|实为|以[^，,。;；]{0,10}?(?:本|此|新版|最新|通知|公告|合同|协议|文件|启事|网站|官网|手册|册|表|原件|文本)[^，,。;；]{0,4}?为准"
 )
-_FIGURE_ON: Final = lazy_pattern(
+_FIGURE_ON: Final = re.compile(
     r"(?:\b(?:\d|two|three|four|five|six|seven|eight|nine|ten|first|second)[^,;:]*)?$", re.IGNORECASE
 )
-_HOLDING: Final = lazy_pattern(r"以[^，,。;；]{1,12}为准")
+_HOLDING: Final = re.compile(r"以[^，,。;；]{1,12}为准")
 _NUMBER: Final = r"[0-9]{1,3}(?:\.[0-9]{1,3}){0,3}|[a-z]\b"
-_REFERENCE: Final = lazy_pattern(
+_REFERENCE: Final = re.compile(
     rf"\b(?:clauses?|sections?|items?|articles?|paragraphs?|points?|chapters?|annex)\s?\(?(?P<number>{_NUMBER})\)?|§\s?(?P<sign>{_NUMBER})"
     r"|第(?P<han>[0-9]{1,3}|[一二三四五六七八九十]{1,3})[条章节款项点]",
     re.IGNORECASE,
 )
-_REVISING: Final = lazy_pattern(
+_REVISING: Final = re.compile(
     r"amend|correct|errat|chang|addend|supplement|revis|update|put right|变更|更正|勘误|调整|修订|补充|修改|更改|更新",
     re.IGNORECASE,
 )
-_NEWS: Final = lazy_pattern(r"notice|release|what.?s new|\bnews\b|公告|启事|通知|通报", re.IGNORECASE)
+_NEWS: Final = re.compile(r"notice|release|what.?s new|\bnews\b|公告|启事|通知|通报", re.IGNORECASE)
 _OPENING: Final = 9
 """How many statements a document opens with, the header of a mail included."""
 _HAN: Final = {char: n for n, char in enumerate("零一二三四五六七八九十")}
-_CLAUSE_BEGINS: Final = lazy_pattern(r"[^,;:，。；：;]*")
-_CLAUSE: Final = lazy_pattern(r"[^,;:，。；：;]*$")
+_CLAUSE_BEGINS: Final = re.compile(r"[^,;:，。；：;]*")
+_CLAUSE: Final = re.compile(r"[^,;:，。；：;]*$")
 
 
 @dataclass(frozen=True)

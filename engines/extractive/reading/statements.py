@@ -41,7 +41,8 @@ _OPINION: Final = re.compile(
 _NOTE: Final = 20
 """Most sentences of a note that is more than one paragraph."""
 _LABEL: Final = re.compile(
-    r"(?<![A-Za-z])(?:v(?:er(?:sion)?)?\.?\s?)?[A-Za-z]{0,4}[-_.]?\d[\w.]*|[A-Z]{1,3}\d\w*", re.IGNORECASE
+    r"(?<![A-Za-z])(?:v(?:er(?:sion)?)?\.?\s?)?[A-Za-z]{0,4}[-_.]?\d(?:[^\W\u3400-\u9fff]|\.)*|[A-Z]{1,3}\d\w*",
+    re.IGNORECASE,
 )
 _HAN_LABEL: Final = re.compile(
     r"(?i:\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(?:[a-z]{3,8})?\b|\b(?:spring|summer|autumn|winter)\b)"

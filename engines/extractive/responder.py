@@ -22,7 +22,7 @@ from agentic_memory_bank.engines.research import Excerpt
 from agentic_memory_bank.engines.responder import FOUND, QUOTED, QUOTES_ONLY, ResponderInput
 from agentic_memory_bank.state.conversations import RecalledMemory
 from agentic_memory_bank.tools.text.cleaning import is_cjk
-from agentic_memory_bank.tools.text.places import Place, Placed
+from agentic_memory_bank.tools.text.place import Place, Placed
 from agentic_memory_bank.tools.text.sentences import QUESTION_END, sentences
 from agentic_memory_bank.tools.text.terms import tokenize
 

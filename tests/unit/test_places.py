@@ -2,7 +2,8 @@
 
 import pytest
 
-from agentic_memory_bank.tools.text.places import Place, Placed, placed
+from agentic_memory_bank.tools.text.place import Place, Placed
+from agentic_memory_bank.tools.text.places import placed
 
 
 def where(text: str, words: str, name: str = "") -> Place:

@@ -10,7 +10,8 @@ from agentic_memory_bank.engines.extractive.reading.sentence import Sentence, se
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.forms import ASKS
-from agentic_memory_bank.tools.text.places import Place, Placed, placed
+from agentic_memory_bank.tools.text.place import Place, Placed
+from agentic_memory_bank.tools.text.places import placed
 
 Mode = Literal["asserted", "asked", "possible", "planned", "past", "quoted", "template", "none"]
 

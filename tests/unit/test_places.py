@@ -209,6 +209,11 @@ def test_code_of_restructuredtext_is_code_and_an_underline_of_tildes_opens_none(
     assert where(RST, "It prints").title == "Use"
 
 
+def test_a_long_line_of_tildes_parts_a_text_and_opens_no_block_of_code() -> None:
+    rule = "~" * 60
+    assert where(f"第一讲。\n\n{rule}\n\n按 x 键删除字符。\n\n{rule}\n\n按 u 键撤销。\n", "按 x").kind == "text"
+
+
 def test_tildes_under_a_line_that_is_longer_open_a_block_of_code() -> None:
     assert where("Run it like this:\n~~~\n# now\nlarkspur\n~~~\n\nIt runs.\n", "larkspur").kind == "code"
 

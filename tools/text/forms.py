@@ -10,7 +10,7 @@ from agentic_memory_bank.tools.text.spans import Span
 
 _CJK: Final = "\u3400-\u9fff"
 _LINE: Final = re.compile(r"[^\n]*+(?:\n|\Z)")
-FENCE: Final = re.compile(r"(?:`{3,}|~{3,})")
+FENCE: Final = re.compile(r"(?:`{3,}|~{3,8}(?!~))")
 PROMPT: Final = re.compile(r"(?:>>>|\.\.\.|\$|%) ")
 DIRECTIVE: Final = re.compile(
     r"\.\. (?:\|[^|\n]{1,60}\| ?)?(?:_[^:\n]{1,80}:|(?:code|code-block|sourcecode|parsed-literal|math|image|figure|"

@@ -30,16 +30,16 @@ def set_form(name: str) -> RowForm:
     return RowForm(name, sorted, set)
 
 
-class _Told(NamedTuple):
+class _RowBytes(NamedTuple):
     """Rows of bytes, one behind the other."""
 
     pieces: list[NDArray[Any]]
     lengths: NDArray[np.int64]
 
-    def with_rows(self, rows: list[bytes]) -> "_Told":
+    def with_rows(self, rows: list[bytes]) -> "_RowBytes":
         lengths = np.array([len(row) for row in rows], np.int64)
         pieces = [*self.pieces, np.frombuffer(b"".join(rows), np.uint8)]
-        return _Told(pieces, np.concatenate([self.lengths, lengths]))
+        return _RowBytes(pieces, np.concatenate([self.lengths, lengths]))
 
 
 _EMPTY: Final = np.zeros(0, np.int64)
@@ -82,7 +82,7 @@ class _StoredRows:
         """The values of all rows."""
         return json.loads(b"[" + self._values.tobytes()[:-1] + b"]")
 
-    def without(self, numbers: list[int]) -> tuple["_Told", "_Told", NDArray[np.uint64]]:
+    def without(self, numbers: list[int]) -> tuple["_RowBytes", "_RowBytes", NDArray[np.uint64]]:
         """What is told of the keys and values of all rows but some, and the hashes of their keys."""
         hashes = np.empty(len(self), np.uint64)
         hashes[self._numbers] = self._hashes
@@ -172,7 +172,7 @@ class KeptRows(MutableMapping[str, Value], Generic[Value]):
 
     def arrays(self) -> dict[str, Iterable[NDArray[Any]]]:
         """All rows, as the arrays of a file."""
-        keys, values, hashes = _Told([], _EMPTY), _Told([], _EMPTY), np.zeros(0, np.uint64)
+        keys, values, hashes = _RowBytes([], _EMPTY), _RowBytes([], _EMPTY), np.zeros(0, np.uint64)
         if self._stored is not None:
             gone = (self._stored.number(key) for key in self._gone)
             keys, values, hashes = self._stored.without([number for number in gone if number is not None])
@@ -216,9 +216,9 @@ def _piece(blob: NDArray[Any], ends: NDArray[Any], number: int) -> bytes:
     return blob[int(ends[number - 1]) if number else 0 : int(ends[number])].tobytes()
 
 
-def _told_without(blob: NDArray[Any], ends: NDArray[Any], lost: NDArray[np.intp]) -> _Told:
+def _told_without(blob: NDArray[Any], ends: NDArray[Any], lost: NDArray[np.intp]) -> _RowBytes:
     """The rows of a blob but some, in stretches."""
     starts = np.concatenate([[0], ends])[: len(ends)].astype(np.int64)
     begins, stops = [0, *ends[lost].tolist()], [*starts[lost].tolist(), len(blob)]
     pieces = [blob[begin:stop] for begin, stop in zip(begins, stops, strict=True) if begin < stop]
-    return _Told(pieces, np.delete(ends.astype(np.int64) - starts, lost))
+    return _RowBytes(pieces, np.delete(ends.astype(np.int64) - starts, lost))

@@ -178,7 +178,8 @@ class KeptRows(MutableMapping[str, Value], Generic[Value]):
             keys, values, hashes = self._stored.without([number for number in gone if number is not None])
         own = [key.encode("utf-8", "surrogatepass") for key in self._changed]
         keys = keys.with_rows(own)
-        values = values.with_rows([json.dumps(self._form.told(value)).encode() + b"," for value in self._changed.values()])
+        told_now = map(self._form.told, self._changed.values())
+        values = values.with_rows([json.dumps(value).encode() + b"," for value in told_now])
         hashes = np.concatenate([hashes, np.array([_hash(key) for key in own], np.uint64)])
         order = np.argsort(hashes, kind="stable")
         told = {"hashes": [hashes[order]], "numbers": [order.astype(np.uint32)], "keys": keys.pieces}

@@ -27,6 +27,19 @@ class NothingStreamed(Exception):
     """A server took a request for a stream, and sent none."""
 
 
+def now_and_then(tell: Callable[[int], object]) -> Callable[[int], object]:
+    """Tell how much has come, but not of every piece."""
+    told = time.monotonic()
+
+    def told_now_and_then(characters: int) -> None:
+        nonlocal told
+        if (now := time.monotonic()) - told >= TOLD_SECONDS:
+            told = now
+            tell(characters)
+
+    return told_now_and_then
+
+
 def heard(
     model: Runnable[LanguageModelInput, AIMessage],
     messages: Sequence[BaseMessage],
@@ -40,7 +53,7 @@ def heard(
         model: The model, asked in some form.
         messages: What it is asked.
         config: As for any call of it.
-        tell: Told of the characters that have come, now and then.
+        tell: Told of the characters that have come.
         until: When there is no more time for it, by the monotonic clock.
 
     Raises:
@@ -49,17 +62,14 @@ def heard(
         Exception: As the client does.
     """
     pieces: list[AIMessageChunk] = []
-    characters, told = 0, time.monotonic()
+    characters = 0
     with closing(cast("Generator[Any]", model.stream(list(messages), config))) as stream:
         for piece in stream:
             pieces.append(piece)
             characters += len(piece.text) + sum(len(call["args"] or "") for call in _chunks(piece))
-            now = time.monotonic()
-            if now >= until:
+            if time.monotonic() >= until:
                 raise TimeoutError
-            if now - told >= TOLD_SECONDS:
-                told = now
-                tell(characters)
+            tell(characters)
     if not pieces:
         raise NothingStreamed
     return _whole(pieces)

@@ -137,17 +137,56 @@ def test_a_server_that_takes_no_streams_is_asked_without(asked: Any) -> None:
     assert [request.stream for request in chats].count(True) == 1
 
 
-def test_a_server_that_answers_whole_where_a_stream_was_asked_for_is_asked_so_from_then_on(asked: Any) -> None:
+def test_a_server_that_answers_whole_where_a_stream_was_asked_for_is_understood(asked: Any) -> None:
     judge = ScriptedJudge()
 
     def script(request: ChatRequest) -> Reply | Fault:
-        said = json.dumps({"choices": [{"message": {"role": "assistant", "content": "x"}, "finish_reason": "stop"}]})
-        return raw_body(said.encode()) if request.stream else judge(request)
+        message = {"role": "assistant", "content": json.dumps(judge(request).data)}
+        said = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})
+        return raw_body(said.encode())
+
+    output, _, chats = asked(script)
+
+    assert (output["status"], output["degraded"]) == ("completed", [])
+    assert output["usage"]["calls"] == len(chats)
+
+
+def test_a_server_whose_streams_are_empty_is_asked_without(asked: Any) -> None:
+    judge = ScriptedJudge()
+
+    def script(request: ChatRequest) -> Reply | Fault:
+        nothing = raw_body(b"data: [DONE]\n\n", content_type="text/event-stream")
+        return nothing if request.stream else judge(request)
 
     output, _, chats = asked(script)
 
     assert (output["status"], output["degraded"]) == ("completed", [])
     assert [request.stream for request in chats].count(True) == 1
+
+
+HOSTILE = {
+    "no JSON": b"data: {\n\n",
+    "no object": b"data: 5\n\ndata: null\n\ndata: []\n\n",
+    "an error": b'data: {"error": {"code": 503, "message": "busy"}}\n\n',
+    "an error of another form": b'data: {"error": "busy"}\n\n',
+    "no choices": b'data: {"choices": []}\n\ndata: {"choices": null}\n\ndata: {"choices": 3}\n\n',
+    "no delta": b'data: {"choices": [{}, 7, {"delta": []}]}\n\n',
+    "wrong types": b'data: {"choices": [{"delta": {"content": 7, "tool_calls": {"a": 1}, "refusal": []}}]}\n\n',
+    "a broken call": b'data: {"choices": [{"delta": {"tool_calls": [1, {"function": 2}]}, "finish_reason": {}}]}\n\n',
+    "half a character": b'data: {"choices": [{"delta": {"content": "\\ud800"}, "finish_reason": "stop"}]}\n\n',
+    "nested": b"data: " + b"[" * 20_000 + b"\n\n",
+    "no numbers": b'data: {"choices": [{"delta": {"content": "{}"}}], "usage": {"prompt_tokens": NaN}}\n\n',
+    "no lines": b"\0" * 200_000,
+}
+
+
+@pytest.mark.parametrize("stream", HOSTILE.values(), ids=HOSTILE)
+def test_of_a_hostile_stream_nothing_is_stored_and_the_run_ends_as_without_a_model(asked: Any, stream: bytes) -> None:
+    output, _, _ = asked(lambda _: raw_body(stream, content_type="text/event-stream"))
+
+    assert output["status"] == "completed"
+    assert "1961" in output["answer"]
+    assert output["degraded"]
 
 
 def test_usage_that_no_server_tells_is_said_to_be_estimated(asked: Any) -> None:

@@ -13,7 +13,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
-from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Hints, Turn, TurnQuote, attributed
+from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Hints, Turn, TurnQuote
 from agentic_memory_bank.engines.extractive import research, responder, support
 from agentic_memory_bank.engines.extractive.answering import choices, helping, quoting, short_answers
 from agentic_memory_bank.engines.extractive.answering import relevance as likeness
@@ -50,6 +50,7 @@ from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.validation import MAX_TEXT
 from agentic_memory_bank.tools.text import forms, sensitive
+from agentic_memory_bank.tools.text.attribution import attributed
 from agentic_memory_bank.tools.text.cleaning import MOST_ASKED, checked_text
 from agentic_memory_bank.tools.text.places import Place, Placed
 from agentic_memory_bank.tools.text.sentences import sentences as sentences_in

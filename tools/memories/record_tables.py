@@ -37,6 +37,8 @@ class RecordTables:
         self._index = HybridIndex(file)
         self._indexed: KeptRows[tuple[str, list[str]]] = KeptRows(RowForm("indexed", read=tuple), file)
         """Of each memory that is searched the event of its text, and its names and numbers."""
+        self._speakers: KeptRows[set[str]] = KeptRows(set_form("speakers"), file)
+        """The names of those who said a memory, in words."""
         self._holders: KeptRows[set[str]] = KeptRows(set_form("holders"), file)
         self._alike: KeptRows[set[str]] = KeptRows(set_form("alike"), file)
         self._places: KeptRows[set[str]] = KeptRows(set_form("places"), file)
@@ -85,8 +87,8 @@ class RecordTables:
         }
 
     def _all_rows(self) -> list[KeptRows[Any] | RecordTurns]:
-        kept = [self._events, self._keys, self._indexed, self._holders, self._alike, self._places, self.records]
-        return [*kept, self._turns]
+        sets = [self._keys, self._speakers, self._holders, self._alike, self._places]
+        return [self._events, self._indexed, self.records, *sets, self._turns]
 
     # --- rows --------------------------------------------------------------------------------------------------------
 

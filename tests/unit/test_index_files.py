@@ -253,6 +253,7 @@ def test_the_file_of_another_user_is_never_read_for_one(place: Path, opened: Cal
     filled(memories, user="bob")
     filled(memories)
     shutil.copy(index_file(place, "bob"), index_file(place, "ann"))
+    assert IndexFiles(place.with_suffix(".indexes")).open(user_hash("ann"), ENCODER.model, 32) is None
 
     found = seen(opened())
 
@@ -273,11 +274,11 @@ def test_a_file_of_another_embedding_model_is_not_searched(place: Path, opened: 
     assert memories.search("ann", "lisbon", limit=1)[0].cosine > 0
 
 
-def test_a_file_of_another_form_is_made_anew(
+def test_a_file_that_other_rules_have_made_is_made_anew(
     place: Path, opened: Callable[..., RecordStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(index_files, "FORM", 0)
+        patched.setattr(index_files, "rules_of_indexes", lambda: "of the version before")
         filled(opened())
 
     assert IndexFiles(place.with_suffix(".indexes")).open(user_hash("ann"), ENCODER.model, 32) is None

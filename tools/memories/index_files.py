@@ -4,12 +4,16 @@ A file is a copy of what the store holds: it says up to which event, is replaced
 anything is erased from the store. Nobody writes one while another process erases, nor from what is out of date.
 """
 
+import hashlib
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final, NamedTuple
+from unicodedata import unidata_version
 
 from filelock import FileLock, Timeout
 from langgraph.store.base import BaseStore
@@ -26,14 +30,29 @@ from agentic_memory_bank.tools.storage.section_file import (
 )
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
-FORM: Final = 1
-"""The form of the files; one of another form is made anew."""
+RULES: Final = (
+    *("tools/text/*.py", "state/record*.py", "tools/storage/kept_rows.py", "tools/storage/section_file.py"),
+    *("tools/search/hybrid_index.py", "tools/search/stored_items.py", "tools/search/query.py"),
+    *("tools/memories/index.py", "tools/memories/record_tables.py", "tools/memories/turns.py"),
+    "tools/memories/vectors.py",
+)
+"""The code that says what an index holds."""
 KEPT_SECONDS: Final = 7 * 24 * 3_600.0
 """How long a file is kept that nobody opens, where the store is not beside it and may be used by other machines."""
 SHARED: Final = "indexes"
 """The folder, in the home of all that is kept, for stores that are not files of this package."""
 
 _LOG = logging.getLogger(__name__)
+
+
+@cache
+def rules_of_indexes() -> str:
+    """A hash of the code that makes indexes: one that other rules have made, or another stemmer, is made anew."""
+    root, digest = Path(__file__).parents[2], hashlib.sha256()
+    for file in sorted(path for rule in RULES for path in root.glob(rule)):
+        digest.update(file.read_bytes())
+    digest.update(f"{unidata_version} {version('PyStemmer')}".encode())
+    return digest.hexdigest()[:16]
 
 
 class KeptIndex(NamedTuple):
@@ -60,7 +79,7 @@ class IndexFiles:
         try:
             file = SectionFile(path)
             told = file.header
-            wanted = {"form": FORM, "owner": owner, "model": model}
+            wanted = {"rules": rules_of_indexes(), "owner": owner, "model": model}
             if any(told.get(name) != value for name, value in wanted.items()):
                 return None
             if None not in (dimension, told["index"]["dimension"]) and dimension != told["index"]["dimension"]:
@@ -81,8 +100,8 @@ class IndexFiles:
             OSError: It cannot be written; what was there before stays.
         """
         small, arrays = index.kept()
-        header = {"form": FORM, "owner": owner, "model": model, "heads": dict(heads), "index": small}
-        write_sections(self._path(owner), header, arrays)
+        told = {"owner": owner, "model": model, "heads": dict(heads), "index": small}
+        write_sections(self._path(owner), {"rules": rules_of_indexes(), **told}, arrays)
 
     @contextmanager
     def writing(self, owner: str) -> Iterator[bool]:

@@ -24,7 +24,8 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.embeddings.models import local_embeddings
-from agentic_memory_bank.tools.search.hybrid_index import HybridIndex, alpha_for
+from agentic_memory_bank.tools.search.hybrid_index import HybridIndex
+from agentic_memory_bank.tools.search.query import alpha_for
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
 

@@ -13,7 +13,8 @@ from agentic_memory_bank.state.interaction_tree import Anchor
 from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder, Told
-from agentic_memory_bank.tools.search.hybrid_index import HybridIndex, Query, Vector, alpha_for
+from agentic_memory_bank.tools.search.hybrid_index import HybridIndex
+from agentic_memory_bank.tools.search.query import Query, Vector, alpha_for
 from agentic_memory_bank.tools.search.scoring import Hit
 from agentic_memory_bank.tools.search.text_index import PART_TOKENS, Ranking, Spot, TextIndex, TextPart, below, owner
 from agentic_memory_bank.tools.text.spans import Span

@@ -40,7 +40,7 @@ def joined(response: httpx2.Response, tell: Tell) -> httpx2.Response:
     if response.status_code >= _WRONG or response.headers.get("content-type", "").startswith(_JSON):
         response.read()
         return response
-    said = _Said()
+    said = _Received()
     for data in _events(response.iter_bytes()):
         if data.startswith(b"[DONE]"):
             break
@@ -91,7 +91,7 @@ def _status_of(error: Any) -> int:
     return code if isinstance(code, int) and _WRONG <= code < 600 else 500
 
 
-class _Said:
+class _Received:
     """What has come of an answer."""
 
     def __init__(self) -> None:

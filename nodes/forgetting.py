@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from agentic_memory_bank.engines.conversation import Turn, attributed, unattributed
+from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.extractive.forgetting import (
     LOOKED_BACK,
     Subject,
@@ -37,6 +37,7 @@ from agentic_memory_bank.tools.memories.conversation_states import new_state
 from agentic_memory_bank.tools.memories.deletion import Deletion, Redaction, TurnRef
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.validation import MAX_LIMIT, stamp, user_hash
+from agentic_memory_bank.tools.text.attribution import attributed, unattributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.spans import Span
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from langchain_core.messages import AIMessage
 
-from agentic_memory_bank.engines.conversation import USER, Turn, unattributed
+from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.extractive.answering import quoting
 from agentic_memory_bank.engines.extractive.answering.helping import shown_text
 from agentic_memory_bank.engines.extractive.answering.short_answers import short_answer
@@ -21,6 +21,7 @@ from agentic_memory_bank.engines.extractive.remembering.queries import is_greeti
 from agentic_memory_bank.engines.research import Excerpt
 from agentic_memory_bank.engines.responder import FOUND, QUOTED, QUOTES_ONLY, ResponderInput
 from agentic_memory_bank.state.conversations import RecalledMemory
+from agentic_memory_bank.tools.text.attribution import ASSISTANT, USER, unattributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.places import Place, Placed
 from agentic_memory_bank.tools.text.sentences import QUESTION_END, sentences
@@ -34,7 +35,6 @@ AS_LIKELY: Final = 0.65
 """Share of the best memory's score from which another one is quoted beside it."""
 WHOLE: Final = 200
 """Characters of a memory that is quoted as a whole: what it says stands in more than one of its sentences."""
-ASSISTANT: Final = "assistant"
 
 _ASKS: Final = re.compile(
     rf"{phrases.ENDS_ASKING}|[吗呢]\W*+$|{phrases.CHINESE_QUESTION_WORDS}|几[个岁号点]|哪|是否"

@@ -6,12 +6,13 @@ from datetime import timedelta
 from typing import Final
 
 from agentic_memory_bank.engines.base import Span
-from agentic_memory_bank.engines.conversation import TRUST, USER, Fact, Turn, TurnQuote, attributed
+from agentic_memory_bank.engines.conversation import TRUST, Fact, Turn, TurnQuote
 from agentic_memory_bank.engines.extractive.conversation import day_of, is_small_talk, only_asks
 from agentic_memory_bank.engines.extractive.support import speaks_of, unsupported
 from agentic_memory_bank.engines.llm.locating import locate
 from agentic_memory_bank.engines.own_words import is_order, own_words
 from agentic_memory_bank.prompts import extract_facts
+from agentic_memory_bank.tools.text.attribution import USER, attributed
 from agentic_memory_bank.tools.text.secrets import secrets_in
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize

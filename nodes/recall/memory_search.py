@@ -11,7 +11,6 @@ from typing import Final, TypeVar
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.engines.conversation import USER, unattributed
 from agentic_memory_bank.engines.extractive.conversation import (
     MOST_READ,
     SHARE_OF_BEST,
@@ -36,6 +35,7 @@ from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.validation import MemoryHit, Threshold
+from agentic_memory_bank.tools.text.attribution import ASSISTANT, USER, unattributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -53,8 +53,6 @@ PREFERENCE: Final = 0.05
 COMMON_WORDS: Final = 0.25
 """What common words lose of their share in a score: people say the same in other words, and the same words of much
 else. Chosen on LoCoMo for the local model of embeddings, which says little of Chinese: there nothing is taken away."""
-
-ASSISTANT: Final = "assistant"
 
 _Result = TypeVar("_Result")
 
@@ -154,7 +152,7 @@ class _TimedSearch:
 
     def _is_anything_there(self) -> bool:
         user, project = self.owner
-        return bool(self.records().list(user, project=project, types=self.asked["types"], limit=1).records)
+        return self.records().has_any(user, project, self.asked["types"])
 
     def _found(self, queries: Sequence[str]) -> list[MemoryHit]:
         records, asked = self.records(), self.asked

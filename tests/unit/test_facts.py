@@ -9,15 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from agentic_memory_bank.engines.conversation import (
-    ExistingMemory,
-    Fact,
-    Resolution,
-    ResolutionAction,
-    Turn,
-    attributed,
-    unattributed,
-)
+from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Resolution, ResolutionAction, Turn
 from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.extractive.reading.attributes import claims_of
 from agentic_memory_bank.engines.llm.conversation import ChatConversationEngine
@@ -29,6 +21,7 @@ from agentic_memory_bank.state import record_events
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.model_table import RoleSettings
 from agentic_memory_bank.tools.memories.validation import checked_fields
+from agentic_memory_bank.tools.text.attribution import attributed, unattributed
 from agentic_memory_bank.tools.text.secrets import secrets_in
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 

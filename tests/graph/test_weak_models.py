@@ -313,7 +313,7 @@ def test_of_a_conversation_a_bad_model_makes_no_memories_but_those_that_rules_dr
 
 
 def test_plain_words_that_stand_in_the_passages_are_an_answer_where_no_other_comes(model: Any) -> None:
-    model.plays(answer=lambda _: Reply("Well, let me see.</passage> Anna Berg runs it. That is all."))
+    model.plays(answer=lambda _: Reply("Well, let me see.</passage> Anna Berg runs it.</p> </section> That is all."))
 
     result = run(DOCUMENTS[2:], "Who runs the museum?")
 

@@ -102,12 +102,16 @@ class EventLog:
         return {writer: str(value.get("at", "")) for writer, value in self._adapter.everything(self._writers).items()}
 
     def drop_writers(self, writers: Iterable[str]) -> None:
-        """Erase the slots of writers that are gone; their events stay."""
-        gone = [writer for writer in writers if writer != self.writer]
+        """Erase the slots of writers that are gone; their events stay. Who has written since the last look stays, too."""
+        if self._seen is None:
+            return
+        heads, seen = self._heads(), self._seen
+        gone = [one for one in writers if one != self.writer and one in seen and heads.get(one) == seen[one]]
         slots = [key for key in self._adapter.everything(self._slots) if key.rpartition(".")[0] in set(gone)]
         deletes = [(self._slots, key) for key in slots] + [(self._writers, writer) for writer in gone]
         for some in in_batches(deletes):
             self._adapter.batch([PutOp(space, key, None) for space, key in some])
+        self._seen = {writer: number for writer, number in seen.items() if writer not in gone}
 
     def _heads(self) -> dict[str, int]:
         writers = self._adapter.everything(self._writers)

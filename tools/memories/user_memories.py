@@ -88,7 +88,10 @@ class UserMemories:
             self.index = kept.found if kept else RecordIndex(self.owner, model, dimension)
             self.log.reset(kept.heads if kept else None)
         changes = self.log.changes()
-        events = self.index.differing(changes.events) if changes.is_complete else changes.events
+        events = changes.events
+        if changes.is_complete:
+            events = self.index.differing(events)
+            self._keeper.outdate()
         self._keeper.follow(self.index, events, self.log.seen or {})
         self.is_indexing = True
         try:
@@ -103,6 +106,16 @@ class UserMemories:
         """Write what the call wants written."""
         pending, at = self._pending, stamp(self.clock())
         self._keeper.write(pending, lambda: self.log.write(pending, at))
+
+    def drop_writers(self, writers: Sequence[str]) -> None:
+        """Erase the slots of writers that are gone; the index goes on without them.
+
+        Raises:
+            StorageError: The store failed.
+        """
+        self.log.drop_writers(writers)
+        if writers:
+            self._keeper.outdate()
 
     def wants_file(self) -> bool:
         """Whether so much is new that the index should be kept in a file."""

@@ -215,7 +215,8 @@ class _PunctualClient(DefaultHttpxClient):
         tell = listener()
         if tell is None or options.get("stream"):
             return super().send(request, **options)
-        with closing(super().send(request, **{**options, "stream": True})) as response:
+        streamed: dict[str, Any] = {**options, "stream": True}
+        with closing(super().send(request, **streamed)) as response:
             return joined(response, tell)
 
     def _init_transport(self, *_: Any, **options: Any) -> httpx2.BaseTransport:

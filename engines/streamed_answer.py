@@ -10,6 +10,7 @@ import httpx2
 
 STREAMED: Final[Mapping[str, Any]] = {"stream": True, "stream_options": {"include_usage": True}}
 """What a request says besides, for an answer that is listened to."""
+NOTHING_CAME: Final = "No piece of an answer came."
 _JSON: Final = "application/json"
 _WRONG: Final = 400
 
@@ -39,7 +40,7 @@ def joined(response: httpx2.Response, tell: Tell) -> httpx2.Response:
     if response.status_code >= _WRONG or response.headers.get("content-type", "").startswith(_JSON):
         response.read()
         return response
-    said = _Said()
+    said = _Received()
     for data in _events(response.iter_bytes()):
         if data.startswith(b"[DONE]"):
             break
@@ -90,7 +91,7 @@ def _status_of(error: Any) -> int:
     return code if isinstance(code, int) and _WRONG <= code < 600 else 500
 
 
-class _Said:
+class _Received:
     """What has come of an answer."""
 
     def __init__(self) -> None:
@@ -118,11 +119,10 @@ class _Said:
     def whole(self) -> tuple[int, dict[str, Any]]:
         """Status and body of the answer; a stream with nothing in it is one that the server does not do."""
         if not self._is_begun:
-            return 501, {"error": {"message": "A stream was asked for, and nothing came."}}
+            return 501, {"error": {"message": NOTHING_CAME}}
         message: dict[str, Any] = {name: "".join(words) or None for name, words in self._words.items()}
         if self._calls:
-            calls = [{**call, "function": _function(call["function"])} for call in self._calls]
-            message["tool_calls"] = [{name: value for name, value in call.items() if name != "index"} for call in calls]
+            message["tool_calls"] = [_call(call) for call in self._calls]
         choice = {"index": 0, "finish_reason": self._end, "message": {"role": "assistant", **message}}
         return 200, {**self._rest, "choices": [choice]}
 
@@ -130,11 +130,10 @@ class _Said:
         function: Any = told.get("function")
         said: Mapping[str, Any] = cast("dict[str, Any]", function) if isinstance(function, dict) else {}
         number, called = told.get("index"), told.get("id")
-        last = self._calls[-1] if self._calls else None
-        if last is None or number != last["index"] or (called and called != last["id"]):
-            last = {"index": number, "id": called or "", "type": "function", "function": {"name": "", "arguments": []}}
-            self._calls.append(last)
-        kept = last["function"]
+        last = self._calls[-1] if self._calls else {}
+        if not last or number != last["index"] or (called and called != last["id"]):
+            self._calls.append({"index": number, "id": called or "", "name": "", "arguments": []})
+        kept = self._calls[-1]
         kept["name"] = kept["name"] or said.get("name") or ""
         kept["arguments"].append(self._counted(said.get("arguments")))
 
@@ -145,8 +144,9 @@ class _Said:
         return words
 
 
-def _function(told: Mapping[str, Any]) -> dict[str, str]:
-    return {"name": told["name"], "arguments": "".join(told["arguments"])}
+def _call(told: Mapping[str, Any]) -> dict[str, Any]:
+    function = {"name": told["name"], "arguments": "".join(told["arguments"])}
+    return {"id": told["id"], "type": "function", "function": function}
 
 
 def _entries(listed: Any) -> list[dict[str, Any]]:

@@ -5,8 +5,8 @@ from functools import lru_cache
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.answering import quoting
+from agentic_memory_bank.engines.extractive.answering.exact import exact, is_nested
 from agentic_memory_bank.engines.extractive.answering.short_answers import short_answer
-from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
 from agentic_memory_bank.engines.extractive.reading.marks import ASKS
 from agentic_memory_bank.engines.extractive.reading.phrases import SMALL_TALK_CHINESE
 from agentic_memory_bank.engines.extractive.remembering.queries import is_small_talk
@@ -36,11 +36,13 @@ ABSTRACT_TOKENS: Final = 120
 """Longest abstract, in tokens; where single sentences are longer, it is cut."""
 ABSTRACT_CHARACTERS: Final = 800
 SURE: Final = 0.85
-"""How sure a sentence has to be that the words it states are the answer."""
+"""How sure a sentence has to be that the words it states are the answer, for it to be called so."""
 LEADS: Final = 2
 """How many names that were found on the way are followed at a time."""
 _QUOTED: Final = 3
 """Sentences that are gathered for a request at most."""
+_BEFORE: Final = 300
+"""Characters before a sentence in which a name stands that it goes on about."""
 _READ: Final = 6
 """Sentences of which those are taken where nothing is sure: some of the likeliest only ask."""
 _SPEAKER: Final = lazy_pattern(r"\A\s{0,4}[^\W\d_][\w.'’ -]{0,30}[:：]\s")
@@ -97,8 +99,10 @@ class ExtractiveResearchEngine:
         short = [q for q in found.quotes if found.is_choice or _tells(_said(q, excerpts))] if found else []
         sentences = [PageQuote(int(q.passage), (q.start, q.end)) for q in likeliest]
         agree = any(_meet(one, other) for one in short for other in sentences)
-        if found and short and (found.is_choice or (agree and _is_of_kind(inquiry.request, found.text))):
-            return ResearchResponse(found.text, tuple(short), agree and all(q.sure >= SURE for q in likeliest))
+        words = found.text if found and found.is_choice else exact(inquiry.request, found.text) if found else ""
+        if found and short and words and (found.is_choice or agree):
+            is_sure = likeliest[:1] != [] and likeliest[0].sure >= SURE
+            return ResearchResponse(words, tuple(short), is_sure and _state(inquiry.request, short, excerpts))
         apart = [*sentences, *(one for one in short if not any(_meet(one, other) for other in sentences))]
         said = [" ".join(_said(one, excerpts).split()) for one in apart]
         return ResearchResponse("\n".join(said), tuple(apart), is_sure=False)
@@ -112,9 +116,14 @@ def _meet(one: PageQuote, other: PageQuote) -> bool:
     return one.excerpt == other.excerpt and one.span[0] < other.span[1] and other.span[0] < one.span[1]
 
 
-def _is_of_kind(request: str, words: str) -> bool:
-    """Whether words are of a kind that is asked for; where it may be anything, nothing tells which words it is."""
-    return any(holds(kind, words) for kind in asked_for(request))
+def _state(request: str, quotes: Sequence[PageQuote], excerpts: Sequence[Excerpt]) -> bool:
+    """Whether an answer is stated by what it rests on: two places of what is compared, one that names it all."""
+    if len(quotes) > 1:
+        return True
+    start, end = quotes[0].span
+    excerpt = excerpts[quotes[0].excerpt]
+    said = set(tokenize(f"{excerpt.title}\n{excerpt.text[max(0, start - _BEFORE) : end]}"))
+    return not is_nested(request) and _named(request) <= said
 
 
 def _quotes(request: str, excerpts: Sequence[Excerpt]) -> list[quoting.Quote]:

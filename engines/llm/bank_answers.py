@@ -140,7 +140,9 @@ def relation_of(
         return None  # the same words contradict nothing
     announced = hint.announced if hint else None
     reason = _reason(said.reason.strip(), ends, claims)
-    return Relation(*named, "conflict", said.kind.strip()[:LONGEST_KEYWORD] or "other", reason, claims, announced)
+    kind = said.kind.strip().casefold()
+    known = kind if kind in find_conflicts.KINDS else hint.kind if hint else "other"
+    return Relation(*named, "conflict", known, reason, claims, announced)
 
 
 def _reason(said: str, ends: Sequence[MemoryView], claims: Sequence[ClaimSpan]) -> str:

@@ -18,6 +18,7 @@ from langchain_core.messages import (
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from agentic_memory_bank.engines.llm.faults import ModelFault
+from agentic_memory_bank.engines.streamed_answer import NOTHING_CAME
 
 TOLD_SECONDS: Final = 0.5
 """How often it is told how much has come."""
@@ -77,7 +78,8 @@ def heard(
 
 def sends_no_stream(error: Exception) -> bool:
     """Whether a server took a request for a stream and sent something else, which is lost."""
-    return isinstance(error, NothingStreamed) or "No generation" in str(error)
+    said = str(error)
+    return isinstance(error, NothingStreamed) or "No generation" in said or NOTHING_CAME in said
 
 
 def refuses_streams(error: Exception, fault: ModelFault) -> bool:

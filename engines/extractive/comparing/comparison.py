@@ -30,6 +30,7 @@ from agentic_memory_bank.tools.text.terms import MAX_TERM
 Relation = Literal["conflict", "merge", "none"]
 
 _NOTHING: Final = re.compile(r"\b(?:nothing|nobody|no one|none)\b|没有?人|什么(?:都|也)没", re.IGNORECASE)
+_TITLES: Final = frozenset(("mr", "mrs", "ms", "dr", "prof", "sir", "miss"))
 _MAX_CANDIDATES: Final = 3
 _MAX_POSTINGS: Final = 40
 _NEAR_COPY: Final = 0.8
@@ -224,7 +225,7 @@ def _likeness(
     merge_share: float,
 ) -> float:
     """How sure it is that two texts say the same; 0.0 when they do not, or when a replaced word may change it."""
-    if _values_differ(first, second) or _denials(first) != _denials(second):
+    if _values_differ(first, second) or _names_differ(first, second) or _denials(first) != _denials(second):
         return 0.0
     share = _shared(first, second)
     if any(sentence.chinese for sentence in (*first, *second)):
@@ -258,8 +259,15 @@ def _values_differ(first: Sequence[Sentence], second: Sequence[Sentence]) -> boo
     """Whether some value of one text has no equal in the other, which has another of its kind in its place."""
     left = {value_key(value): value for sentence in first for value in sentence.values}
     right = {value_key(value): value for sentence in second for value in sentence.values}
-    spare = [value for key, value in right.items() if key not in left]
-    return any(comparable(value, other) for key, value in left.items() if key not in right for other in spare)
+    ours = [value for key, value in left.items() if key not in right]
+    theirs = [value for key, value in right.items() if key not in left]
+    return any(comparable(value, other) for value in ours for other in theirs)
+
+
+def _names_differ(first: Sequence[Sentence], second: Sequence[Sentence]) -> bool:
+    """Whether both texts name somebody or something, and nothing that is spelt alike."""
+    left, right = ({name for one in some for name in one.names} - _TITLES for some in (first, second))
+    return bool(left and right) and not any(_alike(one, other) for one in left for other in right)
 
 
 def _changes(laid: Alignment) -> bool:

@@ -144,7 +144,7 @@ _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
         _pattern(
             r"\bwhen\b(?! it\b)|\bsince when\b|\b(?:what|which) (?:year|date|day|month|century|decade|"
             r"season)s?\b|\bdate of\b|birthday\?",
-            r"何时|什么时候|什么时间|何日|何年|哪一?年|哪一?[天日]|几[年月][^份]?|什么年代|什么时期|什么朝代|"
+            r"何时|什么时候|什么时间|何日|何年|哪一?年|哪一?[天日]|几月|(?:[于在到至从自哪元国]几|[一二三四五六七八九]{2}几几)年|什么年代|什么时期|什么朝代|"
             r"几月|几号|哪个月",
         ),
     ),

@@ -39,7 +39,7 @@ _GROUPS: Final[tuple[tuple[Group, re.Pattern[str]], ...]] = (
         "when",
         _asking(
             r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|time|century|decade)\b|\b(?:date|year) of\b|birthday\?",
-            r"何时|什么时候|什么时间|哪一?年|哪一?[天日]|几[年月]|什么年代|什么时期|什么朝代",
+            r"何时|什么时候|什么时间|哪一?年|哪一?[天日]|几月|(?:[于在到至从自哪元国]几|[一二三四五六七八九]{2}几几)年|什么年代|什么时期|什么朝代",
         ),
     ),
     (

@@ -102,7 +102,7 @@ class EventLog:
         return {writer: str(value.get("at", "")) for writer, value in self._adapter.everything(self._writers).items()}
 
     def drop_writers(self, writers: Iterable[str]) -> None:
-        """Erase the slots of writers that are gone; their events stay. Who has written since the last look stays, too."""
+        """Erase the slots of writers that are gone; their events stay. Whoever wrote since the last look stays, too."""
         if self._seen is None:
             return
         heads, seen = self._heads(), self._seen

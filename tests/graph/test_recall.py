@@ -47,7 +47,7 @@ from agentic_memory_bank.state.errors import (
     NoUserError,
 )
 from agentic_memory_bank.tools.concurrency import circuit_breaker
-from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CircuitBreaker, circuit_breaker_of
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.embeddings.models import local_embeddings
@@ -489,6 +489,24 @@ def test_a_store_that_is_down_is_one_line_in_hundreds_of_requests(caplog: pytest
     text = "The store of memories is unavailable (StorageError): conversations go on without it until it answers."
     assert lines(caplog) == [(logging.ERROR, text)]
     assert "hunter2" not in caplog.text
+
+
+def test_what_the_gate_waited_for_the_store_is_gone_for_the_search(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, call = list[float](), CircuitBreaker.call
+
+    def seen(self: CircuitBreaker, job: Any, seconds: float, *more: Any) -> Any:
+        given.append(seconds)
+        time.sleep(0.3)
+        return call(self, job, seconds, *more)
+
+    monkeypatch.setattr(CircuitBreaker, "call", seen)
+    assert bench.ask(recall_timeout=60.0)["memories"]
+
+    (for_the_gate, for_the_search) = given
+    assert for_the_gate <= 60.0
+    assert for_the_search <= 60.0 - 0.3
 
 
 def test_a_store_that_hangs_costs_the_timeout_and_one_line(caplog: pytest.LogCaptureFixture) -> None:

@@ -52,6 +52,7 @@ from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.embeddings.models import local_embeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
 from agentic_memory_bank.tools.memories.stores import RecordStores
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -489,6 +490,28 @@ def test_a_store_that_is_down_is_one_line_in_hundreds_of_requests(caplog: pytest
     text = "The store of memories is unavailable (StorageError): conversations go on without it until it answers."
     assert lines(caplog) == [(logging.ERROR, text)]
     assert "hunter2" not in caplog.text
+
+
+def test_who_has_many_memories_to_be_read_at_first_does_not_make_the_store_look_down(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, read, everything = threading.Event(), threading.Event(), StoreAdapter.everything
+
+    def slow(self: StoreAdapter, namespace: tuple[str, ...]) -> Any:
+        if namespace[-1] == "events":
+            reading.set()
+            read.wait(30)
+        return everything(self, namespace)
+
+    late = Bench(bench.store)
+    monkeypatch.setattr(StoreAdapter, "everything", slow)
+    outcomes = [late.ask(recall_timeout=0.2)["receipt"]["outcome"] for _ in range(5)]
+    assert reading.is_set()
+    assert not circuit_breaker_of(late.stores).is_open
+    read.set()
+
+    assert outcomes == ["unavailable"] * 5
+    assert late.ask(recall_timeout=30.0)["receipt"]["outcome"] == "used"
 
 
 def test_what_the_gate_waited_for_the_store_is_gone_for_the_search(

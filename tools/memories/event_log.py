@@ -40,6 +40,8 @@ class EventLog:
         self._seen: dict[str, int] | None = None
         self._head = 0
         self._unrevealed: list[str] = []
+        self.is_reading_all = False
+        """Whether all events are being read, from a store that has just answered."""
         self.writer = uuid4().hex[:16]
         """Names this writer; no other has the same name, ever."""
 
@@ -119,7 +121,11 @@ class EventLog:
 
     def _everything(self, heads: dict[str, int]) -> EventChanges:
         """All events. Those that come while they are read are among what comes after `heads`, and so are read again."""
-        events = cast(Mapping[str, RecordEvent], self._adapter.everything(self._events))
+        self.is_reading_all = True
+        try:
+            events = cast(Mapping[str, RecordEvent], self._adapter.everything(self._events))
+        finally:
+            self.is_reading_all = False
         self._seen = heads
         self._head = max(self._head, heads.get(self.writer, 0))
         return EventChanges(True, dict(events))

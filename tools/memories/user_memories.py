@@ -52,8 +52,7 @@ class UserMemories:
         self._keeper = IndexKeeper(files, owner)
         self._is_begun = False
         """Whether the index holds all that was written, and nothing else."""
-        self.is_indexing = False
-        """Whether events of the store are being read into the index, so that the index and not the store is slow."""
+        self._is_indexing = False
         self._pending: dict[str, RecordEvent | None] = {}
         self._created = ""
         """When the last memory was stored, as a stamp."""
@@ -80,6 +79,11 @@ class UserMemories:
             finally:
                 self._pending = {}
 
+    @property
+    def is_indexing(self) -> bool:
+        """Whether many events are being read into the index, which takes its time, however fast the store is."""
+        return self._is_indexing or self.log.is_reading_all
+
     def _refresh(self) -> None:
         """Read what others have written."""
         if not self._is_begun:
@@ -93,11 +97,11 @@ class UserMemories:
             events = self.index.differing(events)
             self._keeper.outdate()
         self._keeper.follow(self.index, events, self.log.seen or {})
-        self.is_indexing = True
+        self._is_indexing = True
         try:
             leftovers = self.index.apply(events)
         finally:
-            self.is_indexing = False
+            self._is_indexing = False
         self._is_begun = True
         if leftovers:
             self.delete_events(leftovers)

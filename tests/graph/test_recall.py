@@ -496,6 +496,7 @@ def test_who_has_many_memories_to_be_read_at_first_does_not_make_the_store_look_
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reading, read, everything = threading.Event(), threading.Event(), StoreAdapter.everything
+    get = StoreAdapter.get
 
     def slow(self: StoreAdapter, namespace: tuple[str, ...]) -> Any:
         if namespace[-1] == "events":
@@ -503,8 +504,15 @@ def test_who_has_many_memories_to_be_read_at_first_does_not_make_the_store_look_
             read.wait(30)
         return everything(self, namespace)
 
+    def waiting(self: StoreAdapter, *asked: Any) -> Any:
+        """As on a file, which is read by one at a time."""
+        if reading.is_set():
+            read.wait(30)
+        return get(self, *asked)
+
     late = Bench(bench.store)
     monkeypatch.setattr(StoreAdapter, "everything", slow)
+    monkeypatch.setattr(StoreAdapter, "get", waiting)
     outcomes = [late.ask(recall_timeout=0.2)["receipt"]["outcome"] for _ in range(5)]
     assert reading.is_set()
     assert not circuit_breaker_of(late.stores).is_open

@@ -1,6 +1,6 @@
 """Who said a memory, and when: put in front of its words, and split from them again.
 
-Short, as it stands alone below all that reads memories: the index, the stages and the engines.
+Short: it stands alone below all that reads memories: the index, the stages and the engines.
 """
 
 import re

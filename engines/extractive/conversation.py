@@ -22,7 +22,6 @@ from agentic_memory_bank.engines.extractive.answering.helping import (
     SHARE_OF_BEST,
     Likeness,
     MessageReading,
-    asks_the_assistant,
     shown_text,
 )
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, past_asked, written
@@ -49,7 +48,6 @@ __all__ = [
     "Told",
     "announces_change",
     "in_both",
-    "asks_the_assistant",
     "attribute_asked_for",
     "day_of",
     "is_comparable",

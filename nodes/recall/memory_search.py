@@ -17,7 +17,6 @@ from agentic_memory_bank.engines.extractive.conversation import (
     Likeness,
     MessageReading,
     Told,
-    asks_the_assistant,
     day_of,
     only_asks,
     past_asked,
@@ -35,7 +34,7 @@ from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.validation import MemoryHit, Threshold
-from agentic_memory_bank.tools.text.attribution import ASSISTANT, USER, unattributed
+from agentic_memory_bank.tools.text.attribution import ASSISTANT, USER, asks_the_assistant, unattributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.terms import tokenize
 

@@ -1,13 +1,12 @@
 """Who said a memory, in which turns, and beside which others; what it gains by that where it is searched."""
 
-import re
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.tools.text.attribution import ASSISTANT, USER, unattributed
+from agentic_memory_bank.tools.text.attribution import ASSISTANT, USER, asks_the_assistant, unattributed
 from agentic_memory_bank.tools.text.terms import tokenize
 
 BESIDE: Final = (0.4, 0.0)
@@ -17,13 +16,12 @@ BESIDE_AMONG_PEOPLE: Final = (0.5, 0.3)
 """The same where people talk whose names are known: answers follow questions there, while most of what is said to an
 assistant stands alone. Chosen with `benchmarks/memory_quality.py` and `everyday.py`, as is the one below."""
 OF_ASSISTANT: Final = 0.4
-"""What the words of an assistant lose, unless the query asks what "you" said: they are long, and mostly say again or
+"""What the words of an assistant lose, unless the query asks what it said: they are long, and mostly say again or
 advise what the user asks about. Chosen with `benchmarks/long_chats.py`."""
 OWN_WORDS: Final = 0.2
 """What a memory has on top where the query names who said it: people tell of themselves."""
 
 _ASSISTANT: Final = frozenset(tokenize(ASSISTANT))
-_ADDRESSED: Final = re.compile(r"\b(?:you|your)\b|[你您]", re.IGNORECASE)
 
 _Spot = tuple[str, str]
 """A conversation, and one of its turns."""
@@ -36,7 +34,7 @@ class AskedOf:
 
     def __init__(self, query: str) -> None:
         self._words = frozenset(tokenize(query))
-        self._is_addressed = _ADDRESSED.search(query) is not None
+        self._is_addressed = asks_the_assistant(query)
 
     def gain(self, speaker: frozenset[str] | None, near: float, beyond: float) -> float:
         """What a memory gains, or loses, on top of its own score.

@@ -24,7 +24,13 @@ from agentic_memory_bank.engines.extractive.answering.helping import (
     MessageReading,
     shown_text,
 )
-from agentic_memory_bank.engines.extractive.reading.dates import day_of, past_asked, written
+from agentic_memory_bank.engines.extractive.reading.dates import (
+    day_of,
+    event_asked_before,
+    past_asked,
+    tells_of_event,
+    written,
+)
 from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, in_both
 from agentic_memory_bank.engines.extractive.remembering.extraction import is_idle_talk, safe_words, select
 from agentic_memory_bank.engines.extractive.remembering.insights import recurring
@@ -54,7 +60,9 @@ __all__ = [
     "is_idle_talk",
     "is_small_talk",
     "only_asks",
+    "event_asked_before",
     "past_asked",
+    "tells_of_event",
     "safe_words",
     "shown_text",
     "succeeded",

@@ -5,8 +5,11 @@ from functools import lru_cache
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.answering import quoting
+from agentic_memory_bank.engines.extractive.answering.exact import exact, is_nested
 from agentic_memory_bank.engines.extractive.answering.short_answers import short_answer
-from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
+from agentic_memory_bank.engines.extractive.reading.marks import ASKS
+from agentic_memory_bank.engines.extractive.reading.phrases import SMALL_TALK_CHINESE
+from agentic_memory_bank.engines.extractive.remembering.queries import is_small_talk
 from agentic_memory_bank.engines.extractive.summarising.summary import summarize
 from agentic_memory_bank.engines.research import (
     Excerpt,
@@ -22,6 +25,7 @@ from agentic_memory_bank.engines.research import (
 from agentic_memory_bank.state.pages import PageSearch
 from agentic_memory_bank.tools.search.names import names_in
 from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.sentences import opening, paragraphs, sentences
 from agentic_memory_bank.tools.text.terms import tokenize
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
@@ -32,9 +36,22 @@ ABSTRACT_TOKENS: Final = 120
 """Longest abstract, in tokens; where single sentences are longer, it is cut."""
 ABSTRACT_CHARACTERS: Final = 800
 SURE: Final = 0.85
-"""How sure a sentence has to be that the words it states are the answer."""
+"""How sure a sentence has to be that the words it states are the answer, for it to be called so."""
 LEADS: Final = 2
 """How many names that were found on the way are followed at a time."""
+_QUOTED: Final = 3
+"""Sentences that are gathered for a request at most."""
+_BEFORE: Final = 300
+"""Characters before a sentence in which a name stands that it goes on about."""
+_READ: Final = 6
+"""Sentences of which those are taken where nothing is sure: some of the likeliest only ask."""
+_SPEAKER: Final = lazy_pattern(r"\A\s{0,4}[^\W\d_][\w.'’ -]{0,30}[:：]\s")
+_HAILS: Final = lazy_pattern(
+    r"(?:(?i:hey|hi|hello|dear|wow|yeah|yes|yep|thanks|thank you|congrats|bye|ok|okay|oh|sure)\b[,! ]{1,3})"
+    r"{1,3}[A-Z][\w'’-]{0,20}[!.,:)(;~ ]{0,8}"
+)
+"""Somebody is called by name, and told nothing."""
+_NOTHING: Final = (_HAILS, SMALL_TALK_CHINESE)
 
 
 class ExtractiveResearchEngine:
@@ -79,34 +96,52 @@ class ExtractiveResearchEngine:
         """
         found = short_answer(inquiry.request, excerpts)
         likeliest = _quotes(inquiry.request, excerpts)[:1]
-        if found is None and not likeliest:
-            return ResearchResponse("")
-        short = list(found.quotes) if found else []
+        short = [q for q in found.quotes if found.is_choice or _tells(_said(q, excerpts))] if found else []
         sentences = [PageQuote(int(q.passage), (q.start, q.end)) for q in likeliest]
         agree = any(_meet(one, other) for one in short for other in sentences)
-        if found and (found.is_choice or (agree and _is_of_kind(inquiry.request, found.text))):
-            return ResearchResponse(found.text, tuple(short), agree and all(q.sure >= SURE for q in likeliest))
+        words = found.text if found and found.is_choice else exact(inquiry.request, found.text) if found else ""
+        if found and short and words and (found.is_choice or agree):
+            is_sure = likeliest[:1] != [] and likeliest[0].sure >= SURE
+            return ResearchResponse(words, tuple(short), is_sure and _state(inquiry.request, short, excerpts))
         apart = [*sentences, *(one for one in short if not any(_meet(one, other) for other in sentences))]
-        said = [" ".join(excerpts[one.excerpt].text[slice(*one.span)].split()) for one in apart]
+        said = [" ".join(_said(one, excerpts).split()) for one in apart]
         return ResearchResponse("\n".join(said), tuple(apart), is_sure=False)
+
+
+def _said(quote: PageQuote, excerpts: Sequence[Excerpt]) -> str:
+    return excerpts[quote.excerpt].text[slice(*quote.span)]
 
 
 def _meet(one: PageQuote, other: PageQuote) -> bool:
     return one.excerpt == other.excerpt and one.span[0] < other.span[1] and other.span[0] < one.span[1]
 
 
-def _is_of_kind(request: str, words: str) -> bool:
-    """Whether words are of a kind that is asked for; where it may be anything, nothing tells which words it is."""
-    return any(holds(kind, words) for kind in asked_for(request))
+def _state(request: str, quotes: Sequence[PageQuote], excerpts: Sequence[Excerpt]) -> bool:
+    """Whether an answer is stated by what it rests on: two places of what is compared, one that names it all."""
+    if len(quotes) > 1:
+        return True
+    start, end = quotes[0].span
+    excerpt = excerpts[quotes[0].excerpt]
+    said = set(tokenize(f"{excerpt.title}\n{excerpt.text[max(0, start - _BEFORE) : end]}"))
+    return not is_nested(request) and _named(request) <= said
 
 
 def _quotes(request: str, excerpts: Sequence[Excerpt]) -> list[quoting.Quote]:
-    """What fits a request by its words, or at least names what it names: a step on the way answers nothing yet."""
+    """What fits a request by its words, or at least names what it names: a step on the way answers nothing yet.
+
+    What asks or greets tells nothing, however much it names.
+    """
     passages = [quoting.Passage.of(str(n), e.text, e.score, e.title) for n, e in enumerate(excerpts)]
     sure, named = quoting.quotes(request, None, passages), _named(request)
-    return sure or [
-        one for one in quoting.likeliest(request, passages) if named.intersection(tokenize(_words(one, excerpts)))
-    ]
+    told = [one for one in sure if _tells(_words(one, excerpts))]
+    likely = told or [one for one in quoting.likeliest(request, passages, limit=_READ) if _tells(_words(one, excerpts))]
+    return told or [one for one in likely if named.intersection(tokenize(_words(one, excerpts)))][:_QUOTED]
+
+
+def _tells(words: str) -> bool:
+    """Whether a sentence says anything: it does not only ask, greet, or call somebody by name."""
+    said = _SPEAKER.sub("", words)
+    return not (ASKS.search(said) or is_small_talk(said) or any(one.fullmatch(said) for one in _NOTHING))
 
 
 def _words(quote: quoting.Quote, excerpts: Sequence[Excerpt]) -> str:

@@ -139,7 +139,7 @@ def _talked(deps: AgentDeps, scope: Scope) -> AgentHistory:
 
 def _has_any(deps: AgentDeps, scope: Scope) -> bool:
     user, project = scope.owner
-    return bool(deps.records(scope).list(user, project=project, types=[*FACTS, "episodic"], limit=1).records)
+    return deps.records(scope).has_any(user, project, [*FACTS, "episodic"])
 
 
 def _searched(

@@ -165,7 +165,7 @@ class _TimedSearch:
 
     def _is_anything_there(self) -> bool:
         user, project = self.owner
-        return bool(self.records().list(user, project=project, types=self.asked["types"], limit=1).records)
+        return self.records().has_any(user, project, self.asked["types"])
 
     def _found(self, queries: Sequence[str]) -> list[MemoryHit]:
         records, asked = self.records(), self.asked

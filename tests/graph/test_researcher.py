@@ -476,6 +476,45 @@ def test_offline_words_that_are_not_of_the_kind_asked_for_give_way_to_their_sent
     assert "The Lund fund paid 240,000 dollars for it." in guessed["answer"]
 
 
+@pytest.mark.parametrize(
+    ("said", "asked", "answer"),
+    [
+        (
+            "Ana: Hey Ben! Which plays do you like? Any plays by Lund?\nBen: Hey Ana!\nBen: My uncle plays the cello.",
+            "Which instrument does Ben's uncle play?",
+            "cello",
+        ),
+        (
+            "安娜: 你好！\n老柏: 谢谢！\n安娜: 什么乐器？\n老柏: 我喜欢的乐器是大提琴。",
+            "老柏喜欢什么乐器？",
+            "大提琴",
+        ),
+    ],
+)
+def test_offline_what_only_asks_or_greets_answers_nothing(
+    stores: PageStores, said: str, asked: str, answer: str
+) -> None:
+    stores.of("m").put([page(said)])
+
+    output = ask(stores, request=asked)
+
+    assert answer in output["answer"]
+    assert not [
+        s["quote"] for s in output["sources"] if s["quote"].endswith(("?", "？", "Ana!", "Ben!", "你好！", "谢谢！"))
+    ]
+
+
+def test_offline_what_a_question_only_describes_is_partial(stores: PageStores) -> None:
+    stores.of("m").put([page("Hollow Hill was directed by Edith Warren in 1931. She was born in 1902.")])
+
+    stated, described = (
+        ask(stores, request=asked)
+        for asked in ("When was Hollow Hill directed?", "When was the director of Hollow Hill born?")
+    )
+
+    assert (stated["status"], described["status"]) == ("answered", "partial")
+
+
 def test_nothing_found_is_never_enough(stores: PageStores, clues: list[str]) -> None:
     nothing = Scripted(gather=lambda *_: Gathered((), is_enough=True), respond=lambda *_: ResearchResponse(""))
 

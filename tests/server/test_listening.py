@@ -137,12 +137,26 @@ def test_a_server_that_takes_no_streams_is_asked_without(asked: Any) -> None:
     assert [request.stream for request in chats].count(True) == 1
 
 
-def test_a_server_that_answers_whole_where_a_stream_was_asked_for_is_asked_so_from_then_on(asked: Any) -> None:
+def test_a_server_that_answers_whole_where_a_stream_was_asked_for_is_understood(asked: Any) -> None:
     judge = ScriptedJudge()
 
     def script(request: ChatRequest) -> Reply | Fault:
-        said = json.dumps({"choices": [{"message": {"role": "assistant", "content": "x"}, "finish_reason": "stop"}]})
-        return raw_body(said.encode()) if request.stream else judge(request)
+        message = {"role": "assistant", "content": json.dumps(judge(request).data)}
+        said = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})
+        return raw_body(said.encode())
+
+    output, _, chats = asked(script)
+
+    assert (output["status"], output["degraded"]) == ("completed", [])
+    assert output["usage"]["calls"] == len(chats)
+
+
+def test_a_server_whose_streams_are_empty_is_asked_without(asked: Any) -> None:
+    judge = ScriptedJudge()
+
+    def script(request: ChatRequest) -> Reply | Fault:
+        nothing = raw_body(b"data: [DONE]\n\n", content_type="text/event-stream")
+        return nothing if request.stream else judge(request)
 
     output, _, chats = asked(script)
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentic_memory_bank.engines.extractive.answering.choices import choose, life
+from agentic_memory_bank.engines.extractive.answering.exact import exact, is_nested
 from agentic_memory_bank.engines.extractive.answering.short_answers import ShortAnswer, short_answer
 from agentic_memory_bank.engines.extractive.reading.countries import countries
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments
@@ -223,3 +224,52 @@ def test_whatever_the_text_every_quote_stands_in_it(question: str, text: str, ti
         stretch = (text, KESTREL.text)[quote.excerpt][slice(*quote.span)]
         assert stretch
         assert stretch == stretch.strip()
+
+
+@pytest.mark.parametrize(
+    ("question", "stretch", "words"),
+    [
+        ("When was it opened?", "1931", "1931"),
+        ("Who built it?", "Maria Okafor", "Maria Okafor"),
+        ("What is the name of the league?", "National Hockey League (NHL", "National Hockey League"),
+        ("Why was the run taken from him?", "13.14 seconds, but", ""),
+        ("它什么时候停运？", "2009年1月5日起停止服务", "2009年1月5日"),
+        ("展览什么时候开放？", "2009年3月至2010年5月开放", "2009年3月至2010年5月"),
+        ("她获得多少个冠军？", "14个世", "14个"),
+        ("这条线有多长？", "1,000米", "1,000米"),
+        ("公司的创办人是谁？", "万润南出走法国参加会议", ""),
+        ("合同最长是几年？", "2011", ""),
+    ],
+)
+def test_of_a_stretch_only_what_is_asked_for_is_the_answer(question: str, stretch: str, words: str) -> None:
+    assert exact(question, stretch) == words
+
+
+@pytest.mark.parametrize(
+    ("question", "nested"),
+    [
+        ("Who is the wife of the director of Vertigo?", True),
+        ("Who plays the sister of the man who bought the mill?", True),
+        ("When did the director of Vertigo die?", True),
+        ("Who is Ana Reyes's mother's doctor?", True),
+        ("Who is the director of Vertigo?", False),
+        ("When did Ana join the choir?", False),
+    ],
+)
+def test_a_question_about_what_it_only_describes_needs_two_statements(question: str, nested: bool) -> None:
+    assert is_nested(question) is nested
+
+
+@pytest.mark.parametrize(
+    ("question", "group"),
+    [
+        ("What hobby helps John when he is away?", "what"),
+        ("What was given to the player who won?", "what"),
+        ("When the pool is full, what happens?", "what"),
+        ("When was the pool full?", "when"),
+        ("Until when is the pool open, and who says so?", "when"),
+        ("Do you know when the pool opens?", "when"),
+    ],
+)
+def test_a_word_that_only_begins_a_clause_asks_nothing(question: str, group: str) -> None:
+    assert Question.of(question).group == group

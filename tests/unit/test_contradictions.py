@@ -145,6 +145,44 @@ def test_talk_and_code_are_no_sides() -> None:
     assert between(("talk", talk), ("code", code), ("more", talk.replace("500", "700"))) == []
 
 
+MANUAL = """# Larkspur 6 manual
+
+## Systems
+
+Larkspur supports Windows 8, Windows 10 and Linux.
+
+## Memory
+
+Larkspur needs 2 GB of memory.
+"""
+MANUAL_CHINESE = """# 百灵6手册
+
+## 系统
+
+百灵支持Windows 8、Windows 10和Linux。
+
+## 内存
+
+百灵需要2 GB内存。
+"""
+
+
+@pytest.mark.parametrize(
+    ("manual", "ended", "revised"),
+    [
+        (MANUAL, "Larkspur no longer supports Windows 8.", "supports Windows 8, Windows 10"),
+        (MANUAL_CHINESE, "百灵不再支持Windows 8。", "支持Windows 8、Windows 10"),
+    ],
+)
+def test_what_is_no_longer_supported_was_though_both_name_its_number(manual: str, ended: str, revised: str) -> None:
+    title = "# Larkspur 6.1 release notes" if ended.isascii() else "# 百灵6.1版更新说明"
+
+    found = between(("manual.md", manual), ("notes.md", f"{title}\n\n- {ended}\n- 2 GB.\n"))
+
+    assert [is_about(one, revised, ended) for one in found] == [True]
+    assert [(one.first, one.second)[one.holds or 0].place.name for one in found] == ["notes.md"]
+
+
 def test_a_change_that_is_denied_or_possible_is_none() -> None:
     said = "Section 3 is not changed. Section 4 can be moved to 7 pm. Was section 5 replaced by 8 pm?"
     text = f"Notice of changes\n\n{said}\n"

@@ -15,7 +15,7 @@ from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Hints, Turn, TurnQuote
 from agentic_memory_bank.engines.extractive import research, responder, support
-from agentic_memory_bank.engines.extractive.answering import choices, helping, quoting, short_answers
+from agentic_memory_bank.engines.extractive.answering import choices, exact, helping, quoting, short_answers
 from agentic_memory_bank.engines.extractive.answering import relevance as likeness
 from agentic_memory_bank.engines.extractive.comparing import comparison
 from agentic_memory_bank.engines.extractive.reading import attributes, dates, kinds, number_words, sentence, values
@@ -157,6 +157,8 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.answering.short_answers.short_answer": lambda text: short_answers.short_answer(
         text[::2], [passage(text[1::2])]
     ),
+    "engines.extractive.answering.exact.exact": lambda text: exact.exact("它什么时候停运，when?", text),
+    "tools.text.forms.spans_of_sentences": lambda text: list(forms.spans_of_sentences(text, 0, len(text))),
     "engines.extractive.comparing.comparison.compare": lambda text: comparison.compare(
         text[: len(text) // 2], f"{text[: len(text) // 2]} not", 0.9
     ),

@@ -150,6 +150,37 @@ def test_underlined_titles_are_headings() -> None:
     assert (place.title, place.headings) == ("Release notes", ("2.0",))
 
 
+def test_underlines_have_the_levels_of_their_order_and_a_first_chapter_is_no_title_of_the_next() -> None:
+    text = "Larkspur\n********\n\nUse\n===\n\nModes\n-----\n\nIt has two modes.\n\nHelp\n====\n\nAsk Ana.\n"
+    chapters = "Use\n---\n\nIt runs.\n\nHelp\n----\n\nAsk Ana.\n"
+
+    assert (where(text, "two modes").title, where(text, "two modes").headings) == ("Larkspur", ("Use", "Modes"))
+    assert (where(text, "Ask Ana").title, where(text, "Ask Ana").headings) == ("Larkspur", ("Help",))
+    assert where(chapters, "Ask Ana", "manual.rst").title == "Help"
+    assert where(chapters.replace("Use\n---", "## Use").replace("Help\n----", "## Help"), "Ask Ana").title == "Help"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Settings of the pool:\n\n# Sockets that stay open\npool_size = 10\n\nIt runs.\n", ""),
+        ("To set it up:\n\n# get it first\npip install larkspur\n\nIt runs.\n", ""),
+        ("To set it up:\n\n    # get it first\n    larkspur --get\n\nIt runs.\n", ""),
+        ("# Sockets that stay open\npool-size 10\n\nIt runs.\n", "pool.conf"),
+    ],
+)
+def test_a_comment_in_a_program_is_no_heading(text: str, name: str) -> None:
+    assert not [one for one in placed(text, name) if one.place.kind == "heading"]
+    assert (where(text, "It runs.", name).title, where(text, "It runs.", name).headings) == ("", ())
+
+
+@pytest.mark.parametrize(
+    "text", ["# Shopping\n- milk\n\n# Calls\nRing Ana.\n", "# 购物\n- 牛奶\n\n# 电话\nRing Ana.\n"]
+)
+def test_a_heading_may_stand_right_above_its_text(text: str) -> None:
+    assert where(text, "Ring Ana.").title in ("Calls", "电话")
+
+
 def test_a_version_in_a_heading_is_no_number_of_a_section() -> None:
     text = "Changes\n=======\n\n4.2.0 (2024-05-14)\n------------------\n\n- It runs on Windows.\n"
 

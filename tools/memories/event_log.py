@@ -16,7 +16,7 @@ from agentic_memory_bank.state.record_events import RecordEvent
 from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter, in_batches
 from agentic_memory_bank.tools.storage.sqlite_store import ROOT
 
-RING: Final = 256
+RING: Final = 4_096
 """How many of its last writes each writer keeps for those who follow."""
 
 
@@ -49,9 +49,7 @@ class EventLog:
         Raises:
             StorageError: The store failed.
         """
-        heads = {
-            writer: _number(value.get("head")) for writer, value in self._adapter.everything(self._writers).items()
-        }
+        heads = self._heads()
         keys = self._revealed(heads)
         if keys is None:
             return self._everything(heads)
@@ -82,9 +80,22 @@ class EventLog:
         if known is not None:
             self._seen = {**known, self.writer: number}
 
-    def reset(self) -> None:
-        """Read everything again with the next `changes`."""
-        self._seen = None
+    @property
+    def seen(self) -> Mapping[str, int] | None:
+        """For each writer the number of its last event that was read; None where all are read with the next look."""
+        return self._seen
+
+    def is_current(self) -> bool:
+        """Whether nobody has written since the last look.
+
+        Raises:
+            StorageError: The store failed.
+        """
+        return self._seen is not None and self._heads() == self._seen
+
+    def reset(self, seen: Mapping[str, int] | None = None) -> None:
+        """Go on behind these numbers, or read everything again with the next `changes`."""
+        self._seen = None if seen is None else dict(seen)
 
     def writers(self) -> dict[str, str]:
         """When each writer has written last."""
@@ -97,6 +108,10 @@ class EventLog:
         deletes = [(self._slots, key) for key in slots] + [(self._writers, writer) for writer in gone]
         for some in in_batches(deletes):
             self._adapter.batch([PutOp(space, key, None) for space, key in some])
+
+    def _heads(self) -> dict[str, int]:
+        writers = self._adapter.everything(self._writers)
+        return {writer: _number(value.get("head")) for writer, value in writers.items()}
 
     def _everything(self, heads: dict[str, int]) -> EventChanges:
         """All events. Those that come while they are read are among what comes after `heads`, and so are read again."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.spans import Span
 
 _CJK: Final = "\u3400-\u9fff"
@@ -12,6 +13,17 @@ _LINE: Final = re.compile(r"[^\n]*+(?:\n|\Z)")
 FENCE: Final = re.compile(r"(?:`{3,}|~{3,})")
 PROMPT: Final = re.compile(r"(?:>>>|\.\.\.|\$|%) ")
 HASHES: Final = re.compile(r"(#{1,6})[ \t]+(\S.*)")
+CODE: Final = re.compile(
+    r"(?:(?:export )?(?:[a-z_][\w.-]{0,40}|[A-Z_]{2,40})(?:\[[^\[\]]{1,20}\])? ?[+|:]?= ?\S"
+    r"|[a-z_][\w.]{0,40}\([^()]{0,80}\)[;,]?$|(?:def|class) \w{1,40}[:(]|import [\w.]{1,60}$|from [\w.]{1,60} import |"
+    r"(?:sudo|pip|apt-get|docker|npm|npx|conda|brew) \w|(?:\$|>>>|%) |[}\])]{1,4}[;,]?$|[^\n]{1,200}[;{]$)"
+)
+"""A line of a program, of a shell, or of settings."""
+PROGRAM: Final = re.compile(
+    r"(?:\.(?:py|sh|bash|zsh|toml|ya?ml|conf|cfg|ini|env|rb|pl|mk|cmake|properties)|(?:\A|/)(?:Makefile|Dockerfile))\Z",
+    re.IGNORECASE,
+)
+"""The name of a file in which a hash opens a comment."""
 RULE: Final = re.compile(r"([-=~^*_+#.])\1{2,}$")
 DIVIDER: Final = re.compile(r"[|:\s-]{3,}$")
 BRACKETED: Final = re.compile(r"【([^【】]{1,40})】")
@@ -73,6 +85,26 @@ def is_title(body: str) -> bool:
     if body.isupper():
         return True
     return not body[0].islower() and len(body.split()) <= 9 and (len(body) <= 30 or body.isascii())
+
+
+def underlines(rule: str, length: int) -> bool:
+    """Whether a line is an underline of one that is so long; of marks that also part paragraphs, just as long."""
+    if not RULE.match(rule) or 2 * len(rule) < length:
+        return False
+    return rule[0] in "=-~^" or abs(len(rule) - length) <= 2
+
+
+def spans_of_sentences(text: str, start: int, end: int) -> Iterator[Span]:
+    """The sentences of a stretch of text, without the white space around them."""
+    for low, high in sentences(text[start:end].replace("\n", " ")):
+        piece = text[start + low : start + high]
+        if piece.strip():
+            yield start + low + len(piece) - len(piece.lstrip()), start + low + len(piece.rstrip())
+
+
+def is_comment(body: str, before: str, after: str) -> bool:
+    """Whether a line that a hash opens is the comment of a line of code beside it, and no heading."""
+    return body[1:2].isspace() and any(CODE.match(near) for near in (before, after))
 
 
 def number(mark: re.Match[str]) -> str:

@@ -6,18 +6,18 @@ Chinese, line by line. Spans are offsets into the text as it is; nothing is rewr
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from agentic_memory_bank.tools.text import forms
-from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.spans import Span
 
 _MOST_LEAD_IN = 60
 """How much of what opens a list is shown with a quote, in characters."""
 _SHORT_LINE = 18
 """Characters of a line from which on it may be one that was wrapped."""
+_CHAPTER = 2
+"""Headings of this level and above are written as such; a first one is the title only until the next of its level."""
 Kind = Literal["text", "heading", "item", "row", "turn", "header", "code"]
 
 
@@ -113,6 +113,9 @@ class _PlaceReader:
         self._in_code = False
         self._head = True
         self._head_at = 0
+        self._title_level = 1
+        self._underlines: dict[tuple[bool, str], int] = {}
+        self._is_program = forms.PROGRAM.search(name) is not None
         self._is_single = sum(start < end for start, end in self.lines) < 2
         lengths = sorted(end - start for start, end in self.lines if "|" not in text[start : start + 1] and start < end)
         self._width = lengths[len(lengths) * 9 // 10] if lengths else 0
@@ -148,7 +151,9 @@ class _PlaceReader:
         last = ""
         hangs = len(lines) > 1 and self._indent(lines[1]) > self._indent(lines[0])
         for low, high in (
-            span for part in forms.unwrapped(self.text, lines, self._width) for span in self._sentences(*part)
+            span
+            for part in forms.unwrapped(self.text, lines, self._width)
+            for span in forms.spans_of_sentences(self.text, *part)
         ):
             if self._is_field and low >= lines[0][1] and not hangs:  # a field ends with its line
                 self._item_title = ""
@@ -160,12 +165,6 @@ class _PlaceReader:
             self._lead_in = ""
         if last.endswith((":", "：")):
             self._lead_in = last
-
-    def _sentences(self, start: int, end: int) -> Iterator[Span]:
-        for low, high in sentences(self.text[start:end].replace("\n", " ")):
-            piece = self.text[start + low : start + high]
-            if piece.strip():
-                yield start + low + len(piece) - len(piece.lstrip()), start + low + len(piece.rstrip())
 
     def _emit(self, start: int, end: int, kind: Kind, cells: tuple[Span, ...] = (), row: str = "") -> None:
         headings = [title for _, title, _ in self._stack]
@@ -200,6 +199,10 @@ class _PlaceReader:
 
     def _heading(self, line: Span, body: str) -> bool:
         if found := forms.HASHES.match(body):
+            if self._is_program or self._indent(line) > 3:
+                return False
+            if forms.is_comment(body, self._body(self._at - 1), self._body(self._at + 1)):
+                return False
             return self._opened(line, found[2].rstrip("# "), len(found[1]))
         if found := forms.BRACKETED.match(body):
             self._opened((line[0], line[0] + found.end()), found[1], 5)
@@ -212,15 +215,22 @@ class _PlaceReader:
             self.flush()
             return True
         if not self._block and self._is_underlined(line):
-            return self._opened(line, body, 1 if self._body(self._at + 1)[0] == "=" else 2)
+            return self._opened(line, body, self._level_of_underline())
         if not self._block and (self._stands_alone() or self._opens_letter(line)) and forms.is_title(body):
             return self._opened(line, body, 3 if body.isupper() or not self._place.title else 4)
         return False
 
+    def _level_of_underline(self) -> int:
+        """Levels are those of the order in which the kinds of underline come, below a title without one."""
+        mark = self._body(self._at + 1)[0]
+        key = (self._body(self._at - 1)[:3] == 3 * mark, mark)
+        above = max(self._underlines.values(), default=int(bool(self._place.title)))
+        return self._underlines.setdefault(key, 1 + above)
+
     def _is_underlined(self, line: Span) -> bool:
         """Whether a rule under a single line makes it a heading; where a mail begins under it, it parts two mails."""
         rule = self._body(self._at + 1)
-        if not forms.RULE.match(rule) or rule[0] not in "=-~^" or 2 * len(rule) < line[1] - line[0]:
+        if not forms.underlines(rule, line[1] - line[0]):
             return False
         return len(forms.cells(self.text, line, forms.CELL)) <= 2 - bool(self.found) and not self._opens_mail(
             self._at + 2
@@ -254,8 +264,9 @@ class _PlaceReader:
         title = title[mark.end() :] if mark and title[mark.end() :][:1].isalnum() and number else title
         self._item = self._item_title = self._lead_in = self._asked = ""
         self._stack = [above for above in self._stack if above[0] < level]
-        if not self._place.title and not self.found or level == 1 and not self._stack:
+        if not self._place.title and not self.found or level <= self._title_level and not self._stack:
             self._place = replace(self._place, title=title)
+            self._title_level = level if level <= _CHAPTER else 1
         self._emit(*line, "heading")
         self._stack.append((level, title.strip("* "), number))
         self._head = False
@@ -349,14 +360,9 @@ class _PlaceReader:
         if not self._block or self._labels[label] > 1 or self._kind == "turn":
             return False
         start, end = self._block[-1]
-        return (
-            self._kind == "item"
-            and not self._is_field
-            or (
-                end - start > max(self._width // 2, _SHORT_LINE)
-                and not self.text[start:end].endswith(forms.SENTENCE_END[:9])
-            )
-        )
+        is_long = end - start > max(self._width // 2, _SHORT_LINE)
+        in_item = self._kind == "item" and not self._is_field
+        return in_item or is_long and not self.text[start:end].endswith(forms.SENTENCE_END[:9])
 
     def _listed(self, line: Span, body: str) -> bool:
         mark = forms.MARK.match(body)

@@ -165,9 +165,7 @@ class _Revised:
         revision, target = self._revision, self._target
         if not revision.sure:
             return None
-        if any(
-            same_kind(one, own) and same_figure(one, own) for one in figures_of(revision.new) for own in self._owned()
-        ):
+        if revision.kind not in ("cancel", "end") and self._says_the_same():
             return None
         shared = revision.statement.terms & target.terms
         denies = _denies(target, shared)
@@ -180,6 +178,11 @@ class _Revised:
         if revision.kind == "correct" and not self._referred:
             return ("negation", "", "") if _denies(revision.statement, shared) != denies else None
         return ("class", "", "") if self._referred or self._cover >= _COVERED else None
+
+    def _says_the_same(self) -> bool:
+        """Whether the target has a new value already; of what ends, its value is what is taken back."""
+        new = figures_of(self._revision.new)
+        return any(same_kind(one, own) and same_figure(one, own) for one in new for own in self._owned())
 
     def _says_what_ends(self) -> bool:
         """Whether the target says what is "no longer" so: half of the words behind, or that something is needed."""

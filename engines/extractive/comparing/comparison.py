@@ -30,6 +30,7 @@ from agentic_memory_bank.tools.text.terms import MAX_TERM
 Relation = Literal["conflict", "merge", "none"]
 
 _NOTHING: Final = re.compile(r"\b(?:nothing|nobody|no one|none)\b|没有?人|什么(?:都|也)没", re.IGNORECASE)
+_TITLES: Final = frozenset(("mr", "mrs", "ms", "dr", "prof", "sir", "miss"))
 _MAX_CANDIDATES: Final = 3
 _MAX_POSTINGS: Final = 40
 _NEAR_COPY: Final = 0.8
@@ -224,16 +225,24 @@ def _likeness(
     merge_share: float,
 ) -> float:
     """How sure it is that two texts say the same; 0.0 when they do not, or when a replaced word may change it."""
-    if any(_changes(align(left, right)) or _swapped(left, right) for left, right in pairs) or _contrast(first, second):
-        return 0.0
-    if _values_differ(first, second) or _denials(first) != _denials(second):
+    if _values_differ(first, second) or _names_differ(first, second) or _denials(first) != _denials(second):
         return 0.0
     share = _shared(first, second)
     if any(sentence.chinese for sentence in (*first, *second)):
-        return round(share, 4) if share >= merge_share else 0.0
-    if len(first) > 1 and len(second) > 1 and share < merge_share:
-        return 0.0
-    return round(min(1.0, cosine), 4) if cosine >= merge_cosine else 0.0
+        likeness = round(share, 4) if share >= merge_share else 0.0
+    elif len(first) > 1 and len(second) > 1 and share < merge_share:
+        likeness = 0.0
+    else:
+        likeness = round(min(1.0, cosine), 4) if cosine >= merge_cosine else 0.0
+    return 0.0 if likeness <= 0.0 or _may_change(first, second, pairs) else likeness
+
+
+def _may_change(
+    first: Sequence[Sentence], second: Sequence[Sentence], pairs: Sequence[tuple[Sentence, Sentence]]
+) -> bool:
+    """Whether a word of one text that stands in place of another may change what is said."""
+    changed = (_changes(align(left, right)) or _swapped(left, right) for left, right in pairs)
+    return any(changed) or _contrast(first, second)
 
 
 def _denials(sentences: Sequence[Sentence]) -> int:
@@ -250,8 +259,15 @@ def _values_differ(first: Sequence[Sentence], second: Sequence[Sentence]) -> boo
     """Whether some value of one text has no equal in the other, which has another of its kind in its place."""
     left = {value_key(value): value for sentence in first for value in sentence.values}
     right = {value_key(value): value for sentence in second for value in sentence.values}
-    spare = [value for key, value in right.items() if key not in left]
-    return any(comparable(value, other) for key, value in left.items() if key not in right for other in spare)
+    ours = [value for key, value in left.items() if key not in right]
+    theirs = [value for key, value in right.items() if key not in left]
+    return any(comparable(value, other) for value in ours for other in theirs)
+
+
+def _names_differ(first: Sequence[Sentence], second: Sequence[Sentence]) -> bool:
+    """Whether both texts name somebody or something, and nothing that is spelt alike."""
+    left, right = ({name for one in some for name in one.names} - _TITLES for some in (first, second))
+    return bool(left and right) and not any(_alike(one, other) for one in left for other in right)
 
 
 def _changes(laid: Alignment) -> bool:

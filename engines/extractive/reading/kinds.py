@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, Literal
 
+from agentic_memory_bank.engines.extractive.reading.questions import asking_part
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers, numbers_with_offsets
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
@@ -143,7 +144,7 @@ _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
         _pattern(
             r"\bwhen\b(?! it\b)|\bsince when\b|\b(?:what|which) (?:year|date|day|month|century|decade|"
             r"season)s?\b|\bdate of\b|birthday\?",
-            r"何时|什么时候|什么时间|何日|何年|哪一?年|哪一?[天日]|几[年月][^份]?|什么年代|什么时期|什么朝代|"
+            r"何时|什么时候|什么时间|何日|何年|哪一?年|哪一?[天日]|几月|(?:[于在到至从自哪元国]几|[一二三四五六七八九]{2}几几)年|什么年代|什么时期|什么朝代|"
             r"几月|几号|哪个月",
         ),
     ),
@@ -242,7 +243,8 @@ _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
 @lru_cache(maxsize=512)
 def asked_for(question: str) -> tuple[Kind, ...]:
     """The kinds of thing of which one answers a question, by what it asks first; none where it may be anything."""
-    found = ((mark.start(), kinds) for kinds, pattern in _ASKED if (mark := pattern.search(question)))
+    asking = asking_part(question)
+    found = ((mark.start(), kinds) for kinds, pattern in _ASKED if (mark := pattern.search(asking)))
     return min(found, key=lambda one: one[0], default=(0, ()))[1]
 
 

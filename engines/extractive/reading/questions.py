@@ -39,7 +39,7 @@ _GROUPS: Final[tuple[tuple[Group, re.Pattern[str]], ...]] = (
         "when",
         _asking(
             r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|time|century|decade)\b|\b(?:date|year) of\b|birthday\?",
-            r"何时|什么时候|什么时间|哪一?年|哪一?[天日]|几[年月]|什么年代|什么时期|什么朝代",
+            r"何时|什么时候|什么时间|哪一?年|哪一?[天日]|几月|(?:[于在到至从自哪元国]几|[一二三四五六七八九]{2}几几)年|什么年代|什么时期|什么朝代",
         ),
     ),
     (
@@ -71,6 +71,34 @@ _GROUPS: Final[tuple[tuple[Group, re.Pattern[str]], ...]] = (
         _asking(r"\bwhy\b|\bhow\b|\bwhat (?:made|did .{0,200} (?:say|think|feel))\b|为什么|为何|怎么|怎样|如何|原因"),
     ),
 )
+_OPENS_ASKING: Final = re.compile(
+    r"\W*(?:(?:in|at|on|for|to|by|from|with|of|about|under) )?(?:what|which|how|whose|who|where|why)\b", re.IGNORECASE
+)
+_RELATIVE: Final = re.compile(
+    r"(?<=[\w)’'])(?<!\band)(?<!\bor)(?<!\babout)(?<!\bof)(?<!\bby)(?<!\bsince)(?<!\buntil)(?<!\btill)(?<!\bfrom)"
+    r"(?<!\bfor)(?<!\bto)(?<!\bwith) (?:when|where|who|whom|whose|why)(?= )",
+    re.IGNORECASE,
+)
+_WHEN_CLAUSE: Final = re.compile(
+    r"\W*when (?!(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must|shall|and)\b)"
+    r"[^?,]{3,200}, ?(?=(?:what|which|how|who|where|why|is|are|was|were|do|does|did|has|have|can|could|will|must)\b)",
+    re.IGNORECASE,
+)
+
+
+def asking_part(question: str) -> str:
+    """A question without the words in it that look as if they asked: "what is it for *when* the pool is full?".
+
+    Example:
+        >>> asking_part("What helps John when he is away?"), asking_part("When the pool is full, what happens?")
+        ('What helps John he is away?', 'what happens?')
+    """
+    clause = _WHEN_CLAUSE.match(question)
+    bare = question[clause.end() :] if clause else question
+    opening = _OPENS_ASKING.match(bare)
+    return bare[: opening.end()] + _RELATIVE.sub("", bare[opening.end() :]) if opening else bare
+
+
 _CHINESE_ASKING: Final = re.compile(
     rf"{CHINESE_QUESTION_WORDS}|哪[一]?[年天个些位家座种部场]|哪|几|吗|呢|是否|请问|分别|的|了|是|在|有|[?？]"
 )
@@ -143,7 +171,8 @@ class Question:
         telling = [term for term in terms if term not in _ASKING_TERMS]
         names = frozenset(term for name in sorted(names_and_numbers(text)) for term in tokenize(name))
         asked = _ASKED_WORD.search(text)
-        groups: list[Group] = [group for group, pattern in _GROUPS if pattern.search(text)]
+        asking = asking_part(text)
+        groups: list[Group] = [group for group, pattern in _GROUPS if pattern.search(asking)]
         return cls(
             text=text,
             group=groups[0] if groups else "what",

@@ -29,7 +29,10 @@ _MONTHS: Final = {
     "sept": 9,
 }
 
-_CURRENCY: Final = {"$": "dollar", "€": "euro", "£": "sterling", "¥": "yuan", "￥": "yuan"}
+_CURRENCY: Final = {
+    **{"$": "dollar", "us$": "dollar", "usd": "dollar", "€": "euro", "eur": "euro", "£": "sterling", "gbp": "sterling"},
+    **{"¥": "yuan", "￥": "yuan", "cny": "yuan", "rmb": "yuan"},
+}
 _CHINESE_UNITS: Final = sorted((name for name in UNITS if not name.isascii()), key=lambda name: (-len(name), name))
 _MEASURES: Final = tuple(name for name in _CHINESE_UNITS if name[0] not in "年月日")
 _CHINESE_UNIT_STARTS: Final = frozenset(name[0] for name in _CHINESE_UNITS)
@@ -53,7 +56,8 @@ _DATE_PATTERNS: Final = tuple(
     )
 )
 _NUMBER: Final = re.compile(
-    r"(?<![A-Za-z0-9_.])(?<![A-Za-z]-)(?P<currency>US\$|[$€£¥￥])?\s{0,4}(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)"
+    r"(?<![A-Za-z0-9_.])(?<![A-Za-z]-)(?P<currency>US\$|[$€£¥￥]|(?:EUR|USD|GBP|CNY|RMB)(?=[ \d]))?\s{0,4}"
+    r"(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)"
     r"(?:(?P<ordinal>st|nd|rd|th)\b|\s{0,4}(?P<suffix>thousand|million|billion|trillion|dozen|hundred|bn|mn|k|万亿|千万|百万|万|亿|千)(?![a-z])|(?P<joined>m)(?![a-z0-9])(?=\s+(?:people|users|dollars)))?",
     re.IGNORECASE,
 )
@@ -64,7 +68,7 @@ _AFTER: Final = re.compile(r"(?:\s{0,4}|-)(?P<unit>%|°\s?[CF]|℃|℉|[A-Za-z]+
 _COUNTED: Final = re.compile(r"(?:\s{0,4}|-)((?:[A-Za-z][\w'’-]*\s+){0,2}?)([A-Za-z][\w'’-]*)")
 _FUNCTION_WORDS: Final = """
     the a an of in on at to from by for with and or as is are was were be been has have had who which that than it
-    its his her their after before until when while but not
+    its his her their after before until when while but not per
 """
 _NOT_COUNTED: Final = frozenset(_FUNCTION_WORDS.split())
 _WHO_IS_COUNTED: Final = "people men women children soldiers students users screens employees residents inhabitants"
@@ -223,7 +227,7 @@ def _digit_numbers(text: str) -> list[Value]:
         amount = float(match.group("digits").replace(",", ""))
         suffix = match.group("suffix") or match.group("joined")
         amount *= _SUFFIXES.get(suffix.lower(), 1.0) if suffix else 1.0
-        currency = _CURRENCY.get((match.group("currency") or "")[-1:])
+        currency = _CURRENCY.get((match.group("currency") or "").lower())
         if not (amount < 1e300):
             continue
         start = match.start("currency") if currency else match.start("digits")

@@ -247,13 +247,15 @@ def _changed(unit: tuple[_Said, str], units: Sequence[tuple[_Said, str]]) -> tup
     """The last sentence of this conversation that changes what one says, also where it calls the thing "it"."""
     said, words = unit
     here = [one for one in units if one[0].place == "here" and one[0].speaker.casefold() == said.speaker.casefold()]
-    place = next((place for place, (_, text) in enumerate(here) if text == words), len(here))
-    for later in range(len(here) - 1, place, -1):
-        change = here[later][1]
-        found = antecedent(change, [text for _, text in here[place:later]])
-        thing = here[place + found[0]][1][slice(*found[1])] if found else ""
+    place = next((place for place, (_, text) in enumerate(here) if text == words), None)
+    since = [unit, *here] if place is None else here[place:]  # all of this conversation is later than a memory
+    for later in range(len(since) - 1, 0, -1):
+        change = since[later][1]
+        before = [text for _, text in since[:later]]
+        found = antecedent(change, before)
+        thing = before[found[0]][slice(*found[1])] if found else ""
         if replaced(f"{thing} {change}", words):
-            return here[later]
+            return since[later]
     return unit
 
 

@@ -87,9 +87,8 @@ def find_memories(state: RecallState, runtime: Runtime[MemoryContext], deps: Mem
     context, owner, asked = context_of(runtime), owner_of(runtime), state["asked"]
     records, encoder = partial(deps.records, runtime), deps.stores.encoder
     as_of = date.fromisoformat(asked["as_of"]) if asked["as_of"] else past_asked(state["query"], deps.clock().date())
-    search = _TimedSearch(
-        records, encoder, owner, asked, circuit_breaker_of(deps.stores), context.recall_timeout, as_of
-    )
+    limit, left = context.recall_timeout, context.recall_timeout - state.get("waited", 0.0)
+    search = _TimedSearch(records, encoder, owner, asked, circuit_breaker_of(deps.stores), limit, left, as_of)
     own = _own_turns(state)
     found = _before_event(search, state) if state["query"].strip() else []
     found = [one for one in found if not is_said_by(one, own)]
@@ -142,13 +141,15 @@ class _TimedSearch:
     asked: RecallRequest
     guard: CircuitBreaker
     limit: float
-    """Seconds that the store may take."""
+    """Seconds that recalling may take."""
+    left: float
+    """Seconds of them that the search may take."""
     as_of: date | None = None
     """The day on which what is found was true; None for now."""
 
     def of(self, queries: Sequence[str]) -> list[MemoryHit]:
         """What is found for any of the queries."""
-        until = time.monotonic() + self.limit
+        until = time.monotonic() + self.left
         if not self.encoder.is_loaded:
             if not self._call(self._is_anything_there, until):
                 return []

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from langgraph.store.memory import InMemoryStore
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.memories import event_log, index_files, index_keeper
+from agentic_memory_bank.tools.memories import event_log, index_files, index_keeper, maintenance
 from agentic_memory_bank.tools.memories.event_log import EventLog
 from agentic_memory_bank.tools.memories.index_files import IndexFiles
 from agentic_memory_bank.tools.memories.record_store import RecordStore
@@ -142,12 +143,26 @@ def test_a_process_that_has_just_begun_reads_what_came_after_the_file_alone(
     monkeypatch.setattr(index_keeper, "FEWEST", 400)
     first.store("ann", "Ann has a boat now.")
 
-    def refuse(*_: object) -> None:
-        raise AssertionError("all events were read")
-
-    monkeypatch.setattr(EventLog, "_everything", refuse)
+    monkeypatch.setattr(EventLog, "_everything", refused)
 
     assert opened().search("ann", "boat", limit=1)[0].record["text"] == "Ann has a boat now."
+
+
+def test_the_file_is_still_good_when_those_who_wrote_are_long_gone(
+    opened: Callable[..., RecordStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(opened())
+    monkeypatch.setattr(maintenance, "IDLE", timedelta(days=-1))
+
+    assert kept(janitor := opened()).maintain()["writers"] == 1
+
+    kept(janitor)
+    monkeypatch.setattr(EventLog, "_everything", refused)
+    assert len(opened().list("ann").records) == 12
+
+
+def refused(*_: object) -> None:
+    raise AssertionError("all events were read")
 
 
 def test_who_was_overtaken_by_thousands_of_writes_indexes_only_what_is_new(
@@ -356,7 +371,7 @@ def test_nobody_writes_a_file_from_before_an_erasure(
 
     behind = late._users.peek(user_hash("ann"))
     assert behind is not None
-    monkeypatch.setattr(behind._keeper, "_unkept", 100)
+    monkeypatch.setattr(behind._keeper, "_is_stale", True)
     behind.keep_index()
 
     assert not index_file(place).exists()

@@ -149,7 +149,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
     ),
     "engines.extractive.support.may_answer": lambda text: support.may_answer(text[::2], text[1::2]),
     "engines.extractive.support.tells": lambda text: support.tells(text[::3], text[1::3], text[2::3]),
-    "engines.conversation.attributed": lambda text: attributed(text, "", text),
+    "tools.text.attribution.attributed": lambda text: attributed(text, "", text),
     "engines.extractive.answering.choices.choose": lambda text: choices.choose(
         f"Is {text} older than Ana or Bob?", [passage(text), passage("Ana was born in 1950.")]
     ),

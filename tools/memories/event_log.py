@@ -40,6 +40,8 @@ class EventLog:
         self._seen: dict[str, int] | None = None
         self._head = 0
         self._unrevealed: list[str] = []
+        self.is_reading_all = False
+        """Whether all events are being read, from a store that has just answered."""
         self.writer = uuid4().hex[:16]
         """Names this writer; no other has the same name, ever."""
 
@@ -102,12 +104,16 @@ class EventLog:
         return {writer: str(value.get("at", "")) for writer, value in self._adapter.everything(self._writers).items()}
 
     def drop_writers(self, writers: Iterable[str]) -> None:
-        """Erase the slots of writers that are gone; their events stay."""
-        gone = [writer for writer in writers if writer != self.writer]
+        """Erase the slots of writers that are gone; their events stay. Whoever wrote since the last look stays, too."""
+        if self._seen is None:
+            return
+        heads, seen = self._heads(), self._seen
+        gone = [one for one in writers if one != self.writer and one in seen and heads.get(one) == seen[one]]
         slots = [key for key in self._adapter.everything(self._slots) if key.rpartition(".")[0] in set(gone)]
         deletes = [(self._slots, key) for key in slots] + [(self._writers, writer) for writer in gone]
         for some in in_batches(deletes):
             self._adapter.batch([PutOp(space, key, None) for space, key in some])
+        self._seen = {writer: number for writer, number in seen.items() if writer not in gone}
 
     def _heads(self) -> dict[str, int]:
         writers = self._adapter.everything(self._writers)
@@ -115,7 +121,11 @@ class EventLog:
 
     def _everything(self, heads: dict[str, int]) -> EventChanges:
         """All events. Those that come while they are read are among what comes after `heads`, and so are read again."""
-        events = cast(Mapping[str, RecordEvent], self._adapter.everything(self._events))
+        self.is_reading_all = True
+        try:
+            events = cast(Mapping[str, RecordEvent], self._adapter.everything(self._events))
+        finally:
+            self.is_reading_all = False
         self._seen = heads
         self._head = max(self._head, heads.get(self.writer, 0))
         return EventChanges(True, dict(events))

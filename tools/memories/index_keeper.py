@@ -32,18 +32,24 @@ class IndexKeeper:
         self._files, self._owner = files, owner
         self._unkept = 0
         """How many events came since the index was kept, or was read from its file."""
+        self._is_stale = False
+        """Whether the file holds what is gone by now, or says how far it goes by writers that are gone."""
         self._rests_until = 0.0
 
     def open(self, model: str, dimension: int | None) -> KeptIndex | None:
         """The index as it was kept last; None where it was not, or vectors are of another model."""
-        self._unkept = 0
+        self._unkept, self._is_stale = 0, False
         return self._files.open(self._owner, model, dimension) if self._files is not None and model else None
 
     def count(self, index: RecordIndex, events: Mapping[str, RecordEvent | None]) -> None:
         """Count what is about to change; what is gone from the index is not to stay in the file."""
         self._unkept += len(events)
         if index.is_stored(key for key, event in events.items() if event is None):
-            self._unkept += FEWEST
+            self.outdate()
+
+    def outdate(self) -> None:
+        """Have the file made anew."""
+        self._is_stale = True
 
     def follow(self, index: RecordIndex, events: Mapping[str, RecordEvent | None], heads: Mapping[str, int]) -> None:
         """Count what others have changed; what they erased, maybe on another machine, is erased from the file.
@@ -75,7 +81,8 @@ class IndexKeeper:
         if self._files is None or time.monotonic() < self._rests_until:
             return False
         count = len(index.records)
-        return count >= FEWEST and self._unkept >= min(MOST_UNKEPT, max(FEWEST, count // SHARE))
+        is_much = self._unkept >= min(MOST_UNKEPT, max(FEWEST, count // SHARE))
+        return count >= FEWEST and (is_much or self._is_stale)
 
     def keep(self, index: RecordIndex, log: EventLog, model: str, dimension: int | None) -> RecordIndex | None:
         """Keep an index; the same as it stands in the file, or None where that cannot be."""
@@ -89,7 +96,8 @@ class IndexKeeper:
             _LOG.debug("An index is not kept in a file: %s", error)
             return None
         self._rests_until = 0.0 if found else time.monotonic() + SOON
-        self._unkept = 0 if found else self._unkept
+        if found:
+            self._unkept, self._is_stale = 0, False
         return found
 
     def _kept(

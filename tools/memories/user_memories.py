@@ -52,8 +52,7 @@ class UserMemories:
         self._keeper = IndexKeeper(files, owner)
         self._is_begun = False
         """Whether the index holds all that was written, and nothing else."""
-        self.is_indexing = False
-        """Whether events of the store are being read into the index, so that the index and not the store is slow."""
+        self._is_indexing = False
         self._pending: dict[str, RecordEvent | None] = {}
         self._created = ""
         """When the last memory was stored, as a stamp."""
@@ -80,6 +79,11 @@ class UserMemories:
             finally:
                 self._pending = {}
 
+    @property
+    def is_indexing(self) -> bool:
+        """Whether many events are being read into the index, which takes its time, however fast the store is."""
+        return self._is_indexing or self.log.is_reading_all
+
     def _refresh(self) -> None:
         """Read what others have written."""
         if not self._is_begun:
@@ -88,13 +92,16 @@ class UserMemories:
             self.index = kept.found if kept else RecordIndex(self.owner, model, dimension)
             self.log.reset(kept.heads if kept else None)
         changes = self.log.changes()
-        events = self.index.differing(changes.events) if changes.is_complete else changes.events
+        events = changes.events
+        if changes.is_complete:
+            events = self.index.differing(events)
+            self._keeper.outdate()
         self._keeper.follow(self.index, events, self.log.seen or {})
-        self.is_indexing = True
+        self._is_indexing = True
         try:
             leftovers = self.index.apply(events)
         finally:
-            self.is_indexing = False
+            self._is_indexing = False
         self._is_begun = True
         if leftovers:
             self.delete_events(leftovers)
@@ -103,6 +110,16 @@ class UserMemories:
         """Write what the call wants written."""
         pending, at = self._pending, stamp(self.clock())
         self._keeper.write(pending, lambda: self.log.write(pending, at))
+
+    def drop_writers(self, writers: Sequence[str]) -> None:
+        """Erase the slots of writers that are gone; the index goes on without them.
+
+        Raises:
+            StorageError: The store failed.
+        """
+        self.log.drop_writers(writers)
+        if writers:
+            self._keeper.outdate()
 
     def wants_file(self) -> bool:
         """Whether so much is new that the index should be kept in a file."""

@@ -52,7 +52,7 @@ from agentic_memory_bank.tools.memories.validation import MAX_TEXT
 from agentic_memory_bank.tools.text import forms, sensitive
 from agentic_memory_bank.tools.text.attribution import attributed
 from agentic_memory_bank.tools.text.cleaning import MOST_ASKED, checked_text
-from agentic_memory_bank.tools.text.places import Place, Placed
+from agentic_memory_bank.tools.text.place import Place, Placed
 from agentic_memory_bank.tools.text.sentences import sentences as sentences_in
 from agentic_memory_bank.tools.text.spans import cut
 from agentic_memory_bank.tools.text.tokens import passages

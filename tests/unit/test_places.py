@@ -2,7 +2,8 @@
 
 import pytest
 
-from agentic_memory_bank.tools.text.places import Place, Placed, placed
+from agentic_memory_bank.tools.text.place import Place, Placed
+from agentic_memory_bank.tools.text.places import placed
 
 
 def where(text: str, words: str, name: str = "") -> Place:
@@ -172,6 +173,44 @@ def test_underlines_have_the_levels_of_their_order_and_a_first_chapter_is_no_tit
 def test_a_comment_in_a_program_is_no_heading(text: str, name: str) -> None:
     assert not [one for one in placed(text, name) if one.place.kind == "heading"]
     assert (where(text, "It runs.", name).title, where(text, "It runs.", name).headings) == ("", ())
+
+
+RST = """\
+|build| |docs|
+
+.. |build| image:: https://larkspur.example/build.svg
+   :target: https://larkspur.example
+
+Use
+~~~
+
+Pipe it through::
+
+    # count the lines
+    cat *.txt | larkspur
+
+.. code:: sh
+
+    larkspur --all
+
+.. important::
+   It prints a sum.
+
+.. _larkspur: https://larkspur.example
+"""
+
+
+def test_code_of_restructuredtext_is_code_and_an_underline_of_tildes_opens_none() -> None:
+    kinds = {" ".join(RST[p.start : p.end].split()): p.place.kind for p in placed(RST)}
+
+    assert kinds["Pipe it through::"] == kinds["It prints a sum."] == "text"
+    assert {kinds["|build| |docs|"], kinds[".. _larkspur: https://larkspur.example"]} == {"code"}
+    assert kinds["# count the lines cat *.txt | larkspur"] == kinds["larkspur --all"] == "code"
+    assert where(RST, "It prints").title == "Use"
+
+
+def test_tildes_under_a_line_that_is_longer_open_a_block_of_code() -> None:
+    assert where("Run it like this:\n~~~\n# now\nlarkspur\n~~~\n\nIt runs.\n", "larkspur").kind == "code"
 
 
 @pytest.mark.parametrize(

@@ -194,6 +194,15 @@ def test_whoever_was_crowned_in_2009_is_no_year() -> None:
     assert "王明月" in first("2009年加冕的是谁?", "1970年宫殿修缮完毕。2009年王明月加冕为女王。")
 
 
+def test_when_may_be_told_by_what_happens_then() -> None:
+    shell = (
+        "A restricted shell cannot change directories. These restrictions are enforced after start-up files are read."
+    )
+    assert "after start-up files" in first("When are the restrictions enforced?", shell)
+    assert "登录之后" in first("限制什么时候生效?", "受限用户不能更改目录。这些限制在用户登录之后生效。")
+    assert not first("In which year were the restrictions enforced?", shell)
+
+
 def test_a_field_that_is_left_to_be_filled_in_says_nothing() -> None:
     said = reading(
         "What is the name of the tenant?", "Tenant: ______________\n\nThe tenant, Mr Paul Reyes, pays in advance."

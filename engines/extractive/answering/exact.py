@@ -15,7 +15,20 @@ from agentic_memory_bank.tools.text.cleaning import is_cjk
 _UNNAMED: Final = frozenset(("reason", "choice"))
 """Kinds of which no word is told to be one."""
 _VALUES: Final = frozenset(
-    ("money", "duration", "age", "clock", "date", "weight", "length", "temperature", "percent", "version", "count")
+    (
+        "money",
+        "duration",
+        "age",
+        "clock",
+        "date",
+        "weight",
+        "length",
+        "temperature",
+        "percent",
+        "version",
+        "count",
+        "occasion",
+    )
 )
 """Kinds of which Chinese words are told from their neighbours; where a name ends, nothing but the sense says."""
 _MEASURE: Final = re.compile(r"个(?:月|小时|星期|人|百分点)?|[\u4e00-\u9fff%％℃°a-zA-Z²³/]{0,4}")

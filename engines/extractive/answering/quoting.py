@@ -14,7 +14,8 @@ from agentic_memory_bank.engines.extractive.answering.relevance import AskedQues
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
 from agentic_memory_bank.engines.extractive.reading.phrases import QUESTION_WORDS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
-from agentic_memory_bank.tools.text.places import Place, Placed, sentences_of
+from agentic_memory_bank.tools.text.place import Place, Placed
+from agentic_memory_bank.tools.text.places import sentences_of
 from agentic_memory_bank.tools.text.terms import tokenize
 from agentic_memory_bank.tools.text.traditional import simplified
 

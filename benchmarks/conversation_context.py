@@ -33,7 +33,6 @@ from typing import Any
 from langchain_core.messages import AIMessage, HumanMessage
 from research_calls import machine  # a benchmark, too
 
-from agentic_memory_bank.engines.conversation import unattributed
 from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.responder import ResponderInput
 from agentic_memory_bank.graph.conversation import build_conversation
@@ -44,6 +43,7 @@ from agentic_memory_bank.prompts.fence import parse
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
+from agentic_memory_bank.tools.text.attribution import unattributed
 from agentic_memory_bank.tools.text.terms import tokenize
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 

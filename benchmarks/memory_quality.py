@@ -37,7 +37,7 @@ from langchain_core.messages import HumanMessage
 from research_calls import machine  # benchmarks, too
 from retrieval_quality import TARGETS, answers
 
-from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, TurnQuote, unattributed
+from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, TurnQuote
 from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.nodes.messages import turns_of
@@ -46,6 +46,7 @@ from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
+from agentic_memory_bank.tools.text.attribution import unattributed
 from agentic_memory_bank.tools.text.names import names_and_numbers
 
 Row = dict[str, Any]

@@ -85,7 +85,7 @@ class Records:
 
         self._data, self._folder = data, folder
         self._file = SqliteRecordStore(folder / "memories.sqlite")
-        self._records = RecordStore(self._file, Encoder(Known(data)), size=USERS)
+        self._records = RecordStore(self._file, Encoder(Known(data)))
         for user, texts in {} if is_filled else _by_user(data).items():
             self._records.store_many(user, [{"text": text} for text in texts])
 

@@ -1,6 +1,5 @@
 """The ConversationEngine protocol: the judgements behind recall and remember, and the values that go in and out."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, runtime_checkable
@@ -8,6 +7,7 @@ from typing import Final, Literal, Protocol, runtime_checkable
 from agentic_memory_bank.engines.base import Span
 from agentic_memory_bank.state.records import Record, RecordType
 from agentic_memory_bank.tools.memories.validation import NewMemory
+from agentic_memory_bank.tools.text.attribution import unattributed
 
 Role = Literal["user", "assistant", "system", "tool"]
 Why = Literal["search", "empty", "greeting", "fact", "tool"]
@@ -20,16 +20,8 @@ BY_WEIGHT: Final[tuple[ResolutionAction, ...]] = ("same", "revise", "supersede",
 """What counts, first to last, where several memories are met."""
 DIGEST_TOKENS: Final = 100
 """Default length of the digest of a conversation, in tokens."""
-USER: Final = "user"
-"""The subject of what users say of themselves, where nobody gave their name."""
 TRUST: Final = {"user": 0.9, "assistant": 0.6}
 """Trust in what was said, from 0 to 1, by role of the speaker."""
-
-_HEADER: Final = re.compile(
-    r"(?P<speaker>[^:：()\n]{1,60}?)(?: \((?P<date>[^()\n]{4,40})\))?: (?P<words>\S.*)", re.DOTALL
-)
-_NAME_MARK: Final = re.compile(r"[:：()\n]")
-_NOTE: Final = re.compile(r" \[[^\[\]\n]{1,60} = [^\[\]\n]{1,40}\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,17 +243,3 @@ class ConversationEngine(Protocol):
     def reflect(self, memories: Sequence[ExistingMemory]) -> Sequence[Insight]:
         """Derive insights from the memories of one user, each with those it rests on; often none."""
         ...
-
-
-def attributed(speaker: str, date: str, words: str) -> str:
-    """Put speaker and date in front of a text, so that it can be understood alone."""
-    named = " ".join(_NAME_MARK.sub(" ", speaker).split())[:60] or USER
-    return f"{named} ({date}): {words}" if date else f"{named}: {words}"
-
-
-def unattributed(text: str) -> tuple[str, str, str]:
-    """Split what `attributed` made into speaker, date and words; the first two are empty where there are none."""
-    found = _HEADER.fullmatch(text)
-    if found is None:
-        return "", "", _NOTE.sub("", text)
-    return found["speaker"], found["date"] or "", _NOTE.sub("", found["words"])

@@ -8,6 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import lru_cache
 from queue import Empty, SimpleQueue
@@ -21,6 +22,7 @@ from openai import DefaultHttpxClient
 from pydantic import SecretStr
 
 from agentic_memory_bank.engines.providers import Provider, missing_key, provider_of
+from agentic_memory_bank.engines.streamed_answer import joined, listener
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.model_table import RoleSettings
 from agentic_memory_bank.tools.web.deadline import Deadline, TimedStream
@@ -210,7 +212,12 @@ class _PunctualClient(DefaultHttpxClient):
 
     def _sent(self, request: httpx2.Request, seconds: float | None, options: dict[str, Any]) -> httpx2.Response:
         self._deadline.at = time.monotonic() + (float("inf") if seconds is None else seconds)
-        return super().send(request, **options)
+        tell = listener()
+        if tell is None or options.get("stream"):
+            return super().send(request, **options)
+        streamed: dict[str, Any] = {**options, "stream": True}
+        with closing(super().send(request, **streamed)) as response:
+            return joined(response, tell)
 
     def _init_transport(self, *_: Any, **options: Any) -> httpx2.BaseTransport:
         return _Transport(self._address, self._deadline, **{k: v for k, v in options.items() if k != "transport"})

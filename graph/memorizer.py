@@ -1,16 +1,17 @@
 """The graph `memorizer`: makes pages of texts, each an abstract above the text word for word.
 
-memorize   take_in > recall > abstract > store       and back to recall until nothing waits
-nothing    take_in > END                             all of it is empty, or known already
+memorize   take_in > recall > abstract > store > embed > END    from store back to recall until nothing waits
+nothing    take_in > embed > END                                all of it is empty, or known already
 """
 
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from langchain_core.embeddings import Embeddings
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import NodeError
-from langgraph.graph import START, StateGraph
+from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Command
 
@@ -20,6 +21,7 @@ from agentic_memory_bank.engines.research import ResearchEngine
 from agentic_memory_bank.graph.chainable import ChainableGraph
 from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.nodes.memorizer.abstract import abstract, unjudged
+from agentic_memory_bank.nodes.memorizer.embed import embed
 from agentic_memory_bank.nodes.memorizer.recall import recall
 from agentic_memory_bank.nodes.memorizer.store import store
 from agentic_memory_bank.nodes.memorizer.take_in import take_in
@@ -31,6 +33,8 @@ from agentic_memory_bank.state.errors import ModelRefused
 from agentic_memory_bank.state.memorizer import MemorizerInput, MemorizerOutput, MemorizerState
 from agentic_memory_bank.state.model_table import MEMORIZER_ROLES
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.pages.library import PageLibraries
 from agentic_memory_bank.tools.pages.stores import PageStores
 
 if TYPE_CHECKING:
@@ -39,9 +43,9 @@ if TYPE_CHECKING:
 Memorizer = ChainableGraph[MemorizerState, Settings, MemorizerInput, MemorizerOutput]
 
 
-def anything_left(state: MemorizerState) -> Literal["recall", "__end__"]:
+def anything_left(state: MemorizerState) -> Literal["recall", "embed"]:
     """Ask whether there are pages without an abstract."""
-    return "recall" if state["work"].get("waiting") else "__end__"
+    return "recall" if state["work"].get("waiting") else "embed"
 
 
 def without_model(state: MemorizerState, error: NodeError, *, deps: PageDeps) -> Command[Literal["store"]]:
@@ -54,7 +58,7 @@ def without_model(state: MemorizerState, error: NodeError, *, deps: PageDeps) ->
 
 
 def wire(deps: PageDeps) -> StateGraph[MemorizerState, Settings, MemorizerInput, MemorizerOutput]:
-    """Wire the four stages. This is the diagram; no stage knows another."""
+    """Wire the five stages. This is the diagram; no stage knows another."""
     memorizer: StateGraph[MemorizerState, Settings, MemorizerInput, MemorizerOutput] = StateGraph(
         MemorizerState, input_schema=MemorizerInput, output_schema=MemorizerOutput, context_schema=MemoryContext
     )
@@ -69,12 +73,14 @@ def wire(deps: PageDeps) -> StateGraph[MemorizerState, Settings, MemorizerInput,
         error_handler=partial(without_model, deps=deps),  # pyright: ignore[reportArgumentType] - LangGraph's type leaves out the error
     )
     memorizer.add_node("store", partial(run_stage, stage=store, deps=deps))  # counts what a stage that failed has spent
+    memorizer.add_node("embed", partial(embed, deps=deps))
 
     memorizer.add_edge(START, "take_in")
     memorizer.add_conditional_edges("take_in", anything_left)
     memorizer.add_edge("recall", "abstract")
     memorizer.add_edge("abstract", "store")
     memorizer.add_conditional_edges("store", anything_left)
+    memorizer.add_edge("embed", END)
     return memorizer
 
 
@@ -82,6 +88,7 @@ def build_memorizer(
     *,
     engine: ResearchEngine | None = None,
     models: "GivenModels | None" = None,
+    embeddings: Embeddings | None = None,
     stores: PageStores | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     store: BaseStore | None = None,
@@ -94,6 +101,7 @@ def build_memorizer(
         engine: Makes the judgements, in place of chat models and of the extractive engine.
         models: A LangChain chat model, or a mapping of roles to chat models; the role asked here is `abstract`.
             Default: the model that the settings name, or else the extractive engine, which needs no network and no key.
+        embeddings: Any LangChain embeddings, those of the researcher. Default: all-MiniLM-L6-v2, loaded on first use.
         stores: Stores of the memories of pages; pass the same to the researcher. Default: files in `MEMORY_BANK_HOME`,
             or the user's state folder. `PageStores(in_memory=True)` writes none.
         checkpointer: Makes runs resumable; pass `durability="sync"` when you invoke the graph yourself. Without one,
@@ -111,7 +119,10 @@ def build_memorizer(
     engines: EngineFactory[ResearchEngine] = EngineFactory(
         ExtractiveResearchEngine(), engine, models, AnswerPool(answers), MEMORIZER_ROLES, chat_research_engine
     )
-    deps = PageDeps(engine=engines.default, engines=engines, clock=clock, stores=stores or PageStores())
+    libraries = PageLibraries(lambda file: Encoder(embeddings, cache=file))
+    deps = PageDeps(
+        engine=engines.default, engines=engines, clock=clock, stores=stores or PageStores(), libraries=libraries
+    )
     return ChainableGraph.of(wire(deps).compile(checkpointer=checkpointer, store=store, name="memorizer"))
 
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from agentic_memory_bank.engines.conversation import Turn, attributed, unattributed
+from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.extractive.forgetting import (
     LOOKED_BACK,
     Subject,
@@ -20,6 +20,7 @@ from agentic_memory_bank.engines.extractive.forgetting import (
     echoes_in,
     is_no,
     is_yes,
+    only_asks,
     parts_meant,
     roots_of,
     subject_of,
@@ -37,6 +38,7 @@ from agentic_memory_bank.tools.memories.conversation_states import new_state
 from agentic_memory_bank.tools.memories.deletion import Deletion, Redaction, TurnRef
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.validation import MAX_LIMIT, stamp, user_hash
+from agentic_memory_bank.tools.text.attribution import attributed, unattributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.spans import Span
 
@@ -49,7 +51,8 @@ RARE: Final = 6
 def meant(records: Sequence[Record], subjects: Sequence[Subject]) -> list[str]:
     """The ids of the memories, or of the parts of memories, that speak of a subject.
 
-    What an assistant said in the same conversations goes where it says again what goes, and nothing else says.
+    What an assistant said in the same conversations goes where it says again what goes, and nothing else says. Where
+    nothing but questions speaks of it, nothing does: whoever asked "What's Luka allergic to?" told nothing of it.
     """
     before = _said_before(records)
     found = {
@@ -57,6 +60,8 @@ def meant(records: Sequence[Record], subjects: Sequence[Subject]) -> list[str]:
         for record in records
         if (spans := parts_meant(record, subjects, before.get(record["id"], ()))) is not None
     }
+    if all(_only_asks(record) for record in records if record["id"] in found):
+        return []
     for id, spans in _echoes(records, found):
         found[id] = [*found.get(id, ()), *spans]
     return [_named(record, found[record["id"]]) for record in records if record["id"] in found]
@@ -79,6 +84,7 @@ def _said_before(records: Sequence[Record]) -> dict[str, list[str]]:
 def near(records: Sequence[Record], subjects: Sequence[Subject]) -> list[str]:
     """The ids of what comes near where nothing is meant: it speaks of what is known of a subject, or of the rarest."""
     fewer: list[Subject] = []
+    records = [record for record in records if not _only_asks(record)]
     for subject in subjects:
         alone = {group: _known(records, Subject((group,))) for group in subject.groups}
         known = {group: count for group, count in alone.items() if count}
@@ -88,6 +94,10 @@ def near(records: Sequence[Record], subjects: Sequence[Subject]) -> list[str]:
         elif known and min(known.values()) <= RARE:
             fewer.append(Subject((min(known, key=lambda group: known[group]),)))
     return meant(records, fewer) if fewer else []
+
+
+def _only_asks(record: Record) -> bool:
+    return is_turn(record) and only_asks(_words(record["text"]))
 
 
 def _known(records: Sequence[Record], subject: Subject) -> int:

@@ -64,9 +64,12 @@ def mode_in_time(
     def read() -> MemoryMode:
         return memory_mode(stores.of(store, context), owner, context, conversation)
 
+    def is_busy() -> bool:
+        return stores.of(store, context).is_busy(owner.user)
+
     seconds = context.recall_timeout
     try:
-        return circuit_breaker_of(stores).call(read, READING * seconds, seconds)
+        return circuit_breaker_of(stores).call(read, READING * seconds, seconds, is_busy)
     except CallFailed:
         return asked
 

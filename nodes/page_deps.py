@@ -9,6 +9,7 @@ from agentic_memory_bank.engines.research import ResearchEngine
 from agentic_memory_bank.nodes.deps import EngineDeps, named_user
 from agentic_memory_bank.state.errors import ToolError
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.embeddings.encoder import Told
 from agentic_memory_bank.tools.pages.library import AbstractIndexes, PageLibraries, PageLibrary
 from agentic_memory_bank.tools.pages.store import PageStore
 from agentic_memory_bank.tools.pages.stores import PageStores
@@ -24,7 +25,7 @@ class PageDeps(EngineDeps[ResearchEngine]):
     stores: PageStores
     abstracts: AbstractIndexes = field(default_factory=AbstractIndexes)
     libraries: PageLibraries | None = None
-    """The memories that were searched last; None where nothing is searched."""
+    """The memories that were searched last, and what makes their vectors; None where nothing is searched."""
     searched: PageLibrary | None = None
     """What is searched whatever memory is named: the pages of a memory bank. None: the memory of that name."""
 
@@ -52,4 +53,10 @@ class PageDeps(EngineDeps[ResearchEngine]):
             return self.searched
         if self.libraries is None:
             raise ToolError("This graph has no pages to search. Build it with `libraries`.")
-        return self.libraries.of(self.store(memory, runtime), Settings.of(runtime))
+        told = embedding_progress(runtime, "take_in")
+        return self.libraries.of(self.store(memory, runtime), Settings.of(runtime), told)
+
+
+def embedding_progress(runtime: Runtime[Settings], stage: str) -> Told:
+    """Make what tells, as a custom event of a stage, how many texts have their vectors and how many are left."""
+    return lambda done, wanted: runtime.stream_writer({"stage": stage, "embedded": done, "left": wanted - done})

@@ -1,6 +1,7 @@
 """Do memories contradict each other, or say the same? Asked by `analyze_conflict` for all pairs of a window at once."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from pydantic import BaseModel, Field
 
@@ -26,6 +27,10 @@ where the wording differs; they are hints, and may be harmless.
 )
 
 
+KINDS: Final = ("number", "date", "name", "negation", "other")
+"""What differs in a conflict."""
+
+
 class PairFinding(BaseModel):
     """A pair that is in conflict, or says the same."""
 
@@ -33,7 +38,8 @@ class PairFinding(BaseModel):
     other: int = Field(description="Number of the memory it was compared with.")
     relation: str = Field(description="How they relate.", json_schema_extra={"enum": ["conflict", "merge", "neither"]})
     kind: str = Field(
-        description="For a conflict, what differs: number, date, name, negation or other. Otherwise empty."
+        description="For a conflict, what differs: number, date, name, negation or other. Otherwise empty.",
+        json_schema_extra={"enum": [*KINDS, ""]},
     )
     reason: str = Field(description="One sentence. For a conflict it names both claims.")
     new_claim: str = Field(

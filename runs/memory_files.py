@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict
 
-from agentic_memory_bank.engines.conversation import USER
 from agentic_memory_bank.state.errors import ExportError, InputError
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.text.attribution import USER
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document

@@ -73,6 +73,7 @@ def memorize(
             memorizer = build_memorizer(
                 engine=given.engine,
                 models=given.models,
+                embeddings=given.embeddings,
                 stores=stores,
                 clock=given.clock,
                 answers=answers / "answers.sqlite",

@@ -167,6 +167,8 @@ class RecallState(TypedDict, total=False):
     query: str
     passages: list[str]
     """Passages that a memory with the answer might hold, written by a model (HyDE)."""
+    waited: Annotated[float, UntrackedValue]
+    """Seconds of the time for recalling that are gone before the search."""
     found: Annotated[list[RecalledMemory], UntrackedValue]
     memories: Annotated[list[RecalledMemory], UntrackedValue]
     block: Annotated[str, UntrackedValue]

@@ -45,7 +45,10 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Web": ("search_provider", "visit_reader", "allow_private_addresses"),
     "Requests": ("retries", "longest_wait", "max_concurrency", "window_ratio"),
     "Budgets": ("budget_calls", "budget_tokens", "budget_money", "budget_seconds", "prices"),
-    "Limits": ("max_input_characters", "max_attachment_bytes", "memory_quota", "memory_prune_facts", "remember_queue"),
+    "Limits": (
+        *("max_input_characters", "max_attachment_bytes", "memory_quota", "memory_prune_facts"),
+        *("memory_index_megabytes", "remember_queue"),
+    ),
 }
 """Every setting by what it is about, in the order in which people are shown them; the numbers of a role aside, which
 are the table of models."""

@@ -310,6 +310,9 @@ class Settings(ModelTable):
         max_length=20_000,
         description="Your own words, put after the agent's instructions while memory is on.",
     )
+    memory_index_megabytes: int = Field(
+        default=512, ge=1, le=1_000_000, description="Megabytes of memory that users' indexes take in a process."
+    )
     memory_quota: int = Field(
         default=10_000, ge=1, le=10_000_000, description="How many memories a user has at most; the weakest go first."
     )

@@ -51,7 +51,6 @@ _HAILS: Final = lazy_pattern(
     r"{1,3}[A-Z][\w'’-]{0,20}[!.,:)(;~ ]{0,8}"
 )
 """Somebody is called by name, and told nothing."""
-_NOTHING: Final = (_HAILS, SMALL_TALK_CHINESE)
 
 
 class ExtractiveResearchEngine:
@@ -141,7 +140,9 @@ def _quotes(request: str, excerpts: Sequence[Excerpt]) -> list[quoting.Quote]:
 def _tells(words: str) -> bool:
     """Whether a sentence says anything: it does not only ask, greet, or call somebody by name."""
     said = _SPEAKER.sub("", words)
-    return not (ASKS.search(said) or is_small_talk(said) or any(one.fullmatch(said) for one in _NOTHING))
+    if ASKS.search(said) or is_small_talk(said):
+        return False
+    return not (_HAILS.fullmatch(said) or SMALL_TALK_CHINESE.fullmatch(said))
 
 
 def _words(quote: quoting.Quote, excerpts: Sequence[Excerpt]) -> str:

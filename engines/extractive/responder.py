@@ -7,7 +7,7 @@ from typing import Final
 
 from langchain_core.messages import AIMessage
 
-from agentic_memory_bank.engines.conversation import USER, Turn, unattributed
+from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.extractive.answering import quoting
 from agentic_memory_bank.engines.extractive.answering.helping import shown_text
 from agentic_memory_bank.engines.extractive.answering.short_answers import short_answer
@@ -21,6 +21,7 @@ from agentic_memory_bank.engines.extractive.remembering.queries import is_greeti
 from agentic_memory_bank.engines.research import Excerpt
 from agentic_memory_bank.engines.responder import FOUND, QUOTED, QUOTES_ONLY, ResponderInput
 from agentic_memory_bank.state.conversations import RecalledMemory
+from agentic_memory_bank.tools.text.attribution import ASSISTANT, USER, unattributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.place import Place, Placed
 from agentic_memory_bank.tools.text.sentences import QUESTION_END, sentences
@@ -34,7 +35,6 @@ AS_LIKELY: Final = 0.65
 """Share of the best memory's score from which another one is quoted beside it."""
 WHOLE: Final = 200
 """Characters of a memory that is quoted as a whole: what it says stands in more than one of its sentences."""
-ASSISTANT: Final = "assistant"
 
 _ASKS: Final = re.compile(
     rf"{phrases.ENDS_ASKING}|[吗呢]\W*+$|{phrases.CHINESE_QUESTION_WORDS}|几[个岁号点]|哪|是否"
@@ -247,13 +247,15 @@ def _changed(unit: tuple[_Said, str], units: Sequence[tuple[_Said, str]]) -> tup
     """The last sentence of this conversation that changes what one says, also where it calls the thing "it"."""
     said, words = unit
     here = [one for one in units if one[0].place == "here" and one[0].speaker.casefold() == said.speaker.casefold()]
-    place = next((place for place, (_, text) in enumerate(here) if text == words), len(here))
-    for later in range(len(here) - 1, place, -1):
-        change = here[later][1]
-        found = antecedent(change, [text for _, text in here[place:later]])
-        thing = here[place + found[0]][1][slice(*found[1])] if found else ""
+    place = next((place for place, (_, text) in enumerate(here) if text == words), None)
+    since = [unit, *here] if place is None else here[place:]  # all of this conversation is later than a memory
+    for later in range(len(since) - 1, 0, -1):
+        change = since[later][1]
+        before = [text for _, text in since[:later]]
+        found = antecedent(change, before)
+        thing = before[found[0]][slice(*found[1])] if found else ""
         if replaced(f"{thing} {change}", words):
-            return here[later]
+            return since[later]
     return unit
 
 

@@ -14,6 +14,8 @@ from agentic_memory_bank.tools.storage.database import DatabaseFile
 from agentic_memory_bank.tools.storage.database_form import DatabaseForm, rows_of, seal_over
 
 _CALL: Final = "run, role, model, rung, input, output, key, answer"
+_MOST_TOKENS: Final = 1_000_000_000
+"""More than any window holds."""
 _ESTIMATED: Final = " estimated"
 """Behind the form of a call whose tokens no server told."""
 _FORM: Final = DatabaseForm(
@@ -52,9 +54,15 @@ class Call:
 
 def call_of(run: str, role: Role, model: str, mode: str, message: AIMessage, estimated: tuple[int, int]) -> Call:
     """Record an answered call with its cost, as the server reports it or else as estimated."""
-    usage = message.usage_metadata
-    spent = (usage["input_tokens"], usage["output_tokens"]) if usage else estimated
-    return Call(run, role, model, mode, *spent, is_estimated=not usage)
+    told = _told(message)
+    return Call(run, role, model, mode, *(told or estimated), is_estimated=told is None)
+
+
+def _told(message: AIMessage) -> tuple[int, int] | None:
+    """What a server says of its tokens; None for what cannot be so: a budget goes by it."""
+    usage: Any = message.usage_metadata or {}
+    spent = usage.get("input_tokens"), usage.get("output_tokens")
+    return spent if all(type(count) is int and 0 <= count <= _MOST_TOKENS for count in spent) else None
 
 
 class AnswerStore:

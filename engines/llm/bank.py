@@ -44,6 +44,7 @@ from agentic_memory_bank.engines.llm.bank_answers import (
 from agentic_memory_bank.engines.llm.bank_checks import (
     NAMED,
     held_integration,
+    held_link,
     held_summary,
     held_verdict,
     names_paragraphs,
@@ -200,7 +201,7 @@ class ChatBankEngine(ChatEngine[Engine]):
         for window, said in zip(windows, self._asker.ask(questions), strict=True):
             for relation in said.related if said else ():
                 if named := window.named(relation.new, relation.other):
-                    links.append(link_of(relation, named, window))
+                    links.append(held_link(link_of(relation, named, window), window.memories))
         return links
 
     @or_offline("integrate")

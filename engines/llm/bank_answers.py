@@ -22,7 +22,13 @@ from agentic_memory_bank.engines.base import (
     Span,
     TopicSpans,
 )
-from agentic_memory_bank.engines.extractive.support import may_answer, may_answer_all, support_for
+from agentic_memory_bank.engines.extractive.support import (
+    is_quotable,
+    may_answer,
+    may_answer_all,
+    support_for,
+    unsupported,
+)
 from agentic_memory_bank.engines.llm.locating import closest, copies, locate, reader_of_prose
 from agentic_memory_bank.engines.llm.packing import PairWindow
 from agentic_memory_bank.engines.own_words import is_order
@@ -41,6 +47,8 @@ from agentic_memory_bank.tools.text.sentences import sentences
 
 KEYWORDS = 8
 """How many keywords a memory has."""
+LONGEST_KEYWORD = 60
+"""Characters."""
 
 
 def is_possible_step(kinds: Sequence[str]) -> Callable[[plan.Plan], None]:
@@ -106,8 +114,8 @@ def _merged(topics: Sequence[TopicSpans]) -> TopicSpans:
 
 
 def keywords_of(said: Sequence[str]) -> tuple[str, ...]:
-    """Clean keywords: each once, no more than a memory has."""
-    return tuple(dict.fromkeys(word.strip() for word in said if word.strip()))[:KEYWORDS]
+    """Clean keywords: each once, no more than a memory has, and none that is a text."""
+    return tuple(dict.fromkeys(word.strip() for word in said if 0 < len(word.strip()) <= LONGEST_KEYWORD))[:KEYWORDS]
 
 
 def relation_of(
@@ -126,11 +134,22 @@ def relation_of(
         return None if hint else Relation(*named, "merge", reason=said.reason)
     is_swapped = window.numbers[named[0]] != said.new
     quoted = (said.other_claim, said.new_claim) if is_swapped else (said.new_claim, said.other_claim)
-    claims = _claims([window.memories[i] for i in named], quoted, said.reason, hint)
+    ends = [window.memories[i] for i in named]
+    claims = _claims(ends, quoted, said.reason, hint)
     if _plain(claims[0].value) == _plain(claims[1].value):
         return None  # the same words contradict nothing
     announced = hint.announced if hint else None
-    return Relation(*named, "conflict", said.kind.strip() or "other", said.reason.strip(), claims, announced)
+    reason = _reason(said.reason.strip(), ends, claims)
+    kind = said.kind.strip().casefold()
+    known = kind if kind in find_conflicts.KINDS else hint.kind if hint else "other"
+    return Relation(*named, "conflict", known, reason, claims, announced)
+
+
+def _reason(said: str, ends: Sequence[MemoryView], claims: Sequence[ClaimSpan]) -> str:
+    """Why memories contradict each other, in the model's words where their texts bear these."""
+    if is_quotable(said) and not unsupported(said, [text for end in ends for text in (end.text, end.summary)]):
+        return said
+    return f"One says “{claims[0].value}”, the other “{claims[1].value}”."
 
 
 def untold(seen: Sequence[Relation], told: Sequence[Relation]) -> list[Relation]:

@@ -1,6 +1,6 @@
 """Holds what a chat model made of memories to their texts: what these do not say is left out, or judged offline."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -9,13 +9,15 @@ from agentic_memory_bank.engines.base import (
     DisputeVerdict,
     EvidenceText,
     Integration,
+    Link,
     MemoryView,
     MergeGroup,
     Refresh,
     TopicSummary,
     TopicText,
 )
-from agentic_memory_bank.engines.extractive.support import speaks_of, supported_part, unsupported
+from agentic_memory_bank.engines.extractive import differ
+from agentic_memory_bank.engines.extractive.support import is_quotable, speaks_of, supported_part, unsupported
 from agentic_memory_bank.prompts import classify
 from agentic_memory_bank.prompts.common import listed
 from agentic_memory_bank.state.errors import AnswerRejected
@@ -54,6 +56,8 @@ def held_summary(said: TopicSummary, topic: TopicText) -> TopicSummary | None:
 
 def held_words(words: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
     """The keywords without names and numbers of the model's own."""
+    if not unsupported("\n".join(words), texts):
+        return tuple(words)
     return tuple(word for word in words if not unsupported(word, texts))
 
 
@@ -67,8 +71,22 @@ def held_refresh(said: Refresh, memory: MemoryView, others: Sequence[MemoryView]
         made: What was made of these.
     """
     texts = [memory.text, memory.summary, made, *(text for other in others for text in (other.text, other.summary))]
-    context = memory.context if unsupported(said.context, texts) else said.context
+    if is_quotable(said.context) and not unsupported("\n".join((said.context, *said.keywords)), texts):
+        return Refresh(said.context, said.keywords or memory.keywords)  # the usual case: the texts are read once
+    is_held = is_quotable(said.context) and not unsupported(said.context, texts)
+    context = said.context if is_held else memory.context
     return Refresh(context, held_words(said.keywords, texts) or memory.keywords)
+
+
+def held_link(said: Link, memories: Mapping[str, MemoryView]) -> Link:
+    """An edge whose memories hear of each other nothing that the texts of both do not say."""
+    ends = [memories[said.fresh], memories[said.existing]]
+    held = {
+        end.id: held_refresh(said.updates[end.id], end, [other])
+        for end, other in (ends, ends[::-1])
+        if end.id in said.updates
+    }
+    return replace(said, updates=held)
 
 
 def held_integration(said: Integration, group: MergeGroup) -> Integration | str:
@@ -129,6 +147,13 @@ def _without_refuted(summary: str, memory: MemoryView, group: MergeGroup) -> str
 
 
 def held_verdict(said: DisputeVerdict, dispute: Dispute, evidence: Sequence[EvidenceText]) -> DisputeVerdict | None:
-    """A verdict whose statement the evidence bears; None for one that does not."""
+    """A verdict whose statement the evidence bears, and that says what it decides; None for one that does not."""
     texts = [*dispute.quotes, *(shown.text for shown in evidence)]
-    return None if unsupported(said.statement, texts, [shown.date or "" for shown in evidence]) else said
+    beside = [f"{shown.source} {shown.date or ''}" for shown in evidence]
+    if unsupported(said.statement, texts, beside):
+        return None
+    is_decided = said.outcome in ("integrate", "neither")
+    if is_decided and not any(speaks_of(said.statement, quote) for quote in dispute.quotes):
+        return None
+    is_third = said.outcome != "neither" or all(differ(said.statement, quote) for quote in dispute.quotes)
+    return replace(said, explanation=supported_part(said.explanation, texts, beside)) if is_third else None

@@ -1,6 +1,6 @@
 """The conversation engine that asks chat models; what they say is checked against the turns before it is believed."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Final, cast
 
 from agentic_memory_bank.engines.conversation import (
@@ -39,7 +39,6 @@ from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.tools.search.gate import passes
 from agentic_memory_bank.tools.text.secrets import secrets_in
-from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
 REWRITE: Final = cast(Role, "rewrite")
@@ -88,6 +87,7 @@ class ChatConversationEngine(ChatEngine[ConversationEngine]):
         """Extract in one call from as many of the last turns as fit; what no turn says is left out.
 
         An answer that cannot be used is one that rules give in its place; where no model can be reached, turns wait.
+        What a model copies, or tells wrongly, counts for nothing: one that makes a memory of every turn chose none.
         """
         if not self._asks(EXTRACT):
             return list(self._offline.extract(turns))
@@ -103,13 +103,14 @@ class ChatConversationEngine(ChatEngine[ConversationEngine]):
             return list(self.stand_in("extract", error)(turns))
         found = [fact for one in said.memories if (fact := fact_of(one, shown)) is not None]
         told = {one.text.strip() for one in said.memories}
-        if found and len(found) == len(said.memories) and all(_is_sound_fact(fact, told) for fact in found):
-            return without_repeats(found)
+        sound = [fact for fact in found if fact.text in told and not _is_copied(fact)]
+        if sound and len(sound) == len(said.memories):
+            return without_repeats(sound)
         instead = list(self._offline.extract(turns))
         if instead and not found:
             self.note("The model drew nothing from turns that state something.")
-        missed = [fact for fact in instead if not any(_tells(one, fact) for one in found)]
-        return without_repeats([*(one for fact in found for one in _sounder(fact, instead, told)), *missed])
+        missed = [fact for fact in instead if not any(_tells(one, fact) for one in sound)]
+        return without_repeats([*sound, *missed])
 
     def resolve(self, facts: Sequence[Fact], similar: Sequence[Sequence[ExistingMemory]]) -> list[Resolution]:
         """Resolve offline where that is sure or nothing is alike, and the others in one call for each window.
@@ -187,17 +188,10 @@ class ChatConversationEngine(ChatEngine[ConversationEngine]):
         return supported_part(said, [goal, *steps, outcome])
 
 
-def _sounder(fact: Fact, instead: Sequence[Fact], told: Collection[str]) -> list[Fact]:
-    """A fact as the model told it; of one that it told wrongly, or copied, what rules draw from the same words."""
-    if _is_sound_fact(fact, told):
-        return [fact]
-    return [one for one in instead if _share_words(fact, one)] or [fact]
-
-
-def _is_sound_fact(fact: Fact, told: Collection[str]) -> bool:
-    """Whether the turns bear a fact as the model told it, and it is drawn from them: of several sentences it chose."""
-    is_copied = fact.text.split() == fact.words.split() and len(sentences(fact.text)) > 1
-    return fact.text in told and not is_copied
+def _is_copied(fact: Fact) -> bool:
+    """Whether a fact is what was said, word for word: of that, rules draw what they see in it."""
+    text, words = (" ".join(one.split()) for one in (fact.text, fact.words))
+    return text.startswith(words) or text in words
 
 
 def _tells(fact: Fact, other: Fact) -> bool:

@@ -6,12 +6,13 @@ from datetime import timedelta
 from typing import Final
 
 from agentic_memory_bank.engines.base import Span
-from agentic_memory_bank.engines.conversation import TRUST, USER, Fact, Turn, TurnQuote, attributed
+from agentic_memory_bank.engines.conversation import TRUST, Fact, Turn, TurnQuote
 from agentic_memory_bank.engines.extractive.conversation import day_of, is_small_talk, only_asks
 from agentic_memory_bank.engines.extractive.support import speaks_of, unsupported
 from agentic_memory_bank.engines.llm.locating import locate
 from agentic_memory_bank.engines.own_words import is_order, own_words
 from agentic_memory_bank.prompts import extract_facts
+from agentic_memory_bank.tools.text.attribution import USER, attributed
 from agentic_memory_bank.tools.text.secrets import secrets_in
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -34,7 +35,8 @@ def fact_of(said: extract_facts.ExtractedMemory, turns: Sequence[Turn]) -> Fact 
     named = [turns[number - 1] for number in dict.fromkeys(said.turns) if 1 <= number <= len(turns)]
     places = ((turn, locate(said.quote, own_words(turn.text))) for turn in named)
     turn, span = next(((turn, span) for turn, span in places if span), (None, None))
-    if turn is not None and span is not None and turn.role != "user":
+    is_own = turn is not None and turn.role == "user"
+    if turn is not None and span is not None and not is_own:
         turn, span = _said_by_user(turn.text[slice(*span)], turns)
     if turn is None or span is None or not said.text.strip():
         return None
@@ -46,7 +48,7 @@ def fact_of(said: extract_facts.ExtractedMemory, turns: Sequence[Turn]) -> Fact 
     speaker = turn.speaker or (USER if turn.role == "user" else turn.role)
     texts = [own_words(one.text) for one in named]
     known = [*(f"{one.speaker} {one.date} {own_words(one.text)}" for one in turns), *_days_meant(turn)]
-    is_said = not unsupported(said.text, texts, known)
+    is_said = is_own and not unsupported(said.text, texts, known)  # what an assistant makes of it is not theirs
     value = said.value.strip()
     return Fact(
         text=said.text.strip() if is_said else attributed(speaker, turn.date, quote.text),

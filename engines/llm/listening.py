@@ -18,6 +18,7 @@ from langchain_core.messages import (
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from agentic_memory_bank.engines.llm.faults import ModelFault
+from agentic_memory_bank.engines.streamed_answer import NOTHING_CAME
 
 TOLD_SECONDS: Final = 0.5
 """How often it is told how much has come."""
@@ -25,6 +26,19 @@ TOLD_SECONDS: Final = 0.5
 
 class NothingStreamed(Exception):
     """A server took a request for a stream, and sent none."""
+
+
+def now_and_then(tell: Callable[[int], object]) -> Callable[[int], object]:
+    """Tell how much has come, but not of every piece."""
+    told = time.monotonic()
+
+    def told_now_and_then(characters: int) -> None:
+        nonlocal told
+        if (now := time.monotonic()) - told >= TOLD_SECONDS:
+            told = now
+            tell(characters)
+
+    return told_now_and_then
 
 
 def heard(
@@ -40,7 +54,7 @@ def heard(
         model: The model, asked in some form.
         messages: What it is asked.
         config: As for any call of it.
-        tell: Told of the characters that have come, now and then.
+        tell: Told of the characters that have come.
         until: When there is no more time for it, by the monotonic clock.
 
     Raises:
@@ -49,17 +63,14 @@ def heard(
         Exception: As the client does.
     """
     pieces: list[AIMessageChunk] = []
-    characters, told = 0, time.monotonic()
+    characters = 0
     with closing(cast("Generator[Any]", model.stream(list(messages), config))) as stream:
         for piece in stream:
             pieces.append(piece)
             characters += len(piece.text) + sum(len(call["args"] or "") for call in _chunks(piece))
-            now = time.monotonic()
-            if now >= until:
+            if time.monotonic() >= until:
                 raise TimeoutError
-            if now - told >= TOLD_SECONDS:
-                told = now
-                tell(characters)
+            tell(characters)
     if not pieces:
         raise NothingStreamed
     return _whole(pieces)
@@ -67,7 +78,8 @@ def heard(
 
 def sends_no_stream(error: Exception) -> bool:
     """Whether a server took a request for a stream and sent something else, which is lost."""
-    return isinstance(error, NothingStreamed) or "No generation" in str(error)
+    said = str(error)
+    return isinstance(error, NothingStreamed) or "No generation" in said or NOTHING_CAME in said
 
 
 def refuses_streams(error: Exception, fault: ModelFault) -> bool:

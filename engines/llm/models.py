@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
@@ -26,6 +27,8 @@ GivenModels = BaseChatModel | Mapping[str, BaseChatModel]
 """A chat model for all roles, or one for each of some roles; its own parameters hold, not those of the table."""
 
 IGNORED_TWICE: Final = 2
+_STREAM: Final = "_stream"
+"""What LangChain's chat models with a stream of their own override."""
 LONGEST: Final = 2_400
 """Characters of a text that a model writes, at most: 400 words of a summary."""
 MOST_ITEMS: Final = 40
@@ -108,28 +111,45 @@ class RoleModel:
         """Whether its answers take so long that it is worth listening to them."""
         return self.name.startswith(LOCAL)
 
+    @property
+    def can_stream(self) -> bool:
+        """Whether its client has a stream of its own: others answer whole, whatever is asked for."""
+        return getattr(type(self.client), _STREAM) is not getattr(BaseChatModel, _STREAM)
+
     def within(
         self, asked: Runnable[LanguageModelInput, AIMessage], seconds: float
     ) -> Runnable[LanguageModelInput, AIMessage]:
         """The request with a deadline, where the client supports one."""
         return asked.bind(timeout=seconds) if self.is_openai else asked
 
-    def bound(self, mode: str, answer: type[BaseModel]) -> Runnable[LanguageModelInput, AIMessage]:
-        """The client, asked to answer in one form."""
+    def bound(
+        self, mode: str, answer: type[BaseModel], extra: Mapping[str, Any] = MappingProxyType({})
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """The client, asked to answer in one form.
+
+        Args:
+            mode: The form of structured output.
+            answer: What is to be answered.
+            extra: Said in the request besides, past the SDK.
+        """
         if mode == "json_schema":
-            return self._formed({"type": "json_schema", "json_schema": _strict_schema(answer, self.is_slow)})
+            form = {"type": "json_schema", "json_schema": _strict_schema(answer, self.is_slow)}
+            return self._saying({**extra, "response_format": form})
         if mode == "function_calling":
             # A string, since llama.cpp and LM Studio know no other; there is but this tool.
             choice = "required" if self.is_openai else answer.__name__
-            return self.client.bind_tools([tool_of(answer)], tool_choice=choice)
+            said = {"extra_body": self._body(extra)} if extra else {}
+            return self.client.bind_tools([tool_of(answer)], tool_choice=choice, **said)
         if mode == "json_mode":
-            return self._formed({"type": "json_object"})
-        return cast("Runnable[LanguageModelInput, AIMessage]", self.client)
+            return self._saying({**extra, "response_format": {"type": "json_object"}})
+        return self._saying(extra) if extra else cast("Runnable[LanguageModelInput, AIMessage]", self.client)
 
-    def _formed(self, form: dict[str, Any]) -> Runnable[LanguageModelInput, AIMessage]:
-        """The client with a form of answer, past the parser of its SDK, which costs much and raises what we read."""
-        body = {**(getattr(self.client, "extra_body", None) or {}), "response_format": form}
-        return self.client.bind(extra_body=body)
+    def _saying(self, extra: Mapping[str, Any]) -> Runnable[LanguageModelInput, AIMessage]:
+        """The client with more in its requests, past its SDK, whose parser costs much and raises what we read."""
+        return self.client.bind(extra_body=self._body(extra))
+
+    def _body(self, extra: Mapping[str, Any]) -> dict[str, Any]:
+        return {**(getattr(self.client, "extra_body", None) or {}), **extra}
 
 
 @cache

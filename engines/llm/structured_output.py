@@ -19,11 +19,12 @@ from agentic_memory_bank.engines.base import Picture
 from agentic_memory_bank.engines.llm import parsing
 from agentic_memory_bank.engines.llm.answers import Call, call_of
 from agentic_memory_bank.engines.llm.faults import ModelFault, broken_off, fault_of, sightless
-from agentic_memory_bank.engines.llm.listening import heard, refuses_streams, sends_no_stream
+from agentic_memory_bank.engines.llm.listening import heard, now_and_then, refuses_streams, sends_no_stream
 from agentic_memory_bank.engines.llm.meter import Meter
 from agentic_memory_bank.engines.llm.models import ChatModels, RoleModel, example_of, named_model
 from agentic_memory_bank.engines.llm.parsing import Answer
 from agentic_memory_bank.engines.llm.retry import RetryBudget
+from agentic_memory_bank.engines.streamed_answer import STREAMED, listened
 from agentic_memory_bank.state.errors import AnswerRejected, EngineError, ModelRefused, ModelUnavailable
 from agentic_memory_bank.state.model_table import Role, RoleSettings
 from agentic_memory_bank.state.settings import Settings
@@ -196,15 +197,20 @@ class _Exchange:
     def _sent(self, messages: list[BaseMessage], mode: str) -> AIMessage | ModelFault:
         """What came back. What a client raises is looked at and dropped: it may hold keys."""
         model, is_hurried = self._model, isfinite(self._until)
-        listens = model.modes.streams and (model.is_slow or (is_hurried and not model.is_openai))
+        can_listen = model.modes.streams and model.can_stream
+        listens = can_listen and (model.is_slow or (is_hurried and not model.is_openai))
         self._tell(0)
         try:
-            asked = model.bound(mode, self._question.answer)
+            asked = model.bound(mode, self._question.answer, STREAMED if listens and model.is_slow else {})
             if is_hurried:
                 asked = model.within(asked, max(_LEAST_SECONDS, self._retries.seconds_left))
             if not listens:
                 return asked.invoke(messages, _UNSEEN)
-            return heard(asked, messages, _UNSEEN, self._tell, self._until)
+            tell = now_and_then(self._tell)
+            if not model.is_slow:
+                return heard(asked, messages, _UNSEEN, tell, self._until)
+            with listened(tell):
+                return asked.invoke(messages, _UNSEEN)
         except Exception as error:
             if broken := broken_off(error):
                 return broken

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from langchain_core.messages import AnyMessage
 
-from agentic_memory_bank.engines.conversation import Turn, unattributed
+from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes.forgetting import is_of_assistant, is_turn
 from agentic_memory_bank.nodes.messages import text_of, turns_of
@@ -23,6 +23,7 @@ from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, ci
 from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.memories.agent_conversations import AgentHistory
 from agentic_memory_bank.tools.memories.validation import MemoryHit, MemoryQuery, RecordThreshold
+from agentic_memory_bank.tools.text.attribution import unattributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 ALIKE: Final = 0.58
@@ -138,7 +139,7 @@ def _talked(deps: AgentDeps, scope: Scope) -> AgentHistory:
 
 def _has_any(deps: AgentDeps, scope: Scope) -> bool:
     user, project = scope.owner
-    return bool(deps.records(scope).list(user, project=project, types=[*FACTS, "episodic"], limit=1).records)
+    return deps.records(scope).has_any(user, project, [*FACTS, "episodic"])
 
 
 def _searched(

@@ -8,7 +8,6 @@ from typing import Any, Final, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from agentic_memory_bank.engines.conversation import unattributed
 from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes.agent_messages import Exchange, calls_of
 from agentic_memory_bank.nodes.deps import Owner
@@ -29,6 +28,7 @@ from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, ci
 from agentic_memory_bank.tools.memories.agent_conversations import FORM
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.validation import conversation_of, project_of, stamp
+from agentic_memory_bank.tools.text.attribution import unattributed
 from agentic_memory_bank.tools.text.cleaning import clean
 from agentic_memory_bank.tools.text.terms import tokenize
 

@@ -1,5 +1,6 @@
 """Stage 1, the door: what is asked, on whose behalf, and whether memories are worth a search for this message."""
 
+import time
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, cast
@@ -51,9 +52,10 @@ def gate(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) 
         degraded = [f"gate: {type(error).__name__}"]
     if why != "search":
         return _closed(asked, "ignored", why)
+    begun = time.monotonic()
     if mode_in_time(deps.stores, runtime.store, owner, context) == "off":
         return _closed(asked, "disabled", "switched off")
-    return _closed(asked, "missing", "", degraded)
+    return {**_closed(asked, "missing", "", degraded), "waited": time.monotonic() - begun}
 
 
 def _asked(state: RecallState, context: MemoryContext) -> RecallRequest:

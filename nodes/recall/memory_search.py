@@ -3,27 +3,28 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 from functools import partial
 from itertools import pairwise
 from typing import Final, TypeVar
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.engines.conversation import USER, unattributed
 from agentic_memory_bank.engines.extractive.conversation import (
     MOST_READ,
     SHARE_OF_BEST,
     Likeness,
     MessageReading,
     Told,
-    asks_the_assistant,
+    attribute_asked_for,
     day_of,
+    event_asked_before,
     only_asks,
     past_asked,
     shown_text,
     succeeded,
+    tells_of_event,
 )
 from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
@@ -36,6 +37,7 @@ from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.validation import MemoryHit, Threshold
+from agentic_memory_bank.tools.text.attribution import ASSISTANT, USER, asks_the_assistant, unattributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -53,8 +55,6 @@ PREFERENCE: Final = 0.05
 COMMON_WORDS: Final = 0.25
 """What common words lose of their share in a score: people say the same in other words, and the same words of much
 else. Chosen on LoCoMo for the local model of embeddings, which says little of Chinese: there nothing is taken away."""
-
-ASSISTANT: Final = "assistant"
 
 _Result = TypeVar("_Result")
 
@@ -87,11 +87,11 @@ def find_memories(state: RecallState, runtime: Runtime[MemoryContext], deps: Mem
     context, owner, asked = context_of(runtime), owner_of(runtime), state["asked"]
     records, encoder = partial(deps.records, runtime), deps.stores.encoder
     as_of = date.fromisoformat(asked["as_of"]) if asked["as_of"] else past_asked(state["query"], deps.clock().date())
-    search = _TimedSearch(
-        records, encoder, owner, asked, circuit_breaker_of(deps.stores), context.recall_timeout, as_of
-    )
+    limit, left = context.recall_timeout, context.recall_timeout - state.get("waited", 0.0)
+    search = _TimedSearch(records, encoder, owner, asked, circuit_breaker_of(deps.stores), limit, left, as_of)
     own = _own_turns(state)
-    found = [one for one in search.of(_queries(state)) if not is_said_by(one, own)] if state["query"].strip() else []
+    found = _before_event(search, state) if state["query"].strip() else []
+    found = [one for one in found if not is_said_by(one, own)]
     if records().lacks_vectors(owner.user):  # whoever kept them was killed before they had any
         circuit_breaker_of(deps.stores).run_later(lambda: records().backfill_vectors(owner.user))
     if context.recall_elbow:
@@ -104,6 +104,16 @@ def find_memories(state: RecallState, runtime: Runtime[MemoryContext], deps: Mem
         found = _preferring(preferred(state["query"]), found)
     log_fault("found", len(found)) if found else log_fault("nothing")
     return [_memory(one) for one in found]
+
+
+def _before_event(search: "_TimedSearch", state: RecallState) -> list[MemoryHit]:
+    """What is found, by what was true before the event that a message names: "where did I live before the move?"."""
+    found, event = search.of(_queries(state)), event_asked_before(state["query"])
+    told = event and search.as_of is None and [one for one in found if tells_of_event(one.record["text"], event)]
+    if not told:
+        return found
+    day = max(_said_on(one.record) for one in told) - timedelta(days=1)
+    return replace(search, as_of=day).of(_queries(state)) or found
 
 
 def _own_turns(state: RecallState) -> set[str]:
@@ -131,13 +141,15 @@ class _TimedSearch:
     asked: RecallRequest
     guard: CircuitBreaker
     limit: float
-    """Seconds that the store may take."""
+    """Seconds that recalling may take."""
+    left: float
+    """Seconds of them that the search may take."""
     as_of: date | None = None
     """The day on which what is found was true; None for now."""
 
     def of(self, queries: Sequence[str]) -> list[MemoryHit]:
         """What is found for any of the queries."""
-        until = time.monotonic() + self.limit
+        until = time.monotonic() + self.left
         if not self.encoder.is_loaded:
             if not self._call(self._is_anything_there, until):
                 return []
@@ -154,7 +166,7 @@ class _TimedSearch:
 
     def _is_anything_there(self) -> bool:
         user, project = self.owner
-        return bool(self.records().list(user, project=project, types=self.asked["types"], limit=1).records)
+        return self.records().has_any(user, project, self.asked["types"])
 
     def _found(self, queries: Sequence[str]) -> list[MemoryHit]:
         records, asked = self.records(), self.asked
@@ -213,13 +225,16 @@ def relevant(query: str, found: Sequence[MemoryHit]) -> list[MemoryHit]:
     found = worth_reading(query, found)
     reading = MessageReading(query, likenesses(query, found))
     speakers = {name for one in found if (name := _named_speaker(one))}
-    if not (reading.helps or (len(speakers) > 1 and _names_one_of(speakers, query))):
+    asked = attribute_asked_for(query)
+    stated = [asked is not None and one.record["attribute"] == asked for one in found]
+    if not (reading.helps or any(stated) or (len(speakers) > 1 and _names_one_of(speakers, query))):
         return []
     if len(speakers) > 1:
         least = SHARE_OF_MANY * max(reading.chances)
         return by_meaning(one for one, chance in zip(found, reading.chances, strict=True) if chance >= least)
-    told = [_told(one) for one in found]
-    chances, replaced = succeeded(query, told, reading.chances, SHARE_OF_BEST)
+    told, best = [_told(one) for one in found], max(reading.chances)
+    chances = [best if is_stated else chance for is_stated, chance in zip(stated, reading.chances, strict=True)]
+    chances, replaced = succeeded(query, told, chances, SHARE_OF_BEST)
     least = SHARE_OF_BEST * max(chances)
     return _ordered(
         one._replace(score=chance)

@@ -9,12 +9,12 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from agentic_memory_bank.engines.conversation import USER, unattributed
 from agentic_memory_bank.engines.extractive.conversation import day_of, is_small_talk, written
 from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.prompts import recalled
 from agentic_memory_bank.prompts.fence import escape
 from agentic_memory_bank.state.conversations import RecalledMemory
+from agentic_memory_bank.tools.text.attribution import USER, unattributed
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize

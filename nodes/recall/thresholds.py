@@ -10,11 +10,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from agentic_memory_bank.engines.conversation import unattributed
 from agentic_memory_bank.engines.extractive.conversation import attribute_asked_for
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.memories.validation import RecordThreshold
+from agentic_memory_bank.tools.text.attribution import unattributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 SAID: Final = 0.3

@@ -13,14 +13,7 @@ from typing import Final
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict, Unpack
 
-from agentic_memory_bank.engines.conversation import (
-    DIGEST_TOKENS,
-    ConversationEngine,
-    Fact,
-    Resolution,
-    attributed,
-    unattributed,
-)
+from agentic_memory_bank.engines.conversation import DIGEST_TOKENS, ConversationEngine, Fact, Resolution
 from agentic_memory_bank.engines.extractive.conversation import in_both
 from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
@@ -49,6 +42,7 @@ from agentic_memory_bank.tools.memories.conversation_states import ConversationS
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.validation import MemoryFields, NewMemory
 from agentic_memory_bank.tools.metrics import CHANGES, count
+from agentic_memory_bank.tools.text.attribution import attributed, unattributed
 
 _LOG = logging.getLogger(__name__)
 

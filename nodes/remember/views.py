@@ -6,11 +6,12 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Final, cast
 
-from agentic_memory_bank.engines.conversation import DIGEST_TOPIC, TRUST, USER, Digest, Turn, attributed
+from agentic_memory_bank.engines.conversation import DIGEST_TOPIC, TRUST, Digest, Turn
 from agentic_memory_bank.engines.extractive.conversation import day_of, is_idle_talk, safe_words, written
 from agentic_memory_bank.state.conversations import MemoryContext, RememberReceipt, StoredTurn, Trigger
 from agentic_memory_bank.state.settings import Sensitive
 from agentic_memory_bank.tools.memories.validation import NewMemory
+from agentic_memory_bank.tools.text.attribution import USER, attributed
 from agentic_memory_bank.tools.text.cleaning import clean, is_cjk
 from agentic_memory_bank.tools.text.personal_numbers import HIDDEN
 from agentic_memory_bank.tools.text.sensitive import without

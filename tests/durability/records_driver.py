@@ -14,6 +14,7 @@ from agentic_memory_bank.state.errors import UnknownMemoryError
 from agentic_memory_bank.state.records import RecordFilter
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
+from agentic_memory_bank.tools.memories import index_keeper
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
@@ -79,6 +80,7 @@ class Writer:
 def main() -> None:
     """Work, and say at last what this process sees."""
     place, done, number, count, begin = sys.argv[1:]
+    index_keeper.FEWEST = 32  # so that files of indexes are written and followed all the time
     store = SqliteRecordStore(Path(place))
     memories = RecordStore(store, Encoder(HashEmbeddings(16)), quota=None)
     writer = Writer(memories, Path(done), int(number))
@@ -87,7 +89,7 @@ def main() -> None:
     writer.say(ended=True)
     sys.stdin.readline()
     with memories._users.opened(next(iter(memories.users()))) as shelf:
-        writer.say(sees=shelf.index.records, found=[hit.record["id"] for hit in searched(memories, shelf)])
+        writer.say(sees=dict(shelf.index.records), found=[hit.record["id"] for hit in searched(memories, shelf)])
     store.close()
 
 

@@ -38,6 +38,7 @@ from agentic_memory_bank.state.memorizer import apply_work_edits, keep, open_wor
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.testing import ScriptedJudge, TickingClock
 from agentic_memory_bank.testing.replies import ChatRequest
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.pages.store import PageStore, page_id
 from agentic_memory_bank.tools.pages.stores import PageStores
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
@@ -86,6 +87,7 @@ def stores(home: Path) -> PageStores:
 
 
 def build(stores: PageStores, engine: Any = None, **options: Any) -> Any:
+    options.setdefault("embeddings", HashEmbeddings())
     return build_memorizer(engine=engine or Scripted(), stores=stores, clock=TickingClock(), **options)
 
 
@@ -501,7 +503,7 @@ def texts_of(count: int, words: int = 60) -> list[str]:
 
 def with_model(stores: PageStores, texts: Sequence[Any], model: Model | None = None, **settings: Any) -> Any:
     asked = model or Model(seen=[])
-    memorizer = build_memorizer(models=asked, stores=stores, clock=TickingClock())
+    memorizer = build_memorizer(models=asked, embeddings=HashEmbeddings(), stores=stores, clock=TickingClock())
     output = memorizer.invoke({"texts": list(texts), "memory": "m"}, context=settings)  # type: ignore[arg-type]
     return asked, output
 

@@ -47,11 +47,12 @@ from agentic_memory_bank.state.errors import (
     NoUserError,
 )
 from agentic_memory_bank.tools.concurrency import circuit_breaker
-from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CircuitBreaker, circuit_breaker_of
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.embeddings.models import local_embeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
 from agentic_memory_bank.tools.memories.stores import RecordStores
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -489,6 +490,54 @@ def test_a_store_that_is_down_is_one_line_in_hundreds_of_requests(caplog: pytest
     text = "The store of memories is unavailable (StorageError): conversations go on without it until it answers."
     assert lines(caplog) == [(logging.ERROR, text)]
     assert "hunter2" not in caplog.text
+
+
+def test_who_has_many_memories_to_be_read_at_first_does_not_make_the_store_look_down(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, read, everything = threading.Event(), threading.Event(), StoreAdapter.everything
+    get = StoreAdapter.get
+
+    def slow(self: StoreAdapter, namespace: tuple[str, ...]) -> Any:
+        if namespace[-1] == "events":
+            reading.set()
+            read.wait(30)
+        return everything(self, namespace)
+
+    def waiting(self: StoreAdapter, *asked: Any) -> Any:
+        """As on a file, which is read by one at a time."""
+        if reading.is_set():
+            read.wait(30)
+        return get(self, *asked)
+
+    late = Bench(bench.store)
+    monkeypatch.setattr(StoreAdapter, "everything", slow)
+    monkeypatch.setattr(StoreAdapter, "get", waiting)
+    outcomes = [late.ask(recall_timeout=0.2)["receipt"]["outcome"] for _ in range(5)]
+    assert reading.is_set()
+    assert not circuit_breaker_of(late.stores).is_open
+    read.set()
+
+    assert outcomes == ["unavailable"] * 5
+    assert late.ask(recall_timeout=30.0)["receipt"]["outcome"] == "used"
+
+
+def test_what_the_gate_waited_for_the_store_is_gone_for_the_search(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, call = list[float](), CircuitBreaker.call
+
+    def seen(self: CircuitBreaker, job: Any, seconds: float, *more: Any) -> Any:
+        given.append(seconds)
+        time.sleep(0.3)
+        return call(self, job, seconds, *more)
+
+    monkeypatch.setattr(CircuitBreaker, "call", seen)
+    assert bench.ask(recall_timeout=60.0)["memories"]
+
+    (for_the_gate, for_the_search) = given
+    assert for_the_gate <= 60.0
+    assert for_the_search <= 60.0 - 0.3
 
 
 def test_a_store_that_hangs_costs_the_timeout_and_one_line(caplog: pytest.LogCaptureFixture) -> None:

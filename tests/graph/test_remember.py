@@ -15,15 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore, PutOp
 from langgraph.store.memory import InMemoryStore
 
-from agentic_memory_bank.engines.conversation import (
-    Digest,
-    ExistingMemory,
-    Fact,
-    Resolution,
-    Turn,
-    TurnQuote,
-    attributed,
-)
+from agentic_memory_bank.engines.conversation import Digest, ExistingMemory, Fact, Resolution, Turn, TurnQuote
 from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.llm import models, retry
 from agentic_memory_bank.graph.remember import build_remember
@@ -34,6 +26,7 @@ from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.stores import RecordStores
+from agentic_memory_bank.tools.text.attribution import attributed
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 BERLIN, LISBON = "I live in Berlin.", "I moved to Lisbon last month."

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessageChunk, BaseMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
 from langgraph.store.memory import InMemoryStore
 from pydantic import SecretStr
@@ -87,6 +87,23 @@ def test_the_stream_of_any_model_is_closed_when_there_is_no_more_time() -> None:
     assert left.wait(30)
 
 
+class Whole(Endless):
+    """A model of a provider that is not known here, which knows no streams."""
+
+    _stream = BaseChatModel._stream
+
+    def _generate(self, *_: Any, **__: Any) -> ChatResult:
+        message = AIMessage('{"query": "What is the dog called?"}')
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+def test_a_model_that_knows_no_streams_is_asked_for_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Whole, "stream", None)
+    graph = build_recall(store=InMemoryStore(), embeddings=HashEmbeddings(), models={"rewrite": Whole(left=None)})
+
+    assert not recall(graph)["receipt"]["degraded"]
+
+
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], tuple[dict[str, Any], list[Any], list[ChatRequest]]]:
     """Run the memory bank with a model at home: its output, what it told while it worked, and what the model heard."""
@@ -137,12 +154,26 @@ def test_a_server_that_takes_no_streams_is_asked_without(asked: Any) -> None:
     assert [request.stream for request in chats].count(True) == 1
 
 
-def test_a_server_that_answers_whole_where_a_stream_was_asked_for_is_asked_so_from_then_on(asked: Any) -> None:
+def test_a_server_that_answers_whole_where_a_stream_was_asked_for_is_understood(asked: Any) -> None:
     judge = ScriptedJudge()
 
     def script(request: ChatRequest) -> Reply | Fault:
-        said = json.dumps({"choices": [{"message": {"role": "assistant", "content": "x"}, "finish_reason": "stop"}]})
-        return raw_body(said.encode()) if request.stream else judge(request)
+        message = {"role": "assistant", "content": json.dumps(judge(request).data)}
+        said = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})
+        return raw_body(said.encode())
+
+    output, _, chats = asked(script)
+
+    assert (output["status"], output["degraded"]) == ("completed", [])
+    assert output["usage"]["calls"] == len(chats)
+
+
+def test_a_server_whose_streams_are_empty_is_asked_without(asked: Any) -> None:
+    judge = ScriptedJudge()
+
+    def script(request: ChatRequest) -> Reply | Fault:
+        nothing = raw_body(b"data: [DONE]\n\n", content_type="text/event-stream")
+        return nothing if request.stream else judge(request)
 
     output, _, chats = asked(script)
 

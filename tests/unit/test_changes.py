@@ -28,6 +28,8 @@ def cut(new: str, old: str) -> list[str]:
         ("招牌是牛肉面，18一碗，下午三点打烊", "肉涨价了，牛肉面只好卖21了", "18一碗"),
         ("the hip operation is on thursday, she is 78", "op got pushed to friday", "the hip operation is on thursday"),
         ("老陈每周二送菜，一筐60", "老陈不干了，现在是他侄子送", "老陈每周二送菜"),
+        ("our phone plan is with Orbit, 30 gigs", "we switched the phone plan to Lumo", "our phone plan is with Orbit"),
+        ("my tutor is Mr Adeyemi, very strict", "Adeyemi is off, my tutor's a student now", "my tutor is Mr Adeyemi"),
         ("每天早上吃阿司匹林一片，晚上不吃", "阿司匹林停了，换成氯吡格雷，早上一片", "每天早上吃阿司匹林一片"),
     ],
 )
@@ -50,6 +52,15 @@ def test_what_changed_is_replaced_and_nothing_beside_it(old: str, new: str, gone
         ("the grant is 80k dollars", "we closed the round, 1.2 million dollars, so it's off our minds now"),
         ("游泳课在周三下午", "周五我去爬山"),
         ("the dog is called Rex", "the car is in the garage now"),
+        ("I opened a pottery studio in the old mill", "the pottery studio is doing great now, so many people come"),
+        ("I keep pushing the bakery forward, it is hard", "my sister's bakery advice keeps me pushing forward"),
+        ("the choir camp brings me so much joy", "the choir brings us joy, so it's only fair that we thank them"),
+        ("I want to start a bike repair shop", "I used to hate repair work. Now the bike shop is my whole life"),
+        (
+            "last Friday I went to a talk about adoption",
+            "we passed the adoption interview last Friday, a big move for us",
+        ),
+        ("我在学做陶艺，想开个陶艺工作室", "陶艺工作室现在人气很好，我特别开心"),
     ],
 )
 def test_what_is_about_something_else_or_says_the_same_replaces_nothing(old: str, new: str) -> None:

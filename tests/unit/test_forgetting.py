@@ -19,6 +19,7 @@ from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breake
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
+from agentic_memory_bank.tools.memories import index_keeper
 from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.memories.validation import user_hash
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
@@ -35,6 +36,12 @@ class Place(NamedTuple):
     everything: Callable[[], bytes]
 
 
+@pytest.fixture(autouse=True)
+def _indexes_in_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Indexes are kept in files from the first memories on."""
+    monkeypatch.setattr(index_keeper, "FEWEST", 2)
+
+
 @pytest.fixture(params=["sqlite", "sqlite of langgraph", "postgres", "milvus lite"])
 def place(request: pytest.FixtureRequest, home: Path, tmp_path: Path) -> Iterator[Place]:
     with ExitStack() as opened:
@@ -47,17 +54,17 @@ def place(request: pytest.FixtureRequest, home: Path, tmp_path: Path) -> Iterato
             opened.callback(connection.close)
             yield Place(
                 SqliteStore(connection),
-                lambda: of_tables(connection, "SELECT name FROM sqlite_master WHERE type = 'table'"),
+                lambda: of_tables(connection, "SELECT name FROM sqlite_master WHERE type = 'table'") + of_files(home),
             )
         elif request.param == "postgres":
             connect = opened.enter_context(request.getfixturevalue("on_postgres")())
             store: Any = connect()
             named = "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'"
-            yield Place(store, lambda: of_tables(store.conn, named))
+            yield Place(store, lambda: of_tables(store.conn, named) + of_files(home))
         else:
             folder = tmp_path / "bank" / "milvus"
             connect = opened.enter_context(request.getfixturevalue("on_milvus_lite")(folder))
-            yield Place(connect(), lambda: of_files(folder))
+            yield Place(connect(), lambda: of_files(folder) + of_files(home))
 
 
 def of_files(folder: Path) -> bytes:

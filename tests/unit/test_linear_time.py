@@ -13,7 +13,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
-from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Hints, Turn, TurnQuote, attributed
+from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Hints, Turn, TurnQuote
 from agentic_memory_bank.engines.extractive import research, responder, support
 from agentic_memory_bank.engines.extractive.answering import choices, exact, helping, quoting, short_answers
 from agentic_memory_bank.engines.extractive.answering import relevance as likeness
@@ -50,6 +50,7 @@ from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.validation import MAX_TEXT
 from agentic_memory_bank.tools.text import forms, sensitive
+from agentic_memory_bank.tools.text.attribution import attributed
 from agentic_memory_bank.tools.text.cleaning import MOST_ASKED, checked_text
 from agentic_memory_bank.tools.text.place import Place, Placed
 from agentic_memory_bank.tools.text.sentences import sentences as sentences_in
@@ -148,7 +149,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
     ),
     "engines.extractive.support.may_answer": lambda text: support.may_answer(text[::2], text[1::2]),
     "engines.extractive.support.tells": lambda text: support.tells(text[::3], text[1::3], text[2::3]),
-    "engines.conversation.attributed": lambda text: attributed(text, "", text),
+    "tools.text.attribution.attributed": lambda text: attributed(text, "", text),
     "engines.extractive.answering.choices.choose": lambda text: choices.choose(
         f"Is {text} older than Ana or Bob?", [passage(text), passage("Ana was born in 1950.")]
     ),
@@ -224,6 +225,8 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "tools.text.forms.cells": lambda text: forms.cells(text, (0, len(text)), forms.CELL),
     "tools.text.forms.unwrapped": unwrapped,
     "tools.text.forms.aligned": lambda text: forms.aligned(text, [(0, len(text))]),
+    "engines.extractive.reading.dates.event_asked_before": lambda text: dates.event_asked_before(text),
+    "engines.extractive.reading.dates.tells_of_event": lambda text: dates.tells_of_event(text, "the move"),
     "engines.extractive.reading.dates.past_asked": lambda text: dates.past_asked(text, date(2024, 5, 1)),
     "engines.extractive.remembering.changes.replaced": lambda text: changes.replaced(text[::2], text[1::2]),
     "engines.extractive.remembering.changes.in_both": lambda text: changes.in_both(text, text[1:]),

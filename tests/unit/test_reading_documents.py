@@ -176,7 +176,9 @@ def test_both_parts_of_a_question_are_answered() -> None:
     ("question", "text", "missing"),
     [
         ("Who built the bridge, and how much did it cost?", "The bridge was built by Anton Verhoeven.", "how much"),
+        ("Who built the bridge and when did it open?", "The bridge was built by Anton Verhoeven.", "when did it open"),
         ("塔是谁设计的?塔有多高?", "这座塔由周文达设计。塔的外墙是白色的。", "塔有多高"),
+        ("塔是谁设计的，花了多少钱", "这座塔由周文达设计。塔的外墙是白色的。", "花了多少钱"),
     ],
 )
 def test_the_part_that_is_missing_is_named(question: str, text: str, missing: str) -> None:

@@ -18,7 +18,13 @@ from agentic_memory_bank.nodes.recall.thresholds import ANY, CHINESE, SAID, UNKN
 from agentic_memory_bank.prompts import recalled
 from agentic_memory_bank.prompts.fence import parse
 from agentic_memory_bank.state.conversations import RecalledMemory
-from agentic_memory_bank.state.errors import EmbeddingError, InputError, StorageError
+from agentic_memory_bank.state.errors import (
+    EmbeddingError,
+    InputError,
+    MemoryBankError,
+    StorageDamagedError,
+    StorageError,
+)
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.concurrency import circuit_breaker
 from agentic_memory_bank.tools.concurrency import circuit_breaker as guards
@@ -27,6 +33,7 @@ from agentic_memory_bank.tools.concurrency.circuit_breaker import (
     LOG_LINES,
     OPEN_SECONDS,
     OUTAGE_SECONDS,
+    TRIES,
     CallFailed,
     CircuitBreaker,
     OutageLog,
@@ -36,6 +43,13 @@ from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.memories.validation import MemoryHit
 from agentic_memory_bank.tools.text.terms import tokenize
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fails is tried again without a pause."""
+    monkeypatch.setattr(circuit_breaker, "RETRY_SECONDS", 0.0)
+
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 LOCAL = f"LocalEmbeddings:{MODEL}"
@@ -184,16 +198,46 @@ def test_a_failing_store_is_left_alone_and_looked_at_again() -> None:
     for _ in range(1_000):
         with pytest.raises(CallFailed):
             guard.call(down, 60.0)
-    assert calls == [FAILURE_LIMIT]
+    assert calls == [TRIES * FAILURE_LIMIT]
     clock.now += OPEN_SECONDS
     with pytest.raises(CallFailed):
         guard.call(down, 60.0)
     with pytest.raises(CallFailed):
         guard.call(down, 60.0)
-    assert calls == [FAILURE_LIMIT + 1], "one call a pause finds out whether it answers again"
+    assert calls == [TRIES * (FAILURE_LIMIT + 1)], "one call a pause finds out whether it answers again"
     clock.now += OPEN_SECONDS
     assert guard.call(lambda: "up", 60.0) == "up"
     assert guard.call(lambda: "up", 60.0) == "up"
+
+
+def test_a_store_that_fails_for_a_moment_is_tried_again_and_nobody_notices(caplog: pytest.LogCaptureFixture) -> None:
+    answers = iter([StorageError("busy"), StorageError("busy"), None])
+
+    def flickering() -> str:
+        if error := next(answers):
+            raise error
+        return "up"
+
+    assert CircuitBreaker().call(flickering, 60.0) == "up"
+    assert lines(caplog) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "seconds"), [(StorageError("down"), 0.5), (StorageDamagedError("torn"), 60.0), (InputError("no"), 60.0)]
+)
+def test_a_store_is_not_tried_again_in_vain(
+    error: MemoryBankError, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(circuit_breaker, "RETRY_SECONDS", 1.0)
+    calls = list[int]()
+
+    def down() -> None:
+        calls.append(1)
+        raise error
+
+    with pytest.raises((CallFailed, InputError)):
+        CircuitBreaker().call(down, seconds)
+    assert calls == [1]
 
 
 def test_an_outage_is_one_line_and_one_that_flickers_too(caplog: pytest.LogCaptureFixture) -> None:

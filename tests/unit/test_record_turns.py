@@ -37,6 +37,33 @@ def test_an_answer_is_found_by_the_question_before_it(store: RecordStore) -> Non
     assert _texts(store, "the harbour of the ferry")[:2] == [question["text"], answer["text"]]
 
 
+def test_among_people_the_turn_beyond_counts_too_and_an_assistant_brings_nothing_that_far(store: RecordStore) -> None:
+    talk = ["Which harbour does the ferry leave from?", "Let me look.", "Number nine, at dawn."]
+    for user, speakers in (("people", ("Ines", "Otso")), ("assisted", ("user", "assistant"))):
+        for number, said in enumerate(talk):
+            text = f"{speakers[number % 2]} (1 May 2026): {said}"
+            store.store(user, text, source=_said(f"t{number}"))
+    beyond = {
+        user: next(found.score for found in store.search(user, "ferry") if "dawn" in found.record["text"])
+        for user in ("people", "assisted")
+    }
+    assert beyond["people"] > beyond["assisted"] + 0.1
+
+
+def test_what_somebody_said_is_found_before_what_was_said_of_them(store: RecordStore) -> None:
+    store.store("ana", "Otso (1 May 2026): A parcel came for Ines, Ines was out.", source=_said("t1", "one"))
+    store.store("ana", "Ines (1 May 2026): The parcel was for my brother.", source=_said("t2", "two"))
+    assert _texts(store, "parcel for Ines", limit=1) == ["Ines (1 May 2026): The parcel was for my brother."]
+
+
+def test_what_an_assistant_said_stands_behind_what_its_user_said_unless_it_is_asked_for(store: RecordStore) -> None:
+    user = {"text": "user (1 May 2026): I want a tent for two.", "source": _said("t1")}
+    answer = "assistant (1 May 2026): A tent for two weighs two kilos, and a tent for three weighs three."
+    store.store_many("ana", [user, {"text": answer, "source": _said("t2")}])  # type: ignore[list-item]
+    assert _texts(store, "tent for two or three weighs kilos")[0] == user["text"]
+    assert _texts(store, "what did you say a tent for two or three weighs in kilos?")[0] == answer
+
+
 def test_who_stands_beside_another_conversation_gains_nothing(store: RecordStore) -> None:
     question = {"text": "Which harbour does the ferry leave from?", "source": _said("t1")}
     answer = {"text": "Number nine, at dawn.", "source": _said("t2", "another")}
@@ -87,7 +114,7 @@ def test_neighbours_do_not_depend_on_the_order_in_which_memories_came() -> None:
             turns.add(record)
         turns.remove(extra)
         turns.add(extra)
-        assert [sorted(turns.beside(record)) for record in records] == [
+        assert [sorted(turns.beside(record)[0]) for record in records] == [
             ["m1", "m3"],
             ["m0", "m2", "m3"],
             ["m1", "m3", "m4"],

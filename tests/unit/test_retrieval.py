@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from agentic_memory_bank.state.errors import EmbeddingError, InputError
-from agentic_memory_bank.tools.search.hybrid_index import K1, B, HybridIndex, Query, alpha_for
+from agentic_memory_bank.tools.search.hybrid_index import K1, B, HybridIndex
+from agentic_memory_bank.tools.search.query import Query, alpha_for
 from agentic_memory_bank.tools.search.scoring import Hit
 
 Item = tuple[list[str], list[float] | None]

@@ -5,10 +5,18 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future, wait
+from functools import partial
 from typing import Final, Literal, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
-from agentic_memory_bank.state.errors import EmbeddingError, InputError, MemoryBankError
+from agentic_memory_bank.state.errors import (
+    EmbeddingError,
+    InputError,
+    MemoryBankError,
+    StorageDamagedError,
+    StorageError,
+    StorageFullError,
+)
 from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 
@@ -100,6 +108,10 @@ QUEUE_SIZE: Final = 1_000
 """How many jobs wait in the background at most."""
 FAILURE_LIMIT: Final = 3
 """After so many failures in a row, nothing is asked of the store for a while."""
+TRIES: Final = 3
+"""How often a call of a store that fails is tried, where there is time: that is one failure."""
+RETRY_SECONDS: Final = 0.1
+"""How long after a failure it is tried again."""
 OPEN_SECONDS: Final = 5.0
 """How long the store is left alone then; after that one call finds out whether it answers again."""
 LOAD_SECONDS: Final = 120.0
@@ -151,7 +163,7 @@ class CircuitBreaker:
         limit: float | None = None,
         is_busy: Callable[[], bool] = lambda: False,
     ) -> _Result:
-        """The result of a call of the store.
+        """The result of a call of the store; one that fails is tried again, as often as `TRIES` says and time allows.
 
         Args:
             job: What is called, on a thread of its own.
@@ -166,7 +178,7 @@ class CircuitBreaker:
         """
         if not self._may_call():
             raise CallFailed("unavailable", "resting")
-        running = self._calls.start(job)
+        running = self._calls.start(partial(_tried, job, time.monotonic() + seconds))
         wait([running], max(0.0, seconds))
         if running.cancelled():  # the process is ending
             raise CallFailed("unavailable", "closed")
@@ -285,6 +297,20 @@ class CircuitBreaker:
             self._failures = 0
             self._closed_until = 0.0
         self.outages.end("unavailable", "timeout")
+
+
+def _tried(job: Callable[[], _Result], until: float) -> _Result:
+    """Call a store again that failed, but not one whose answer would be the same or would come too late."""
+    for _ in range(TRIES - 1):
+        try:
+            return job()
+        except (StorageDamagedError, StorageFullError):
+            raise
+        except StorageError:
+            if time.monotonic() + RETRY_SECONDS >= until:
+                raise
+            time.sleep(RETRY_SECONDS)
+    return job()
 
 
 _breakers: "WeakKeyDictionary[object, CircuitBreaker]" = WeakKeyDictionary()

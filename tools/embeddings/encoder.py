@@ -3,7 +3,7 @@
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -17,6 +17,9 @@ from agentic_memory_bank.tools.embeddings.models import SURROGATE, LocalEmbeddin
 from agentic_memory_bank.tools.embeddings.vector_cache import VectorCache
 from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.embeddings.windows import Vectors, characters, in_parts
+
+Told = Callable[[int, int], object]
+"""Called after each batch with how many texts have their vectors, and how many are to get one."""
 
 _NOT_ROWS: Final = "something that is not rows of numbers, all of one length"
 _NAMES: Final = ("model", "model_name", "model_id", "model_path", "deployment")
@@ -121,8 +124,12 @@ class Encoder:
         """Return the vector of one text. Raises as `vectors`."""
         return self.vectors([text])[0]
 
-    def vectors(self, texts: Sequence[str]) -> Vectors:
+    def vectors(self, texts: Sequence[str], told: Told | None = None) -> Vectors:
         """Return one L2-normalised vector per text, (texts x dimension); that of a blank text is zero.
+
+        Args:
+            texts: What is embedded; what was embedded before is looked up.
+            told: Hears of each batch after it was written to the cache, where there are several.
 
         Raises:
             EmbeddingError: The model failed, or what it made is no set of vectors; nothing of that batch is kept.
@@ -134,12 +141,14 @@ class Encoder:
         missing.sort(key=lambda pair: len(pair[1]))  # texts of one length pad each other least
         for start in range(0, len(missing), self._batch):
             known.update(self._make(missing[start : start + self._batch]))
+            if told and len(missing) > self._batch:
+                told(min(start + self._batch, len(missing)), len(missing))
         return self._matrix(keys, known)
 
-    def try_vectors(self, texts: Sequence[str]) -> Vectors | None:
+    def try_vectors(self, texts: Sequence[str], told: Told | None = None) -> Vectors | None:
         """Return what `vectors` does, or None where the model fails: keywords alone have to do then."""
         try:
-            return self.vectors(texts)
+            return self.vectors(texts, told)
         except EmbeddingError:
             return None
 

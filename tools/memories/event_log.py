@@ -16,7 +16,7 @@ from agentic_memory_bank.state.record_events import RecordEvent
 from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter, in_batches
 from agentic_memory_bank.tools.storage.sqlite_store import ROOT
 
-RING: Final = 256
+RING: Final = 4_096
 """How many of its last writes each writer keeps for those who follow."""
 
 
@@ -40,6 +40,8 @@ class EventLog:
         self._seen: dict[str, int] | None = None
         self._head = 0
         self._unrevealed: list[str] = []
+        self.is_reading_all = False
+        """Whether all events are being read, from a store that has just answered."""
         self.writer = uuid4().hex[:16]
         """Names this writer; no other has the same name, ever."""
 
@@ -49,9 +51,7 @@ class EventLog:
         Raises:
             StorageError: The store failed.
         """
-        heads = {
-            writer: _number(value.get("head")) for writer, value in self._adapter.everything(self._writers).items()
-        }
+        heads = self._heads()
         keys = self._revealed(heads)
         if keys is None:
             return self._everything(heads)
@@ -82,25 +82,50 @@ class EventLog:
         if known is not None:
             self._seen = {**known, self.writer: number}
 
-    def reset(self) -> None:
-        """Read everything again with the next `changes`."""
-        self._seen = None
+    @property
+    def seen(self) -> Mapping[str, int] | None:
+        """For each writer the number of its last event that was read; None where all are read with the next look."""
+        return self._seen
+
+    def is_current(self) -> bool:
+        """Whether nobody has written since the last look.
+
+        Raises:
+            StorageError: The store failed.
+        """
+        return self._seen is not None and self._heads() == self._seen
+
+    def reset(self, seen: Mapping[str, int] | None = None) -> None:
+        """Go on behind these numbers, or read everything again with the next `changes`."""
+        self._seen = None if seen is None else dict(seen)
 
     def writers(self) -> dict[str, str]:
         """When each writer has written last."""
         return {writer: str(value.get("at", "")) for writer, value in self._adapter.everything(self._writers).items()}
 
     def drop_writers(self, writers: Iterable[str]) -> None:
-        """Erase the slots of writers that are gone; their events stay."""
-        gone = [writer for writer in writers if writer != self.writer]
+        """Erase the slots of writers that are gone; their events stay. Whoever wrote since the last look stays, too."""
+        if self._seen is None:
+            return
+        heads, seen = self._heads(), self._seen
+        gone = [one for one in writers if one != self.writer and one in seen and heads.get(one) == seen[one]]
         slots = [key for key in self._adapter.everything(self._slots) if key.rpartition(".")[0] in set(gone)]
         deletes = [(self._slots, key) for key in slots] + [(self._writers, writer) for writer in gone]
         for some in in_batches(deletes):
             self._adapter.batch([PutOp(space, key, None) for space, key in some])
+        self._seen = {writer: number for writer, number in seen.items() if writer not in gone}
+
+    def _heads(self) -> dict[str, int]:
+        writers = self._adapter.everything(self._writers)
+        return {writer: _number(value.get("head")) for writer, value in writers.items()}
 
     def _everything(self, heads: dict[str, int]) -> EventChanges:
         """All events. Those that come while they are read are among what comes after `heads`, and so are read again."""
-        events = cast(Mapping[str, RecordEvent], self._adapter.everything(self._events))
+        self.is_reading_all = True
+        try:
+            events = cast(Mapping[str, RecordEvent], self._adapter.everything(self._events))
+        finally:
+            self.is_reading_all = False
         self._seen = heads
         self._head = max(self._head, heads.get(self.writer, 0))
         return EventChanges(True, dict(events))

@@ -1,7 +1,7 @@
 """The index of one user's memories: folds their events and searches them; a function of the events alone."""
 
+import json
 import math
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -10,13 +10,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from agentic_memory_bank.state.record_events import RecordEvent, fold_record, is_deleted_with, is_event, mentions
+from agentic_memory_bank.state.record_events import RecordEvent, fold_record, is_event, mentions
 from agentic_memory_bank.state.records import Record, RecordFilter, is_expired, normalized
-from agentic_memory_bank.tools.memories.turns import RecordTurns
+from agentic_memory_bank.tools.memories.record_tables import RecordTables, content_key, discard, without_vector
+from agentic_memory_bank.tools.memories.turns import AskedOf, speaker_terms
 from agentic_memory_bank.tools.memories.validation import MemoryHit, RecordThreshold, Threshold
 from agentic_memory_bank.tools.memories.vectors import decode_vector
-from agentic_memory_bank.tools.search.hybrid_index import HybridIndex, Query
-from agentic_memory_bank.tools.search.passage_index import NEIGHBOUR
+from agentic_memory_bank.tools.search.query import Query
 from agentic_memory_bank.tools.search.scoring import Hit, Scoring
 from agentic_memory_bank.tools.search.text_index import DEPTH
 from agentic_memory_bank.tools.text.names import names_and_numbers
@@ -33,40 +33,8 @@ HELD: Final = 0.5
 _NEVER: Final = "9999"
 
 
-class RecordIndex:
-    """Follows the events of one user; the owner serves one call at a time.
-
-    Args:
-        owner: The hash of the user; events of others are passed over, wherever they come from.
-        model: The embedding model; vectors of others are not searched.
-    """
-
-    def __init__(self, owner: str, model: str, dimension: int | None) -> None:
-        self._owner, self._model = owner, model
-        self.dimension = dimension
-        """The length of the vectors; None as long as there are none and nobody has said it."""
-        self._events: dict[str, RecordEvent] = {}
-        self._vectors: dict[str, str] = {}
-        """Of events that came and are not in the index yet."""
-        self._keys: defaultdict[str, set[str]] = defaultdict(set)
-        self._index = HybridIndex()
-        self._indexed: dict[str, str] = {}
-        self._marks: dict[str, frozenset[str]] = {}
-        self._holders: defaultdict[str, set[str]] = defaultdict(set)
-        self._alike: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
-        self._places: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-        self._idle: set[str] = set()
-        self._ending: set[str] = set()
-        self._parts: set[str] = set()
-        self._turns = RecordTurns()
-        self.records: dict[str, Record] = {}
-        """All that are not forgotten, by id."""
-        self.deleted: dict[str, str] = {}
-        """When each was forgotten, by id."""
-        self.other_model: dict[str, str] = {}
-        """Which memories have a vector of another model or dimension, and whose."""
-        self.unembedded: set[str] = set()
-        """Which have none, since it could not be made."""
+class RecordIndex(RecordTables):
+    """Follows the events of one user; the owner serves one call at a time. Its arguments are those of its tables."""
 
     # --- following -------------------------------------------------------------------------------------------------
 
@@ -86,18 +54,6 @@ class RecordIndex:
         self._rank_alike(groups)
         return [key for id in touched if id in self.deleted for key in self.keys_of(id)]
 
-    def event(self, key: str) -> RecordEvent | None:
-        """An event, without its vector."""
-        return self._events.get(key)
-
-    def keys_of(self, id: str) -> list[str]:
-        """The keys of all events that have to go when a memory is forgotten."""
-        return [key for key in sorted(self._keys.get(id, ())) if is_deleted_with(self._events[key], id)]
-
-    def all_keys(self) -> list[str]:
-        """The keys of all events that say anything of what was not forgotten."""
-        return [key for key, event in self._events.items() if event["op"] != "forget"]
-
     def _is_ours(self, event: RecordEvent) -> bool:
         return is_event(event) and event.get("user", self._owner) == self._owner
 
@@ -106,7 +62,7 @@ class RecordIndex:
         self._vectors.pop(key, None)
         ids = mentions(event) if event else []
         for id in ids:
-            self._keys[id].discard(key)
+            self._keys.own(id, set[str]).discard(key)
         return ids
 
     def _take(self, key: str, event: RecordEvent) -> list[str]:
@@ -114,25 +70,25 @@ class RecordIndex:
         vector = event.get("vector")
         if isinstance(vector, str) and vector:
             self._vectors[key] = vector
-        self._events[key] = {name: value for name, value in event.items() if name != "vector"}  # pyright: ignore[reportArgumentType]
+        self._events[key] = without_vector(event)
         for id in ids:
-            self._keys[id].add(key)
+            self._keys.own(id, set[str]).add(key)
         return ids
 
-    def _refold(self, id: str) -> list[tuple[str, str, str]]:
+    def _refold(self, id: str) -> list[str]:
         """Bring one memory up to date; the groups of memories that say the same and have to be ranked again."""
-        keys = self._keys.get(id, set())
+        keys = self._keys.get(id, set[str]())
         record = fold_record(id, {key: self._events[key] for key in keys})
         before = self.records.pop(id, None)
-        groups = [_content(r) for r in (before, record) if r is not None]
+        groups = [content_key(r) for r in (before, record) if r is not None]
         if before is not None:
-            self._unplace(before)
+            self.unplace(before)
         self._note_forgotten(id, keys)
         if record is None:
             self._unindex(id)
         else:
             self.records[id] = record
-            self._place(record)
+            self.place(record)
             self._reindex(record, keys)
         if not keys:
             self._keys.pop(id, None)
@@ -148,47 +104,32 @@ class RecordIndex:
         else:
             self.deleted.pop(id, None)
 
-    def _place(self, record: Record) -> None:
-        id = record["id"]
-        self._alike[_content(record)].add(id)
-        self._places[record["project"], record["type"]].add(id)
-        if record["expires_at"] is not None:
-            self._ending.add(id)
-        if record["replaced_by"] is not None:
-            self._parts.add(id)
-        self._turns.add(record)
-
-    def _unplace(self, record: Record) -> None:
-        id = record["id"]
-        for sets, name in ((self._alike, _content(record)), (self._places, (record["project"], record["type"]))):
-            sets[name].discard(id)  # pyright: ignore[reportArgumentType]
-            if not sets[name]:  # pyright: ignore[reportArgumentType]
-                del sets[name]  # pyright: ignore[reportArgumentType]
-        self._ending.discard(id)
-        self._parts.discard(id)
-        self._turns.remove(record)
-        self._idle.discard(id)
-
-    def _rank_alike(self, groups: Iterable[tuple[str, str, str]]) -> None:
+    def _rank_alike(self, groups: Iterable[str]) -> None:
         """Of memories that say the same, written by two at a time, one stands for all: the one that stays longest."""
         for group in dict.fromkeys(groups):
-            current = [r for id in self._alike.get(group, ()) if (r := self.records[id])["replaced_by"] is None]
+            alike = self._alike.get(group, set[str]())
+            current = [r for id in alike if (r := self.records[id])["replaced_by"] is None]
             current.sort(key=lambda r: (r["created_at"], r["id"]))
             first = max(current, key=lambda r: r["expires_at"] or _NEVER, default=None)
-            for id in self._alike.get(group, ()):
+            for id in alike:
                 (self._idle.discard if first and id == first["id"] else self._idle.add)(id)
 
     # --- the index -------------------------------------------------------------------------------------------------
 
     def _reindex(self, record: Record, keys: Collection[str]) -> None:
         id, version = record["id"], record["version"]
-        if self._indexed.get(id) == version and version not in self._vectors:
+        held = self._indexed.get(id)
+        if held is not None and held[0] == version and version not in self._vectors:
             return
         vector = self._usable(id, self._vectors.get(version), self._events[version].get("model", ""))
         self._drop_vectors(id, keys)
         self._index.put(id, tokenize(record["text"]), vector)
-        self._indexed[id] = version
-        self._mark(id, _marks(self._events[version], record["text"]))
+        marks = _marks(self._events[version], record["text"])
+        self._mark(id, marks)
+        self._indexed[id] = version, sorted(marks)
+        self._speakers.pop(id, None)
+        if speaker := speaker_terms(record["text"]):
+            self._speakers[id] = set(speaker)
 
     def _drop_vectors(self, id: str, keys: Collection[str]) -> None:
         for key in keys:
@@ -197,9 +138,9 @@ class RecordIndex:
 
     def _unindex(self, id: str) -> None:
         self._index.remove(id)
-        self._indexed.pop(id, None)
+        self._speakers.pop(id, None)
         self._mark(id, frozenset())
-        self._marks.pop(id, None)
+        self._indexed.pop(id, None)
         self.other_model.pop(id, None)
         self.unembedded.discard(id)
 
@@ -217,33 +158,38 @@ class RecordIndex:
         return values
 
     def _mark(self, id: str, marks: frozenset[str]) -> None:
-        for mark in self._marks.get(id, frozenset()) - marks:
-            self._holders[mark].discard(id)
-            if not self._holders[mark]:
-                del self._holders[mark]
-        for mark in marks:
-            self._holders[mark].add(id)
-        self._marks[id] = marks
+        _, before = self._indexed.get(id, ("", []))
+        for mark in before:
+            if mark not in marks:
+                discard(self._holders, mark, id)
+        for mark in marks.difference(before):
+            self._holders.own(mark, set[str]).add(id)
 
     # --- looking ---------------------------------------------------------------------------------------------------
 
     def is_current(self, id: str, now: str) -> bool:
         """Ask whether a memory is current: stored, not replaced and not expired."""
-        return id in self.records and id not in self._idle and not is_expired(self.records[id], now)
+        return id in self.records and id not in self._idle and not self.is_over(id, now)
+
+    def is_over(self, id: str, now: str) -> bool:
+        """Ask whether a memory has expired."""
+        return id in self._ending and is_expired(self.records[id], now)
 
     def same_text(self, project: str, type: str, text: str, now: str) -> str | None:
         """The id of the current memory that says just this."""
-        group = self._alike.get((project, type, normalized(text)), set[str]())
+        group = self._alike.get(json.dumps([project, type, normalized(text)]), set[str]())
         return next((id for id in sorted(group) if self.is_current(id, now)), None)
 
     def same_source(self, fields: Mapping[str, Any]) -> str | None:
         """The id of the memory, current or replaced, that has just this text from just this source."""
-        group = self._alike.get((fields["project_name"], fields["type"], normalized(fields["text"])), set[str]())
+        told = json.dumps([fields["project_name"], fields["type"], normalized(fields["text"])])
+        group = self._alike.get(told, set[str]())
         return next((id for id in sorted(group) if fields["source"] in self.records[id]["sources"]), None)
 
     def ids(self, wanted: RecordFilter, now: str, *, include_replaced: bool = False) -> list[str]:
         """List the ids of the memories that a filter means; with `all_of_them`, also replaced and expired ones."""
-        inside = [id for id, record in self.records.items() if wanted.matches(record)]
+        within = self._within(wanted)
+        inside = [id for id in self.records if within is None or id in within]
         return inside if include_replaced else [id for id in inside if self.is_current(id, now)]
 
     def search(
@@ -279,7 +225,7 @@ class RecordIndex:
         looked_at = max(limit, DEPTH)
         while True:
             hits = scoring.best(looked_at, least, spared)
-            ranked = self._ranked(hits, scoring, hidden, wanted)
+            ranked = self._ranked(hits, scoring, hidden, wanted, query)
             read = ((self._found(hit, holders, rarity), near) for hit, near in ranked)
             found = list(islice((one for one, near in read if self._passes(one, near, threshold, words)), limit))
             if len(found) == limit or len(hits) < looked_at:
@@ -287,22 +233,27 @@ class RecordIndex:
             looked_at *= 4
 
     def _ranked(
-        self, hits: Sequence[Hit], scoring: Scoring, hidden: Collection[str], wanted: RecordFilter
+        self,
+        hits: Sequence[Hit],
+        scoring: Scoring,
+        hidden: Collection[str],
+        wanted: RecordFilter,
+        query: str,
     ) -> Iterator[tuple[Hit, float]]:
-        """What was found, best first: a memory also for what it stands for, and by what was said beside it.
+        """What was found, best first: a memory also for what it stands for, by what was said beside it, and by whom.
 
         Whoever asks where somebody lives is closer to "I live in Berlin" than to "I moved to Lisbon last month", which
         has taken its place. With each hit comes the best cosine of all that it was found for.
         """
-        near = {hit.id: others for hit in hits if (others := self._turns.beside(self.records[hit.id]))}
+        asked = AskedOf(query)
+        beside = {hit.id: self._turns.beside(self.records[hit.id]) for hit in hits}
         own = {hit.id: hit for hit in hits}
-        own |= scoring.of(set[str]().union(*near.values()) - own.keys())
+        own |= scoring.of({id for both in beside.values() for some in both for id in some} - own.keys())
         scores: dict[str, float] = {}
         cosines: dict[str, float] = {}
         for hit in hits:
-            id, score = hit.id, hit.score
-            if id in near:
-                score += NEIGHBOUR * max([0.0, *(own[other].score for other in near[id] if other in own)])
+            id, (near, beyond) = hit.id, beside[hit.id]
+            score = hit.score + asked.gain(self._speakers.get(id), _best(own, near), _best(own, beyond))
             if id in hidden:
                 id = self._heir_of(id)
                 if id in hidden or not wanted.matches(self.records[id]):
@@ -326,7 +277,7 @@ class RecordIndex:
     def _within(self, wanted: RecordFilter) -> set[str] | None:
         if wanted == RecordFilter():
             return None
-        places = [ids for (p, t), ids in self._places.items() if _is_in(p, t, wanted)]
+        places = [ids for place, ids in self._places.items() if _is_in(json.loads(place), wanted)]
         return set[str]().union(*places)
 
     def _rare(self, marks: Iterable[str]) -> dict[str, set[str]]:
@@ -351,6 +302,10 @@ class RecordIndex:
         return MemoryHit(record, hit.score, hit.cosine, hit.keyword, marks, math.fsum(shared) / total, rarest)
 
 
+def _best(hits: Mapping[str, Hit], ids: Iterable[str]) -> float:
+    return max([0.0, *(hits[id].score for id in ids if id in hits)])
+
+
 def _marks(event: RecordEvent, text: str) -> frozenset[str]:
     """The names and numbers of a text, which its event names unless it is older than that."""
     named = event.get("marks")
@@ -363,9 +318,6 @@ def _holds(text: str, words: Sequence[str]) -> bool:
     return bool(wanted) and len(wanted.intersection(tokenize(text))) >= HELD * len(wanted)
 
 
-def _content(record: Record) -> tuple[str, str, str]:
-    return record["project"], record["type"], normalized(record["text"])
-
-
-def _is_in(project: str, type: str, wanted: RecordFilter) -> bool:
+def _is_in(place: list[str], wanted: RecordFilter) -> bool:
+    project, type = place
     return wanted.project in (None, project) and (wanted.types is None or type in wanted.types)

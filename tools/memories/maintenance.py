@@ -82,7 +82,7 @@ def delete_idle_writers(memories: UserMemories) -> int:
     """Delete the slots of writers that are gone, and count them."""
     before = stamp(memories.clock() - IDLE)
     gone = [writer for writer, at in memories.log.writers().items() if at < before]
-    memories.log.drop_writers(gone)
+    memories.drop_writers(gone)
     return len(gone)
 
 

@@ -17,7 +17,7 @@ from agentic_memory_bank.tools.memories.agent_conversations import AgentConversa
 from agentic_memory_bank.tools.memories.conversation_states import ConversationStates, MemorySwitches
 from agentic_memory_bank.tools.memories.deletion import Deletion, plan_deletion
 from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
-from agentic_memory_bank.tools.memories.user_memories import UserMemoriesPool
+from agentic_memory_bank.tools.memories.user_memories_pool import UserMemoriesPool
 from agentic_memory_bank.tools.memories.validation import (
     Listing,
     MemoryHit,
@@ -33,7 +33,7 @@ from agentic_memory_bank.tools.memories.validation import (
     user_hash,
 )
 from agentic_memory_bank.tools.memories.vectors import REEMBED, Vector, vector_fields
-from agentic_memory_bank.tools.search.hybrid_index import alpha_for
+from agentic_memory_bank.tools.search.query import alpha_for
 
 QUOTA: Final = 10_000
 """How many memories a user has at most, unless said otherwise."""
@@ -63,13 +63,13 @@ class RecordReader:
         *,
         settings: Settings | None = None,
         quota: int | None = QUOTA,
-        size: int = 64,
     ) -> None:
         if quota is not None and quota < 1:
             raise InputError("A quota is at least 1. Give None for no quota.")
         self._adapter = StoreAdapter(store)
         self._encoder, self._settings, self._quota = encoder, settings or Settings.of(None), quota
-        self._users = UserMemoriesPool(self._adapter, encoder, clock, size)
+        most = self._settings.memory_index_megabytes * 1_000_000
+        self._users = UserMemoriesPool(self._adapter, encoder, clock, most)
         self.conversations = ConversationStates(self._adapter, clock)
         """The state of the conversations that these memories are extracted from."""
         self.agents = AgentConversations(self._adapter, clock)
@@ -181,10 +181,16 @@ class RecordReader:
         with self._users.opened(owner) as memories:
             now, all_records = memories.now(), memories.index.records
             ids = memories.index.ids(wanted, now, include_replaced=replaced)
-            found = [all_records[id] for id in ids if not is_expired(all_records[id], now)]
+            found = [all_records[id] for id in ids if not memories.index.is_over(id, now)]
         keyed = [(sort_key(record), record) for record in found if after is None or sort_key(record) < after]
         page = [record for _, record in heapq.nlargest(limit, keyed, key=lambda item: item[0])]
         return Listing(page, None if len(keyed) <= limit else json.dumps(sort_key(page[-1])))
+
+    def has_any(self, user: str, project: str | None, types: Collection[str] | None) -> bool:
+        """Whether a user has current memories of a project and of types. Args and errors as `list`."""
+        owner, wanted = user_hash(user), checked_filter(project, types)
+        with self._users.opened(owner) as memories:
+            return bool(memories.index.ids(wanted, memories.now()))
 
     def is_busy(self, user: str) -> bool:
         """Whether the index or the embedder is what takes its time, and not the store."""

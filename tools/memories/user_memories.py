@@ -1,7 +1,6 @@
 """One user's memories in one process: their events, their index, and every change to them."""
 
 import json
-import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,11 +11,12 @@ from agentic_memory_bank.state import record_events as events
 from agentic_memory_bank.state.errors import EmbeddingError, InputError, UnknownMemoryError
 from agentic_memory_bank.state.record_events import RecordEvent, event_key
 from agentic_memory_bank.state.records import MemorySource, Record, Replacement, is_expired, record_id
-from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.deletion import Redaction
 from agentic_memory_bank.tools.memories.event_log import EventLog
 from agentic_memory_bank.tools.memories.index import RecordIndex
+from agentic_memory_bank.tools.memories.index_files import IndexFiles
+from agentic_memory_bank.tools.memories.index_keeper import IndexKeeper
 from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
 from agentic_memory_bank.tools.memories.validation import stamp
 from agentic_memory_bank.tools.memories.vectors import REEMBED, Vector, model_of
@@ -37,13 +37,22 @@ class StoreResult(NamedTuple):
 class UserMemories:
     """One user's memories in this process; the lock of `opened` serves one call at a time."""
 
-    def __init__(self, adapter: StoreAdapter, owner: str, encoder: Encoder, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        adapter: StoreAdapter,
+        owner: str,
+        encoder: Encoder,
+        clock: Callable[[], datetime],
+        files: IndexFiles | None = None,
+    ) -> None:
         self.lock = threading.Lock()
         self.owner, self.encoder, self.clock = owner, encoder, clock
         self.log = EventLog(adapter, owner)
-        self.index = RecordIndex(owner, "", None)
-        self.is_indexing = False
-        """Whether events of the store are being read into the index, so that the index and not the store is slow."""
+        self.index = RecordIndex(owner, "")
+        self._keeper = IndexKeeper(files, owner)
+        self._is_begun = False
+        """Whether the index holds all that was written, and nothing else."""
+        self._is_indexing = False
         self._pending: dict[str, RecordEvent | None] = {}
         self._created = ""
         """When the last memory was stored, as a stamp."""
@@ -62,26 +71,66 @@ class UserMemories:
                 is_current = True
                 yield
                 if self._pending:
-                    self.log.write(self._pending, stamp(self.clock()))
+                    self._write()
             except BaseException:
                 if self._pending or not is_current:
-                    self.log.reset()  # the index holds events that were not written, or lacks some that were
+                    self._is_begun = False  # the index holds events that were not written, or lacks some that were
                 raise
             finally:
                 self._pending = {}
 
+    @property
+    def is_indexing(self) -> bool:
+        """Whether many events are being read into the index, which takes its time, however fast the store is."""
+        return self._is_indexing or self.log.is_reading_all
+
     def _refresh(self) -> None:
         """Read what others have written."""
+        if not self._is_begun:
+            model, dimension = model_of(self.encoder), self.encoder.dimension
+            kept = self._keeper.open(model, dimension)
+            self.index = kept.found if kept else RecordIndex(self.owner, model, dimension)
+            self.log.reset(kept.heads if kept else None)
         changes = self.log.changes()
+        events = changes.events
         if changes.is_complete:
-            self.index = RecordIndex(self.owner, model_of(self.encoder), self.encoder.dimension)
-        self.is_indexing = True
+            events = self.index.differing(events)
+            self._keeper.outdate()
+        self._keeper.follow(self.index, events, self.log.seen or {})
+        self._is_indexing = True
         try:
-            leftovers = self.index.apply(changes.events)
+            leftovers = self.index.apply(events)
         finally:
-            self.is_indexing = False
+            self._is_indexing = False
+        self._is_begun = True
         if leftovers:
             self.delete_events(leftovers)
+
+    def _write(self) -> None:
+        """Write what the call wants written."""
+        pending, at = self._pending, stamp(self.clock())
+        self._keeper.write(pending, lambda: self.log.write(pending, at))
+
+    def drop_writers(self, writers: Sequence[str]) -> None:
+        """Erase the slots of writers that are gone; the index goes on without them.
+
+        Raises:
+            StorageError: The store failed.
+        """
+        self.log.drop_writers(writers)
+        if writers:
+            self._keeper.outdate()
+
+    def wants_file(self) -> bool:
+        """Whether so much is new that the index should be kept in a file."""
+        return self._is_begun and self._keeper.wants(self.index)
+
+    def keep_index(self) -> None:
+        """Keep the index in a file, and go on with what stands there; nothing happens where that cannot be."""
+        with self.lock:
+            if self.wants_file():
+                model, dimension = model_of(self.encoder), self.encoder.dimension
+                self.index = self._keeper.keep(self.index, self.log, model, dimension) or self.index
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
@@ -144,6 +193,7 @@ class UserMemories:
     def commit(self, keyed: Mapping[str, RecordEvent | None]) -> None:
         """Write events under their keys, and delete those that are None."""
         self._pending.update(keyed)
+        self._keeper.count(self.index, keyed)
         self.index.apply(keyed)
 
     def commit_unindexed(self, keyed: Mapping[str, RecordEvent | None]) -> None:
@@ -329,36 +379,3 @@ def inherited_fields(olds: Sequence[Record], how: Replacement) -> Mapping[str, A
         own |= {"trust": max(old["trust"] for old in olds), "expires_at": min(ends, default=None)}
         own |= {"importance": max(old["importance"] for old in olds)}
     return own
-
-
-class UserMemoriesPool:
-    """The memories of the users who were active last, each read into one index."""
-
-    def __init__(self, adapter: StoreAdapter, encoder: Encoder, clock: Callable[[], datetime], size: int) -> None:
-        self._adapter, self._encoder, self._clock, self._size = adapter, encoder, clock, size
-        self._begin()
-
-    def _begin(self) -> None:
-        self._users: LruCache[str, UserMemories] = LruCache(self._size)
-        self._process = os.getpid()
-
-    def peek(self, owner: str) -> UserMemories | None:
-        """The memories of a user as this process has read them; None where it has not."""
-        return self._users.peek(owner) if self._process == os.getpid() else None
-
-    def drop(self, owner: str) -> None:
-        """Read the memories of a user anew with the next call."""
-        self._users.pop(owner)
-
-    @contextmanager
-    def opened(self, owner: str) -> Iterator[UserMemories]:
-        """The memories of one user as they are now, for one call at a time.
-
-        Raises:
-            StorageError: The store failed.
-        """
-        if self._process != os.getpid():  # a fork has to write under a name of its own
-            self._begin()
-        memories = self._users.get(owner, lambda: UserMemories(self._adapter, owner, self._encoder, self._clock))
-        with memories.opened():
-            yield memories

@@ -12,8 +12,9 @@ from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.interaction_tree import Anchor
 from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.encoder import Encoder
-from agentic_memory_bank.tools.search.hybrid_index import HybridIndex, Query, Vector, alpha_for
+from agentic_memory_bank.tools.embeddings.encoder import Encoder, Told
+from agentic_memory_bank.tools.search.hybrid_index import HybridIndex
+from agentic_memory_bank.tools.search.query import Query, Vector, alpha_for
 from agentic_memory_bank.tools.search.scoring import Hit
 from agentic_memory_bank.tools.search.text_index import PART_TOKENS, Ranking, Spot, TextIndex, TextPart, below, owner
 from agentic_memory_bank.tools.text.spans import Span
@@ -75,7 +76,7 @@ class PageIndex:
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
-    def put(self, pages: Sequence[Page], *, only: bool = False) -> None:
+    def put(self, pages: Sequence[Page], *, only: bool = False, told: Told | None = None) -> None:
         """Add pages, or replace those of the same ids.
 
         Pages with the same source and title whose metadata say `part` 1, 2, ... of the same number of `parts` are
@@ -84,12 +85,13 @@ class PageIndex:
         Args:
             pages: Pages to add to the index.
             only: Whether the encoder's file is to keep the vectors of these pages and of nothing else.
+            told: Hears how far the vectors are.
         """
         cut = [(page, _parts_of(page)) for page in pages]
-        texts = [text for page, spans in cut for text in (_header(page), *_texts_of(page, spans))]
+        texts = [text for page, spans in cut for text in _embedded(page, spans)]
         if only:
             self._encoder.retain(texts)
-        vectors = self._encoder.try_vectors(texts)
+        vectors = self._encoder.try_vectors(texts, told)
         with self._lock:
             row = 0
             for page, spans in cut:
@@ -193,6 +195,15 @@ class PageIndex:
         if self._bare:
             self.put(list(self._bare.values()))
         return found[0]
+
+
+def embedded_texts(page: Page) -> list[str]:
+    """What a page has vectors of: its header, and each of its parts."""
+    return _embedded(page, _parts_of(page))
+
+
+def _embedded(page: Page, spans: Sequence[Span]) -> list[str]:
+    return [_header(page), *_texts_of(page, spans)]
 
 
 def _header(page: Page) -> str:

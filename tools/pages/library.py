@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -12,8 +12,8 @@ from agentic_memory_bank.state.model_table import MOST_AT_ONCE
 from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.lru import LruCache
-from agentic_memory_bank.tools.embeddings.encoder import Encoder
-from agentic_memory_bank.tools.pages.index import PageHit, PageIndex
+from agentic_memory_bank.tools.embeddings.encoder import Encoder, Told
+from agentic_memory_bank.tools.pages.index import PageHit, PageIndex, embedded_texts
 from agentic_memory_bank.tools.pages.store import PageChanges, PageStore
 from agentic_memory_bank.tools.search.hybrid_index import HybridIndex
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -96,14 +96,17 @@ class PageLibrary:
         """See that an invocation wants the embeddings of this library. Raises as `Encoder.check`."""
         self._encoder.check(settings)
 
-    def follow(self) -> None:
+    def follow(self, told: Told | None = None) -> None:
         """Make the index hold the pages that the source has now.
+
+        Args:
+            told: Hears how far the vectors of new pages are.
 
         Raises:
             StorageError: The source cannot be read.
         """
         with self._position.next_changes(self._begin) as changes:
-            self._index.put(changes.put, only=self._alone and self._position.is_first)
+            self._index.put(changes.put, only=self._alone and self._position.is_first, told=told)
             self._headers.update((page["id"], (page["title"], page["abstract"])) for page in changes.put)
             self._index.remove(changes.removed)
             for page_id in changes.removed:
@@ -199,12 +202,13 @@ class PageLibraries:
         self._encoder = encoder
         self._libraries: LruCache[PageStore, PageLibrary] = LruCache(size)
 
-    def of(self, store: PageStore, settings: Settings | None = None) -> PageLibrary:
+    def of(self, store: PageStore, settings: Settings | None = None, told: Told | None = None) -> PageLibrary:
         """The library of a store, as the store is now.
 
         Args:
             store: Store of the pages.
             settings: Settings of the invocation that searches, where they may name embeddings.
+            told: Hears how far the vectors of new pages are.
 
         Raises:
             StorageError: The store cannot be read.
@@ -213,5 +217,26 @@ class PageLibraries:
         library = self._libraries.get(store, lambda: PageLibrary(store, self._encoder(store.vectors), alone=True))
         if settings is not None:
             library.check(settings)
-        library.follow()
+        library.follow(told)
         return library
+
+    def embed(self, store: PageStore, ids: Iterable[str], settings: Settings, told: Told | None = None) -> None:
+        """Write the vectors of some pages to the file beside them, so that no search has to wait for them.
+
+        Nothing is done for pages in memory, which keep no file. Where the model fails, the next search tries again.
+
+        Args:
+            store: Store of the pages.
+            ids: Which of them; those that have their vectors are passed over.
+            settings: Settings of the invocation, where they may name embeddings.
+            told: Hears of each batch that was written.
+
+        Raises:
+            StorageError: The pages cannot be read.
+            SettingsError: The settings name embeddings that cannot be used, or others than those of the graph.
+        """
+        if store.vectors is None:
+            return
+        with closing(self._encoder(store.vectors)) as encoder:
+            encoder.check(settings)
+            encoder.try_vectors([text for page in store.get(ids) for text in embedded_texts(page)], told)

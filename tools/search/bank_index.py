@@ -12,8 +12,8 @@ from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, covers
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
-from agentic_memory_bank.tools.search.hybrid_index import Query, alpha_for
 from agentic_memory_bank.tools.search.passage_index import title_of
+from agentic_memory_bank.tools.search.query import Query, alpha_for
 from agentic_memory_bank.tools.search.scoring import Hit
 from agentic_memory_bank.tools.search.text_index import DEPTH, PART_TOKENS, Ranking, TextIndex, TextPart, owner
 from agentic_memory_bank.tools.text.sentences import opening

@@ -3,18 +3,19 @@
 import math
 import threading
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agentic_memory_bank.state.errors import EmbeddingError, InputError
+from agentic_memory_bank.state.errors import InputError
+from agentic_memory_bank.tools.search.query import Query, Vector, unit_vector
 from agentic_memory_bank.tools.search.scoring import Floats, Hit, RankScoring, Scoring
-from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.search.stored_items import FREQUENCY_BITS, FREQUENCY_MASK, StoredItems, stored_arrays
+from agentic_memory_bank.tools.storage.section_file import Arrays, SectionFile
 
 K1 = 0.9
 """BM25: how soon more occurrences of a term stop counting."""
@@ -23,31 +24,10 @@ B = 0.4
 """BM25: how much a long text is held against its terms."""
 
 _FIRST_ROWS = 256
+_CHUNK = 8_192
+_BYTES_PER_TEXT = 200
+_BYTES_PER_DOCUMENT = 1_000
 _BATCH = 64
-_TF_BITS = 16
-_TF_MASK = (1 << _TF_BITS) - 1
-
-Vector = NDArray[np.floating]
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """One search of a batch: see `HybridIndex.search` for the fields."""
-
-    terms: Sequence[str]
-    vector: Vector | None = None
-    alpha: float = 0.5
-    exclude: Collection[str] = frozenset()
-    within: Collection[str] | None = None
-    meets: int | None = None
-    """How many of the batch's `sequence`, counted from its start, this search may return; all of them without it."""
-    by_rank: bool = False
-    """Whether to add up reciprocal ranks instead of scores; `alpha` then only says which lanes there are."""
-
-
-def alpha_for(query: str, alpha: float, alpha_zh: float) -> float:
-    """Choose the weight of keywords by the language of a query: vectors of an English model say little on Chinese."""
-    return alpha_zh if is_cjk(query) else alpha
 
 
 class HybridIndex:
@@ -61,11 +41,30 @@ class HybridIndex:
     Each item owns a slot: a row of the matrix and a number in the postings. Slots of removed items are skipped until
     they outnumber the living, then the index is packed; so each operation costs the length of its item, amortised.
     A call is safe from any thread; one at a time is served.
+
+    Args:
+        file: A file that the `arrays` of an index were written to, to begin with its items. They are the first slots,
+            and stay in the file: what comes later is held in memory.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, file: SectionFile | None = None) -> None:
         self._lock = threading.RLock()
         self._clear()
+        if file is not None:
+            self._begin_with(StoredItems(file))
+
+    def _begin_with(self, stored: StoredItems) -> None:
+        self._stored = stored
+        self._owners, self._terms = list(stored.owners), list(stored.terms)
+        self._slots = {id: slot for slot, id in enumerate(self._owners)}
+        self._term_ids = {term: number for number, term in enumerate(self._terms)}
+        self._frequencies = stored.frequencies.tolist()
+        self._alive = np.ones(len(stored), bool)
+        self._has_vector, self._lengths = stored.has_vector.copy(), stored.lengths.copy()
+        self._total_length, self._vectors = int(self._lengths.sum()), int(self._has_vector.sum())
+        if self._vectors:
+            self._matrix = np.zeros((0, stored.matrix.shape[1]), np.float32)
+            self._dimension = self._matrix.shape[1]
 
     def _clear(self) -> None:
         self._slots: dict[str, int] = {}
@@ -76,11 +75,13 @@ class HybridIndex:
         self._clear_slots()
 
     def _clear_slots(self) -> None:
+        self._stored = StoredItems()
         self._owners: list[str] = []
         self._documents: list[array[int]] = []
+        """Of the slots behind those of the file; so are the rows of `_matrix`."""
         self._term_ids: dict[str, int] = {}
         self._terms: list[str] = []
-        self._postings: list[array[int]] = []
+        self._postings: defaultdict[int, array[int]] = defaultdict(partial(array, "q"))
         self._frequencies: list[int] = []
         self._alive = np.zeros(_FIRST_ROWS, bool)
         self._has_vector = np.zeros(_FIRST_ROWS, bool)
@@ -88,6 +89,12 @@ class HybridIndex:
 
     def __len__(self) -> int:
         return len(self._slots)
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory it takes; what is mapped from a file is not counted."""
+        texts = _BYTES_PER_TEXT * (len(self._owners) + len(self._terms))
+        return texts + self._matrix.nbytes + _BYTES_PER_DOCUMENT * len(self._documents)
 
     def __contains__(self, id: object) -> bool:
         return id in self._slots
@@ -124,12 +131,13 @@ class HybridIndex:
             slot = self._slots.pop(id, None)
             if slot is None:
                 return
-            for packed in self._documents[slot]:
-                self._frequencies[packed >> _TF_BITS] -= 1
+            for packed in self._document(slot).tolist():
+                self._frequencies[packed >> FREQUENCY_BITS] -= 1
             self._total_length -= int(self._lengths[slot])
             self._vectors -= int(self._has_vector[slot])
             self._alive[slot] = self._has_vector[slot] = False
-            self._documents[slot] = array("q")
+            if slot >= len(self._stored):
+                self._documents[slot - len(self._stored)] = array("q")
             if not self._vectors:
                 self._dimension, self._matrix = None, np.zeros((0, 0), np.float32)
             if not self._slots:
@@ -139,21 +147,7 @@ class HybridIndex:
 
     def _unit(self, vector: Vector | None, replaces: str | None = None) -> NDArray[np.float32] | None:
         """Check a vector, which may take the place of an item's, and bring it to length one."""
-        if vector is None:
-            return None
-        values, dimension = np.asarray(vector, np.float64), self._dimension_without(replaces)
-        if values.ndim != 1 or values.size != (dimension or values.size) or not values.size:
-            raise EmbeddingError(
-                f"A vector has the shape {values.shape}; this index holds vectors of {dimension or 'some'} "
-                "numbers. Use one embedding model for all texts, or build the index anew."
-            )
-        if not np.isfinite(values).all():
-            raise EmbeddingError("A vector holds NaN or infinity. Embed the text again, or put it without a vector.")
-        largest = np.abs(values).max()
-        if largest == 0:
-            return None
-        values = values / largest  # else the squares of tiny or huge numbers leave the range
-        return (values / np.sqrt((values * values).sum())).astype(np.float32)
+        return None if vector is None else unit_vector(vector, self._dimension_without(replaces))
 
     def _dimension_without(self, id: str | None) -> int | None:
         """The dimension that vectors must have once this item is gone; None when no other item has one."""
@@ -166,17 +160,17 @@ class HybridIndex:
         if slot == len(self._alive):
             self._alive, self._has_vector = _grown(self._alive), _grown(self._has_vector)
             self._lengths = _grown(self._lengths)
-        document, place = array("q"), slot << _TF_BITS
+        document, place = array("q"), slot << FREQUENCY_BITS
         known, postings, frequencies = self._term_ids, self._postings, self._frequencies
         for term, count in counts.items():
             term_id = known.get(term)
             if term_id is None:
                 term_id = self._new_term(term)
-            if count > _TF_MASK:
-                count = _TF_MASK
+            if count > FREQUENCY_MASK:
+                count = FREQUENCY_MASK
             postings[term_id].append(place | count)
             frequencies[term_id] += 1
-            document.append(term_id << _TF_BITS | count)
+            document.append(term_id << FREQUENCY_BITS | count)
         self._owners.append(id)
         self._documents.append(document)
         self._slots[id] = slot
@@ -187,32 +181,60 @@ class HybridIndex:
     def _new_term(self, term: str) -> int:
         term_id = self._term_ids[term] = len(self._terms)
         self._terms.append(term)
-        self._postings.append(array("q"))
         self._frequencies.append(0)
         return term_id
 
     def _set_vector(self, slot: int, unit: NDArray[np.float32]) -> None:
-        if slot >= len(self._matrix) or self._matrix.shape[1] != len(unit):
-            rows = np.zeros((len(self._alive), len(unit)), np.float32)
+        row = slot - len(self._stored)
+        if row >= len(self._matrix) or self._matrix.shape[1] != len(unit):
+            rows = np.zeros((max(_FIRST_ROWS, len(self._alive) - len(self._stored)), len(unit)), np.float32)
             if self._matrix.size:
                 rows[: len(self._matrix)] = self._matrix
             self._matrix = rows
-        self._matrix[slot] = unit
+        self._matrix[row] = unit
         self._has_vector[slot] = True
         self._vectors += 1
 
     def _pack(self) -> None:
         """Give the living items new slots without gaps, and forget terms that no item has any more."""
-        terms, documents, lengths = self._terms, self._documents, self._lengths
-        matrix, has_vector, slots = self._matrix, self._has_vector, self._slots
+        terms, lengths, has_vector, slots = self._terms, self._lengths, self._has_vector, self._slots
+        documents = [self._document(old).tolist() for old in slots.values()]
+        rows = self._rows(np.array(list(slots.values()), np.intp)) if self._vectors else ()
         self._slots, self._total_length, self._vectors = {}, 0, 0
-        self._matrix = np.zeros((0, matrix.shape[1]), np.float32)
+        self._matrix = np.zeros((0, self._dimension or 0), np.float32)
         self._clear_slots()
-        for id, old in slots.items():
-            counts = Counter({terms[packed >> _TF_BITS]: packed & _TF_MASK for packed in documents[old]})
+        for place, (id, old) in enumerate(slots.items()):
+            packed = documents[place]
+            counts = Counter({terms[one >> FREQUENCY_BITS]: one & FREQUENCY_MASK for one in packed})
             new = self._append(id, counts, int(lengths[old]))
             if has_vector[old]:
-                self._set_vector(new, matrix[old])
+                self._set_vector(new, rows[place])
+
+    # --- what is in the file, and what came later ------------------------------------------------------------------
+
+    def arrays(self) -> Arrays:
+        """All items, as the arrays of a file that an index can begin with; nothing of removed ones is in them."""
+        with self._lock:
+            slots = np.array(list(self._slots.values()), np.intp)
+            documents = [self._document(slot) for slot in slots.tolist()]
+            chunks = (self._rows(slots[start : start + _CHUNK]) for start in range(0, len(slots), _CHUNK))
+            told = stored_arrays(list(self._slots), self._terms, documents, self._lengths[slots])
+            return {**told, "has_vector": [self._has_vector[slots]], "matrix": chunks if self._vectors else []}
+
+    def _document(self, slot: int) -> NDArray[np.int64]:
+        first = len(self._stored)
+        return self._stored.document(slot) if slot < first else np.array(self._documents[slot - first], np.int64)
+
+    def _rows(self, slots: NDArray[np.intp]) -> NDArray[np.float32]:
+        """The vectors of slots; zeros where there is none."""
+        rows, first = np.zeros((len(slots), self._dimension or 0), np.float32), len(self._stored)
+        old = (slots < first) & self._has_vector[slots]
+        if old.any():
+            rows[old] = self._stored.matrix[slots[old]]
+        new = (slots >= first) & self._has_vector[slots]
+        if new.any():
+            rows[new] = self._matrix[slots[new] - first]
+        return rows
 
     # --- searching -------------------------------------------------------------------------------------------------
 
@@ -290,12 +312,20 @@ class HybridIndex:
 
     def _rough_cosines(self, units: list[NDArray[np.float32] | None]) -> Iterator[NDArray[np.float32] | None]:
         """For each query, its cosine with each slot, in single precision, a batch of queries at a time."""
-        rows = self._matrix[: len(self._owners)]
         for start in range(0, len(units), _BATCH):
             batch = units[start : start + _BATCH]
             present = [unit for unit in batch if unit is not None]
-            products = iter((rows @ np.stack(present, axis=1)).T if present and rows.size else ())
+            products = iter(self._products(np.stack(present, axis=1)).T if present and self._vectors else ())
             yield from (next(products, None) if unit is not None else None for unit in batch)
+
+    def _products(self, units: NDArray[np.float32]) -> NDArray[np.float32]:
+        later = self._matrix[: len(self._owners) - len(self._stored)] @ units
+        if not len(self._stored):
+            return later
+        # An index of vectors of another length has none in the file, where then all items were removed.
+        fits = self._stored.matrix.shape[1] == len(units)
+        first = self._stored.matrix @ units if fits else np.zeros((len(self._stored), units.shape[1]), np.float32)
+        return np.concatenate([first, later])
 
     def _scoring(
         self,
@@ -324,8 +354,9 @@ class HybridIndex:
             term_id = self._term_ids.get(term)
             if term_id is None or not self._frequencies[term_id]:
                 continue
-            packed = np.frombuffer(self._postings[term_id], np.int64)
-            slots, counts = packed >> _TF_BITS, (packed & _TF_MASK).astype(np.float64)
+            later = np.array(self._postings.get(term_id, ()), np.int64)
+            packed = np.concatenate([self._stored.postings_of(term_id), later]) if len(self._stored) else later
+            slots, counts = packed >> FREQUENCY_BITS, (packed & FREQUENCY_MASK).astype(np.float64)
             scores[slots] += count * self.rarity(term) * (K1 + 1) * counts / (counts + norms[slots])
         return scores
 
@@ -354,7 +385,7 @@ class HybridIndex:
         for start in range(0, len(slots), 4_096):
             part = slots[start : start + 4_096]
             known = self._has_vector[part]
-            products = self._matrix[part[known]].astype(np.float64) * unit.astype(np.float64)
+            products = self._rows(part[known]).astype(np.float64) * unit.astype(np.float64)
             cosines[start : start + 4_096][known] = products.sum(axis=1)
         return cosines.clip(-1, 1)
 

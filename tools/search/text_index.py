@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from agentic_memory_bank.state.interaction_tree import Anchor
-from agentic_memory_bank.tools.search.hybrid_index import HybridIndex, Query, Vector
+from agentic_memory_bank.tools.search.hybrid_index import HybridIndex
 from agentic_memory_bank.tools.search.passage_index import Look, PassageIndex
+from agentic_memory_bank.tools.search.query import Query, Vector
 from agentic_memory_bank.tools.search.scoring import Hit, Scoring
 from agentic_memory_bank.tools.text.sentences import opening
 from agentic_memory_bank.tools.text.terms import tokenize

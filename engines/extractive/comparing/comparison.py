@@ -225,16 +225,24 @@ def _likeness(
     merge_share: float,
 ) -> float:
     """How sure it is that two texts say the same; 0.0 when they do not, or when a replaced word may change it."""
-    if any(_changes(align(left, right)) or _swapped(left, right) for left, right in pairs) or _contrast(first, second):
-        return 0.0
     if _values_differ(first, second) or _names_differ(first, second) or _denials(first) != _denials(second):
         return 0.0
     share = _shared(first, second)
     if any(sentence.chinese for sentence in (*first, *second)):
-        return round(share, 4) if share >= merge_share else 0.0
-    if len(first) > 1 and len(second) > 1 and share < merge_share:
-        return 0.0
-    return round(min(1.0, cosine), 4) if cosine >= merge_cosine else 0.0
+        likeness = round(share, 4) if share >= merge_share else 0.0
+    elif len(first) > 1 and len(second) > 1 and share < merge_share:
+        likeness = 0.0
+    else:
+        likeness = round(min(1.0, cosine), 4) if cosine >= merge_cosine else 0.0
+    return 0.0 if likeness <= 0.0 or _may_change(first, second, pairs) else likeness
+
+
+def _may_change(
+    first: Sequence[Sentence], second: Sequence[Sentence], pairs: Sequence[tuple[Sentence, Sentence]]
+) -> bool:
+    """Whether a word of one text that stands in place of another may change what is said."""
+    changed = (_changes(align(left, right)) or _swapped(left, right) for left, right in pairs)
+    return any(changed) or _contrast(first, second)
 
 
 def _denials(sentences: Sequence[Sentence]) -> int:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from agentic_memory_bank.engines.conversation import USER
 from agentic_memory_bank.engines.extractive.reading.attribute_patterns import (
     CHINESE,
     CHINESE_FUNCTIONAL,
@@ -17,6 +16,7 @@ from agentic_memory_bank.engines.extractive.reading.attribute_patterns import (
 )
 from agentic_memory_bank.engines.extractive.reading.lexicon import WORD_CLASSES
 from agentic_memory_bank.engines.extractive.reading.values import Value, agree, comparable, values_of
+from agentic_memory_bank.tools.text.attribution import USER
 from agentic_memory_bank.tools.text.spans import Span
 from agentic_memory_bank.tools.text.terms import tokenize
 

@@ -52,7 +52,8 @@ _HELD: Final[dict[Kind, re.Pattern[str]]] = {
         rf"per) (?:hour|day|week|fortnight|month|year)\b",
     ),
     "age": _pattern(
-        rf"\b(?:is|was|are|were|aged?|turns?|turned|turning) (?:{_NUMBER})|{_NUMBER}[\s-](?:years?|months?|weeks?)\b",
+        rf"(?:\b(?:is|was|are|were|aged?|turns?|turned|turning)|\b(?:s?he|it|who|they|I)['’](?:s|re|m)) "
+        rf"(?:only |just |already |nearly |almost |about )?(?:{_NUMBER})|{_NUMBER}[\s-](?:years?|months?|weeks?)\b",
         rf"\b(?:from|in|since|of|built|born)\W{{1,3}}(?:1[5-9]|20)\d\d\b|, \d{{1,3}},|{_NUMBER} ?(?:岁|年|个月|世纪)",
     ),
     "clock": _pattern(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from agentic_memory_bank.engines.conversation import USER, Fact, Turn, TurnQuote
+from agentic_memory_bank.engines.conversation import Fact, Turn, TurnQuote
 from agentic_memory_bank.engines.extractive.remembering.changes import (
     announces_change,
     changed_clauses,
@@ -18,6 +18,7 @@ from agentic_memory_bank.engines.extractive.remembering.changes import (
     value_kinds,
 )
 from agentic_memory_bank.engines.own_words import own_words
+from agentic_memory_bank.tools.text.attribution import USER
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.sentences import QUESTION_END, sentences

@@ -1,11 +1,14 @@
 """Finds what of an earlier memory a later one replaces: a correction in ordinary words, and the clause it corrects.
 
 A change is announced ("not 8k any more", "has moved to", 改到周四了) and says of what it is a change by a word that the
-earlier clause has, too. Where both give a value of one kind (a day, an amount), one such word is enough.
+earlier clause has, too. Where both give a value of one kind (a day, an amount), one such word is enough. Where they do
+not, people mostly go on about the same thing ("now the studio is open"): there a change has to end something, or to
+name it, by two such words.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final
 
@@ -16,12 +19,14 @@ from agentic_memory_bank.tools.text.spans import Span
 from agentic_memory_bank.tools.text.terms import tokenize
 
 LEAST_SHARED: Final = 2
-"""Words that a change and a clause share, from which the clause is replaced whatever values they give."""
+"""Words that a change and a clause share, from which the clause is replaced whatever values they give: where the change
+ends something, or one of the words is of a name."""
 MOST: Final = 40
 """Clauses of a memory that are compared."""
 
 _CHANGE: Final = re.compile(
-    r"\b(?:any ?more|no longer|instead|rather than|no more|switch(?:ed|ing)|switch to|chang(?:ed|es|ing)|moved?|moving"
+    r"\b(?:any ?more|no longer|instead|rather than|no more|switch(?:ed|ing)|switch to|chang(?:ed|ing|es? (?:to|from))"
+    r"|moved|moving|moves? (?:it|to|the|our|my|in|out|back)"
     r"|shift(?:ed|s)?|push(?:ed|ing)|postpon(?:ed|ing)|resched\w{1,8}|delayed"
     r"|(?:is|are|was|were|'s|'re) (?:now|out|off|dead|gone|over|up to|down to)|now|these days"
     r"|(?:up|down|back|on) to|(?:went|gone|goes|going|put|bumped|raised|cut) (?:up|down|back)|rose|dropped|scratch that"
@@ -34,6 +39,17 @@ _CHANGE: Final = re.compile(
     re.IGNORECASE,
 )
 """How people announce that something is not as it was."""
+_END: Final = re.compile(
+    r"\b(?:any ?more|no longer|instead|rather than|no more|switch(?:ed|ing)|switch to"
+    r"|(?:chang|mov)(?:ed|ing)\b[^,.]{1,40}\bto"
+    r"|scratch that|correction|replac(?:ed|es|ing)|t(?:ook|akes?|aking) over|cancel(?:l?ed)|called off"
+    r"|(?:ain't|not) happening|swapped|settled on|retired|quit|can't do|sold|stepp(?:ed|ing) down"
+    r"|g(?:iven|ave|ot) (?:up|rid of)|done for|not\b[^,.]{1,40}\bnow)\b"
+    r"|改|换|变成|变了|不(?![完到好起下])[^，。；]{0,12}了|停了|搬|调(?:到|整|成)|跳槽|离职|辞职|退租|以后不|取消|不再|算了"
+    r"|退(?:了|休)|辞了|走了|没了|关了",
+    re.IGNORECASE,
+)
+"""How they announce that something is over, or another thing in its place."""
 _AGENT: Final = re.compile(r"^[^把让]*[把让]")
 """Who does something to what follows: in Chinese that is what changes."""
 _NOT: Final = re.compile(r"\bnot (?:on |the )?(\w+)", re.IGNORECASE)
@@ -100,22 +116,63 @@ def replaced(new: str, old: str) -> list[Span]:
         new: What is said now.
         old: What was said earlier, by the same speaker.
     """
-    said = changing_terms(new)
-    kinds = set[str]().union(*map(value_kinds, changed_clauses(new)))
-    if not said:
+    change = _change(new, old)
+    if not change.said:
         return []
-    values = names_and_numbers(new) - names_and_numbers(" ".join(_NOT.findall(new)))
-    denied = [word for clause in _clauses(new) for word in _denied(new[slice(*clause)], old)]
     own = frozenset[str]().union(*(subject_terms(new[slice(*s)]) for s in _clauses(new) if _announces(new, s)))
     clauses = [(span, old[slice(*span)]) for span in _clauses(old)]
     gone: list[Span] = []
     for (span, clause), (value, figure) in zip_longest(clauses, clauses[1:], fillvalue=((0, 0), "")):
-        is_figure = bool(kinds & value_kinds(figure)) and not kinds & value_kinds(clause) and _is_bare(figure)
-        if is_figure and own & subject_terms(clause) and not names_and_numbers(figure) <= values:
+        is_figure = change.kinds & value_kinds(figure) and not change.kinds & value_kinds(clause) and _is_bare(figure)
+        if is_figure and own & subject_terms(clause) and not names_and_numbers(figure) <= change.values:
             gone.append(value)
-        elif _is_replaced(clause, said, kinds, values, denied):
+        elif change.replaces(clause):
             gone.append(span)
     return gone
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What a text announces that is not as it was."""
+
+    said: frozenset[str]
+    """The words that may tell what has changed."""
+    ended: frozenset[str]
+    """Those of them that stand where something is over, or another thing is in its place."""
+    named: frozenset[str]
+    """The words of the names in the text."""
+    kinds: set[str]
+    values: set[str]
+    denied: Sequence[str]
+    """What is not so any more, in Chinese."""
+
+    def replaces(self, clause: str) -> bool:
+        """Whether an earlier clause says what is not so any more."""
+        shared = _words(self.said & subject_terms(clause), clause)
+        ours = names_and_numbers(clause)
+        if not shared or (ours and ours <= self.values):  # it says the very same
+            return False
+        if self.kinds & value_kinds(clause) or any(word in text for word in shared for text in self.denied):
+            return True
+        is_named = not (self.named | _name_terms(clause)).isdisjoint(shared)
+        sure = shared if is_named else _words(self.ended & subject_terms(clause), clause)
+        return len(sure) >= LEAST_SHARED
+
+
+def _change(new: str, old: str) -> _Change:
+    changed = [*changed_clauses(new)]
+    return _Change(
+        changing_terms(new),
+        frozenset[str]().union(*(subject_terms(clause) for clause in changed if _END.search(clause))),
+        _name_terms(new),
+        set[str]().union(*map(value_kinds, changed)),
+        names_and_numbers(new) - names_and_numbers(" ".join(_NOT.findall(new))),
+        [word for clause in _clauses(new) for word in _denied(new[slice(*clause)], old)],
+    )
+
+
+def _name_terms(text: str) -> frozenset[str]:
+    return frozenset(term for name in names_and_numbers(text) if name[0].isalpha() for term in tokenize(name))
 
 
 def _announces(text: str, span: Span) -> bool:
@@ -176,16 +233,6 @@ def in_both(text: str, other: str) -> str:
 def _joint(found: re.Match[str]) -> str:
     last = found[1].rstrip()[-1]
     return last if is_cjk(last) or last in "，；、" else f"{last} "
-
-
-def _is_replaced(clause: str, said: frozenset[str], kinds: set[str], values: set[str], denied: Sequence[str]) -> bool:
-    shared = _words(said & subject_terms(clause), clause)
-    ours = names_and_numbers(clause)
-    if not shared or (ours and ours <= values):  # it says the very same
-        return False
-    if kinds & value_kinds(clause) or len(shared) >= LEAST_SHARED:
-        return True
-    return any(word in text for word in shared for text in denied)
 
 
 def _words(terms: frozenset[str], clause: str) -> list[str]:

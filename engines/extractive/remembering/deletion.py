@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from agentic_memory_bank.engines.conversation import USER, attributed, unattributed
 from agentic_memory_bank.engines.extractive.remembering.antecedents import antecedent
 from agentic_memory_bank.engines.extractive.remembering.subjects import Subject, roots_of
 from agentic_memory_bank.state.records import Record
+from agentic_memory_bank.tools.text.attribution import USER, attributed, unattributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.sentences import sentences

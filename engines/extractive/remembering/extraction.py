@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from agentic_memory_bank.engines.conversation import TRUST, USER, Fact, Turn, TurnQuote, attributed
+from agentic_memory_bank.engines.conversation import TRUST, Fact, Turn, TurnQuote
 from agentic_memory_bank.engines.extractive.reading import phrases
 from agentic_memory_bank.engines.extractive.reading.attributes import Claim, claims_of
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments, written
@@ -18,6 +18,7 @@ from agentic_memory_bank.engines.extractive.remembering.queries import attribute
 from agentic_memory_bank.engines.extractive.remembering.statements import is_asking, is_statement, says_enough
 from agentic_memory_bank.engines.own_words import ORDERS, is_order, own_words
 from agentic_memory_bank.state.records import RecordType
+from agentic_memory_bank.tools.text.attribution import USER, attributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.personal_numbers import masked
 from agentic_memory_bank.tools.text.secrets import asks_for_secret, mentions_secret, secrets_in

@@ -7,6 +7,7 @@ from typing import Final
 
 from agentic_memory_bank.engines.conversation import GateDecision, Hints, RewrittenQuery, Turn
 from agentic_memory_bank.engines.extractive.reading.phrases import CHINESE_QUESTION_WORDS, SMALL_TALK
+from agentic_memory_bank.engines.extractive.remembering.life import speaks_of_kin
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.terms import STOP_WORDS, tokenize
@@ -124,6 +125,15 @@ _VAGUE: Final = re.compile(
     re.IGNORECASE,
 )
 _ASKS_WHOLLY: Final = re.compile(r"\W*(?:why|when|where|who)\b", re.IGNORECASE)
+_COUNTS: Final = re.compile(r"\W*(?:how (?:much|many)\b|多少)", re.IGNORECASE)
+_ASKS: Final = re.compile(
+    r"\W*(?:what(?! about| else)|which(?! one)|where|when|who|whose|whom|how(?! about)|why(?! not)|is|are|was|were|am"
+    r"|do|does|did|has|have|had|can|could|should|will|would)\b",
+    re.IGNORECASE,
+)
+_OF_MYSELF: Final = re.compile(
+    r"\b(?:my|our) \w|\b(?:am|do|did|was|were|have|had|can|should) (?:i|we)\b|[我咱]", re.IGNORECASE
+)
 _POINTS_BACK: Final = re.compile(
     r"\b(?:it|they|them|he|she|him|her|that one|this one|those|these)\b|[它他她]|那个|这个|那里|这里", re.IGNORECASE
 )
@@ -209,13 +219,26 @@ def rewrite(query: str, history: Sequence[Turn]) -> RewrittenQuery:
 def is_self_contained(query: str) -> bool:
     """Whether a query can be understood without the conversation: it is long enough, and points back to nothing.
 
-    A query that names somebody first says by itself whom "she" means.
+    A query that names somebody first says by itself whom "she" means; a short question that says what it asks about
+    ("How old is Ida?") needs no more, and what was talked about before would lead away from it.
     """
-    least = SELF_CONTAINED_CHINESE if is_cjk(query) else SELF_CONTAINED
     points_back = _POINTS_BACK.search(query)
-    if len(query) <= least or (points_back and not _names_anybody(query[: points_back.start()])):
+    if points_back and not _names_anybody(query[: points_back.start()]):
         return False
+    if len(query) <= (SELF_CONTAINED_CHINESE if is_cjk(query) else SELF_CONTAINED) or _COUNTS.match(query):
+        return _is_whole(query)
     return _VAGUE.match(query) is None or _ASKS_WHOLLY.match(query) is not None
+
+
+def _is_whole(question: str) -> bool:
+    """Whether a question names somebody, or two things, or something of the user."""
+    if is_cjk(question):
+        return _OF_MYSELF.search(question) is not None and bool(key_terms(question))
+    if not _ASKS.match(question):
+        return False
+    named = len(key_terms(question))
+    is_own = _OF_MYSELF.search(question) is not None and _COUNTS.match(question) is None
+    return named > 1 or _names_anybody(question) or (named == 1 and is_own)
 
 
 def _names_anybody(words: str) -> bool:
@@ -278,11 +301,15 @@ _ASKED_FOR: Final = (
 )
 
 
+_SOMEBODY: Final = re.compile(r"[他她它]|朋友|同事|老板|老师|室友")
+"""A Chinese question about somebody else."""
 _MYSELF: Final = {"i": "you", "my": "your", "am": "are", "i'm": "you are"}
 
 
 def attribute_asked_for(text: str) -> str | None:
     """Name the attribute of their own that somebody asks for: "Where do I live?"; None where it has no single value."""
+    if is_cjk(text) and (speaks_of_kin(text) or _SOMEBODY.search(text)):
+        return None
     turned = " ".join(_MYSELF.get(word, word) for word in text.casefold().replace("’", "'").split())
     return attribute_asked(turned)
 

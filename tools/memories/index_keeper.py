@@ -1,0 +1,113 @@
+"""Decides when one user's index is kept in a file, and keeps it there; without files it does nothing."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from agentic_memory_bank.state.errors import StorageError
+from agentic_memory_bank.state.record_events import RecordEvent
+from agentic_memory_bank.tools.memories.event_log import EventLog
+from agentic_memory_bank.tools.memories.index import RecordIndex
+from agentic_memory_bank.tools.memories.index_files import IndexFiles, KeptIndex
+
+FEWEST: Final = 512
+"""Memories, and changes to them, from which on an index is kept in a file: reading fewer events takes no time."""
+MOST_UNKEPT: Final = 1_024
+"""Changes after which it is kept again, however large it is."""
+SHARE: Final = 64
+"""Below that, one change for so many memories."""
+REST: Final = 60.0
+"""Seconds after which it is tried again where it could not be written."""
+SOON: Final = 1.0
+"""The same where others are at it."""
+
+_LOG = logging.getLogger(__name__)
+
+
+class IndexKeeper:
+    """Keeps the index of one user; the owner serves one call at a time."""
+
+    def __init__(self, files: IndexFiles | None, owner: str) -> None:
+        self._files, self._owner = files, owner
+        self._unkept = 0
+        """How many events came since the index was kept, or was read from its file."""
+        self._is_stale = False
+        """Whether the file holds what is gone by now, or says how far it goes by writers that are gone."""
+        self._rests_until = 0.0
+
+    def open(self, model: str, dimension: int | None) -> KeptIndex | None:
+        """The index as it was kept last; None where it was not, or vectors are of another model."""
+        self._unkept, self._is_stale = 0, False
+        return self._files.open(self._owner, model, dimension) if self._files is not None and model else None
+
+    def count(self, index: RecordIndex, events: Mapping[str, RecordEvent | None]) -> None:
+        """Count what is about to change; what is gone from the index is not to stay in the file."""
+        self._unkept += len(events)
+        if index.is_stored(key for key, event in events.items() if event is None):
+            self.outdate()
+
+    def outdate(self) -> None:
+        """Have the file made anew."""
+        self._is_stale = True
+
+    def follow(self, index: RecordIndex, events: Mapping[str, RecordEvent | None], heads: Mapping[str, int]) -> None:
+        """Count what others have changed; what they erased, maybe on another machine, is erased from the file.
+
+        Args:
+            heads: How far the events go that this process has read.
+
+        Raises:
+            StorageError: The file cannot be removed.
+        """
+        is_erased = any(event is None and index.event(key) is not None for key, event in events.items())
+        if is_erased and self._files is not None:
+            self._files.discard_before(self._owner, heads)
+        self.count(index, events)
+
+    def write(self, events: Mapping[str, RecordEvent | None], write: Callable[[], None]) -> None:
+        """Write events to the store; before any is erased there, the file goes.
+
+        Raises:
+            StorageError: The store failed, or the file cannot be removed, and nothing is written.
+        """
+        if self._files is not None and any(event is None for event in events.values()):
+            self._files.erase(self._owner, write)
+        else:
+            write()
+
+    def wants(self, index: RecordIndex) -> bool:
+        """Whether so much is new that the index should be kept."""
+        if self._files is None or time.monotonic() < self._rests_until:
+            return False
+        count = len(index.records)
+        is_much = self._unkept >= min(MOST_UNKEPT, max(FEWEST, count // SHARE))
+        return count >= FEWEST and (is_much or self._is_stale)
+
+    def keep(self, index: RecordIndex, log: EventLog, model: str, dimension: int | None) -> RecordIndex | None:
+        """Keep an index; the same as it stands in the file, or None where that cannot be."""
+        if self._files is None or not model or index.other_model:
+            self._rests_until = time.monotonic() + REST
+            return None
+        try:
+            found = self._kept(self._files, index, log, model, dimension)
+        except (OSError, StorageError) as error:
+            self._rests_until = time.monotonic() + REST
+            _LOG.debug("An index is not kept in a file: %s", error)
+            return None
+        self._rests_until = 0.0 if found else time.monotonic() + SOON
+        if found:
+            self._unkept, self._is_stale = 0, False
+        return found
+
+    def _kept(
+        self, files: IndexFiles, index: RecordIndex, log: EventLog, model: str, dimension: int | None
+    ) -> RecordIndex | None:
+        with files.writing(self._owner) as is_alone:
+            if not is_alone or not log.is_current() or (seen := log.seen) is None:
+                return None
+            found = files.open(self._owner, model, dimension)
+            if found is None or found.heads != seen:  # else another process was quicker
+                files.write(index, self._owner, model, seen)
+                found = files.open(self._owner, model, dimension)
+        return found and found.found

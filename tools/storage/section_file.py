@@ -1,0 +1,112 @@
+"""A file of named arrays that are mapped into memory: written whole or not at all, and compared with its checksums.
+
+The arrays come first; behind them stand a header, which says where each is and what its checksum is, and a footer,
+which says where the header is. So a file that was cut off has no footer, and one that is damaged is not opened.
+"""
+
+import json
+import mmap
+import os
+import struct
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Arrays = Mapping[str, Iterable[NDArray[Any]]]
+"""For each name the pieces of one array, of one type, to be put one behind the other along their first axis."""
+
+_FOOTER: Final = struct.Struct("<QII8s")
+_MAGIC: Final = b"AMBsect1"
+_ALIGNED: Final = 64
+
+
+class SectionDamagedError(Exception):
+    """A file is not what was written: it is cut off, changed, or of another program."""
+
+
+class SectionFile:
+    """A file of arrays, open for reading; it stays readable when its name goes to another one, or to none.
+
+    Raises:
+        SectionDamagedError: It is not what was written.
+        OSError: It is not there, or cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size < _FOOTER.size:
+                raise SectionDamagedError(f"{path} is cut off.")
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        start, length, checksum, magic = _FOOTER.unpack_from(self._map, size - _FOOTER.size)
+        if magic != _MAGIC or start + length + _FOOTER.size != size:
+            raise SectionDamagedError(f"{path} has no header where one has to be.")
+        told = self._map[start : start + length]
+        if zlib.crc32(told) != checksum:
+            raise SectionDamagedError(f"The header of {path} is damaged.")
+        found = json.loads(told)
+        self.header: Mapping[str, Any] = found["header"]
+        """What was said of the arrays when they were written."""
+        self._arrays = {name: self._array(path, **where) for name, where in found["arrays"].items()}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """An array, which cannot be changed.
+
+        Raises:
+            KeyError: There is none of this name.
+        """
+        return self._arrays[name]
+
+    def _array(self, path: Path, type: str, shape: list[int], start: int, checksum: int) -> NDArray[Any]:
+        array = np.frombuffer(self._map, type, int(np.prod(shape)), start).reshape(shape)
+        if zlib.crc32(array.reshape(-1).view(np.uint8).data) != checksum:
+            raise SectionDamagedError(f"{path} is damaged.")
+        return array
+
+
+def write_sections(path: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
+    """Write arrays into a file that nobody else may read, in place of one that is there.
+
+    Nothing is forced to the disk: where the machine goes down, the checksums tell.
+
+    Args:
+        path: The file; what is written gets this name when it is whole.
+        header: What is said of the arrays, as JSON.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    part = part_of(path)
+    try:
+        with open(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
+            places: dict[str, dict[str, Any]] = {}
+            for name, pieces in arrays.items():
+                file.write(b"\0" * (-file.tell() % _ALIGNED))
+                places[name] = _written(file, pieces)
+            told = json.dumps({"header": header, "arrays": places}).encode()
+            footer = _FOOTER.pack(file.tell(), len(told), zlib.crc32(told), _MAGIC)
+            file.write(told + footer)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def part_of(path: Path) -> Path:
+    """Where a file is written before it gets its name; what a process leaves there that is killed is never read."""
+    return path.with_name(f"{path.name}.part")
+
+
+def _written(file: Any, pieces: Iterable[NDArray[Any]]) -> dict[str, Any]:
+    start, checksum, rows = file.tell(), 0, 0
+    type, inner = "|u1", list[int]()
+    for piece in pieces:
+        plain = np.ascontiguousarray(piece)
+        raw = plain.reshape(-1).view(np.uint8).data
+        checksum = zlib.crc32(raw, checksum)
+        file.write(raw)
+        rows, type, inner = rows + len(plain), plain.dtype.str, list(plain.shape[1:])
+    return {"type": type, "shape": [rows, *inner], "start": start, "checksum": checksum}

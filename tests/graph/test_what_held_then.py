@@ -1,0 +1,33 @@
+"""What held on a day that the caller names is asked for in any case, in the words of then."""
+
+from datetime import UTC, datetime
+
+from langchain_core.messages import HumanMessage
+from langgraph.store.memory import InMemoryStore
+
+from agentic_memory_bank import Memories
+from agentic_memory_bank.tools.embeddings.models import local_embeddings
+
+SPRING, SUMMER, AUTUMN = (datetime(2025, month, 3, 12, tzinfo=UTC) for month in (3, 6, 10))
+
+
+class Clock:
+    now = SPRING
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+def test_a_question_for_a_day_is_answered_with_the_whole_of_what_was_said_by_then() -> None:
+    clock = Clock()
+    with Memories(InMemoryStore(), embeddings=local_embeddings(), settings={"recall_timeout": 60.0}, clock=clock) as one:
+        said = "我的鼓课一节80块，在周三下午，老师姓顾"
+        one.remember([HumanMessage(said)], user="u", conversation_id="a", end=True)
+        clock.now = SUMMER
+        one.remember([HumanMessage("鼓课涨价了，一节100块")], user="u", conversation_id="b", end=True)
+        clock.now = AUTUMN
+
+        then = one.recall("鼓课的老师姓什么？", user="u", as_of="2025-04-10")
+        texts = [memory["text"] for memory in then["memories"]]
+
+    assert texts and all("80块" in text for text in texts)

@@ -163,7 +163,7 @@ class _TimedSearch:
         heirs = {one.record["id"]: records.get(self.owner.user, one.record["replaced_by"] or "") for one in found}
         held = [one for one in found if _held_on(self.as_of, one.record, heirs[one.record["id"]])]
         whole = [one.record for one in held if heirs[one.record["id"]]]
-        return [one for one in held if not any(_is_left_of(one.record, other) for other in whole)]
+        return [one for one in held if not any(is_left_of(one.record, other) for other in whole)]
 
     def _threshold(self, query: str) -> Threshold:
         if not self.asked["by_kind"]:
@@ -187,7 +187,7 @@ def _held_on(day: date, record: Record, heir: Record | None) -> bool:
     return _said_on(record) <= day and (record["replaced_by"] is None or heir is None or _said_on(heir) > day)
 
 
-def _is_left_of(record: Record, whole: Record) -> bool:
+def is_left_of(record: Record, whole: Record) -> bool:
     """Whether a memory is what was left of another one when a part of that was replaced."""
     if record["created_at"] <= whole["created_at"] or _said_on(record) != _said_on(whole):
         return False

@@ -6,7 +6,7 @@ Each model of `agentic_memory_bank.testing.bad_judges` serves all roles, on loop
 contradict each other, the demo, sets of documents and conversations; DIR is the folder of evaluation data, whose own
 `documents.py` and `everyday.py` are the judges of the latter two. The first row is without a model; where one after it
 merges what contradicts, hides a contradiction that rules are sure of, invents something that is not marked as its own,
-or says nothing of what was done without it, the exit code is 1.
+says nothing of what was done without it, or falls below the first in anything the judges count, the exit code is 1.
 """
 
 import argparse
@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         row["seconds"] = round(time.perf_counter() - began)
         sys.stderr.write(f"{name}: {row}\n")
     _print(rows)
-    return int(any(row[name] for model, row in rows.items() for name in HARD if model != OFFLINE) or _hides(rows))
+    return int(any(row[name] for model, row in rows.items() for name in HARD if model != OFFLINE) or _is_worse(rows))
 
 
 def _first(path: Path) -> list[str]:
@@ -138,8 +138,12 @@ def _foreign(texts: Sequence[object]) -> int:
     return sum(any(word in str(text) for word in (*_FOREIGN, INVENTED)) for text in texts)
 
 
-def _hides(rows: Mapping[str, Row]) -> bool:
-    return OFFLINE in rows and any(row[SURE] < rows[OFFLINE][SURE] for row in rows.values())
+def _is_worse(rows: Mapping[str, Row]) -> bool:
+    """Whether a model falls below what there is without one; told which, and in what."""
+    bars = {name: value for name, value in rows.get(OFFLINE, {}).items() if name in (SURE, "demo", *FIGURES.values())}
+    below = [f"{model}: {name}" for model, row in rows.items() for name, bar in bars.items() if row[name] < bar]
+    sys.stdout.write("".join(f"below {OFFLINE}: {one}\n" for one in below))
+    return bool(below)
 
 
 # --- the judges of documents and conversations -----------------------------------------------------------------------

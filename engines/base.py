@@ -9,7 +9,7 @@ from typing_extensions import TypeVar
 from agentic_memory_bank.state.errors import EngineError
 from agentic_memory_bank.state.insight_doc import InsightDoc, TaskKind
 from agentic_memory_bank.state.query_graph import Conflict
-from agentic_memory_bank.tools.text.places import Placed
+from agentic_memory_bank.tools.text.place import Placed
 
 Span = tuple[int, int]
 """`(start, end)`: characters from `start` up to, not including, `end`."""

@@ -35,7 +35,7 @@ _ESCAPED: Final = {
 _MEANT: Final = {escaped: character for character, escaped in _ESCAPED.items()}
 _ALWAYS: Final = str.maketrans({character: _ESCAPED[character] for character in "&" + _BRACKETS})
 _IN_TAGS: Final = str.maketrans({character: _ESCAPED[character] for character in _OPENING + _CLOSING})
-_TAG: Final = re.compile(rf"</?(?:{_NAMES})(?: [^<>]{{0,100}})?>", re.IGNORECASE)
+_TAG: Final = re.compile(rf"</?(?:{_NAMES})(?: [^<>]{{0,100}})?>|</[a-z][a-z0-9]{{0,15}}>", re.IGNORECASE)
 _REFERENCE: Final = re.compile("&(?:amp|lt|gt|#[0-9]+);")
 
 
@@ -56,7 +56,7 @@ def fence(tag: str, content: str, **attributes: str) -> str:
 
 
 def without_tags(said: str) -> str:
-    """A model's words without tags of ours, which it copied from what it was shown."""
+    """A model's words without tags of ours, which it copied from what it was shown, and without ends of any others."""
     return _TAG.sub(" ", said)
 
 

@@ -8,6 +8,7 @@ from agentic_memory_bank.engines.conversation import TRUST
 from agentic_memory_bank.engines.extractive.forgetting import subjects_of
 from agentic_memory_bank.nodes.forgetting import meant
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
+from agentic_memory_bank.runs.agent_memories import AgentMemories
 from agentic_memory_bank.runs.consolidation import consolidate, store_insights
 from agentic_memory_bank.state.errors import InputError, UnknownMemoryError
 from agentic_memory_bank.state.records import Record, RecordType
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
 
-from agentic_memory_bank.runs.conversation_memory import ConversationMemory, ThresholdChoice
+from agentic_memory_bank.runs.conversation_memory import ThresholdChoice
 from agentic_memory_bank.tools.memories.deletion import DeletionPreview, preview_of, several
 
 LONGEST_DESCRIPTION: Final = 1_000
@@ -51,7 +52,7 @@ class MaintenanceReport(TypedDict):
     """Expired pages that were erased from the memories of pages in the same home."""
 
 
-class Memories(ConversationMemory):
+class Memories(AgentMemories):
     """Store, search, correct and delete what is known of users across conversations.
 
     Each call names a user and reaches the memories of that user alone. Safe across threads, and other processes may
@@ -87,7 +88,7 @@ class Memories(ConversationMemory):
         Args:
             text: Text of the memory, which should be understood without its conversation.
             about: Further fields: `type` (default: `semantic`), `project`, `subject`, `attribute`, `source`, `trust`,
-                `importance`, `expires_at` (default: as `memory_ttl_days` says), `evidence`.
+                `importance`, `expires_at` (default: as `memory_ttl_days` says), `evidence`, `metadata`.
 
         Returns:
             The stored memory; where the same text was stored before, that memory with one more source.

@@ -1,6 +1,6 @@
 """What an agent with four tiers of memory recalls and leaves behind, and what flows through `react_mem`."""
 
-from typing import Annotated
+from typing import Annotated, NotRequired
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.conversations import add_said
 from agentic_memory_bank.state.memory_bank import MessagesIn
+from agentic_memory_bank.state.records import Metadata
 
 FACTS = ("semantic", "procedural", "reflective")
 """The types of memories that are facts to an agent."""
@@ -33,6 +34,8 @@ class Episode(TypedDict):
     steps: list[str]
     """Calls of tools and their outcome, a line each."""
     at: str
+    metadata: NotRequired[Metadata]
+    """What an application noted of it."""
 
 
 class Invocation(TypedDict):
@@ -54,6 +57,20 @@ class Invocation(TypedDict):
     """A hash of the question, by which it is known among the messages of the conversation."""
     turns: list[str]
     """Ids of its turns, as the memories name them that were drawn from it."""
+    metadata: NotRequired[Metadata]
+    """What an application noted of it."""
+
+
+class AgentConversationMemory(TypedDict):
+    """What is kept of a conversation with an agent, as it is read."""
+
+    conversation_id: str
+    invocations: list[Invocation]
+    """The latest ones, oldest first."""
+    earlier: list[str]
+    """Those before them, a line each, oldest first."""
+    ended: str
+    """When it ended; empty while it goes on, or where nothing is kept of it."""
 
 
 class KeptStep(TypedDict):

@@ -11,6 +11,7 @@ from agentic_memory_bank.state.records import (
     TYPES,
     EarlierWording,
     MemorySource,
+    Metadata,
     Record,
     RecordType,
     Replacement,
@@ -43,6 +44,8 @@ class RecordEvent(TypedDict):
     importance: NotRequired[float | None]
     expires_at: NotRequired[str | None]
     evidence: NotRequired[list[str]]
+    metadata: NotRequired[Metadata]
+    """Left out where there is none, as in events of old."""
     replaces: NotRequired[list[str]]
     how: NotRequired[Replacement]
     by: NotRequired[str]
@@ -181,6 +184,7 @@ def _begun(id: str, key: str, event: Any) -> Record | None:
         "replaced_how": None,
         "replaced_at": None,
         "contradicts": [],
+        "metadata": _metadata(event.get("metadata")),
         "version": key,
     }
 
@@ -283,3 +287,9 @@ def _sources(values: Iterable[object]) -> list[MemorySource]:
             if source not in found:
                 found.append(source)
     return found
+
+
+def _metadata(value: object) -> Metadata:
+    kinds = (str, int, float, bool, type(None))
+    noted = cast("Mapping[Any, Any]", value) if isinstance(value, Mapping) else {}
+    return {name: one for name, one in noted.items() if isinstance(name, str) and isinstance(one, kinds)}

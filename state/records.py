@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import unicodedata
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final, Literal, NamedTuple, get_args
 
@@ -37,6 +38,10 @@ class MemorySource(TypedDict):
     conversation: str
     turns: list[str]
     quotes: list[str]
+
+
+Metadata = Mapping[str, str | int | float | bool | None]
+"""What an application notes of a memory for itself: shown to no model, searched by nobody, erased with the memory."""
 
 
 class EarlierWording(TypedDict):
@@ -79,6 +84,8 @@ class Record(TypedDict):
     replaced_how: Replacement | None
     replaced_at: str | None
     contradicts: list[str]
+    metadata: Metadata
+    """What was noted of it when it was stored."""
     version: str
     """Key of the event that set the text; it changes with each revision."""
 

@@ -22,10 +22,15 @@ from agentic_memory_bank.engines.extractive.answering.helping import (
     SHARE_OF_BEST,
     Likeness,
     MessageReading,
-    asks_the_assistant,
     shown_text,
 )
-from agentic_memory_bank.engines.extractive.reading.dates import day_of, past_asked, written
+from agentic_memory_bank.engines.extractive.reading.dates import (
+    day_of,
+    event_asked_before,
+    past_asked,
+    tells_of_event,
+    written,
+)
 from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, in_both
 from agentic_memory_bank.engines.extractive.remembering.extraction import is_idle_talk, safe_words, select
 from agentic_memory_bank.engines.extractive.remembering.insights import recurring
@@ -49,14 +54,15 @@ __all__ = [
     "Told",
     "announces_change",
     "in_both",
-    "asks_the_assistant",
     "attribute_asked_for",
     "day_of",
     "is_comparable",
     "is_idle_talk",
     "is_small_talk",
     "only_asks",
+    "event_asked_before",
     "past_asked",
+    "tells_of_event",
     "safe_words",
     "shown_text",
     "succeeded",

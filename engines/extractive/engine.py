@@ -43,7 +43,8 @@ from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.text_index import PART_TOKENS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
-from agentic_memory_bank.tools.text.places import Placed, sentences_of
+from agentic_memory_bank.tools.text.place import Placed
+from agentic_memory_bank.tools.text.places import sentences_of
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
 from agentic_memory_bank.tools.text.tokens import passages

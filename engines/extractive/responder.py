@@ -24,7 +24,7 @@ from agentic_memory_bank.engines.responder import FOUND, QUOTED, QUOTES_ONLY, Re
 from agentic_memory_bank.state.conversations import RecalledMemory
 from agentic_memory_bank.tools.text.attribution import ASSISTANT, USER, unattributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
-from agentic_memory_bank.tools.text.places import Place, Placed
+from agentic_memory_bank.tools.text.place import Place, Placed
 from agentic_memory_bank.tools.text.sentences import QUESTION_END, sentences
 from agentic_memory_bank.tools.text.terms import tokenize
 

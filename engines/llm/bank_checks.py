@@ -56,6 +56,8 @@ def held_summary(said: TopicSummary, topic: TopicText) -> TopicSummary | None:
 
 def held_words(words: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
     """The keywords without names and numbers of the model's own."""
+    if not unsupported("\n".join(words), texts):
+        return tuple(words)
     return tuple(word for word in words if not unsupported(word, texts))
 
 
@@ -69,6 +71,8 @@ def held_refresh(said: Refresh, memory: MemoryView, others: Sequence[MemoryView]
         made: What was made of these.
     """
     texts = [memory.text, memory.summary, made, *(text for other in others for text in (other.text, other.summary))]
+    if is_quotable(said.context) and not unsupported("\n".join((said.context, *said.keywords)), texts):
+        return Refresh(said.context, said.keywords or memory.keywords)  # the usual case: the texts are read once
     is_held = is_quotable(said.context) and not unsupported(said.context, texts)
     context = said.context if is_held else memory.context
     return Refresh(context, held_words(said.keywords, texts) or memory.keywords)
@@ -77,7 +81,11 @@ def held_refresh(said: Refresh, memory: MemoryView, others: Sequence[MemoryView]
 def held_link(said: Link, memories: Mapping[str, MemoryView]) -> Link:
     """An edge whose memories hear of each other nothing that the texts of both do not say."""
     ends = [memories[said.fresh], memories[said.existing]]
-    held = {end.id: held_refresh(said.updates[end.id], end, ends) for end in ends if end.id in said.updates}
+    held = {
+        end.id: held_refresh(said.updates[end.id], end, [other])
+        for end, other in (ends, ends[::-1])
+        if end.id in said.updates
+    }
     return replace(said, updates=held)
 
 

@@ -27,6 +27,8 @@ GivenModels = BaseChatModel | Mapping[str, BaseChatModel]
 """A chat model for all roles, or one for each of some roles; its own parameters hold, not those of the table."""
 
 IGNORED_TWICE: Final = 2
+_STREAM: Final = "_stream"
+"""What LangChain's chat models with a stream of their own override."""
 LONGEST: Final = 2_400
 """Characters of a text that a model writes, at most: 400 words of a summary."""
 MOST_ITEMS: Final = 40
@@ -108,6 +110,11 @@ class RoleModel:
     def is_slow(self) -> bool:
         """Whether its answers take so long that it is worth listening to them."""
         return self.name.startswith(LOCAL)
+
+    @property
+    def can_stream(self) -> bool:
+        """Whether its client has a stream of its own: others answer whole, whatever is asked for."""
+        return getattr(type(self.client), _STREAM) is not getattr(BaseChatModel, _STREAM)
 
     def within(
         self, asked: Runnable[LanguageModelInput, AIMessage], seconds: float

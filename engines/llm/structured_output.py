@@ -197,7 +197,8 @@ class _Exchange:
     def _sent(self, messages: list[BaseMessage], mode: str) -> AIMessage | ModelFault:
         """What came back. What a client raises is looked at and dropped: it may hold keys."""
         model, is_hurried = self._model, isfinite(self._until)
-        listens = model.modes.streams and (model.is_slow or (is_hurried and not model.is_openai))
+        can_listen = model.modes.streams and model.can_stream
+        listens = can_listen and (model.is_slow or (is_hurried and not model.is_openai))
         self._tell(0)
         try:
             asked = model.bound(mode, self._question.answer, STREAMED if listens and model.is_slow else {})

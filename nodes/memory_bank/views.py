@@ -14,7 +14,8 @@ from agentic_memory_bank.state.memory_bank import AnswerSource, MemoryBankState,
 from agentic_memory_bank.state.query_graph import ContradictingClaim, MemoryNode
 from agentic_memory_bank.tools.text.cleaning import clean
 from agentic_memory_bank.tools.text.names import names_and_numbers
-from agentic_memory_bank.tools.text.places import Placed, sentences_of
+from agentic_memory_bank.tools.text.place import Placed
+from agentic_memory_bank.tools.text.places import sentences_of
 from agentic_memory_bank.tools.text.sentences import sentences
 
 _GAP = "\n"

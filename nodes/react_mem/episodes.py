@@ -80,6 +80,7 @@ def draft(episode: Episode, conversation: str, turns: Sequence[str], project: st
         "attribute": TASK,
         "source": {"conversation": conversation, "turns": list(turns), "quotes": account},
         "trust": TRUST,
+        "metadata": episode.get("metadata", {}),
     }
 
 
@@ -100,6 +101,7 @@ def read(record: Record) -> Episode:
         "lesson": "".join(line.removeprefix(_LESSON) for line in account[1:2]),
         "steps": account[2:],
         "at": record["updated_at"],
+        "metadata": record["metadata"],
     }
 
 

@@ -3,8 +3,8 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 from functools import partial
 from itertools import pairwise
 from typing import Final, TypeVar
@@ -17,12 +17,14 @@ from agentic_memory_bank.engines.extractive.conversation import (
     Likeness,
     MessageReading,
     Told,
-    asks_the_assistant,
+    attribute_asked_for,
     day_of,
+    event_asked_before,
     only_asks,
     past_asked,
     shown_text,
     succeeded,
+    tells_of_event,
 )
 from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
@@ -35,7 +37,7 @@ from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.validation import MemoryHit, Threshold
-from agentic_memory_bank.tools.text.attribution import ASSISTANT, USER, unattributed
+from agentic_memory_bank.tools.text.attribution import ASSISTANT, USER, asks_the_assistant, unattributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -88,7 +90,8 @@ def find_memories(state: RecallState, runtime: Runtime[MemoryContext], deps: Mem
     limit, left = context.recall_timeout, context.recall_timeout - state.get("waited", 0.0)
     search = _TimedSearch(records, encoder, owner, asked, circuit_breaker_of(deps.stores), limit, left, as_of)
     own = _own_turns(state)
-    found = [one for one in search.of(_queries(state)) if not is_said_by(one, own)] if state["query"].strip() else []
+    found = _before_event(search, state) if state["query"].strip() else []
+    found = [one for one in found if not is_said_by(one, own)]
     if records().lacks_vectors(owner.user):  # whoever kept them was killed before they had any
         circuit_breaker_of(deps.stores).run_later(lambda: records().backfill_vectors(owner.user))
     if context.recall_elbow:
@@ -101,6 +104,16 @@ def find_memories(state: RecallState, runtime: Runtime[MemoryContext], deps: Mem
         found = _preferring(preferred(state["query"]), found)
     log_fault("found", len(found)) if found else log_fault("nothing")
     return [_memory(one) for one in found]
+
+
+def _before_event(search: "_TimedSearch", state: RecallState) -> list[MemoryHit]:
+    """What is found, by what was true before the event that a message names: "where did I live before the move?"."""
+    found, event = search.of(_queries(state)), event_asked_before(state["query"])
+    told = event and search.as_of is None and [one for one in found if tells_of_event(one.record["text"], event)]
+    if not told:
+        return found
+    day = max(_said_on(one.record) for one in told) - timedelta(days=1)
+    return replace(search, as_of=day).of(_queries(state)) or found
 
 
 def _own_turns(state: RecallState) -> set[str]:
@@ -229,13 +242,17 @@ def relevant(query: str, found: Sequence[MemoryHit], *, is_of_a_day: bool = Fals
     found = worth_reading(query, found)
     reading = MessageReading(query, likenesses(query, found))
     speakers = {name for one in found if (name := _named_speaker(one))}
-    if not found or not (is_of_a_day or reading.helps or (len(speakers) > 1 and _names_one_of(speakers, query))):
+    asked = attribute_asked_for(query)
+    stated = [asked is not None and one.record["attribute"] == asked for one in found]
+    is_needed = is_of_a_day or reading.helps or any(stated)
+    if not found or not (is_needed or (len(speakers) > 1 and _names_one_of(speakers, query))):
         return []
     if len(speakers) > 1:
         least = SHARE_OF_MANY * max(reading.chances)
         return by_meaning(one for one, chance in zip(found, reading.chances, strict=True) if chance >= least)
-    told = [_told(one) for one in found]
-    chances, replaced = succeeded(query, told, reading.chances, SHARE_OF_BEST)
+    told, best = [_told(one) for one in found], max(reading.chances)
+    chances = [best if is_stated else chance for is_stated, chance in zip(stated, reading.chances, strict=True)]
+    chances, replaced = succeeded(query, told, chances, SHARE_OF_BEST)
     least = SHARE_OF_BEST * max(chances)
     return _ordered(
         one._replace(score=chance)

@@ -11,11 +11,14 @@ from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.graph.conversation import build_conversation
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
+from agentic_memory_bank.graph.remember import build_remember
 from agentic_memory_bank.state.interaction_tree import text_of
 from agentic_memory_bank.testing import Reply, ScriptedJudge, TickingClock
 from agentic_memory_bank.testing.bad_judges import BAD_JUDGES, all_the_same
 from agentic_memory_bank.testing.bad_judges import CONTRADICTING as PAIRS
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
+from agentic_memory_bank.tools.memories.stores import RecordStores
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 OFFLINE: dict[str, Any] = {"gate_english": -1, "gate_chinese": -1, "k": 60}
@@ -282,8 +285,35 @@ def test_a_chat_answer_that_says_the_same_again_and_again_is_none(model: Any, me
     assert said.response_metadata["degraded"] == "respond: AnswerRejected"
 
 
+TALK = [
+    ("user", "I've gone back to leather gloves. The nitrile ones were useless, I got stung through them twice."),
+    ("assistant", "Leather it is. Shall I remind you to order more of them?"),
+    ("user", "No. I live in Aldport, and I do not eat meat."),
+    ("assistant", "Understood: no meat. Aldport is lovely in spring."),
+    ("user", "Thanks, talk to you soon!"),
+]
+
+
+def remembered(context: dict[str, Any]) -> list[str]:
+    """What is kept of a conversation besides its words."""
+    stores = RecordStores(InMemoryStore(), Encoder(HashEmbeddings()), TickingClock())
+    graph = build_remember(stores=stores, clock=TickingClock())
+    graph.invoke({"messages": TALK, "conversation_id": "c", "end": True}, context={"user": "ann", **context})  # type: ignore[arg-type]
+    kept = stores.of().list("ann", limit=100, types=["semantic", "procedural", "episodic"]).records
+    return sorted(record["text"] for record in kept)
+
+
+@pytest.mark.parametrize("name", BAD_JUDGES)
+def test_of_a_conversation_a_bad_model_makes_no_memories_but_those_that_rules_draw(model: Any, name: str) -> None:
+    model.plays(BAD_JUDGES[name])
+    offline = remembered({})
+    assert any("leather" in text for text in offline)
+
+    assert remembered({"model": "local:test"}) == offline
+
+
 def test_plain_words_that_stand_in_the_passages_are_an_answer_where_no_other_comes(model: Any) -> None:
-    model.plays(answer=lambda _: Reply("Well, let me see.</passage> Anna Berg runs it. That is all."))
+    model.plays(answer=lambda _: Reply("Well, let me see.</passage> Anna Berg runs it.</p> </section> That is all."))
 
     result = run(DOCUMENTS[2:], "Who runs the museum?")
 

@@ -35,7 +35,8 @@ def test_a_question_for_a_day_is_answered_with_the_whole_of_what_was_said_by_the
         then = one.recall("哪天打鼓？", user="u", as_of="2025-04-10")
         texts = [memory["text"] for memory in then["memories"]]
 
-    assert texts and all("周三" in text for text in texts)
+    assert texts
+    assert all("周三" in text for text in texts)
 
 
 def record(text: str, created: datetime, turn: str) -> Record:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessageChunk, BaseMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
 from langgraph.store.memory import InMemoryStore
 from pydantic import SecretStr
@@ -85,6 +85,23 @@ def test_the_stream_of_any_model_is_closed_when_there_is_no_more_time() -> None:
 
     assert receipt["degraded"]
     assert left.wait(30)
+
+
+class Whole(Endless):
+    """A model of a provider that is not known here, which knows no streams."""
+
+    _stream = BaseChatModel._stream
+
+    def _generate(self, *_: Any, **__: Any) -> ChatResult:
+        message = AIMessage('{"query": "What is the dog called?"}')
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+def test_a_model_that_knows_no_streams_is_asked_for_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Whole, "stream", None)
+    graph = build_recall(store=InMemoryStore(), embeddings=HashEmbeddings(), models={"rewrite": Whole(left=None)})
+
+    assert not recall(graph)["receipt"]["degraded"]
 
 
 @pytest.fixture

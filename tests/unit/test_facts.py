@@ -831,10 +831,16 @@ def test_a_memory_that_says_what_its_turn_does_not_is_what_rules_draw_from_the_s
     assert [found] == facts("Hello! I live in Lisbon.")
 
 
-def test_where_rules_draw_nothing_from_them_it_is_kept_in_the_words_of_the_turn() -> None:
+@pytest.mark.parametrize("text", ["Doctor Zork sank it.", "the thing with the boat"])
+def test_of_words_that_rules_draw_nothing_from_a_model_makes_no_memory_by_copying_or_inventing(text: str) -> None:
     said = "Well, the thing with the boat, you know."
-    (found,) = chat(Says(told("the thing with the boat", text="Doctor Zork sank it."))).extract([user(said)])
-    assert found.text == f"Ana ({DAY}): the thing with the boat"
+    assert chat(Says(told("the thing with the boat", text=text))).extract([user(said)]) == []
+
+
+def test_what_a_model_tells_in_its_own_words_of_what_rules_draw_nothing_from_is_a_memory() -> None:
+    said = "Well, the thing with the boat, you know."
+    (found,) = chat(Says(told("the thing with the boat", text="There was a thing with a boat."))).extract([user(said)])
+    assert found.text == "There was a thing with a boat."
 
 
 def test_a_memory_may_have_a_date_that_its_turn_means() -> None:

@@ -52,7 +52,7 @@ from agentic_memory_bank.tools.memories.validation import MAX_TEXT
 from agentic_memory_bank.tools.text import forms, sensitive
 from agentic_memory_bank.tools.text.attribution import attributed
 from agentic_memory_bank.tools.text.cleaning import MOST_ASKED, checked_text
-from agentic_memory_bank.tools.text.places import Place, Placed
+from agentic_memory_bank.tools.text.place import Place, Placed
 from agentic_memory_bank.tools.text.sentences import sentences as sentences_in
 from agentic_memory_bank.tools.text.spans import cut
 from agentic_memory_bank.tools.text.tokens import passages
@@ -225,6 +225,8 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "tools.text.forms.cells": lambda text: forms.cells(text, (0, len(text)), forms.CELL),
     "tools.text.forms.unwrapped": unwrapped,
     "tools.text.forms.aligned": lambda text: forms.aligned(text, [(0, len(text))]),
+    "engines.extractive.reading.dates.event_asked_before": lambda text: dates.event_asked_before(text),
+    "engines.extractive.reading.dates.tells_of_event": lambda text: dates.tells_of_event(text, "the move"),
     "engines.extractive.reading.dates.past_asked": lambda text: dates.past_asked(text, date(2024, 5, 1)),
     "engines.extractive.remembering.changes.replaced": lambda text: changes.replaced(text[::2], text[1::2]),
     "engines.extractive.remembering.changes.in_both": lambda text: changes.in_both(text, text[1:]),

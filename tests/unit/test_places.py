@@ -2,7 +2,8 @@
 
 import pytest
 
-from agentic_memory_bank.tools.text.places import Place, Placed, placed
+from agentic_memory_bank.tools.text.place import Place, Placed
+from agentic_memory_bank.tools.text.places import placed
 
 
 def where(text: str, words: str, name: str = "") -> Place:
@@ -172,6 +173,49 @@ def test_underlines_have_the_levels_of_their_order_and_a_first_chapter_is_no_tit
 def test_a_comment_in_a_program_is_no_heading(text: str, name: str) -> None:
     assert not [one for one in placed(text, name) if one.place.kind == "heading"]
     assert (where(text, "It runs.", name).title, where(text, "It runs.", name).headings) == ("", ())
+
+
+RST = """\
+|build| |docs|
+
+.. |build| image:: https://larkspur.example/build.svg
+   :target: https://larkspur.example
+
+Use
+~~~
+
+Pipe it through::
+
+    # count the lines
+    cat *.txt | larkspur
+
+.. code:: sh
+
+    larkspur --all
+
+.. important::
+   It prints a sum.
+
+.. _larkspur: https://larkspur.example
+"""
+
+
+def test_code_of_restructuredtext_is_code_and_an_underline_of_tildes_opens_none() -> None:
+    kinds = {" ".join(RST[p.start : p.end].split()): p.place.kind for p in placed(RST)}
+
+    assert kinds["Pipe it through::"] == kinds["It prints a sum."] == "text"
+    assert {kinds["|build| |docs|"], kinds[".. _larkspur: https://larkspur.example"]} == {"code"}
+    assert kinds["# count the lines cat *.txt | larkspur"] == kinds["larkspur --all"] == "code"
+    assert where(RST, "It prints").title == "Use"
+
+
+def test_a_long_line_of_tildes_parts_a_text_and_opens_no_block_of_code() -> None:
+    rule = "~" * 60
+    assert where(f"第一讲。\n\n{rule}\n\n按 x 键删除字符。\n\n{rule}\n\n按 u 键撤销。\n", "按 x").kind == "text"
+
+
+def test_tildes_under_a_line_that_is_longer_open_a_block_of_code() -> None:
+    assert where("Run it like this:\n~~~\n# now\nlarkspur\n~~~\n\nIt runs.\n", "larkspur").kind == "code"
 
 
 @pytest.mark.parametrize(

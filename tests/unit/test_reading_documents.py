@@ -176,7 +176,9 @@ def test_both_parts_of_a_question_are_answered() -> None:
     ("question", "text", "missing"),
     [
         ("Who built the bridge, and how much did it cost?", "The bridge was built by Anton Verhoeven.", "how much"),
+        ("Who built the bridge and when did it open?", "The bridge was built by Anton Verhoeven.", "when did it open"),
         ("塔是谁设计的?塔有多高?", "这座塔由周文达设计。塔的外墙是白色的。", "塔有多高"),
+        ("塔是谁设计的，花了多少钱", "这座塔由周文达设计。塔的外墙是白色的。", "花了多少钱"),
     ],
 )
 def test_the_part_that_is_missing_is_named(question: str, text: str, missing: str) -> None:
@@ -190,6 +192,15 @@ def test_whoever_was_crowned_in_2009_is_no_year() -> None:
     text = "The palace was repaired in 1970. In 2009 Clara Moen was crowned queen of the festival."
     assert "Clara Moen" in first("Who was crowned in 2009?", text)
     assert "王明月" in first("2009年加冕的是谁?", "1970年宫殿修缮完毕。2009年王明月加冕为女王。")
+
+
+def test_when_may_be_told_by_what_happens_then() -> None:
+    shell = (
+        "A restricted shell cannot change directories. These restrictions are enforced after start-up files are read."
+    )
+    assert "after start-up files" in first("When are the restrictions enforced?", shell)
+    assert "登录之后" in first("限制什么时候生效?", "受限用户不能更改目录。这些限制在用户登录之后生效。")
+    assert not first("In which year were the restrictions enforced?", shell)
 
 
 def test_a_field_that_is_left_to_be_filled_in_says_nothing() -> None:

@@ -56,6 +56,14 @@ def test_what_somebody_said_is_found_before_what_was_said_of_them(store: RecordS
     assert _texts(store, "parcel for Ines", limit=1) == ["Ines (1 May 2026): The parcel was for my brother."]
 
 
+def test_what_an_assistant_said_stands_behind_what_its_user_said_unless_it_is_asked_for(store: RecordStore) -> None:
+    user = {"text": "user (1 May 2026): I want a tent for two.", "source": _said("t1")}
+    answer = "assistant (1 May 2026): A tent for two weighs two kilos, and a tent for three weighs three."
+    store.store_many("ana", [user, {"text": answer, "source": _said("t2")}])  # type: ignore[list-item]
+    assert _texts(store, "tent for two or three weighs kilos")[0] == user["text"]
+    assert _texts(store, "what did you say a tent for two or three weighs in kilos?")[0] == answer
+
+
 def test_who_stands_beside_another_conversation_gains_nothing(store: RecordStore) -> None:
     question = {"text": "Which harbour does the ferry leave from?", "source": _said("t1")}
     answer = {"text": "Number nine, at dawn.", "source": _said("t2", "another")}

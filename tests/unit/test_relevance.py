@@ -5,12 +5,12 @@ import pytest
 from agentic_memory_bank.engines.extractive.answering.helping import (
     Likeness,
     MessageReading,
-    asks_the_assistant,
     shared_characters,
     shown_text,
 )
 from agentic_memory_bank.engines.extractive.remembering.life import shared_subjects
 from agentic_memory_bank.engines.extractive.remembering.succession import Told, succeeded
+from agentic_memory_bank.tools.text.attribution import asks_the_assistant
 
 
 def like(
@@ -97,6 +97,8 @@ def test_what_words_of_time_mean_is_no_part_of_what_was_said() -> None:
 def test_what_the_assistant_said_is_asked_for_by_saying_so(message: str) -> None:
     assert asks_the_assistant(message)
     assert not asks_the_assistant("What did I order?")
+    assert not asks_the_assistant("Can you suggest some tents?")
+    assert not asks_the_assistant("你能推荐几本书吗")
 
 
 @pytest.mark.parametrize(

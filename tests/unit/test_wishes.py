@@ -54,7 +54,8 @@ def test_a_wish_is_shown_for_who_asks_for_it_and_nothing_of_the_world_for_it() -
     asked = MessageReading("How should you answer me?", found)
     other = MessageReading("How do planes fly?", found)
 
-    assert asked.helps and asked.chances[1] > asked.chances[0]
+    assert asked.helps
+    assert asked.chances[1] > asked.chances[0]
     assert not other.helps
 
 

@@ -29,7 +29,7 @@ LINE: Final = 100
 
 _LOG = logging.getLogger(__name__)
 _PAGE: Final = 1_000
-_INVOCATION: Final = frozenset(Invocation.__annotations__)
+_INVOCATION: Final = Invocation.__required_keys__
 
 
 class AgentHistory(NamedTuple):

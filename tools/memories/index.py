@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from agentic_memory_bank.state.record_events import RecordEvent, fold_record, is_event, mentions
 from agentic_memory_bank.state.records import Record, RecordFilter, is_expired, normalized
 from agentic_memory_bank.tools.memories.record_tables import RecordTables, content_key, discard, without_vector
+from agentic_memory_bank.tools.memories.turns import AskedOf, speaker_terms
 from agentic_memory_bank.tools.memories.validation import MemoryHit, RecordThreshold, Threshold
 from agentic_memory_bank.tools.memories.vectors import decode_vector
 from agentic_memory_bank.tools.search.query import Query
 from agentic_memory_bank.tools.search.scoring import Hit, Scoring
 from agentic_memory_bank.tools.search.text_index import DEPTH
-from agentic_memory_bank.tools.text.attribution import ASSISTANT, USER, unattributed
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -26,15 +26,6 @@ RARE: Final = 3
 """A name or number is rare if no more memories of the user than this hold it, or no more than a share of them."""
 RARE_SHARE: Final = 0.05
 """The share."""
-
-BESIDE: Final = (0.4, 0.0)
-"""Shares of the best scores among the memories of the turns right before and after, and of the turns beyond, that a
-memory has on top of its own."""
-BESIDE_AMONG_PEOPLE: Final = (0.5, 0.3)
-"""The same where people talk whose names are known: answers follow questions there, while most of what is said to an
-assistant stands alone. Chosen with `benchmarks/memory_quality.py` and `everyday.py`, as is the one below."""
-OWN_WORDS: Final = 0.2
-"""What a memory has on top where the query names who said it: people tell of themselves."""
 
 HELD: Final = 0.5
 """Share of a query's words that a memory without a vector must hold to be found."""
@@ -137,7 +128,7 @@ class RecordIndex(RecordTables):
         self._mark(id, marks)
         self._indexed[id] = version, sorted(marks)
         self._speakers.pop(id, None)
-        if speaker := _speaker(record["text"]):
+        if speaker := speaker_terms(record["text"]):
             self._speakers[id] = set(speaker)
 
     def _drop_vectors(self, id: str, keys: Collection[str]) -> None:
@@ -234,7 +225,7 @@ class RecordIndex(RecordTables):
         looked_at = max(limit, DEPTH)
         while True:
             hits = scoring.best(looked_at, least, spared)
-            ranked = self._ranked(hits, scoring, hidden, wanted, frozenset(words))
+            ranked = self._ranked(hits, scoring, hidden, wanted, query)
             read = ((self._found(hit, holders, rarity), near) for hit, near in ranked)
             found = list(islice((one for one, near in read if self._passes(one, near, threshold, words)), limit))
             if len(found) == limit or len(hits) < looked_at:
@@ -247,13 +238,14 @@ class RecordIndex(RecordTables):
         scoring: Scoring,
         hidden: Collection[str],
         wanted: RecordFilter,
-        words: frozenset[str],
+        query: str,
     ) -> Iterator[tuple[Hit, float]]:
         """What was found, best first: a memory also for what it stands for, by what was said beside it, and by whom.
 
         Whoever asks where somebody lives is closer to "I live in Berlin" than to "I moved to Lisbon last month", which
         has taken its place. With each hit comes the best cosine of all that it was found for.
         """
+        asked = AskedOf(query)
         beside = {hit.id: self._turns.beside(self.records[hit.id]) for hit in hits}
         own = {hit.id: hit for hit in hits}
         own |= scoring.of({id for both in beside.values() for some in both for id in some} - own.keys())
@@ -261,10 +253,7 @@ class RecordIndex(RecordTables):
         cosines: dict[str, float] = {}
         for hit in hits:
             id, (near, beyond) = hit.id, beside[hit.id]
-            speaker = self._speakers.get(id, set[str]())
-            next_to, further = BESIDE_AMONG_PEOPLE if speaker else BESIDE
-            score = hit.score + next_to * _best(own, near) + further * _best(own, beyond)
-            score += OWN_WORDS * (not words.isdisjoint(speaker))
+            score = hit.score + asked.gain(self._speakers.get(id), _best(own, near), _best(own, beyond))
             if id in hidden:
                 id = self._heir_of(id)
                 if id in hidden or not wanted.matches(self.records[id]):
@@ -315,12 +304,6 @@ class RecordIndex(RecordTables):
 
 def _best(hits: Mapping[str, Hit], ids: Iterable[str]) -> float:
     return max([0.0, *(hits[id].score for id in ids if id in hits)])
-
-
-def _speaker(text: str) -> frozenset[str]:
-    """The words of the name of who said a memory; none for the user and the assistant."""
-    name = unattributed(text)[0]
-    return frozenset() if name in ("", USER, ASSISTANT) else frozenset(tokenize(name))
 
 
 def _marks(event: RecordEvent, text: str) -> frozenset[str]:

@@ -1,8 +1,8 @@
-"""Which turns one user's memories were said in, and so which memories were said right before or after another one."""
+"""Who said a memory, in which turns, and beside which others; what it gains by that where it is searched."""
 
 import json
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
 from numpy.typing import NDArray
@@ -10,6 +10,23 @@ from numpy.typing import NDArray
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.storage.kept_rows import KeptRows, RowForm
 from agentic_memory_bank.tools.storage.section_file import SectionFile
+from agentic_memory_bank.tools.text.attribution import ASSISTANT, USER, asks_the_assistant, unattributed
+from agentic_memory_bank.tools.text.terms import tokenize
+
+BESIDE: Final = (0.4, 0.0)
+"""Shares of the best scores among the memories of the turns right before and after, and of the turns beyond, that a
+memory has on top of its own."""
+BESIDE_AMONG_PEOPLE: Final = (0.5, 0.3)
+"""The same where people talk whose names are known: answers follow questions there, while most of what is said to an
+assistant stands alone. Chosen with `benchmarks/memory_quality.py` and `everyday.py`, as is the one below."""
+OF_ASSISTANT: Final = 0.4
+"""What the words of an assistant lose, unless the query asks what it said: they are long, and mostly say again or
+advise what the user asks about. Chosen with `benchmarks/long_chats.py`."""
+OWN_WORDS: Final = 0.2
+"""What a memory has on top where the query names who said it: people tell of themselves."""
+
+_ASSISTANT: Final = frozenset(tokenize(ASSISTANT))
+
 
 _Time = tuple[str, str, int]
 """When a memory came, its id, and where among its turns this one stands."""
@@ -32,6 +49,34 @@ def _line_read(told: list[Any]) -> _Line:
 _NAMED: Final = RowForm("turns", read=_times_read)
 _TIMES: Final = RowForm("turn_times", read=_time_read)
 _LINES: Final = RowForm("turn_lines", read=_line_read)
+
+
+class AskedOf:
+    """Of whom a query asks, which counts for what they said."""
+
+    def __init__(self, query: str) -> None:
+        self._words = frozenset(tokenize(query))
+        self._is_addressed = asks_the_assistant(query)
+
+    def gain(self, speaker: Collection[str] | None, near: float, beyond: float) -> float:
+        """What a memory gains, or loses, on top of its own score.
+
+        Args:
+            speaker: The words of the name of who said it, as `speaker_terms` gives them.
+            near: The best score among the memories of the turns right before and after.
+            beyond: The same for the turns beyond these.
+        """
+        if not speaker or set(speaker) == _ASSISTANT:
+            lost = OF_ASSISTANT if speaker and not self._is_addressed else 0.0
+            return BESIDE[0] * near + BESIDE[1] * beyond - lost
+        is_named = not self._words.isdisjoint(speaker)
+        return BESIDE_AMONG_PEOPLE[0] * near + BESIDE_AMONG_PEOPLE[1] * beyond + OWN_WORDS * is_named
+
+
+def speaker_terms(text: str) -> frozenset[str]:
+    """The words of the name of who said a memory; none for the user."""
+    name = unattributed(text)[0]
+    return frozenset() if name in ("", USER) else frozenset(tokenize(name))
 
 
 class RecordTurns:

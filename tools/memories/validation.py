@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from agentic_memory_bank.state.errors import InputError, InputTooLarge, NoUserEr
 from agentic_memory_bank.state.records import (
     TYPES,
     MemorySource,
+    Metadata,
     Record,
     RecordFilter,
     RecordType,
@@ -22,6 +24,8 @@ from agentic_memory_bank.tools.text.cleaning import clean
 
 MAX_TEXT: Final = 16_384
 """Longest memory, in characters."""
+MAX_METADATA: Final = 4_096
+"""Most characters of a memory's metadata, as JSON."""
 MAX_LIMIT: Final = 100
 """How many memories one call returns at most, whatever it asks for."""
 
@@ -43,6 +47,8 @@ class MemoryFields(TypedDict, total=False):
     expires_at: datetime | None
     evidence: Sequence[str]
     """Ids of the memories that it was drawn from; it is deleted with them."""
+    metadata: Metadata
+    """What the application notes of it for itself."""
 
 
 class NewMemory(MemoryFields):
@@ -95,7 +101,9 @@ def checked_fields(draft: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError(f"There is no type of memory {type!r}. Use one of {', '.join(TYPES)}.")
     if not isinstance(project, str):
         raise InputError(f"A project is named by a text, not by {project!r}. Leave it out where there is none.")
+    metadata = checked_metadata(draft.get("metadata"))
     return {
+        **({"metadata": metadata} if metadata else {}),
         "text": clean(text),
         "type": type,
         "project": json.dumps(project),
@@ -108,6 +116,26 @@ def checked_fields(draft: Mapping[str, Any]) -> dict[str, Any]:
         "expires_at": _end(draft.get("expires_at")),
         "evidence": _texts(draft.get("evidence", ()), "evidence"),
     }
+
+
+def checked_metadata(given: object) -> Metadata:
+    """Check what an application notes of a memory.
+
+    Raises:
+        InputError: It is no mapping of texts to texts, numbers, booleans and None, or too long.
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(_is_noted(name, value) for name, value in given.items()):
+        raise InputError("The metadata of a memory maps texts to texts, finite numbers, booleans and None.")
+    if len(json.dumps(dict(given))) > MAX_METADATA:
+        raise InputTooLarge(f"The metadata of a memory has more than {MAX_METADATA:,} characters as JSON.")
+    return {clean(name): clean(value) if isinstance(value, str) else value for name, value in given.items()}
+
+
+def _is_noted(name: object, value: object) -> bool:
+    is_number = isinstance(value, int | float) and math.isfinite(value)
+    return isinstance(name, str) and (value is None or isinstance(value, str | bool) or is_number)
 
 
 def checked_filter(project: object, types: Collection[str] | None) -> RecordFilter:

@@ -1,7 +1,4 @@
-"""Who said a memory, and when: put in front of its words, and split from them again.
-
-Short: it stands alone, below all that reads memories: the index, the stages and the engines.
-"""
+"""Who said a memory, and when: put in front of its words, split from them again, and asked for."""
 
 import re
 from typing import Final
@@ -13,6 +10,12 @@ ASSISTANT: Final = "assistant"
 
 _HEADER: Final = re.compile(
     r"(?P<speaker>[^:：()\n]{1,60}?)(?: \((?P<date>[^()\n]{4,40})\))?: (?P<words>\S.*)", re.DOTALL
+)
+_OF_ASSISTANT: Final = re.compile(
+    r"(?<!\bcan )(?<!\bcould )(?<!\bwill )(?<!\bwould )\byou(?:'d|'ve| had| have)? (?:\w{1,12} )?"
+    r"(?:said|sa[yi]|t[eo]ld?|suggest\w*|recommend\w*|mention\w*|advise\w*|gave|give|wrote|propose\w*|name[ds]?|list\w*)\b"
+    r"|你(?!能|可以|会)[^，。？?]{0,6}(?:说|推荐|建议|提|给|写|列)",
+    re.IGNORECASE,
 )
 _NAME_MARK: Final = re.compile(r"[:：()\n]")
 _NOTE: Final = re.compile(r" \[[^\[\]\n]{1,60} = [^\[\]\n]{1,40}\]")
@@ -30,3 +33,8 @@ def unattributed(text: str) -> tuple[str, str, str]:
     if found is None:
         return "", "", _NOTE.sub("", text)
     return found["speaker"], found["date"] or "", _NOTE.sub("", found["words"])
+
+
+def asks_the_assistant(query: str) -> bool:
+    """Whether a message is about what the assistant said: its words are no memories to show otherwise."""
+    return _OF_ASSISTANT.search(query) is not None

@@ -10,8 +10,14 @@ from agentic_memory_bank.tools.text.spans import Span
 
 _CJK: Final = "\u3400-\u9fff"
 _LINE: Final = re.compile(r"[^\n]*+(?:\n|\Z)")
-FENCE: Final = re.compile(r"(?:`{3,}|~{3,})")
+FENCE: Final = re.compile(r"(?:`{3,}|~{3,8}(?!~))")
 PROMPT: Final = re.compile(r"(?:>>>|\.\.\.|\$|%) ")
+DIRECTIVE: Final = re.compile(
+    r"\.\. (?:\|[^|\n]{1,60}\| ?)?(?:_[^:\n]{1,80}:|(?:code|code-block|sourcecode|parsed-literal|math|image|figure|"
+    r"contents|toctree|include|literalinclude|raw|highlight|testcode|doctest)::)"
+    r"|\|[\w-]{1,40}\|(?: \|[\w-]{1,40}\|){0,40}$"
+)
+"""A line of reStructuredText that is no text: what is included, where a name leads, names that stand for pictures."""
 HASHES: Final = re.compile(r"(#{1,6})[ \t]+(\S.*)")
 CODE: Final = re.compile(
     r"(?:(?:export )?(?:[a-z_][\w.-]{0,40}|[A-Z_]{2,40})(?:\[[^\[\]]{1,20}\])? ?[+|:]?= ?\S"
@@ -92,6 +98,11 @@ def underlines(rule: str, length: int) -> bool:
     if not RULE.match(rule) or 2 * len(rule) < length:
         return False
     return rule[0] in "=-~^" or abs(len(rule) - length) <= 2
+
+
+def is_under(rule: str, above: str) -> bool:
+    """Whether what may open a block of code is the underline of a heading, as long as that."""
+    return bool(above) and set(rule) == {"~"} and len(rule) >= len(above)
 
 
 def spans_of_sentences(text: str, start: int, end: int) -> Iterator[Span]:

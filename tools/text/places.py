@@ -6,71 +6,16 @@ Chinese, line by line. Spans are offsets into the text as it is; nothing is rewr
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 from agentic_memory_bank.tools.text import forms
+from agentic_memory_bank.tools.text.place import Kind, Place, Placed
 from agentic_memory_bank.tools.text.spans import Span
 
-_MOST_LEAD_IN = 60
-"""How much of what opens a list is shown with a quote, in characters."""
 _SHORT_LINE = 18
 """Characters of a line from which on it may be one that was wrapped."""
 _CHAPTER = 2
 """Headings of this level and above are written as such; a first one is the title only until the next of its level."""
-Kind = Literal["text", "heading", "item", "row", "turn", "header", "code"]
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a sentence stands.
-
-    Attributes:
-        name: Name of the document (its file, its source); may be empty.
-        title: What the document calls itself: its first heading, or the subject of a mail.
-        headings: The headings above the sentence, outermost first, the title left out.
-        numbers: The numbers of those headings, and of the clause or list item ("3", "3.1", "a").
-        lead_in: What opens the list or table ("Not supported:"), or the question that a turn answers.
-        row: Label of the row.
-        columns: Labels of the columns, one for each cell; empty where the table has none.
-        speaker: Who says it, in a transcript or chat.
-        sender: Who wrote the mail it stands in.
-        time: When that was said, as written there.
-        kind: What the sentence is part of.
-    """
-
-    name: str = ""
-    title: str = ""
-    headings: tuple[str, ...] = ()
-    numbers: tuple[str, ...] = ()
-    lead_in: str = ""
-    row: str = ""
-    columns: tuple[str, ...] = ()
-    speaker: str = ""
-    sender: str = ""
-    time: str = ""
-    kind: Kind = "text"
-
-    @property
-    def is_code(self) -> bool:
-        """Whether it is part of a block of code."""
-        return self.kind == "code"
-
-    def line(self) -> str:
-        """The place in one line, outermost first, as it is shown with a quote ("PEP 602 > Schedule > 3.9")."""
-        opened = "" if self.row else self.lead_in.rstrip(":： ")[:_MOST_LEAD_IN]
-        parts = (self.title or self.name, *self.headings, opened, self.row, self.speaker or self.sender)
-        return " > ".join(dict.fromkeys(" ".join(part.split()) for part in parts if part.strip()))
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A sentence, row or list item, `text[start:end]`, and where it stands; for a row also the span of each cell."""
-
-    start: int
-    end: int
-    place: Place
-    cells: tuple[Span, ...] = ()
 
 
 def placed(text: str, name: str = "") -> list[Placed]:
@@ -110,7 +55,7 @@ class _PlaceReader:
         self._item_body = -1
         self._is_field = False
         self._columns: tuple[str, ...] = ()
-        self._in_code = False
+        self._in_code, self._literal = False, -1
         self._head = True
         self._head_at = 0
         self._title_level = 1
@@ -127,16 +72,35 @@ class _PlaceReader:
         """Take the next line."""
         self._at += 1
         body = self.text[slice(*line)]
-        if forms.FENCE.match(body):
+        if forms.FENCE.match(body) and (self._in_code or not forms.is_under(body, self._body(self._at - 1))):
             self._fence(line)
-        elif self._in_code:
+        elif self._in_code or self._is_literal(line, body):
             self._block.append(line)
+        elif forms.DIRECTIVE.match(body):
+            self.flush()
+            self._emit(*line, "code")
+            self._literal = self._indent(line)
         elif not body:
             self.flush()
             self._columns, self._group = (), ""
             self._end_of_item(line)
         elif not any(take(line, body) for take in (self._heading, self._row, self._labelled, self._listed)):
             self._plain(line, body)
+        if body.endswith("::") and not body.startswith("..") and not self._in_code and self._literal < 0:
+            self._literal = self._indent(line)
+
+    def _is_literal(self, line: Span, body: str) -> bool:
+        """Whether a line stands under one that ends with two colons, further in, and is code therefore."""
+        if self._literal < 0 or not body:
+            return False
+        if self._indent(line) > self._literal:
+            if self._kind != "code":
+                self.flush()
+            self._kind = "code"
+            return True
+        self.flush()
+        self._literal = -1
+        return False
 
     def flush(self) -> None:
         """End the block of lines that is open."""

@@ -56,12 +56,6 @@ _KNOWN: Final = re.compile(
     r"\b(?:the|she|he|her|his|they|their|it|now|currently|these days|still)\b|现在|目前|他|她", re.IGNORECASE
 )
 """What points to somebody or something that was spoken of."""
-_OF_ASSISTANT: Final = re.compile(
-    r"\byou(?:'d|'ve| had| have)? (?:\w{1,12} )?(?:said|sa[yi]|t[eo]ld?|suggest\w*|recommend\w*|mention\w*|advise\w*"
-    r"|gave|give|wrote|propose\w*|name[ds]?|list\w*)\b|你[^，。？?]{0,6}(?:说|推荐|建议|提|给|写|列)",
-    re.IGNORECASE,
-)
-"""A message that asks for what the assistant said."""
 _EXPLAINED: Final = re.compile(r" {0,4}\[[^\[\]=]{1,80}=[^\[\]]{1,80}\]")
 """What a word of time means, as it is written behind a memory."""
 _ASKING: Final = frozenset(
@@ -209,11 +203,6 @@ _SEEING: Final = frozenset(("echoes", "characters"))
 def shown_text(words: str) -> str:
     """The words of a memory without what its words of time mean."""
     return _EXPLAINED.sub("", words)
-
-
-def asks_the_assistant(query: str) -> bool:
-    """Whether a message is about what the assistant said, whose turns are no memories to show otherwise."""
-    return _OF_ASSISTANT.search(query) is not None
 
 
 def shared_characters(query: str, text: str) -> float:

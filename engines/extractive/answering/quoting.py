@@ -14,7 +14,8 @@ from agentic_memory_bank.engines.extractive.answering.relevance import AskedQues
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
 from agentic_memory_bank.engines.extractive.reading.phrases import QUESTION_WORDS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
-from agentic_memory_bank.tools.text.places import Place, Placed, sentences_of
+from agentic_memory_bank.tools.text.place import Place, Placed
+from agentic_memory_bank.tools.text.places import sentences_of
 from agentic_memory_bank.tools.text.terms import tokenize
 from agentic_memory_bank.tools.text.traditional import simplified
 
@@ -194,17 +195,26 @@ def not_found(parts: Sequence[str]) -> list[str]:
     return [f"未找到：{part}" if is_cjk(part) else f"Not found: {part}" for part in parts]
 
 
+_CHINESE_ASKS: Final = (
+    "什[么麼]|[谁誰]|哪|多[少久大高长長远遠重]|[几幾][个個点點天年月时時]|怎[么麼样樣]|如何|何[时時]|[为為]何|是否"
+)
+_ASKS_IN_CHINESE: Final = re.compile(rf"{_CHINESE_ASKS}|[吗嗎呢]|[没沒]有|(.)不\1")
 _AND_ASKS: Final = re.compile(
     r"(?:,|;|，|,? and|，?以及)\s*(?=(?:for |at |in |on |by |to |with )?"
-    rf"(?:{QUESTION_WORDS})\b)|[?？]\s*(?=\S)",
+    rf"(?:{QUESTION_WORDS})\b)|[?？]\s*(?=\S)|(?P<chinese>[,;，；])(?=[^,;，；?？]{{0,8}}(?:{_CHINESE_ASKS}))",
     re.IGNORECASE,
 )
 
 
 def parts_of(question: str) -> tuple[str, ...]:
     """The questions of which one is made, where there are two or more."""
-    cuts = [0, *(mark.end() for mark in _AND_ASKS.finditer(question)), len(question)]
-    parts = [question[a:b].strip(" ,;?，；？") for a, b in pairwise(cuts)]
+    cuts = [(0, 0)]
+    for mark in _AND_ASKS.finditer(question):
+        before = question[cuts[-1][1] : mark.start()]
+        if mark["chinese"] is None or _ASKS_IN_CHINESE.search(before):  # what comes before asks, too
+            cuts.append(mark.span())
+    ends = [*cuts, (len(question), len(question))]
+    parts = [question[a:b].strip(" ,;?，；？") for (_, a), (b, _) in pairwise(ends)]
     if not 1 < len(parts) <= _MOST_PARTS or not all(parts):
         return ()
     return tuple(f"{part}?" for part in parts)

@@ -175,8 +175,17 @@ _CHINESE_PLACE: Final = (
     r"(?:了|工作|生活|居住|定居|上班)*(?=[，。！？；,.!?;\s]|$)"
 )
 CHINESE: Final = _compiled(
-    ("home", rf"{_CHINESE_WHO}{_CHINESE_NOW}(?P<not>不再|不)?(?:居?住在|定居在?){_CHINESE_PLACE}"),
+    (
+        "home",
+        rf"{_CHINESE_WHO}(?:[跟和与][\u3400-\u9fff]{{1,5}}?(?:一起|一块儿?)?)?{_CHINESE_NOW}(?P<not>不再|不)?"
+        rf"(?:居?住在|定居在?){_CHINESE_PLACE}",
+    ),
     ("home", rf"{_CHINESE_WHO}{_CHINESE_NOW}(?:从[\u3400-\u9fff]{{2,8}}?)?(?:搬家?到|搬去|移居到?)了?{_CHINESE_PLACE}"),
+    (
+        "home",
+        r"^(?:上个?(?:周末?|礼拜|月)|昨天|今天|前几天|去年|今年|终于|已经|刚刚?|最近|又)*+(?:搬家?到|搬去)了?"
+        rf"{_CHINESE_PLACE}",
+    ),
     ("origin", rf"{_CHINESE_WHO}{_CHINESE_NOW}(?:来自|出生于|出生在){_CHINESE_PLACE}"),
     (
         "name",

@@ -8,6 +8,8 @@ from datetime import date, timedelta
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading.values import values_of
+from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.terms import tokenize
 
 _COUNTING: Final = ("a an one", "two couple", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS: Final = {word: number for number, words in enumerate(_COUNTING, start=1) for word in words.split()}
@@ -47,6 +49,13 @@ _CLAUSE_END: Final = re.compile(r"[,;:.!?\n]|\b(?:and|but|so|because|then)\b")
 _LONGEST_CLAUSE: Final = 200
 _SHIFTS: Final = {"the": -2, "yesterday": -1, "last": -1, "tomorrow": 1}
 _CHINESE_DAYS: Final = {"前天": -2, "昨天": -1, "昨晚": -1, "今天": 0, "今晚": 0, "今早": 0, "明天": 1, "后天": 2}
+_BEFORE_EVENT: Final = re.compile(
+    r"\bbefore (?:the|my|our|we|i|he|she|they|that) (?P<event>[a-z][\w' -]{1,40})"
+    r"|(?:^|[在，,])我?们?(?P<chinese>[\u3400-\u9fff]{2,4}?)(?:之前|以前)",
+    re.IGNORECASE,
+)
+_WAS: Final = re.compile(r"\b(?:did|was|were|had|used)\b", re.IGNORECASE)
+_TO_DO: Final = re.compile(r"\b(?:should|must|need|have to)\b|要|该", re.IGNORECASE)
 _CHINESE_YEARS: Final = {"前年": -2, "去年": -1, "今年": 0, "明年": 1}
 _SIDES: Final = {-1: "before", 0: "of", 1: "after"}
 
@@ -116,6 +125,22 @@ def past_asked(question: str, today: date) -> date | None:
         return None
     last = _last_day(year, month, day)
     return last if last < today else None
+
+
+def event_asked_before(question: str) -> str | None:
+    """The event before which a question about the past asks: "move" of "where did I live before the move?"."""
+    found = None if _TO_DO.search(question) else _BEFORE_EVENT.search(question)
+    if found is None or (found["event"] and _WAS.search(question) is None):
+        return None
+    return found["event"] or found["chinese"]
+
+
+def tells_of_event(text: str, event: str) -> bool:
+    """Whether a text tells of an event: "we moved to Hull" of the move, 搬到常州了 of 搬家."""
+    if is_cjk(event):
+        return event in text or any(f"{event[0]}{after}" in text for after in "到了去完")
+    terms = frozenset(tokenize(event))
+    return bool(terms) and terms <= frozenset(tokenize(text))
 
 
 def _month_asked(name: str, today: date, year: int) -> date | None:

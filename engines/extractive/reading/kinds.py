@@ -17,9 +17,9 @@ from agentic_memory_bank.tools.text.terms import tokenize
 
 Kind = Literal[
     "money", "duration", "age", "clock", "date", "weekday", "weight", "length", "temperature", "percent", "version",
-    "frequency", "contact", "count", "person", "name", "place", "reason", "choice",
+    "frequency", "contact", "count", "person", "name", "place", "reason", "choice", "occasion",
 ]  # fmt: skip
-"""`count` is any number; `choice` is yes or no."""
+"""`count` is any number; `choice` is yes or no; `occasion` is a time told by what happens then."""
 
 _DIGITS: Final = r"(?<![\d,.])\d[\d,.\u2009]*+"
 _SMALL: Final = (
@@ -70,6 +70,10 @@ _HELD: Final[dict[Kind, re.Pattern[str]]] = {
         r"winter)|century|decade)\b",
         rf"[\d{_HAN_DIGITS}] ?[年月日号]|[昨今明前后去]天|[去今明前]年|世纪|年代|时期|[上下]个?[周月]|(?:周|"
         rf"星期|礼拜)[一二三四五六日天末]|[春夏秋冬][天季]",
+    ),
+    "occasion": _pattern(
+        r"\b(?:after|before|once|until|as soon as|whenever|at the (?:end|start|beginning)|"
+        r"on (?:start-?up|exit|receipt))\b|[以之]?[前后](?=[，,。；;的]|$)|[以之][前后]|之时|的时候|一旦",
     ),
     "weekday": _pattern(
         rf"\b{_WEEKDAY}\b|\bweekends?\b|\bweekdays?\b|\bdaily\b|(?:周|星期|礼拜)[一二三四五六日天末]|每天"
@@ -141,11 +145,15 @@ _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
         ),
     ),
     (
+        ("date", "clock", "occasion"),
+        _pattern(r"\bwhen\b(?! it\b)", r"何时|什么时候|什么时间"),
+    ),
+    (
         ("date", "clock"),
         _pattern(
-            r"\bwhen\b(?! it\b)|\bsince when\b|\b(?:what|which) (?:year|date|day|month|century|decade|"
+            r"\bsince when\b|\b(?:what|which) (?:year|date|day|month|century|decade|"
             r"season)s?\b|\bdate of\b|birthday\?",
-            r"何时|什么时候|什么时间|何日|何年|哪一?年|哪一?[天日]|几月|(?:[于在到至从自哪元国]几|[一二三四五六七八九]{2}几几)年|什么年代|什么时期|什么朝代|"
+            r"何日|何年|哪一?年|哪一?[天日]|几月|(?:[于在到至从自哪元国]几|[一二三四五六七八九]{2}几几)年|什么年代|什么时期|什么朝代",
             r"几月|几号|哪个月",
         ),
     ),

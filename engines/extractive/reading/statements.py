@@ -10,7 +10,8 @@ from agentic_memory_bank.engines.extractive.reading.sentence import Sentence, se
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.forms import ASKS
-from agentic_memory_bank.tools.text.places import Place, Placed, placed
+from agentic_memory_bank.tools.text.place import Place, Placed
+from agentic_memory_bank.tools.text.places import placed
 
 Mode = Literal["asserted", "asked", "possible", "planned", "past", "quoted", "template", "none"]
 
@@ -41,7 +42,8 @@ _OPINION: Final = re.compile(
 _NOTE: Final = 20
 """Most sentences of a note that is more than one paragraph."""
 _LABEL: Final = re.compile(
-    r"(?<![A-Za-z])(?:v(?:er(?:sion)?)?\.?\s?)?[A-Za-z]{0,4}[-_.]?\d[\w.]*|[A-Z]{1,3}\d\w*", re.IGNORECASE
+    r"(?<![A-Za-z])(?:v(?:er(?:sion)?)?\.?\s?)?[A-Za-z]{0,4}[-_.]?\d(?:[^\W\u3400-\u9fff]|\.)*|[A-Z]{1,3}\d\w*",
+    re.IGNORECASE,
 )
 _HAN_LABEL: Final = re.compile(
     r"(?i:\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(?:[a-z]{3,8})?\b|\b(?:spring|summer|autumn|winter)\b)"

@@ -7,6 +7,7 @@ from typing import Final
 
 from agentic_memory_bank.engines.conversation import GateDecision, Hints, RewrittenQuery, Turn
 from agentic_memory_bank.engines.extractive.reading.phrases import CHINESE_QUESTION_WORDS, SMALL_TALK
+from agentic_memory_bank.engines.extractive.remembering.life import speaks_of_kin
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.terms import STOP_WORDS, tokenize
@@ -300,11 +301,15 @@ _ASKED_FOR: Final = (
 )
 
 
+_SOMEBODY: Final = re.compile(r"[他她它]|朋友|同事|老板|老师|室友")
+"""A Chinese question about somebody else."""
 _MYSELF: Final = {"i": "you", "my": "your", "am": "are", "i'm": "you are"}
 
 
 def attribute_asked_for(text: str) -> str | None:
     """Name the attribute of their own that somebody asks for: "Where do I live?"; None where it has no single value."""
+    if is_cjk(text) and (speaks_of_kin(text) or _SOMEBODY.search(text)):
+        return None
     turned = " ".join(_MYSELF.get(word, word) for word in text.casefold().replace("’", "'").split())
     return attribute_asked(turned)
 

@@ -21,10 +21,13 @@ from agentic_memory_bank.engines.extractive.forgetting import (
     is_no,
     is_yes,
     only_asks,
+    parted,
     parts_meant,
+    related,
     roots_of,
     subject_of,
     subjects_of,
+    telling_most,
     told_to_forget,
 )
 from agentic_memory_bank.nodes.deps import BackgroundQueue, Owner
@@ -82,17 +85,19 @@ def _said_before(records: Sequence[Record]) -> dict[str, list[str]]:
 
 
 def near(records: Sequence[Record], subjects: Sequence[Subject]) -> list[str]:
-    """The ids of what comes near where nothing is meant: it speaks of what is known of a subject, or of the rarest."""
+    """The ids of what comes near where nothing is meant: it speaks of what is known of a subject, or words like it."""
     fewer: list[Subject] = []
     records = [record for record in records if not _only_asks(record)]
+    texts = [record["text"] for record in records]
     for subject in subjects:
-        alone = {group: _known(records, Subject((group,))) for group in subject.groups}
+        groups = [part for group in subject.groups for part in parted(group, texts)]
+        alone = {group: _known(records, Subject((group,))) for group in map(related, groups)}
         known = {group: count for group, count in alone.items() if count}
         both = Subject(tuple(known))
         if known and _known(records, both):
             fewer.append(both)
         elif known and min(known.values()) <= RARE:
-            fewer.append(Subject((min(known, key=lambda group: known[group]),)))
+            fewer.append(Subject((telling_most(known),)))
     return meant(records, fewer) if fewer else []
 
 

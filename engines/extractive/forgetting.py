@@ -6,7 +6,15 @@ Short: the door to five modules of `remembering`, for the stages that delete.
 from agentic_memory_bank.engines.extractive.remembering.antecedents import LOOKED_BACK
 from agentic_memory_bank.engines.extractive.remembering.deletion import echoes_in, parts_meant
 from agentic_memory_bank.engines.extractive.remembering.statements import only_asks
-from agentic_memory_bank.engines.extractive.remembering.subjects import Subject, roots_of, subject_of, subjects_of
+from agentic_memory_bank.engines.extractive.remembering.subjects import (
+    Subject,
+    parted,
+    related,
+    roots_of,
+    subject_of,
+    subjects_of,
+    telling_most,
+)
 from agentic_memory_bank.engines.extractive.remembering.telling import Telling, is_no, is_yes, told_to_forget
 
 __all__ = [
@@ -17,9 +25,12 @@ __all__ = [
     "is_no",
     "is_yes",
     "only_asks",
+    "parted",
     "parts_meant",
+    "related",
     "roots_of",
     "subject_of",
     "subjects_of",
+    "telling_most",
     "told_to_forget",
 ]

@@ -81,6 +81,16 @@ def is_held(memories: Memories, word: str) -> bool:
         "你能不能把我工资的事忘掉？",
         "我妈血压的毛病她不想让人知道，你别记着了",
         "上次那个相亲都黄了，删掉吧",
+        "The evening course fell through, you can drop it",
+        "I'd prefer my blood tests weren't kept on file",
+        "Lose the part about my cousin",
+        "Get rid of whatever you've got on Tom",
+        "Scrub the audition from your notes",
+        "I don't want my rehab in here",
+        "Leave my brother's debts out of your notes",
+        "体检那事从记录里划掉吧",
+        "面试的事当没发生过吧",
+        "我借钱那件事别留在记录里了",
     ],
 )
 def test_a_request_to_forget_something_is_heard(said: str) -> None:
@@ -90,7 +100,17 @@ def test_a_request_to_forget_something_is_heard(said: str) -> None:
     assert told.kind == "about"
 
 
-@pytest.mark.parametrize("said", ["don't remember this", "这个别记", "Please don't keep this.", "忘了我刚才说的吧"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "don't remember this",
+        "Strike that from the record",
+        "That stays between us.",
+        "这个别记",
+        "Please don't keep this.",
+        "忘了我刚才说的吧",
+    ],
+)
 def test_a_request_to_forget_what_is_being_said_is_heard(said: str) -> None:
     told = told_to_forget(said)
 
@@ -101,6 +121,16 @@ def test_a_request_to_forget_what_is_being_said_is_heard(said: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
+        "I need to get rid of my car",
+        "Bin day is Tuesday",
+        "Drop my mum off at five",
+        "Lose the tie, my boss said",
+        "Get rid of my old sofa on Saturday",
+        "The party's off, we are going to Rome instead",
+        "He said it stays between us",
+        "冰箱里的剩菜清掉了",
+        "我就当没这个儿子",
+        "把垃圾扔了",
         "don't forget to call Ann tomorrow",
         "Don't forget my sister arrives on Monday",
         "I keep forgetting my keys",
@@ -192,6 +222,29 @@ def test_what_is_more_is_shown_and_goes_after_a_yes_even_in_another_process(open
     assert not is_held(later, "Eva")
     assert is_held(later, "Oslo")
     assert "Malta" in after
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "yes", "gone"),
+    [
+        ("I'm having knee surgery in May.", "Scrub my meniscus operation from your notes", "Yes.", "surgery"),
+        ("刘师傅那边还差两百块没给。", "刘师傅赊账那事从记录里抹掉吧", "是的。", "刘师傅"),
+    ],
+)
+def test_what_is_called_by_another_word_is_shown_and_goes_after_a_yes(
+    opened: Open, known: str, said: str, yes: str, gone: str
+) -> None:
+    memories = opened()
+    know(memories, known, "I live in Oslo.")
+
+    answer = say(memories, said)
+    was_held = is_held(memories, gone)
+    say(memories, yes)
+
+    assert answer.endswith(("?", "？"))
+    assert was_held
+    assert not is_held(memories, gone)
+    assert is_held(memories, "Oslo")
 
 
 @pytest.mark.parametrize("reply", ["No.", "I live in Bergen now."])

@@ -24,7 +24,8 @@ LONGEST: Final = 600
 
 _CLAUSE: Final = re.compile(r"[^,;:()，；：、！？。!?\n—–]+")
 _LEAD: Final = (
-    r"\A\W*(?:(?:please|pls|kindly|just|ok(?:ay)?|hey|hi|also|and|so|but|then|actually|oh|well|right|now|look|btw|sorry"
+    r"\A\W*(?:(?:please|pls|kindly|just|ok(?:ay)?|hey|hi|also|and|so|but|then|actually|oh|well|right|now|look"
+    r"|btw|sorry"
     r"|by the way|go ahead and|(?:could|can|would|will|should) you|you(?:'d)? (?:can|could|may|should|must|better)"
     r"|you (?:need|have|ought) to|i(?:'d| would) (?:like|want|love|prefer) (?:you )?to|i (?:want|need) (?:you )?to"
     r"|let's|feel free to|do me a favou?r and|maybe|perhaps|if you (?:can|could)|safely)\b\W*){0,8}"
@@ -34,10 +35,13 @@ _SELF: Final = re.compile(
     r"\A\W*(?:and |but |so )?i(?:'d| would)? (?:like|want|need|love|prefer|try|wish|hope) to forget\b", re.IGNORECASE
 )
 _DELETE: Final = re.compile(
-    _LEAD + r"(?:delete|erase|remove|wipe|scrub|purge|clear|drop|get rid of|strike|scrap|take out|cut out|leave out"
-    r"|unlearn)(?: out)?\b(?P<rest>.*)",
+    _LEAD + r"(?:delete|erase|remove|wipe|scrub|purge|expunge|redact|unlearn|(?P<handy>clear|drop|get rid of|strike"
+    r"|scrap|bin|ditch|discard|dump|lose|chuck|toss|axe|omit|dispose of|do away with|let go of|(?:take|cut"
+    r"|leave|cross"
+    r"|throw|rub)(?: out| away| off)?))(?: out| away)?\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
+"""`handy` is what people do with things of their own: it asks for something where a record is its object."""
 _PRETEND: Final = re.compile(
     _LEAD
     + r"(?:pretend|act as if|act like) (?:that )?i (?:never|didn't|hadn't)(?: ever)? (?:say|said|tell you|told you"
@@ -45,30 +49,40 @@ _PRETEND: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _IF: Final = re.compile(
-    r"\A\W*(?:please )?(?:i'd|i would|it'd|it would|i'll)\b.{0,40}\bif you (?:could |would |just )*(?:deleted?|erased?"
+    r"\A\W*(?:please )?(?:i'd|i would|it'd|it would|i'll)\b.{0,40}\bif you (?:could |would "
+    r"|just )*(?:deleted?|erased?"
     r"|forgot|forget"
     r"|removed?|wiped?|dropped)\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_KEEP: Final = r"(?:remember|memori[sz]e|store|save|keep|retain|record|note|log|hold on to|write down)"
-_KEEPING: Final = r"(?:remember|memori[sz]|stor|sav|keep|retain|record|not|logg|hold|writ)ing"
+_KEEP: Final = (
+    r"(?:remember|memori[sz]e|store|save|keep (?:hold of|track of)|keep|retain|record|note|log|(?:hold|hang) on ?to"
+    r"|hold onto|write down)"
+)
+_KEEPING: Final = r"(?:remember|memori[sz]|stor|sav|keep|retain|record|not|logg|hold|hang|writ)ing(?: on ?to)?"
 _KEEP_NOT: Final = re.compile(
     _LEAD + rf"(?:(?:don't|do not|never|no need to|you needn't|you (?:don't|do not) (?:need|have) to|not) {_KEEP}"
     rf"|stop {_KEEPING}"
-    rf"|i (?:don't|do not|wouldn't) (?:want|like) you (?:to {_KEEP}|{_KEEPING})"
+    rf"|(?:there's |there is )?no (?:need|reason|point)(?: for you)? (?:to {_KEEP}|(?:in )?{_KEEPING})"
+    rf"|i (?:don't|do not|wouldn't) (?:want|like|need) you (?:to {_KEEP}|{_KEEPING})"
     rf"|i'd (?:rather|prefer) (?:if )?you (?:didn't|did not|don't) {_KEEP})\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _DONE: Final = (
     r"(?:forgotten|deleted|erased|removed|wiped|gone|written down|kept|stored|saved|remembered|recorded"
-    r"|on (?:record|file))"
+    r"|noted|(?:on|in) (?:the |your )?(?:record|file|memory|memories|notes|here|there)|in here)"
 )
 _WISH: Final = re.compile(
     r"\A\W*(?:and |so |please |but )?(?:"
-    rf"i(?:'d| would)? (?:rather|prefer|like|want)\b(?P<wished>[^.]{{0,80}}?)\b(?:was|were|is|to be|be|got)? ?"
+    rf"i(?:'d| would| should)? (?:rather|prefer|like|want)\b(?: it)?(?: that| if)* (?P<spared>[^.]{{1,80}}?)"
+    rf" (?:weren't|wasn't|isn't|aren't|were not|was not|is not|not be|not|didn't stay|stays? off)(?: to be)? {_DONE}"
+    rf"|i(?:'d| would| should)? (?:rather|prefer|like|want)\b(?P<wished>[^.]{{0,80}}?)\b(?:was|were|is|to be"
+    rf"|be|got)? ?"
     r"(?:forgotten|deleted|erased|removed|wiped|gone)(?=\W*(?:please|now|for good|from .{1,20})?\W*\Z)"
     rf"|i (?:don't|do not) want (?P<unwished>[^.]{{0,80}}?) (?:to be )?{_DONE}"
-    r"|(?P<passive>[^.]{1,80}?) (?:should|can|must|may) be (?:forgotten|deleted|erased|wiped))\b",
+    r"|(?P<passive>[^.]{1,80}?) (?:should|can|must|may) be (?:forgotten|deleted|erased|wiped)"
+    rf"|(?:make sure|ensure|see to it)(?: that)? (?P<ensured>[^.]{{1,80}}?)"
+    rf" (?:(?:is|are|gets?) (?:forgotten|deleted|erased|wiped|removed)|(?:isn't|aren't|is not|are not) {_DONE}))\b",
     re.IGNORECASE,
 )
 _THIS: Final = re.compile(
@@ -93,14 +107,31 @@ _ABOUT: Final = re.compile(
 )
 _SAID: Final = re.compile(
     r"\A\W*(?:(?:all|everything|anything|whatever|what|that|the (?:thing|stuff|part|bit)s?|stuff|things?)\b ?)*"
-    r"(?:that )?(?:i(?:'ve)?|we(?:'ve)?|you)(?: (?:ever|just|once|have))* (?:said|told you|told|mentioned|know"
-    r"|remember|have)\b",
+    r"(?:that )?(?:i|we|you)(?:'ve)?(?: (?:ever|just|once|have))* (?:said|told you|told|mentioned|know"
+    r"|remember|have|got|hold|keep|kept|stored|saved|noted|written)(?: down)?\b(?: on\b)?",
     re.IGNORECASE,
 )
 _OURS: Final = re.compile(
     r"\A\W*(?:(?:all|everything|any) (?:of )?)?(?:my|our|that (?:i|he|she|we|they|it|my|our|there)\b|what\b)",
     re.IGNORECASE,
 )
+_BETWEEN_US: Final = re.compile(
+    r"\A\W*(?:(?:please|and|but|all) )*(?:(?:this|that|it|what i (?:just )?(?:said"
+    r"|told you)) (?:all )?(?:stays?|is|remains?)"
+    r"|(?:let's |please )?keep (?:this|that|it)|this is|that's|that was)"
+    r" (?:(?:just |strictly )?between (?:you and me|us|the two of us)|off the record)\W*\Z",
+    re.IGNORECASE,
+)
+_OVER: Final = re.compile(
+    r"\A\W*+(?:and |so |but |oh |well |ok(?:ay)? )*+(?:(?:the|my|our|that"
+    r"|this) )?(?P<about>\w[^.]{1,49}?)(?:'s| is| are| was"
+    r"| were| has been| have been| has| have|'ve)?"
+    r" (?:all )?(?:off|over(?: and done with)?|done(?: with)?|finished|cancelled|called off|dead|history|ended"
+    r"|(?:fell|fallen|falling) through|(?:came|come) to nothing|not happening|not going ahead|a thing of the past"
+    r"|(?:didn't|did not|isn't going to) (?:work out|happen|come off))(?: now| anyway| after all)?\W*\Z",
+    re.IGNORECASE,
+)
+"""What has come to an end, of which nothing is to be kept: "The course fell through, no need to keep that"."""
 _THING: Final = re.compile(
     r"\A\W*(?:and |so |but )?(?:(?:the|that|this|my|our) (?P<about>.{1,40}?) (?:thing|stuff|business|matter|affair"
     r"|story|bit|part)\b"
@@ -236,6 +267,8 @@ _HE: Final = re.compile(r"\A\W*(?:that )?(?:he|she|they|it|his|her|their)\b", re
 
 def _topic(asked: ForgetPhrase, same: list[str], before: list[str]) -> str:
     """What "it" stands for: the clauses before it, where they name something and say no more."""
+    if over := next((found["about"] for one in (*same, *before[-1:]) if (found := _OVER.match(one))), ""):
+        return "" if asked.is_idle else over
     if any(is_cjk(one) for one in before):
         matter = next((found[0] for one in before if (found := MATTER_ZH.match(one))), "")
         return matter or ("" if asked.is_idle or asked.wants_nothing_kept or len(before[0]) > _LONG_ZH else before[0])
@@ -278,10 +311,13 @@ def _bare(clause: str) -> str:
 
 def _asked(clause: str, after: str) -> ForgetPhrase | None:
     """What an English clause asks to forget; None where it asks for nothing of the kind."""
+    if _BETWEEN_US.match(clause):
+        return ForgetPhrase("", wants_nothing_kept=True)
     if found := _KEEP_NOT.match(clause):
         return _kept_not(found["rest"])
     if found := _WISH.match(clause):
-        return _wished(found["wished"] or found["unwished"] or found["passive"] or "")
+        what = next((what for what in found.groups() if what), "")
+        return ForgetPhrase(what) if found["spared"] and not _THIS.match(what) else _wished(what)
     if found := _PRETEND.match(clause) or _IF.match(clause):
         return ForgetPhrase("" if _THIS.match(found["rest"]) else found["rest"])
     found, is_sure = None if _SELF.match(clause) else _FORGET.match(clause), True
@@ -289,12 +325,16 @@ def _asked(clause: str, after: str) -> ForgetPhrase | None:
         found, is_sure = _DELETE.match(clause), False
     if found is None or _INSTEAD.search(after) or _INSTEAD.search(found["rest"]):
         return None
-    rest = found["rest"].strip()
+    rest, is_handy = found["rest"].strip(), not is_sure and bool(found["handy"])
     if _THIS.match(rest) or not rest:
-        return ForgetPhrase("", is_idle=is_sure or not rest)
-    if _WORK.search(rest) and not _is_remembered(rest):
+        from_record = not is_sure and _FROM_RECORD.search(rest) is not None
+        return ForgetPhrase("", is_idle=is_sure or not rest, wants_nothing_kept=from_record)
+    bare = _FROM_RECORD.sub("", rest)
+    if is_handy:
+        return ForgetPhrase(bare) if bare != rest or _RECORD.match(rest) or _IN_MEMORY.search(rest) else None
+    if _WORK.search(bare) and not _is_remembered(rest):
         return None
-    return ForgetPhrase(rest) if is_sure or _is_remembered(rest) or _OURS.match(rest) else None
+    return ForgetPhrase(bare) if is_sure or _is_remembered(rest) or _OURS.match(rest) else None
 
 
 def _is_remembered(rest: str) -> bool:
@@ -302,6 +342,25 @@ def _is_remembered(rest: str) -> bool:
     return any(pattern.search(rest) for pattern in (_ABOUT, _SAID, _IN_MEMORY)) or _ALL.fullmatch(rest) is not None
 
 
+_FROM_RECORD: Final = re.compile(
+    r"\s{0,3}\b(?:from|in|off|out of|on) (?:(?:your|the|my|our) (?:memory|memories|notes|records?|files?|head"
+    r"|mind|system|logs?"
+    r"|database|profile|history)|memory|what you know|here|there|record|file)\b(?:\W{0,3}(?:please|now"
+    r"|for good|entirely"
+    r"|completely|altogether|for me|will you|would you|thanks?|ok(?:ay)?)\b){0,3}\W*\Z",
+    re.IGNORECASE,
+)
+"""Where it is to be taken from: the record itself, and not a thing of the user's."""
+_RECORD: Final = re.compile(
+    r"\A\W*(?:(?:all|any|every|of|that|the|this|those|these|my|our|your|last|whole)\b ?){0,4}(?:anything"
+    r"|everything|whatever"
+    r"|what|stuff|things?|parts?|bits?|details?|info(?:rmation)?|notes?|records?|mentions?|references?|memor(?:y|ies)"
+    r"|entry|entries|facts?|business|subject|topic|all|that(?= about))\b[^.]{0,40}?\b(?:about|on|of|to"
+    r"|regarding|concerning|where|i|i've|we"
+    r"|we've|you|you've)\b",
+    re.IGNORECASE,
+)
+"""A record, or what was told, as what is done away with: "the part about Tom", "whatever you've got on Tom"."""
 _IN_MEMORY: Final = re.compile(
     r"\b(?:from|in) (?:(?:your|the) (?:memory|memories|notes|records?|head)|what you know)\b"
     r"|\b(?:stuff|thing|business|promise|dream)\b",

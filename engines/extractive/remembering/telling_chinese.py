@@ -12,13 +12,19 @@ _LEAD_ZH: Final = (
     r"(?:请|麻烦|拜托|你|您|帮我|帮忙|可以|能不能|可不可以|能|那|就|也|还有|对了|嗯|好了?|先|直接|赶紧|给我|以后|千万|都"
     r"|希望|最好|还是){0,6}"
 )
-_DELETE_ZH: Final = r"(?:忘掉|删掉|删除|删了|抹掉|抹去|清掉|清除|擦掉|去掉)"
+_DELETE_ZH: Final = r"(?:忘掉|删掉|删除|删了|抹掉|抹去|清掉|清除|擦掉|去掉|划掉|删去|移除|剔除|抹除|抹了|清空)"
 _FORGET_ZH: Final = r"(?:忘了|忘记|忘)"
 _KEEP_NOT_ZH: Final = (
     r"(?:别|不要|不用|不必|甭|不许|无需)再?"
     r"(?:记录|记住|记着|记得|记下来?|记|保存|保留|留存|留着|留|存着|存|储存)(?:着|住|下来|下|记录|底)?"
 )
-_UNSAID_ZH: Final = r"当我?(?:没|从没|从来没)(?:有)?(?:说|提|讲|听)(?:过|见)?"
+_UNSAID_ZH: Final = (
+    r"当(?:作|做|成)?我?(?:没|从没|从来没|不)(?:有|存在)?(?:(?:说|提|讲|听|聊|发生)(?:过|见)?|这(?:回|件|个)?事儿?)?"
+)
+_FROM_RECORD_ZH: Final = re.compile(
+    r"(?:从|在)?(?:你的?|您的?)?(?:记录|记忆|档案|笔记本?|资料|备忘录?|脑子|小本本?|系统|数据库|备注)(?:里面?|中|上|里头)"
+)
+"""Where it is to be taken from."""
 _TAIL_ZH: Final = (
     r"(?:它|她|他)?(?:吧|了|啊|哈|呗|呢|哦|好吗|好不好|行吗|行不行|可以吗|可好|吗|谢谢|掉|在记忆里|到记忆里)*"
 )
@@ -37,7 +43,7 @@ _DEAD_ZH: Final = re.compile(
 )
 _STATED_ZH: Final = re.compile(
     r"\s*(?:我|他|她|我们|他们|她们|大家|谁|我[妈爸姐哥弟妹]{1,2}|结果)(?:又|都|也|早|就|给|已经|全){0,3}"
-    r"(?:把.{1,20}?)?(?:又|都|给|全|就){0,2}(?:忘|删|去掉|清)"
+    r"(?:把.{1,20}?)?(?:又|都|给|全|就){0,2}(?:忘|删|去掉|清|抹|划掉|当(?:作|做|成)?(?:没|不))"
 )
 _CUE_ZH: Final = re.compile(
     r"(?:关于|有关|跟|和|我|咱|那[次个件些]|这[次个件些])|的(?:私?事情?|内容|信息|消息|记忆|情况|那些)|说的|告诉你|说过"
@@ -64,6 +70,12 @@ _THIS_ZH: Final = re.compile(
 )
 
 
+_IS_DONE_ZH: Final = re.compile(r"[^把将请你您都给]{1,60}掉了")
+"""What has been cleared away, and is not to be: "冰箱里的剩菜清掉了"."""
+_LAST_ZH: Final = 4
+"""Characters by which the end of a clause is found again, where the place it speaks of was taken out."""
+
+
 class ForgetPhrase(NamedTuple):
     """What one clause asks to forget; `about` is empty where it only says "it" or "this"."""
 
@@ -77,9 +89,12 @@ def asked_in_chinese(clause: str, words: str) -> ForgetPhrase | None:
     """What a Chinese clause asks to forget; None where it asks for nothing of the kind."""
     if not is_cjk(clause) or len(words) > LONGEST_ZH or _DEAD_ZH.search(clause) or _STATED_ZH.match(clause):
         return None
+    bare = _FROM_RECORD_ZH.sub("", clause)
+    is_of_record, clause = bare != clause, bare
     if (found := _WITH_ZH.fullmatch(clause)) and not _WORK_ZH.search(found["about"]):
         return ForgetPhrase("" if _THIS_ZH.fullmatch(found["about"]) else found["about"], wants_nothing_kept=True)
-    if found := _BEHIND_ZH.fullmatch(clause):
+    found = _BEHIND_ZH.fullmatch(clause)
+    if found and (is_of_record or not _IS_DONE_ZH.fullmatch(clause)):
         return _behind(found["before"], found["verb"], clause, words)
     found = _FRONT_ZH.fullmatch(clause)
     if found is None or _WORK_ZH.search(found["about"]):
@@ -87,7 +102,7 @@ def asked_in_chinese(clause: str, words: str) -> ForgetPhrase | None:
     about = found["about"]
     if _THIS_ZH.fullmatch(about):
         return ForgetPhrase("", wants_nothing_kept=True)
-    is_sure = found["delete"] in ("忘掉", "删掉", "删除", "删了") or _CUE_ZH.search(about) is not None
+    is_sure = found["delete"] in ("忘掉", "删掉", "删除", "删了") or _CUE_ZH.search(about) is not None or is_of_record
     if found["kept"] and "记" not in found["kept"]:  # what is kept may be money, or company
         is_sure = _TOLD_ZH.search(about) is not None
     elif found["kept"] and clause.rstrip().endswith("了"):
@@ -110,6 +125,6 @@ def _behind(before: str, verb: str, clause: str, words: str) -> ForgetPhrase | N
 
 def _asks_zh(before: str, clause: str, words: str) -> bool:
     """Whether "忘了" asks for it, and does not tell that somebody has forgotten."""
-    end = words.find(clause) + len(clause)
+    end = words.find(clause[-_LAST_ZH:]) + len(clause[-_LAST_ZH:])
     is_question = words[end : end + 1] in ("?", "？") or clause.endswith("吗")
     return not is_question and ("你" in before or "请" in before or before.startswith(("把", "将")) or "吧" in clause)

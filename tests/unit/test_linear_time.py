@@ -237,6 +237,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.changes.without": lambda text: changes.without(text, [(0, 4), (9, 20)]),
     "engines.extractive.answering.helping.shared_characters": lambda text: helping.shared_characters(text, text),
     "engines.extractive.answering.helping.MessageReading": lambda text: reading(text).helps,
+    "engines.extractive.remembering.life.asks_of_other_kin": lambda text: life.asks_of_other_kin(text, [text]),
     "engines.extractive.remembering.life.shared_subjects": lambda text: life.shared_subjects(text, [text]),
     "engines.extractive.remembering.succession.succeeded": lambda text: succession.succeeded(
         text[:2_000], [told(text[:2_000], "1"), told(f"{text[:2_000]} now", "2")], [0.5, 0.5], 0.3

@@ -264,7 +264,11 @@ class _Draft:
         self._rename(dict.fromkeys(live, new_id))
 
     def _rename(self, heirs: dict[str, str | None]) -> None:
-        """Let conflicts that are not settled follow their memories; one without a contradiction left is dropped."""
+        """Let conflicts that are not settled follow their memories; one without a contradiction left is dropped.
+
+        Two whose memories became one are one from then on.
+        """
+        followed: list[str] = []
         for conflict_id, found in list(self.conflicts.items()):
             if found["status"] == "settled" or not any(n in heirs for n in found["nodes"]):
                 continue
@@ -274,16 +278,27 @@ class _Draft:
                 del self.conflicts[conflict_id]
             else:
                 self.conflicts[conflict_id] = {**found, "nodes": nodes, "contradictions": contradictions}
+                followed.append(conflict_id)
+        for conflict_id in followed:
+            if group := self.conflicts.get(conflict_id):
+                others = [other for other in self._touching(group["nodes"]) if other["id"] != conflict_id]
+                for other in others:
+                    del self.conflicts[other["id"]]
+                    group = _join(group, other)
+                self.conflicts[conflict_id] = group
+
+    def _touching(self, nodes: Sequence[str]) -> list[Conflict]:
+        """The conflicts that are not settled and share a memory with these."""
+        return [
+            c for c in self.conflicts.values() if c["status"] != "settled" and not set(nodes).isdisjoint(c["nodes"])
+        ]
 
     def _open(self, found: Conflict) -> None:
         nodes = [n for n in dict.fromkeys(found["nodes"]) if n in self.nodes]
         if not nodes or found["id"] in self.conflicts:
             return
-        touching = [
-            c for c in self.conflicts.values() if c["status"] != "settled" and not set(nodes).isdisjoint(c["nodes"])
-        ]
         group: Conflict = {**found, "nodes": nodes}
-        for other in touching:
+        for other in self._touching(nodes):
             del self.conflicts[other["id"]]
             group = _join(other, group)
         self.conflicts[group["id"]] = group

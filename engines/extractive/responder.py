@@ -17,6 +17,7 @@ from agentic_memory_bank.engines.extractive.reading.dates import day_of
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, may_hold
 from agentic_memory_bank.engines.extractive.remembering.antecedents import antecedent
 from agentic_memory_bank.engines.extractive.remembering.changes import replaced
+from agentic_memory_bank.engines.extractive.remembering.life import asks_of_other_kin
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting
 from agentic_memory_bank.engines.research import Excerpt
 from agentic_memory_bank.engines.responder import FOUND, QUOTED, QUOTES_ONLY, ResponderInput
@@ -114,7 +115,8 @@ def _answer(situation: ResponderInput) -> tuple[str, list[str]]:
             kind = "hello" if _WELCOME.match(message) else "agreed"
         return _say(kind, chinese), []
     at_hand = [*_of_conversation(situation.earlier), *_of_memories(situation.memories)]
-    found = _found(asked, at_hand, situation.memories)
+    is_of_others = asks_of_other_kin(asked, [said.text for said in at_hand])
+    found = [] if is_of_others else _found(asked, at_hand, situation.memories)
     quoted = "\n".join(_quoted(said, words, chinese) for said, words in found)
     return quoted or _say("unknown", chinese), [words for _, words in found]
 

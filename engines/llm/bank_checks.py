@@ -153,7 +153,7 @@ def held_verdict(said: DisputeVerdict, dispute: Dispute, evidence: Sequence[Evid
     if unsupported(said.statement, texts, beside):
         return None
     is_decided = said.outcome in ("integrate", "neither")
-    if is_decided and not any(speaks_of(said.statement, quote) for quote in dispute.quotes):
+    if is_decided and not any(quote in said.statement or speaks_of(said.statement, quote) for quote in dispute.quotes):
         return None
     is_third = said.outcome != "neither" or all(differ(said.statement, quote) for quote in dispute.quotes)
     return replace(said, explanation=supported_part(said.explanation, texts, beside)) if is_third else None

@@ -97,7 +97,7 @@ def find_memories(state: RecallState, runtime: Runtime[MemoryContext], deps: Mem
     if context.recall_elbow:
         found = above_elbow(found, -1.0)
     if asked["by_kind"] and MODEL in encoder.model:
-        found = relevant(state["query"], found)
+        found = relevant(state["query"], found, is_of_a_day=asked["as_of"] is not None)
     elif not is_cjk(state["query"]):
         found = by_meaning(found)
     if context.recall_routing:
@@ -123,7 +123,7 @@ def _own_turns(state: RecallState) -> set[str]:
 
 def is_said_by(found: MemoryHit, turns: set[str]) -> bool:
     """Whether a memory was said in these turns and nowhere else."""
-    said = {turn for source in found.record["sources"] for turn in source["turns"]}
+    said = {*_turns(found.record)}
     return bool(said) and said <= turns
 
 
@@ -174,7 +174,9 @@ class _TimedSearch:
         if self.as_of is None:
             return found
         heirs = {one.record["id"]: records.get(self.owner.user, one.record["replaced_by"] or "") for one in found}
-        return [one for one in found if _held_on(self.as_of, one.record, heirs[one.record["id"]])]
+        held = [one for one in found if _held_on(self.as_of, one.record, heirs[one.record["id"]])]
+        whole = [one.record for one in held if heirs[one.record["id"]]]
+        return [one for one in held if not any(is_left_of(one.record, other) for other in whole)]
 
     def _threshold(self, query: str) -> Threshold:
         if not self.asked["by_kind"]:
@@ -196,6 +198,18 @@ class _TimedSearch:
 def _held_on(day: date, record: Record, heir: Record | None) -> bool:
     """Whether a memory was said by a day, and not replaced by then."""
     return _said_on(record) <= day and (record["replaced_by"] is None or heir is None or _said_on(heir) > day)
+
+
+def is_left_of(record: Record, whole: Record) -> bool:
+    """Whether a memory is what was left of another one when a part of that was replaced."""
+    if record["created_at"] <= whole["created_at"] or _said_on(record) != _said_on(whole):
+        return False
+    told, held = (frozenset(tokenize(unattributed(one["text"])[2])) for one in (record, whole))
+    return told <= held and not {*_turns(record)}.isdisjoint(_turns(whole))
+
+
+def _turns(record: Record) -> Iterable[str]:
+    return (turn for source in record["sources"] for turn in source["turns"])
 
 
 def _said_on(record: Record) -> date:
@@ -220,14 +234,18 @@ def as_one(searches: Sequence[Sequence[MemoryHit]]) -> list[MemoryHit]:
     return _ordered(best.values())
 
 
-def relevant(query: str, found: Sequence[MemoryHit]) -> list[MemoryHit]:
-    """Those that help with a message and still hold, the likeliest first; none where it needs no memory."""
+def relevant(query: str, found: Sequence[MemoryHit], *, is_of_a_day: bool = False) -> list[MemoryHit]:
+    """Those that help with a message and still hold, the likeliest first; none where it needs no memory.
+
+    Whoever names the day on which something was true asks for a memory in any case.
+    """
     found = worth_reading(query, found)
     reading = MessageReading(query, likenesses(query, found))
     speakers = {name for one in found if (name := _named_speaker(one))}
     asked = attribute_asked_for(query)
     stated = [asked is not None and one.record["attribute"] == asked for one in found]
-    if not (reading.helps or any(stated) or (len(speakers) > 1 and _names_one_of(speakers, query))):
+    is_needed = is_of_a_day or reading.helps or any(stated)
+    if not found or not (is_needed or (len(speakers) > 1 and _names_one_of(speakers, query))):
         return []
     if len(speakers) > 1:
         least = SHARE_OF_MANY * max(reading.chances)
@@ -293,7 +311,7 @@ def _told(found: MemoryHit) -> Told:
         text=shown_text(unattributed(record["text"])[2][:MOST_READ]),
         speaker=_speaker(found),
         said=(_said_on(record).isoformat(), record["created_at"]),
-        turns=frozenset(turn for source in record["sources"] for turn in source["turns"]),
+        turns=frozenset(_turns(record)),
         is_turn=record["type"] == "verbatim",
     )
 
@@ -359,7 +377,7 @@ def _memory(found: MemoryHit) -> RecalledMemory:
         "created_at": record["created_at"],
         "updated_at": record["updated_at"],
         "conversations": _once(source["conversation"] for source in record["sources"]),
-        "turns": _once(turn for source in record["sources"] for turn in source["turns"]),
+        "turns": _once(_turns(record)),
         "contradicts": record["contradicts"],
     }
 

@@ -153,7 +153,10 @@ def validated(outcome: str, statement: str, evidence: list[int]) -> Any:
 @pytest.mark.parametrize("outcome", ["integrate", "neither"])
 def test_what_a_validation_found_true_is_told_to_whoever_answers(model: Any, outcome: str) -> None:
     prompts: list[str] = []
-    statement = "The Vega tower is 324 m tall by one account, and <as measured> 330 m tall."
+    statement = {
+        "integrate": "The Vega tower is 324 m tall by one account, and <as measured> 330 m tall.",
+        "neither": "The Vega tower is 327 m tall, <as measured>.",
+    }[outcome]
 
     def answer(prompt: str) -> dict[str, Any]:
         prompts.append(prompt)
@@ -164,11 +167,11 @@ def test_what_a_validation_found_true_is_told_to_whoever_answers(model: Any, out
         find_conflicts=found("conflict", *claims), validate=validated(outcome, statement, [1, 2]), answer=answer
     )
 
-    ask(bank(), *LONG)
+    ask(bank(), *LONG, "The Vega tower is 327 m tall, as measured by the survey.")
 
     (prompt,) = prompts
     assert prompt.count("<established>") == 1
-    assert "324 m tall by one account, and &lt;as measured&gt; 330 m tall." in prompt
+    assert statement.replace("<", "&lt;").replace(">", "&gt;") in prompt
     assert prompt.count("<refuted>") == (2 if outcome == "neither" else 0)
 
 

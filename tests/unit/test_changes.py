@@ -30,6 +30,10 @@ def cut(new: str, old: str) -> list[str]:
         ("老陈每周二送菜，一筐60", "老陈不干了，现在是他侄子送", "老陈每周二送菜"),
         ("our phone plan is with Orbit, 30 gigs", "we switched the phone plan to Lumo", "our phone plan is with Orbit"),
         ("my tutor is Mr Adeyemi, very strict", "Adeyemi is off, my tutor's a student now", "my tutor is Mr Adeyemi"),
+        ("my physio is Greta Holm, on the quay", "I've got a new physio, Odile", "my physio is Greta Holm"),
+        ("our caterer is Bellini's, 40 a head", "we switched caterers, it's Sapori now", "our caterer is Bellini's"),
+        ("我家保姆姓冯，做饭很好吃", "换了个保姆，姓葛", "我家保姆姓冯"),
+        ("Nora swims Mon to Wed, in the old pool", "Nora swims Thu and Fri now", "Nora swims Mon to Wed"),
         ("每天早上吃阿司匹林一片，晚上不吃", "阿司匹林停了，换成氯吡格雷，早上一片", "每天早上吃阿司匹林一片"),
     ],
 )
@@ -41,6 +45,10 @@ def test_what_changed_is_replaced_and_nothing_beside_it(old: str, new: str, gone
     ("old", "new"),
     [
         ("yoga is on Mondays", "I play tennis on Wednesdays"),
+        ("my physio is Greta Holm", "my sister has a new physio, Odile"),
+        ("my boss is Greta Holm", "Walt says his new boss is Odile"),
+        ("我的牙医姓冯", "我妹换了个牙医，姓葛"),
+        ("my friend is Greta Holm", "I made a new friend, Odile"),
         ("My sister lives in Rome", "I moved to Porto last week"),
         ("yoga is on Mondays", "yoga is on Mondays now, as before"),
         ("设计师是小陈", "小陈把阳台改成了书房"),

@@ -105,6 +105,17 @@ def test_conflicts_that_are_not_settled_name_live_memories_and_share_none(writes
     assert len(named) == len(set(named))
 
 
+def test_two_conflicts_whose_memories_are_merged_are_one() -> None:
+    put = [query_graph.put(node(name)) for name in ("a", "b", "c", "d")]
+    conflicts = [query_graph.conflict(clash("a", "c", name="c1")), query_graph.conflict(clash("b", "d", name="c2"))]
+
+    graph = apply_graph_edits({}, [[*put, *conflicts, query_graph.merge(["a", "b"], node("m"))]])
+
+    (conflict,) = graph["conflicts"].values()
+    assert sorted(conflict["nodes"]) == ["c", "d", "m"]
+    assert len(conflict["contradictions"]) == 2
+
+
 @given(batches, st.integers(0, 6))
 def test_folding_in_batches_gives_what_folding_at_once_gives(writes: list[list[GraphEdit]], cut: int) -> None:
     at_once = apply_graph_edits({}, writes)

@@ -15,8 +15,14 @@ from typing import Final
 
 from agentic_memory_bank.engines.extractive.answering.judging import WEIGHTS
 from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence
+from agentic_memory_bank.engines.extractive.answering.wishes import asks_for_a_wish, is_a_wish
 from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, subject_terms
-from agentic_memory_bank.engines.extractive.remembering.life import kin_in, shared_subjects, subjects_in
+from agentic_memory_bank.engines.extractive.remembering.life import (
+    asks_of_other_kin,
+    kin_in,
+    shared_subjects,
+    subjects_in,
+)
 from agentic_memory_bank.engines.extractive.remembering.queries import asks_of_the_world, is_personal
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -29,6 +35,8 @@ MOST_READ: Final = 1_000
 """Characters that are read of a memory: a turn may be a text that was pasted."""
 BEST: Final = 3
 """Of how many memories, the likeliest, it is told whether a message needs any."""
+WISHED: Final = 0.8
+"""Probability of a memory that says how somebody wants to be answered, where that is asked."""
 
 _TASK: Final = re.compile(
     r"^\W*(?:please |pls )?(?:write|translate|give me|tell me a|recommend|explain|convert|define|spell|calculate"
@@ -231,13 +239,24 @@ class MessageReading:
     @cached_property
     def chances(self) -> list[float]:
         """The probability of each memory that it is one of those that help, where any does."""
-        return [_probability(features, FIT[is_cjk(self._query)]) for features in self.memories]
+        likely = [_probability(features, FIT[is_cjk(self._query)]) for features in self.memories]
+        return [max(chance, WISHED) if place in self._wishes else chance for place, chance in enumerate(likely)]
 
     @property
     def helps(self) -> bool:
         """Whether memories help with the message at all: it is about its speaker's world, or about what they hold."""
+        if self._wishes or asks_of_other_kin(self._query, self._texts):
+            return bool(self._wishes)
         features = self.message(self.chances)
         return bool(self._found) and _probability(features, HELP[is_cjk(self._query)]) >= HELPS
+
+    @cached_property
+    def _wishes(self) -> frozenset[int]:
+        """The places of the memories that say how somebody wants to be answered, where that is asked."""
+        if not asks_for_a_wish(self._query):
+            return frozenset()
+        own = (place for place, one in enumerate(self._found) if not (one.by_assistant or one.speaker))
+        return frozenset(place for place in own if is_a_wish(self._texts[place]))
 
     def message(self, chances: Sequence[float]) -> _Features:
         """What tells whether memories help with the message, given how likely each is to."""

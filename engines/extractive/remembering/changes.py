@@ -13,6 +13,7 @@ from itertools import zip_longest
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.remembering.life import speaks_of_kin
+from agentic_memory_bank.engines.extractive.remembering.successors import named_anew, succeeded_clause
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.spans import Span
@@ -58,11 +59,13 @@ _JOINTS: Final = re.compile(r"(?<![\s,;，；、])\s*+([,;，；、][\s,;，；�
 """What joins clauses, more than once where one between them is gone."""
 _CLAUSE: Final = re.compile(r"(?:(?!\s-\s|\sand\s)[^,;，；。.!?！？\n]|[.,](?=\d))+")
 _DAY: Final = re.compile(
-    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|may|june|july|august"
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:mon|tues?|wed|thurs?|thur|fri)\b"
+    r"|\b(?:sat|sun)\b(?=\W*+(?:\d|to\b|till\b|until\b|[&/]))"
+    r"|\b(?:january|february|march|april|may|june|july|august"
     r"|september|october|november|december|spring|summer|autumn|winter|easter|christmas)\b"
     r"|\bthe \d{1,2}(?:st|nd|rd|th)\b(?! (?:floor|grade|time|year|street|century|birthday|place|one)\b)"
     r"|周[一二三四五六日天]"
-    r"|星期[一二三四五六日天]|[\d一二三四五六七八九十]月|(?<!\d)\d{1,2}[号日](?![楼线院门馆])|国庆|元旦|春节|五一|过年",
+    r"|(?:星期|礼拜)[一二三四五六日天]|[\d一二三四五六七八九十]月|(?<!\d)\d{1,2}[号日](?![楼线院门馆])|国庆|元旦|春节|五一|过年",
     re.IGNORECASE,
 )
 _DATE: Final = re.compile(r"\d{1,2}月\d{1,2}[号日]?|\d{1,4}[年月号日]|\b\d{1,2}(?:st|nd|rd|th)\b", re.IGNORECASE)
@@ -106,7 +109,7 @@ _GENERAL_CHINESE: Final = frozenset(
 
 def announces_change(text: str) -> bool:
     """Whether a text says that something is not as it was."""
-    return _CHANGE.search(text) is not None
+    return _CHANGE.search(text) is not None or any(named_anew(text))
 
 
 def replaced(new: str, old: str) -> list[Span]:
@@ -116,6 +119,8 @@ def replaced(new: str, old: str) -> list[Span]:
         new: What is said now.
         old: What was said earlier, by the same speaker.
     """
+    if anew := [*succeeded_clause(new, old, _clauses(old))]:
+        return anew
     change = _change(new, old)
     if not change.said:
         return []

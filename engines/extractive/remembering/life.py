@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.terms import tokenize
 
 _GROUPS: Final = """
@@ -23,7 +24,8 @@ self-employed freelance startup studio 工作 上班 公司 单位 职业 岗位
 工作室 当老师 行业 本行 店 自由职业 接单 | boss supervisor supervise supervises manager manages report-to
 line-manager lead head in-charge chief director mentor advisor 老板 领导 上司 主管 导师 组长 负责人 上级 经理 |
 colleague coworker co-worker teammate team staff partner crew assistant deputy takes-over cover covers stand-in
-replacement fill-in 同事 搭档 搭班 团队 助理 接班 顶班 代班 接手 同伴 组员 | salary wage earn earns earning paid pay
+replacement fill-in helper helps help-out 同事 搭档 搭班 团队 助理 接班 顶班 代班 接手 帮手 看店 帮忙 同伴 组员 |
+salary wage earn earns earning paid pay
 raise bucks an-hour per-hour bonus income 工资 薪水 挣 赚 时薪 月薪 年薪 奖金 收入 涨薪 | cost costs price pay paid
 charge charges fee dollars pounds euros bucks quid grand expensive cheap budget spend spent bill 钱 块 元 价 费 预算
 花 贵 便宜 多少钱 报价 份子 收费 单价 | money fund funds funding cash runway savings invest investor investors raise
@@ -43,19 +45,24 @@ granddaughter grandchild grandchildren grandkid baby born 孙子 孙女 外孙 �
 nickname 叫 名字 姓 名 称呼 起名 小名 | old age turns turning birthday years-old born 岁 生日 几岁 多大 年纪 大寿
 周岁 | dog puppy cat kitten pet pets hamster parrot rabbit pup hound 狗 猫 宠物 小狗 小猫 鹦鹉 仓鼠 兔 | vet vets
 jabs neutered spayed 兽医 绝育 驱虫 疫苗 宠物医院 | eat eats eating ate diet dietary food foods allergic allergy
-allergies intolerant intolerance vegan vegetarian veggie gluten coeliac celiac halal kosher dairy avoid restaurant
+allergies intolerant intolerance vegan vegetarian veggie gluten coeliac celiac pizza pizzeria pasta bread bakery
+cafe canteen picnic dessert seafood milk eggs celiac halal kosher dairy avoid restaurant
 meal meals menu dinner lunch breakfast dish cook cooking recipe nuts peanut shellfish pork meat salt sugar lay-off
 cut-out go-easy cut-down buffet snack snacks cater taste hungry takeaway 吃 忌口 过敏 吃素 素食 饮食 点菜 餐 饭 菜
 海鲜 辣 戒 碰不得 主食 零食 口味 餐馆 餐厅 饭店 不能碰 清真 香菜 做饭 下厨 | drink drinks drinking coffee tea beer
 wine alcohol water sober 喝 酒 茶 咖啡 水 啤酒 饮料 | allergic allergy allergies reaction epipen rash hives sting
-stings 过敏 起疹子 过敏原 疹 | medicine medication meds drug pill pills tablet tablets dose prescription prescribed
-mg inhaler insulin swallow vitamin antibiotics capsule injection 药 吃药 剂量 处方 一片 降压 胶囊 打针 服用 每片
-半片 胰岛素 | doctor gp specialist consultant neurologist cardiologist dentist surgeon physio therapist nurse 医生
+stings antihistamine antihistamines penicillin antibiotic antibiotics latex pollen 青霉素 抗生素 头孢 花粉 过敏
+起疹子 过敏原 疹 | medicine medication meds drug pill pills tablet tablets dose prescription prescribed
+mg inhaler insulin swallow vitamin antibiotics capsule injection antibiotic antihistamine ointment statin
+painkiller painkillers 药 吃药 剂量 处方 一片 降压 胶囊 打针 服用 每片
+半片 胰岛素 抗生素 开药 药膏 止痛药 青霉素 | doctor gp specialist consultant neurologist cardiologist dentist
+surgeon physio therapist nurse 医生
 大夫 主任 主刀 牙医 护士 专家 理疗 | hospital clinic surgery practice appointment checkup check-up ward 医院 诊所
 门诊 看病 复查 体检 挂号 就诊 接诊 | operation operate operates operated surgery surgeon op replacement laid-up
 recover recovering recovery under-the-knife 手术 开刀 住院 恢复 动手术 术后 术前 切除 | ill sick illness disease
 diagnosed diagnosis condition pain hurt hurts broke broken injury injured fall fell ache ankle knee back hip wrist
-病 生病 疼 痛 伤 摔 骨折 得过 毛病 扭 发烧 不舒服 大病 | exercise gym run running runs swim swimming yoga pilates
+病 生病 疼 痛 伤 摔 骨折 得过 毛病 扭 发烧 不舒服 大病 腱鞘炎 手腕 膝盖 颈椎 腰椎 关节 的手 的腰 的眼睛 眼睛 白内障
+发炎 | exercise gym run running runs swim swimming yoga pilates
 workout jog jogging training train marathon race fitness lifting climbing cycling 锻炼 运动 健身 游泳 跑步 瑜伽 打球
 跳舞 马拉松 比赛 爬山 骑车 训练 | football soccer basketball tennis netball chess hockey cricket rugby badminton
 volleyball sport play plays played team position club match 足球 篮球 网球 羽毛球 乒乓球 象棋 围棋 排球 球队 俱乐部
@@ -91,21 +98,27 @@ language english french german spanish chinese 语言 英语 中文 法语 德�
 recommendation suggest suggestion book books film films movie series read reading watch 推荐 书 电影 看书 剧 综艺 |
 hobby hobbies weekend free-time spare-time collect knit garden gardening bake baking fish fishing 爱好 周末 空闲
 养花 钓鱼 种菜 业余 | calligraphy brush handwriting 书法 毛笔 练字 写字 毛笔字 | off rest day-off closed holiday
-break leave 休息 停 放假 休 不上班 请假 停播 不开 打烊 | shift shifts hours schedule roster rota days nights
+break leave 休息 停 放假 休 不上班 请假 停播 不开 打烊 营业 关门 开门 开到 开店时间 营业时间 | shift shifts hours
+schedule roster rota days nights
 mornings evenings timetable working-hours 班 时间 排班 夜班 白班 交班 换班 点 时段 作息 | weekly week often every
-fortnight monthly daily twice how-often regularly 每周 每天 每月 隔 次 一周 每次 | when date day time appointment
+fortnight monthly daily twice how-often regularly 每周 每天 每月 隔 次 一周 每次 | afraid scared scares fear fears
+frightened terrified phobia nervous 害怕 最怕 怕黑 恐惧 恐高 | when date day time appointment
 scheduled 什么时候 哪天 几号 几点 日期 | deadline due submit hand-in finish deliver 截止 交 提交 到期 期限 | target
 goal aim aiming hope hoping plan plans planning want wants ambition aspire 目标 打算 计划 想 希望 规划 准备 | retire
 retirement pension 退休 养老 退了 | quit left gone out resigned fired sacked gave-up given-up dropped 辞 离开 走了
 不干 放弃 不做 | garden plants plant vegetables allotment tomatoes compost 花园 种 菜地 花 植物 | bees hive hives
 beekeeping queen swarm colony honey 蜂 蜂箱 养蜂 | repair fix mend broken boiler plumber electrician builder
 contractor renovation 修 坏 装修 师傅 工长 施工 维修 水电 | ingredients flour dough oven bread cake 面 烤 蛋糕 面包
-揉 | bank loan debt insurance mortgage tax 银行 贷款 保险 税 信用卡 | religion church mosque temple pray prayer
+揉 | bank loan debt owe owes owed lend lent borrow borrowed iou insurance mortgage tax 银行 贷款 保险 税 信用卡 欠
+赊 赊账 赊着 欠账 欠款 欠钱 还钱 还清 借钱 | religion church mosque temple pray prayer
 fasting ramadan 教堂 寺 拜佛 斋戒 祷告 | weather cold hot heat warm temperature degrees fire firing 热 冷 温度 度 |
 database db postgres postgresql mysql mariadb sqlite mongodb mongo redis oracle sql 数据库 | framework library stack
-django flask rails react vue svelte angular spring laravel nextjs htmx fastapi 框架 技术栈 | programming-language python
-java javascript typescript rust golang ruby kotlin swift php 编程语言 | server hosting host cloud aws azure gcp hetzner
-heroku vps 服务器 云 | laptop computer pc macbook thinkpad mac ubuntu linux windows operating-system 电脑 笔记本 系统 |
+django flask rails react vue svelte angular spring laravel nextjs htmx fastapi 框架 技术栈 | programming-language
+python
+java javascript typescript rust golang ruby kotlin swift php 编程语言 | server hosting host cloud aws azure gcp
+hetzner
+heroku vps 服务器 云 | laptop computer pc macbook thinkpad mac ubuntu linux windows operating-system 电脑 笔记本
+系统 |
 airline airlines carrier lufthansa ryanair easyjet klm tap emirates 航空公司 航班 | exercise exercises squat squats
 lunges deadlift deadlifts push-ups planks burpees cardio weights 深蹲 硬拉 俯卧撑 动作
 """
@@ -115,12 +128,33 @@ _KIN: Final = (
     "daughter roommate landlord colleague boss girlfriend grandson mother father in-laws grandma sister nephew"
 )
 """A word of each group that says what somebody is to whoever speaks."""
+_LETTERS: Final = lazy_pattern(r"[^\W\d_]+")
 _LONGEST: Final = 4
 _ALONE: Final = frozenset(
-    "住搬租店钱块元价费花贵折券嫁娶婚娃妈爸爹娘姐妹哥弟叫姓岁狗猫兔吃餐饭菜戒喝酒茶水药病疼痛伤"
+    "欠赊住搬租店钱块元价费花贵折券嫁娶婚娃妈爸爹娘姐妹哥弟叫姓岁狗猫兔吃餐饭菜戒喝酒茶水药病疼痛伤"
     "摔鞋穿课教考车跑玩店货放收存画歌唱曲弹拍桌吵丢落忘写书休班点交辞修面烤税热冷"
 )
 """Characters that say by themselves what they are about."""
+
+_KIN_SIDES: Final = tuple(
+    (frozenset(a.split()), frozenset(b.split()), frozenset(both.split()))
+    for a, b, both in (
+        ("son sons boy boys lad", "daughter daughters girl girls", "child children kid kids baby twins toddler"),
+        ("brother brothers", "sister sisters", "sibling siblings twin twins"),
+        ("uncle uncles", "aunt aunts auntie", "relatives"),
+        ("nephew nephews", "niece nieces", "child children kids"),
+        ("grandson grandsons", "granddaughter granddaughters", "grandchild grandchildren grandkids children kids"),
+        ("father dad papa", "mother mum mom mama", "parent parents folks"),
+        ("grandfather grandpa grandad", "grandmother grandma gran nan nana", "grandparents"),
+        ("husband boyfriend", "wife girlfriend", "partner spouse fiance fiancé"),
+        ("儿子 男孩", "女儿 闺女 丫头", "孩子 娃 宝宝 老大 老二 双胞胎 小孩"),
+        ("哥 弟", "姐 妹", "双胞胎"),
+        ("爸 父亲", "妈 母亲", "父母 爹"),
+        ("老公 丈夫 男朋友 男友", "老婆 妻子 媳妇 女朋友 女友", "爱人 对象 夫妻"),
+        ("爷爷 外公 姥爷", "奶奶 外婆 姥姥", "老人"),
+    )
+)
+"""Kin that are told and asked for in like words, though one is not the other, and words that may be of both."""
 
 
 @lru_cache(maxsize=1)
@@ -162,6 +196,25 @@ def subjects_in(text: str) -> frozenset[int]:
 def speaks_of_kin(text: str) -> bool:
     """Whether a text speaks of somebody by what they are to its speaker: whoever says so means their own."""
     return bool(kin_in(text))
+
+
+def asks_of_other_kin(question: str, texts: Sequence[str]) -> bool:
+    """Whether a question is about kin of whom nothing is told, while something is of the other: a son, a daughter."""
+    told = frozenset[str]().union(*(_kin_words(text) for text in texts))
+    asked = _kin_words(question)
+    pairs = ((ours, theirs, both) for a, b, both in _KIN_SIDES for ours, theirs in ((a, b), (b, a)))
+    return any(
+        asked & ours and asked.isdisjoint(theirs) and told.isdisjoint(ours | both) and not told.isdisjoint(theirs)
+        for ours, theirs, both in pairs
+    )
+
+
+@lru_cache(maxsize=4096)
+def _kin_words(text: str) -> frozenset[str]:
+    """The words of a text by which kin are told apart."""
+    known = frozenset[str]().union(*(frozenset[str]().union(*sides) for sides in _KIN_SIDES))
+    words = frozenset(_LETTERS.findall(text.casefold()))
+    return frozenset(word for word in known if word in (text if word[0] >= "\u3400" else words))
 
 
 def kin_in(text: str) -> frozenset[int]:

@@ -1,0 +1,56 @@
+"""Tells a question about how somebody wants to be answered, and the memories that hold such a wish.
+
+The two share no word ("How should you format your replies to me?" and "short bullets, please, I read one-handed"), and
+nothing of the world is asked: what the user wished for is the whole of the answer.
+"""
+
+from typing import Final
+
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
+
+_TALK: Final = (
+    "write|reply|answer|respond|talk|speak|phrase|word|format|address|explain|explanations?|advice|advise|replies|answers"
+    "|responses|messages|summaries|emails|drafts|texts|wording|tone|style|language"
+)
+_ASKED: Final = lazy_pattern(
+    rf"\bhow (?:should|must|ought|shall)\b(?! (?:i|we)\b)[^?.!]{{0,40}}\b(?:{_TALK})\b[^?.!]{{0,40}}\b(?:me|my|i)\b"
+    rf"|\bhow (?:should|must|ought) (?:you|your) (?:{_TALK})\b"
+    r"|\bhow (?:should|must)\b[^?.!]{0,20}\b(?:for|to|with) me\b[^?.!]{0,20}\b(?:written|worded|formatted|phrased)\b"
+    rf"|\b(?:how|what|which)\b[^?.!]{{0,30}}\bi (?:like|want|prefer|need|asked?)\b[^?.!]{{0,20}}\b(?:you|your|my)\b"
+    rf"[^?.!]{{0,20}}\b(?:{_TALK})\b"
+    r"|(?:跟我|和我|对我)(?:说话|讲话|聊天)|回[答复]我[^，。？?]{0,8}(?:注意|方式|格式|什么|怎么)"
+    r"|你(?:的|该|要|应该)?(?:说话|讲话|回[答复])[^，。？?]{0,8}(?:方式|讲究|要求|规矩|语气|格式|忌讳|注意)"
+    r"|(?:怎么|怎样|如何|用什么)[^，。？?]{0,10}(?:回[答复]我|跟我说|和我说|对我说|称呼我|写给我)",
+)
+_OF_THE_PAST: Final = lazy_pattern(
+    r"\b(?:did|have) you\b|\byou (?:said|told|wrote)\b|你[^，。？?]{0,6}(?:说过|推荐|写过|提过)"
+)
+"""What the assistant did say is another thing."""
+_FORM: Final = (
+    r"bullets?|bullet points?|short|brief|briefly|concise|plain|simple|simply|jargon|idioms?|slang|emojis?|exclamation"
+    r"|formal|formally|informal|casual|british|american|spelling|metric|headings?|sentences?|paragraphs?|lists?|tables?"
+    r"|conclusions?|long|lengthy|step by step|steps|polite|blunt|direct|straight|honest|swear\w*|sugar-?coat"
+    r"|waffle|fluff|capitals?|first name|latin|acronyms?|abbreviations?|words?|lines?|english"
+    r"|french|german|spanish|chinese|answers?|repl(?:y|ies)|tone|call me|address me"
+)
+_WISH: Final = lazy_pattern(
+    r"\b(?:you|your|please|pls|always|never|no|don't|dont|do not|keep|avoid|use|stick to|skip|give me|talk to me"
+    rf"|write to me|just)\b[^.!?]{{0,60}}\b(?:{_FORM})\b"
+    rf"|\b(?:{_FORM})\b[^.!?]{{0,40}}\b(?:please|pls|only|for me|when you|with me|to me)\b"
+    r"|(?:你|别|不要|请|尽量|一律|务必|少|多)[^。！？]{0,14}(?:用|说|讲|写|分|回[答复]|称呼|叫我)[^。！？]{0,16}"
+    r"(?:话|字|词|英文|中文|专业|术语|表情|语气|结论|要点|条|行|段|句|啰嗦|客套|简[单短洁]|称呼)"
+    r"|(?:回[答复]|说话|讲话|写)[^。！？]{0,8}(?:简[单短洁]|直接|短一?点|分点|分条|先[说给]|别|不要)|大白话|说人话|叫我[\u4e00-\u9fff]",
+)
+_LONGEST: Final = 400
+"""Characters of a memory that are looked into."""
+
+
+def asks_for_a_wish(query: str) -> bool:
+    """Whether a question is about how its speaker wants to be answered."""
+    asked = query[:_LONGEST].casefold()
+    return _ASKED.search(asked) is not None and _OF_THE_PAST.search(asked) is None
+
+
+def is_a_wish(text: str) -> bool:
+    """Whether a memory says how its speaker wants to be answered."""
+    return _WISH.search(text[:_LONGEST].casefold()) is not None

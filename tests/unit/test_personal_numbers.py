@@ -45,6 +45,12 @@ NUMBERS = [
     ("我的社保号是12345678。", "12345678"),
     ("医保卡号：A12345678", "12345678"),
     ("病历号00123456。", "00123456"),
+    ("They gave me the citizen number, 918273645, today.", "918273645"),
+    ("My UTR is 12345 67890.", "67890"),
+    ("Got my NIE at last, X1234567L.", "X1234567L"),
+    ("My tax reference is 123/AB45678.", "45678"),
+    ("My HKID is A123456(3).", "123456"),
+    ("港澳通行证C12345678", "12345678"),
 ]
 
 OTHERS = [
@@ -61,11 +67,34 @@ OTHERS = [
     "We run version 1.2.3.4.5 on 192.168.10.20.",
     "My employee number is 48213.",
     "My licence is good until 2031.",
+    "Order 12345678K has shipped.",
+    "The visa costs 120 euros and takes 3 weeks.",
     "我的手机号是13800001111。",
     "我卡里有50000块。",
     "订单号是202511220001234。",
     "航班CA1234，11月22日起飞。",
 ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The banking one, it's Plum!Hoe73, don't laugh.", "The wifi is fritzbox77 in case.", "I log in with Daisy2019x."],
+)
+def test_a_password_said_in_passing_is_a_secret(text: str) -> None:
+    assert secrets_in(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Unit#204 is my flat.",
+        "My gamertag is Player#1234.",
+        "Write to Ann_B9@mail.com.",
+        "The Wi-Fi is slow in 2 rooms.",
+    ],
+)
+def test_a_name_with_a_mark_is_no_password(text: str) -> None:
+    assert not secrets_in(text)
 
 
 @pytest.mark.parametrize(("text", "number"), NUMBERS)

@@ -33,15 +33,23 @@ _NAMED: Final = (
     rf"|social security(?: {_NO})?|ssn|sin number|nhs {_NO}|nino|medicare(?: {_NO})?|medicaid(?: {_NO})?"
     rf"|medical record(?: {_NO})?|record number|mrn|(?:patient|chart|hospital) {_NO}"
     rf"|health (?:card|insurance)(?: {_NO})?|insurance (?:policy )?{_NO}|policy {_NO}|(?:member|subscriber) {_NO}"
-    rf"|(?:driv(?:er|ing|er'?s)'? )?licen[cs]e {_NO}|(?:bank )?account {_NO}|acct\.? {_NO}|routing {_NO}|sort code|bsb"
-    rf"|tax(?:payer)?(?: identification)? {_NO}|tin|ein|steuer-?(?:id|nummer|identifikationsnummer)|codice fiscale"
+    rf"|(?:driv(?:er|ing|er'?s)'? )?licen[cs]e {_NO}|(?:bank )?account {_NO}|acct\.? {_NO}|routing {_NO}"
+    rf"|sort code|bsb"
+    rf"|(?:tax|vat|gst)(?:payer'?s?)?(?: \w{{2,14}}){{0,2}} (?:{_NO}|ref(?:erence)?\b|code)|utr|tfn|vat {_NO}"
+    rf"|(?:citizens?|citizenship|citizen service|resident|residence|residency|registry|civil"
+    rf"|personal(?: identity| public service)?"
+    rf"|fiscal|pension|benefit|immigration|foreigners?|alien|visa|permit|voter|birth|military|service"
+    rf"|social(?: insurance)?"
+    rf"|state|government|residence permit|disability|health|customer reference|pps|nhs) {_NO}|ppsn?|brp"
+    rf"|hkid|nric|curp|rut"
+    rf"|tin|ein|steuer-?(?:id|nummer|identifikationsnummer)|codice fiscale"
     r"|cpf|aadhaa?r(?: number| card)?|pan (?:card|number)|nif|nie|dni|bsn|pesel|personnummer|(?:credit|debit|bank)"
     rf" card(?: {_NO})?|card number"
 )
 _NAMED_CHINESE: Final = (
     r"身份证|身份號碼|身分證|证件号|護照號碼?|护照号码?|社保(?:电脑)?[号卡]|社会保障[号卡]|医保[号卡]|醫保[號卡]|病历号|病歷號"
     r"|就诊卡|住院号|门诊号|保单号|驾驶证号?|驾照号|档案编号|[卡账帐]号|银行卡|信用卡|储蓄卡|借记卡|工资卡|[账帐]户"
-    r"|税号|稅號|纳税人识别号|公积金[号账]"
+    r"|税务?(?:登记)?号码?|稅號|纳税人识别号|统一?社会信用代码|信用代码|居住证|居留证|居留许可|通行证|签证号?|台胞证|港澳证|户口号|军官证|学籍号|证号|公积金[号账]"
 )
 _BARE: Final = r"passport|licen[cs]e|account|acct|insurance|policy|sort code|tax id|health card|card"
 _BARE_CHINESE: Final = r"护照|護照|驾照|医保|社保|保单|卡"
@@ -96,6 +104,10 @@ _CHINESE_DIGITS: Final = {char: digit for digit, char in enumerate("零一二三
 _TAXED: Final = re.compile(
     rf"{_BEFORE}(?:[A-Z]{{6}}\d\d[A-Z]\d\d[A-Z]\d{{3}}[A-Z]|[A-Z]{{3}}[ABCFGHJLPT][A-Z]\d{{4}}[A-Z]){_AFTER}"
 )
+_LETTERED: Final = re.compile(rf"{_BEFORE}(?P<lead>[XYZ]?)-?(?P<digits>\d{{7,8}})-?(?P<check>[A-Z]){_AFTER}")
+_CHECK_LETTERS: Final = "TRWAGMYFPDXBNJZSQVHLCKE"
+"""The letter that ends the number of a Spanish identity card, or a foreigner's, by the rest of its digits by 23."""
+_HONG_KONG: Final = re.compile(rf"{_BEFORE}[A-Z]{{1,2}}\d{{6}} ?[(（][\dA][)）]")
 _GROUPED: Final = re.compile(rf"{_BEFORE}[A-Z]{{2}}[ -]?\d{{4}}(?:[ -]\d{{4}}){{2,6}}{_AFTER}")
 """A country and groups of four digits: the number of an account where there is no IBAN."""
 _LOGIN: Final = re.compile(
@@ -142,7 +154,7 @@ def masked(text: str, before: str = "") -> str:
 
 def _formed(text: str) -> Iterator[Span]:
     """What has a form that nothing else has."""
-    for pattern in (_SOCIAL, _INSURED, _MEDICARE, _TAXED, _GROUPED):
+    for pattern in (_SOCIAL, _INSURED, _MEDICARE, _TAXED, _GROUPED, _HONG_KONG):
         yield from (found.span() for found in pattern.finditer(text))
     yield from (found.span("value") for found in _LOGIN.finditer(text))
 
@@ -151,6 +163,11 @@ def _checked(text: str) -> Iterator[Span]:
     """What its check digits, or the day of birth in it, show to be one."""
     for found in _CITIZEN.finditer(text):
         if _is_citizen(found[0].replace(" ", "").replace("-", "")):
+            yield found.span()
+    for found in _LETTERED.finditer(text):
+        lead, digits = found["lead"], found["digits"]
+        number = int(str("XYZ".index(lead)) + digits) if lead else int(digits)
+        if len(lead + digits) == 8 and _CHECK_LETTERS[number % len(_CHECK_LETTERS)] == found["check"]:
             yield found.span()
     for found in _ACCOUNT.finditer(text):
         end = _end_of_account(found[0])

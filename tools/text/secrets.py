@@ -19,7 +19,8 @@ _NAMED: Final = (
     r"|(?:access|secret|private|master|licen[cs]e|product|activation)[ _-]?keys?|client[ _-]?secret"
     r"|secret (?:word|phrase|code|number)|(?:auth|access|bearer)[ _-]?tokens?"
     r"|credentials?|security (?:question|answer)|otp|cvv2?|cvc"
-    r"|(?:security|verification|one-time|login|2fa|door|gate|garage|alarm|safe|unlock|(?:pad)?lock|access|entry) codes?"
+    r"|(?:security|verification|one-time|login|2fa|door|gate|garage|alarm|safe|unlock|(?:pad)?lock|access"
+    r"|entry) codes?"
     r"|codes? (?:for|of|to) (?:the|my|our|your) (?:\w+ ){0,2}(?:door|gate|garage|safe|alarm|lock(?:er)?|entrance"
     r"|building|house|card|account|phone)"
     r"|(?:seed|recovery|backup|mnemonic) (?:phrase|words?|codes?|key)|card number"
@@ -33,7 +34,8 @@ _TYPED: Final = r"(?<![A-Za-z0-9])[A-Za-z0-9][\w@#$%&!.+-]{1,60}"
 """What is typed: a value among Chinese words."""
 _MENTION: Final = lazy_pattern(rf"(?<![A-Za-z])(?:{_WORD})(?![A-Za-z])|{_CHINESE_WORD}", re.IGNORECASE)
 _STATED: Final = lazy_pattern(
-    rf"(?<![A-Za-z])(?:{_WORD})(?![A-Za-z])(?:[^.!?\n:=]{{0,40}}?)(?:(?<!\s)\s*+[:=]+\s*|(?<!\s)\s++(?:is|are|was|to|be)\b[\s:]*|'s\s+)"
+    rf"(?<![A-Za-z])(?:{_WORD})(?![A-Za-z])(?:[^.!?\n:=]{{0,40}}?)(?:(?<!\s)\s*+[:=]+\s*|(?<!\s)\s++(?:is"
+    rf"|are|was|to|be)\b[\s:]*|'s\s+)"
     rf"\S+(?:(?<![.!?,;])[ \t]+(?!and\b|but\b)\S+){{0,24}}"
     rf"|(?:{_CHINESE_WORD})[^。！？\n:：=]{{0,12}}?(?:是|为|叫|[改换设][成为]|设置[成为]|[:：=])\s*[^\s。！？]{{2,80}}",
     re.IGNORECASE,
@@ -66,7 +68,8 @@ _ASKED: Final = lazy_pattern(
 _FORMS: Final = lazy_pattern(
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)"
     r"|\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}"
-    r"|\b(?:gh[pousr]_|github_pat_|glpat-|hf_|npm_|pypi-|dop_v1_|shpat_|xox[abeprs]-|ya29\.|SG\.|AIza|EAAC)[\w.-]{10,}"
+    r"|\b(?:gh[pousr]_|github_pat_|glpat-|hf_|npm_|pypi-|dop_v1_|shpat_|xox[abeprs]-|ya29\.|SG\.|AIza"
+    r"|EAAC)[\w.-]{10,}"
     r"|\b(?:AKIA|ASIA|AGPA|AROA)[A-Z0-9]{12,}\b"
     r"|\beyJ[\w-]{8,2000}\.[\w-]{8,}(?:\.[\w-]*)?"
     r"|\b(?i:secret)\s*[:=]\s*\S{4,}"
@@ -81,6 +84,19 @@ _FORMS: Final = lazy_pattern(
     r"|(?<![\w-])--?(?:p|pw|pass|passwd|password|secret)(?:[ \t]{1,4}|=)(?=\S{0,64}[A-Za-z])(?=\S{0,64}\d)\S{6,64}"
     r"|(?<![\w-])(?:-u|--user)(?:[ \t]{1,4}|=)[^\s:]{1,64}:\S{4,64}"
 )
+_TYPED_PASSWORD: Final = lazy_pattern(
+    r"(?<![^\s\"'“”‘’(:：，。,是为])(?=\S{0,40}[a-z])(?=\S{0,40}[A-Z])(?=\S{0,40}\d)(?![A-Z]?[a-z]+[#~]\d+(?![^\s.,!?]))"
+    r"[A-Za-z0-9]{1,30}[!#$^*?~&%+@_][A-Za-z0-9!#$^*?~&%+_-]{2,30}(?![\w./@:=])"
+)
+"""A word of capitals, small letters, a digit and a mark within: nothing but a password is written so."""
+_TO_A_LOGIN: Final = lazy_pattern(
+    r"\b(?:wi-?fi|router|hotspot|log-?ins?|log(?:ged|ging)? (?:in|on)|sign(?:ed|ing)? in|unlocks?"
+    r"|portal)\b[^\n?]{0,60}?"
+    r"\b(?:it's|it is|is|with|using|under|set to|changed to)\s+[\"'“]?(?P<value>(?=\S{0,40}[A-Za-z])(?=\S{0,40}\d)"
+    r"[^\s\"'”@/:]{6,60})",
+    re.IGNORECASE,
+)
+"""What somebody logs in with, where it is called nothing: "the wifi's Fritz7box"."""
 _LONG_TOKEN: Final = lazy_pattern(r"(?<![\w/.:@-])[A-Za-z0-9_+/=-]{20,}(?![\w@])")
 _DIGITS: Final = lazy_pattern(r"(?<![\d.,+])\d(?:[ -]{0,2}\d){12,18}(?![\d])")
 
@@ -107,7 +123,8 @@ def asks_for_secret(text: str) -> bool:
 
 
 def _formed(text: str) -> Iterator[Span]:
-    return (found.span() for found in _FORMS.finditer(text))
+    yield from (found.span() for pattern in (_FORMS, _TYPED_PASSWORD) for found in pattern.finditer(text))
+    yield from (found.span("value") for found in _TO_A_LOGIN.finditer(text))
 
 
 def _stated(text: str) -> Iterator[Span]:

@@ -15,7 +15,8 @@ from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments
 from agentic_memory_bank.engines.extractive.remembering.antecedents import LOOKED_BACK, understood
 from agentic_memory_bank.engines.extractive.remembering.passed_on import passed_on
 from agentic_memory_bank.engines.extractive.remembering.queries import attribute_asked, is_greeting, is_personal
-from agentic_memory_bank.engines.extractive.remembering.statements import is_asking, is_statement, says_enough
+from agentic_memory_bank.engines.extractive.remembering.statements import is_aside, is_asking, is_statement, says_enough
+from agentic_memory_bank.engines.extractive.remembering.statements import only_tells_to_forget as tells_to_forget
 from agentic_memory_bank.engines.own_words import ORDERS, is_order, own_words
 from agentic_memory_bank.state.records import RecordType
 from agentic_memory_bank.tools.text.attribution import USER, attributed
@@ -98,7 +99,7 @@ def is_idle_talk(text: str, *, refuses: bool) -> bool:
     """
     said = [text[start:end].strip() for start, end in sentences(text)]
     return is_order(text) or all(
-        is_greeting(one) or (refuses and phrases.REFUSAL.search(one) is not None) for one in said if one
+        is_greeting(one) or tells_to_forget(one) or bool(refuses and phrases.REFUSAL.search(one)) for one in said if one
     )
 
 
@@ -194,9 +195,9 @@ def _statements(turn: Turn, said: Sequence[_Sentence]) -> Iterator[_Sentence]:
         asked = phrases.REMEMBER.match(sentence.text)
         bare = _without(sentence, asked.end()) if asked else sentence
         bare = _before_question(bare)
-        if not bare.text or len(bare.text) > LONGEST_QUOTE:
+        if not bare.text or len(bare.text) > LONGEST_QUOTE or tells_to_forget(sentence.text):
             continue
-        is_stated = is_statement(bare.text) and (not is_task or is_personal(bare.text))
+        is_stated = is_statement(bare.text) and not (is_task and (not is_personal(bare.text) or is_aside(bare.text)))
         claims = claims_of(bare.text, _owner(turn)) if is_stated else ()
         if is_stated or (asked and not is_asking(bare.text) and not is_order(sentence.text)):
             yield replace(bare, claims=claims)

@@ -9,6 +9,7 @@ from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading import phrases
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting, is_personal
+from agentic_memory_bank.engines.extractive.remembering.telling import told_to_forget
 from agentic_memory_bank.engines.own_words import ORDERS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
@@ -23,6 +24,10 @@ LEAST_SPECIFIC: Final = 2
 """Index terms of one with a name or a number."""
 LEAST_CHINESE: Final = 5
 """Index terms of a Chinese one without a name or a number: each character counts, and each pair of them."""
+_SHORT: Final = 16
+"""Words of a request that says nothing else."""
+_SHORT_ZH: Final = 30
+"""The same in Chinese characters."""
 END: Final = 16
 """Characters at the end of a sentence in which Chinese asks."""
 LONGEST_MOOD: Final = 80
@@ -44,14 +49,17 @@ _ENGLISH_QUESTION: Final = lazy_pattern(
 _WHENEVER: Final = lazy_pattern(r"\W*(?:when(?:ever)?|how) (?:you|i|we)\b[^.!?,]{2,80},", re.IGNORECASE)
 """A condition in front of a wish: "when you write for me, keep it short"."""
 _CHINESE_QUESTION: Final = lazy_pattern(
-    r"(?:什么|怎么(?:说|办|做|样|弄|用)?|多少.{0,3}|多[久远高大长]|几[个年条天岁号点次种].{0,4}|第几.?|哪[个里儿些年天]|谁|吗|呢|来着)"
+    r"(?:什么|怎么(?:说|办|做|样|弄|用|念|读|写|拼|算|解|回事|称呼|区分)?|咋(?:说|办|做|样|弄|用|念|读|写|整|回事)?|多少.{0,3}|多[久远高大长]"
+    r"|几[个年条天岁号点次种].{0,4}|第几.?|哪[个里儿些年天]"
+    r"|哪[一几]?[本部首种家座国位款条篇句场次届](?!.{0,3}[都也]).{0,4}|谁|吗|呢|来着)"
     r"[啊呀呢吗的了来着]{0,4}[^\w：:]*$"
 )
 _CHINESE_HOW: Final = lazy_pattern(
     r"^(?![^，。]{0,40}(?:我|不知|没怎么|不怎么|怎么都)).{0,20}(?:怎么|怎样|如何|为什么|为啥)"
 )
 _REQUEST: Final = lazy_pattern(
-    _OPENING + r"(?:tell|show|give|write|explain|translate|recommend|suggest|list|define|describe|summari[sz]e"
+    _OPENING + r"(?:tell|show|give|write|explain"
+    r"|sing|compose|invent|quiz|entertain|roast|rank|translate|recommend|suggest|list|define|describe|summari[sz]e"
     r"|calculate|convert|find|draft|help|make|remind|spell|book|order|send|open|set|play|run|search|check|create|add"
     r"|remove|cancel|schedule)\b(?=\W+(?:me|us|the|an?|this|that|it|my|some|two|three"
     r"|how|what|something|dot|[\d'\"]|\w+ (?:in|to|into|like|from)\b))",
@@ -89,10 +97,11 @@ _MOOD: Final = lazy_pattern(
     re.IGNORECASE,
 )
 _SUPPOSED: Final = lazy_pattern(
-    r"\b(?:maybe|perhaps|might|not sure|not decided|idk|probably|i wish|what if"
+    r"\b(?:maybe|perhaps|might|not sure|not decided|idk|probably|i wish|what if|(?:i|one) wonders?"
+    r"|hypothetically|in another life|imagine (?:if|being)"
     r"|if (?:i|we|my|only) (?:were|had|won|could|\w+ed)"
     r"|(?:was |am |'m |been )?thinking (?:of|about|how)|i guess|i suppose|i bet|just kidding|joking)\b"
-    r"|也许|可能会|还没想好|没决定|不确定|(?<![主只就还])要是|万一|假如|如果我(?:是|有|中)|开玩笑",
+    r"|也许|可能会|还没想好|没决定|不确定|(?<![主只就还])要是|万一|假如|如果我(?:是|有|中)|下辈子|假设|想象一下|开玩笑",
     re.IGNORECASE,
 )
 """What is a wish, a guess or a joke, and may never be."""
@@ -104,6 +113,37 @@ _REASON: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """What is so, said behind what would be: "she'd kill me if I ordered shrimp, she's allergic"."""
+_STRANGER: Final = lazy_pattern(
+    _OPENING
+    + r"(?:(?:(?:an?|some|this|the|that|one|two|these) )?(?:(?:random|old|older|young|nice|poor|other|elderly) )?"
+    r"(?:guys?|blokes?|man|men|woman|women|lad(?:y|ies)|girls?|boys?|chaps?|fella|dude|strangers?|couple|passenger"
+    r"|tourists?|cashier|barista|cabbie|(?:taxi|bus|uber) driver|people)|some(?:one|body))"
+    r" (?:(?:on|at|in|from|by|behind|opposite|across|next to|in front of) |(?:just |once )?(?:told|asked"
+    r"|said|was|were|had)\b)"
+    r"|\W*(?:刚才|刚刚|今天|昨天|早上|晚上|上午|下午|[，,])*(?:在)?"
+    r"(?:火车|高铁|地铁|公交|飞机|电梯|马路|路|街|车|超市|咖啡店|食堂|楼下|隔壁桌|排队)(?:上|里|边|时|的时候)?"
+    r"(?:看到|碰到|遇到)?有?(?:一?[个位对]).{0,4}(?:人|大哥|大爷|大妈|小伙子?|阿姨|男的|女的|哥们|姑娘|司机|老头|老太太|情侣|小孩)",
+    re.IGNORECASE,
+)
+"""Somebody who was only met, of whom nothing is to be known later unless it is about the speaker."""
+_TOLD_ME: Final = lazy_pattern(
+    r"\b(?:told|asked|showed|informed|assured) (?:me|us)\b|\bto (?:me|us)\b|\b(?:next to|behind|opposite"
+    r"|beside|in front of)"
+    r" (?:me|us)\b|\bi mean\b|跟我(?:说|讲|聊)|我旁边|我对面",
+    re.IGNORECASE,
+)
+_OF_SPEAKER: Final = lazy_pattern(
+    r"\b(?:i|me|my|mine|we|us|our|ours|i'(?:m|ve|d|ll)|we'(?:re|ve|d|ll))\b|我|咱", re.IGNORECASE
+)
+_ESCAPED: Final = lazy_pattern(
+    r"\b(?:slipped my mind|(?:gone|clean) out of my (?:head|mind)|tip of my tongue"
+    r"|can(?:'t| never|not)(?: ever)? (?:remember|recall|think of|spell)"
+    r"|(?:always|keep|constantly) (?:forget(?:ting)?|mix(?:ing)? (?:it|them|those|the two) up|confus(?:e|ing)"
+    r"|get(?:ting)? (?:it|them|that|those) wrong)"
+    r"|(?:it's |it has been |been )?(?:bugging|driving) me)\b|想不起来|记不[住清起]|总?是?(?:记错|写错|搞混|弄混)",
+    re.IGNORECASE,
+)
+"""Why somebody asks: the answer has escaped them."""
 _ELLIPTIC: Final = lazy_pattern(
     r"\W*(?:(?:my|our|his|her|the) )?(?:\w{1,20} ){1,3}(?:will|would|can|could|might|'ll|is going to|are going to)"
     r" (?:do|have|get|take|try|bring|make) (?:one|it|some|that|so|those|them)\W*$",
@@ -160,9 +200,23 @@ def is_statement(sentence: str) -> bool:
         return False
     if _SUPPOSED.search(plain) and not _REASON.search(plain):
         return False
+    if _STRANGER.match(plain) and not _OF_SPEAKER.search(_TOLD_ME.sub("", plain)):
+        return False
     if HIDDEN in plain:  # whoever gives somebody a number tells of nothing else
         return False
     return not _is_of_everybody(plain) and not (_is_chat(plain) or is_asking(plain) or _is_to_the_other(plain))
+
+
+def only_tells_to_forget(text: str) -> bool:
+    """Whether a sentence tells a memory to forget, and has no room to tell of anything else."""
+    is_short = len(text) <= _SHORT_ZH if is_cjk(text) else len(text.split()) <= _SHORT
+    return is_short and told_to_forget(text) is not None
+
+
+def is_aside(sentence: str) -> bool:
+    """Whether a sentence beside a question only says why it is asked: "It's gone clean out of my head."."""
+    plain = sentence.replace("’", "'").strip()
+    return _ESCAPED.search(plain) is not None and not names_and_numbers(phrases.OPENING.sub("", plain))
 
 
 def says_enough(text: str) -> bool:

@@ -158,7 +158,8 @@ _WORK: Final = re.compile(
 """What is worked on rather than remembered: "delete my last paragraph"."""
 _INSTEAD: Final = re.compile(
     r"\b(?:instead|make (?:it|that)|let's|let us|go with|it's (?:now|actually)|(?:it|that)(?:'s| is) .{1,40} now"
-    r"|we(?:'re| are) (?:now|going)|change (?:it|that) to)\b",
+    r"|we(?:'re| are) (?:now|going)|change (?:it|that) to"
+    r"|(?:i|we)(?:'ve| have)? (?:now )?(?:switched|changed|swapped|went|gone|moved|settled) (?:to|for|with|over|on))\b",
     re.IGNORECASE,
 )
 """Something is put in the place of what is to be forgotten: a correction."""

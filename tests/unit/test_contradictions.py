@@ -238,3 +238,12 @@ def test_a_letter_that_is_sent_to_two_people_does_not(letter: str) -> None:
     first, second = letter.format(name="Ana", sum=120), letter.format(name="Eva", sum=450)
 
     assert not between(("", first), ("", second))
+
+
+def test_a_change_whose_row_is_named_in_the_sentence_before_is_found_in_the_table() -> None:
+    rules = "# 摄影展细则\n\n| 组别 | 名额 | 费用 |\n|---|---|---|\n| 青年组 | 200 | 30元 |\n| 老年组 | 100 | 20元 |\n"
+    notice = "摄影展补充通知\n\n1. 青年组报名十分踊跃。经研究,名额增加到350个。\n"
+
+    found = contradictions(("细则.md", rules), ("通知.txt", notice))
+
+    assert [one.values for one in found] == [("200", "350")]

@@ -148,11 +148,13 @@ class _Revised:
     def _replaced(self) -> Pair | None:
         """A new value of the kind of which the target has another."""
         new, owned = figures_of(self._revision.new), self._owned()
+        in_cell = self._is_cell and self._column() is not None
         for figure in new:
             rivals = [
                 own
                 for own in owned
-                if same_kind(figure, own) and (figure.kind != "number" or figure.unit and figure.unit == own.unit)
+                if same_kind(figure, own)
+                and (figure.kind != "number" or figure.unit and figure.unit == own.unit or in_cell and not own.unit)
             ]
             if rivals and not any(same_figure(one, own) for one in new for own in rivals if same_kind(one, own)):
                 self._weight += _SAME_UNIT * bool(figure.unit)

@@ -145,7 +145,7 @@ def revisions_of(document: Document) -> list[AnnouncedRevision]:
     revising = is_revising(document)
     announcing = revising or bool(_NEWS.search(f"{document.name} {document.title}"))
     carried: Statement | None = None
-    for statement in document.statements:
+    for before, statement in zip((None, *document.statements), document.statements, strict=False):
         if statement.mode in ("asked", "possible", "template") or statement.place.kind in (
             "code",
             "row",
@@ -163,6 +163,9 @@ def revisions_of(document: Document) -> list[AnnouncedRevision]:
         elif revision is None and revising and statement.figures and len(statement.terms) > 1:
             revision = _weak(statement, statement.terms, references_of(statement), statement.text)
         if revision is not None:
+            if revision.kind == "replace" and revision.sure and before and _goes_on(before, statement):
+                # the sentence before may name the row
+                revision = replace(revision, context=f"{before.text} {statement.text}")
             found.append(replace(revision, announcing=announcing))
         opens = revision is not None and (revision.kind == "correct" or revision.sure and not _has_value(revision))
         carried = statement if opens else carried if revision and carried and _goes_on(carried, statement) else None

@@ -264,10 +264,7 @@ class _Draft:
         self._rename(dict.fromkeys(live, new_id))
 
     def _rename(self, heirs: dict[str, str | None]) -> None:
-        """Let conflicts that are not settled follow their memories; one without a contradiction left is dropped.
-
-        Two whose memories became one are one from then on.
-        """
+        """Let conflicts follow their memories: dropped without a contradiction left, joined where they now share one."""
         followed: list[str] = []
         for conflict_id, found in list(self.conflicts.items()):
             if found["status"] == "settled" or not any(n in heirs for n in found["nodes"]):
@@ -281,11 +278,9 @@ class _Draft:
                 followed.append(conflict_id)
         for conflict_id in followed:
             if group := self.conflicts.get(conflict_id):
-                others = [other for other in self._touching(group["nodes"]) if other["id"] != conflict_id]
-                for other in others:
-                    del self.conflicts[other["id"]]
-                    group = _join(group, other)
-                self.conflicts[conflict_id] = group
+                for other in self._touching(group["nodes"])[1:]:
+                    group = _join(group, self.conflicts.pop(other["id"]))
+                self.conflicts[group["id"]] = group
 
     def _touching(self, nodes: Sequence[str]) -> list[Conflict]:
         """The conflicts that are not settled and share a memory with these."""

@@ -3,12 +3,12 @@
     python benchmarks/fit_relevance.py --eval DIR [--cache FILE] [--folds 6]
 
 The questions of `documents/sets.dev.jsonl` of the evaluation folder, and those of `questions.jsonl` beside this file,
-written for it, are asked of every sentence of their documents, in its place. First the weights of sentences and of
-"none": those under which softmax makes the labelled sentences (or "none", where the documents do not say) most likely,
-with a penalty on their squares. Each question counts once more, for less, without the sentences that answer it, and
-once more without vectors. Then how sure the best sentence is: logistic regression, on questions that the first weights
-were not fitted on. Sets are left out in folds; the last line but the weights is what the weights fitted on the others
-give on them.
+written for it, are asked of every sentence of their documents, in its place. First the weights of sentences, beside
+those of "none" that only the fit knows: those under which softmax makes the labelled sentences (or "none", where the
+documents do not say) most likely, with a penalty on their squares. Each question counts once more, for less, without
+the sentences that answer it, and once more without vectors. Then how sure the best sentence is: logistic regression,
+on questions that the first weights were not fitted on. Sets are left out in folds; the last line but the weights is
+what the weights fitted on the others give on them.
 """
 
 import argparse
@@ -22,12 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from agentic_memory_bank.engines.extractive.answering.judging import (
-    WEIGHTS,
-    WEIGHTS_OF_NONE,
-    WEIGHTS_OF_SURE,
-    of_sureness,
-)
+from agentic_memory_bank.engines.extractive.answering.judging import WEIGHTS, WEIGHTS_OF_SURE, of_sureness
 from agentic_memory_bank.engines.extractive.answering.quoting import Passage, index_text, reads_of
 from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence, Numbers
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
@@ -38,9 +33,7 @@ BY_HAND = {"other speaker": -8.0, "found": 0.1, "new": 1.0, "fills": 4.0}
 PENALTY, PENALTY_OF_SURE = 0.5, 1.0
 WITHOUT_ANSWER, WITHOUT_VECTORS = 0.1, 0.5
 """How much a question counts without the sentences that answer it, and without vectors."""
-OWN, OWN_SURE = 1.0, 0.6
-"""How much a question of `questions.jsonl` counts for the weights, and where it is learnt how sure to be."""
-ABSENT = 3.0
+ABSENT = 2.0
 """How much a question without an answer counts where it is learnt how sure to be."""
 
 
@@ -90,10 +83,8 @@ def main(argv: list[str] | None = None) -> int:
     judged = zip(held_out, rows, strict=True)
     _report([(one, weights, float(_odds(traits @ sure[one.group]))) for (one, weights), (_, traits) in judged])
     weights = _fit(examples)
-    cut = len(WEIGHTS)
     for name, table, values in (
-        ("WEIGHTS", WEIGHTS, weights[:cut]),
-        ("WEIGHTS_OF_NONE", WEIGHTS_OF_NONE, weights[cut:]),
+        ("WEIGHTS", WEIGHTS, weights[: len(WEIGHTS)]),
         ("WEIGHTS_OF_SURE", WEIGHTS_OF_SURE, _fit_sure(rows)),
     ):
         lines = (f'    "{key}": {value:.2f},\n' for key, value in zip(table, values.tolist(), strict=True))
@@ -134,7 +125,7 @@ def _units(document: Any, encoder: Encoder) -> list[CandidateSentence]:
 
 def _fit(examples: Sequence[Example]) -> Numbers:
     """The weights of sentences, then those of "none"."""
-    count, of_none = len(WEIGHTS), len(WEIGHTS_OF_NONE)
+    count, of_none = len(WEIGHTS), len(examples[0].none)
     blocks = [
         np.vstack([np.hstack([e.features, np.zeros((len(e.features), of_none))]), np.hstack([np.zeros(count), e.none])])
         for e in examples
@@ -143,7 +134,7 @@ def _fit(examples: Sequence[Example]) -> Numbers:
     owner = np.repeat(np.arange(len(blocks)), [len(block) for block in blocks])
     features = np.vstack(blocks)
     right = np.concatenate([np.append(e.gold, not e.has_answer) for e in examples])
-    counts = np.array([e.weight * (OWN if e.is_own else 1.0) for e in examples])[owner]
+    counts = np.array([e.weight for e in examples])[owner]
     fixed = np.array([name in BY_HAND for name in WEIGHTS] + [False] * of_none)
 
     def gradient(weights: Numbers) -> Numbers:
@@ -165,9 +156,7 @@ def _fit_sure(rows: Sequence[tuple[Example, Numbers]]) -> Numbers:
     known = [(one, traits) for one, traits in rows if not (one.is_copy and one.weight == WITHOUT_ANSWER)]
     features = np.array([traits for _, traits in known])
     right = np.array([float(one.has_answer) for one, _ in known])
-    counts = np.array(
-        [one.weight * (OWN_SURE if one.is_own else 1.0) * (1.0 if one.has_answer else ABSENT) for one, _ in known]
-    )
+    counts = np.array([one.weight * (1.0 if one.has_answer else ABSENT) for one, _ in known])
 
     def gradient(weights: Numbers) -> Numbers:
         penalty = PENALTY_OF_SURE * weights
@@ -188,10 +177,9 @@ def _descend(gradient: Callable[[Numbers], Numbers], begin: Numbers, steps: int 
 
 
 def _sureness(one: Example, weights: Numbers) -> Numbers:
-    count = len(WEIGHTS)
-    scores = one.features @ weights[:count]
+    scores = one.features @ weights[: len(WEIGHTS)]
     likely = np.exp(scores - scores.max())
-    return of_sureness(one.features, one.none, scores, likely / likely.sum(), weights[count:])
+    return of_sureness(one.features, one.none, scores, likely / likely.sum())
 
 
 def _odds(values: Any) -> Any:

@@ -1,6 +1,6 @@
 """Which sentence answers, and how sure that is: what `relevance` finds, weighed by what a fit has learnt.
 
-Under the weights softmax over the sentences and "none of them" makes the right one likely. How sure the best one is, is
+Under the weights softmax over the sentences makes the right one likely. How sure the best one is, is
 a second small model over what the first one found.
 """
 
@@ -30,24 +30,24 @@ def judged(asked: AskedQuestion) -> Judged:
     scores = features @ np.array(list(WEIGHTS.values()))
     likely = np.exp(scores - scores.max())
     likely /= likely.sum()
-    against = np.array(list(WEIGHTS_OF_NONE.values()))
     if asked.lacks_a_name:
         return Judged(likely, 0.0)
-    sure = of_sureness(features, none, scores, likely, against) @ np.array(list(WEIGHTS_OF_SURE.values()))
+    sure = of_sureness(features, none, scores, likely) @ np.array(list(WEIGHTS_OF_SURE.values()))
     return Judged(likely, 1 / (1 + math.exp(-max(-50.0, min(50.0, float(sure))))))
 
 
-def of_sureness(
-    features: Numbers, none: Numbers, scores: Numbers, likely: Numbers, weights_of_none: Numbers
-) -> Numbers:
+def of_sureness(features: Numbers, none: Numbers, scores: Numbers, likely: Numbers) -> Numbers:
     """What speaks for it that the likeliest sentence answers, in the order of `WEIGHTS_OF_SURE`."""
     best = features[int(np.argmax(scores))]
-    against = float(none @ weights_of_none)
-    odds = float(scores.max() + math.log(np.exp(scores - scores.max()).sum())) - against
     said, placed, cosine, misfits = best[0] + best[1], best[3] + best[4], best[_COSINE], best[_MISFITS]
-    _, missing, _, is_choice, is_blind, lacks_noun = none
-    known = [1.0, odds / 4, said, placed, cosine, is_blind, missing, misfits, likely.max(), best[_ROW]]
-    return np.array([*known, is_choice, lacks_noun])
+    _, _, _, is_choice, is_blind, lacks_noun = none
+    known = [1.0, scores.max() / 4, said, placed, cosine, _stands_out(features[:, _COSINE], cosine), is_blind, misfits]
+    return np.array([*known, likely.max(), best[_ROW], is_choice, lacks_noun])
+
+
+def _stands_out(cosines: Numbers, best: float) -> float:
+    """How far the best sentence is nearer to the question than the others: how near any is differs with the text."""
+    return float(best - cosines.mean()) / (4 * float(cosines.std() + _LEAST_SPREAD)) if cosines.any() else 0.0
 
 
 # Printed by `benchmarks/fit_relevance.py`; "other speaker", "found", "new" and "fills" are set by hand, as its data
@@ -86,28 +86,21 @@ WEIGHTS: Final[Mapping[str, float]] = {
     "found": 0.10,
 }
 """What a sentence is judged by."""
-WEIGHTS_OF_NONE: Final[Mapping[str, float]] = {
-    "always": 4.38,
-    "missing": -1.00,
-    "of no kind": 0.97,
-    "yes or no": 1.77,
-    "blind": -1.49,
-    "lacks noun": 2.35,
-}
-"""What speaks for it that no sentence answers."""
 WEIGHTS_OF_SURE: Final[Mapping[str, float]] = {
-    "always": -1.46,
-    "odds": 1.40,
-    "says": 0.57,
-    "place says": 0.35,
-    "cosine": 1.17,
-    "blind": 0.59,
-    "missing": -0.42,
-    "misfits": -1.78,
-    "likely": 1.84,
-    "row": 1.13,
-    "yes or no": -0.87,
-    "lacks noun": -1.38,
+    "always": -2.27,
+    "best": 1.66,
+    "says": -0.15,
+    "place says": 0.11,
+    "cosine": 0.23,
+    "stands out": 1.70,
+    "blind": 1.43,
+    "misfits": -1.57,
+    "likely": 0.92,
+    "row": 1.04,
+    "yes or no": -1.39,
+    "lacks noun": -2.12,
 }
 """How sure the best sentence is, as the logarithm of its odds."""
+_LEAST_SPREAD: Final = 0.05
+"""Added to how much the likeness of sentences varies, so that a few alike ones do not make one stand out."""
 _COSINE, _MISFITS, _ROW = (list(WEIGHTS).index(name) for name in ("cosine", "misfits", "row"))

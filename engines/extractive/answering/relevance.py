@@ -182,7 +182,7 @@ class AskedQuestion:
         return np.array([self._features(unit) for unit in self._units], float)
 
     def of_none(self) -> Numbers:
-        """The features of there being no answer, in the order of `judging.WEIGHTS_OF_NONE`."""
+        """The features of there being no answer; `judging.of_sureness` and the fit take them apart."""
         is_choice = "choice" in self._kinds
         return np.array([1.0, self._missing(), not self._kinds, is_choice, self._is_blind, self._lacks_noun()], float)
 

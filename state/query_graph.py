@@ -264,7 +264,7 @@ class _Draft:
         self._rename(dict.fromkeys(live, new_id))
 
     def _rename(self, heirs: dict[str, str | None]) -> None:
-        """Let conflicts follow their memories: dropped without a contradiction left, joined where they now share one."""
+        """Let conflicts follow their memories: dropped without a contradiction, joined where they now share one."""
         followed: list[str] = []
         for conflict_id, found in list(self.conflicts.items()):
             if found["status"] == "settled" or not any(n in heirs for n in found["nodes"]):

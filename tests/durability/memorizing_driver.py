@@ -29,6 +29,7 @@ from agentic_memory_bank.runs.page_runs import PageRunOptions, memorize
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ScriptedJudge
 from agentic_memory_bank.testing.replies import ChatRequest
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.pages import store as page_store
 from agentic_memory_bank.tools.pages.store import PageStore
 from agentic_memory_bank.tools.pages.stores import PageStores
@@ -88,13 +89,16 @@ def carry_out(order: dict[str, Any]) -> dict[str, Any]:
     home.mkdir(parents=True, exist_ok=True)
     ticks = count(order["begun"] * 1_000)
     given = PageRunOptions(
-        models=Paid(ledger=str(home / "ledger")), clock=lambda: datetime.fromtimestamp(next(ticks), UTC)
+        models=Paid(ledger=str(home / "ledger")),
+        embeddings=HashEmbeddings(),
+        clock=lambda: datetime.fromtimestamp(next(ticks), UTC),
     )
     if order["how"] == "again":
         return dict(memorize(TEXTS, NAME, Settings(**SETTINGS), home, given))
     with open_saver(home / "checkpoints.sqlite") as saver:
         graph = build_memorizer(
             models=given.models,
+            embeddings=given.embeddings,
             stores=PageStores(home),
             clock=given.clock,
             checkpointer=saver,

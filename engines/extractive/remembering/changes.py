@@ -8,7 +8,8 @@ name it, by two such words.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import zip_longest
 from typing import Final
 
@@ -22,6 +23,8 @@ from agentic_memory_bank.tools.text.terms import tokenize
 LEAST_SHARED: Final = 2
 """Words that a change and a clause share, from which the clause is replaced whatever values they give: where the change
 ends something, or one of the words is of a name."""
+_HELD: Final = 4_096
+"""Texts of which it is held what they announce: in a long conversation each is compared with all before it."""
 MOST: Final = 40
 """Clauses of a memory that are compared."""
 
@@ -107,6 +110,7 @@ _GENERAL_CHINESE: Final = frozenset(
 )
 
 
+@lru_cache(maxsize=_HELD)
 def announces_change(text: str) -> bool:
     """Whether a text says that something is not as it was."""
     return _CHANGE.search(text) is not None or any(named_anew(text))
@@ -119,12 +123,15 @@ def replaced(new: str, old: str) -> list[Span]:
         new: What is said now.
         old: What was said earlier, by the same speaker.
     """
+    if not announces_change(new):
+        return []
     if anew := [*succeeded_clause(new, old, _clauses(old))]:
         return anew
-    change = _change(new, old)
+    change = _announced(new)
     if not change.said:
         return []
-    own = frozenset[str]().union(*(subject_terms(new[slice(*s)]) for s in _clauses(new) if _announces(new, s)))
+    change = replace(change, denied=[*_denied_in(new, old)])
+    own = change.own
     clauses = [(span, old[slice(*span)]) for span in _clauses(old)]
     gone: list[Span] = []
     for (span, clause), (value, figure) in zip_longest(clauses, clauses[1:], fillvalue=((0, 0), "")):
@@ -148,7 +155,9 @@ class _Change:
     """The words of the names in the text."""
     kinds: set[str]
     values: set[str]
-    denied: Sequence[str]
+    own: frozenset[str]
+    """The words of the very clauses that announce it."""
+    denied: Sequence[str] = ()
     """What is not so any more, in Chinese."""
 
     def replaces(self, clause: str) -> bool:
@@ -164,7 +173,9 @@ class _Change:
         return len(sure) >= LEAST_SHARED
 
 
-def _change(new: str, old: str) -> _Change:
+@lru_cache(maxsize=_HELD)
+def _announced(new: str) -> _Change:
+    """What a text announces, whatever it is compared with: a long conversation compares each with all."""
     changed = [*changed_clauses(new)]
     return _Change(
         changing_terms(new),
@@ -172,8 +183,13 @@ def _change(new: str, old: str) -> _Change:
         _name_terms(new),
         set[str]().union(*map(value_kinds, changed)),
         names_and_numbers(new) - names_and_numbers(" ".join(_NOT.findall(new))),
-        [word for clause in _clauses(new) for word in _denied(new[slice(*clause)], old)],
+        frozenset[str]().union(*(subject_terms(new[slice(*s)]) for s in _clauses(new) if _announces(new, s))),
     )
+
+
+def _denied_in(new: str, old: str) -> Iterator[str]:
+    """What a text says is not so any more of an earlier one, in Chinese."""
+    return (word for clause in _clauses(new) for word in _denied(new[slice(*clause)], old))
 
 
 def _name_terms(text: str) -> frozenset[str]:

@@ -283,7 +283,8 @@ def test_a_run_that_is_finished_at_a_budget_keeps_what_its_agent_had_found(asked
 
     graph, server = asked(served(endless), yearbook)
 
-    invoked(graph, budget_calls=8)
+    asked_for = {**QUESTION, "question": "When was the tower opened by a mayor?"}
+    graph.invoke(asked_for, CONFIG, context={"model": "local:test", "budget_calls": 8})
     result = graph.invoke(Command(resume="finish"), CONFIG, context={"model": "local:test", "budget_calls": 8})
 
     made = len(prompts(server))

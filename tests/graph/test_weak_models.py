@@ -235,7 +235,7 @@ def test_an_answer_to_one_part_of_a_question_has_what_rules_find_of_the_other_be
     opened, mirror = "The array opened on 14 March 2016.", "The mirror of the array is 8.2 metres wide."
     model.plays(answer=lambda _: copying(opened))
 
-    result = run([opened, mirror], "When did the array open, and how wide is the mirror of the array?")
+    result = run([opened, mirror], "When was it that the array opened, and how wide is the mirror of the array?")
 
     assert result["answer"].startswith(opened)
     assert mirror in result["answer"]

@@ -90,6 +90,7 @@ def main() -> None:
     sys.stdin.readline()
     with memories._users.opened(next(iter(memories.users()))) as shelf:
         writer.say(sees=dict(shelf.index.records), found=[hit.record["id"] for hit in searched(memories, shelf)])
+    writer.lines.close()
     store.close()
 
 

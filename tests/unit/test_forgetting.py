@@ -1,6 +1,7 @@
 """After a user is forgotten, no byte of what they said is left: not in any store, copy, queue, checkpoint or log."""
 
 import logging
+import random
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -161,3 +162,23 @@ def held_by_the_index(memories: Memories) -> list[str]:
     known = memories._records._users.peek(user_hash("ana"))  # pyright: ignore[reportPrivateUsage]
     assert known is not None
     return list(known.index.records)
+
+
+@pytest.mark.parametrize("seed", [9, 32])
+def test_no_copy_that_moving_rows_left_in_a_page_outlives_what_is_deleted(tmp_path: Path, seed: int) -> None:
+    store, chance = SqliteRecordStore(tmp_path / "kept" / "memories.sqlite"), random.Random(seed)
+    there, gone = dict[str, str](), list[str]()
+    for number in range(400):
+        fate, key = chance.random(), chance.choice(sorted(there)) if there else ""
+        if fate < 0.2 and key:
+            gone.append(there.pop(key))
+            store.delete(("ann",), key)
+        else:
+            key = key if fate < 0.5 and key else str(number)
+            there[key] = f"Secret {number:05d} "
+            store.put(("ann",), key, {"text": there[key] * chance.randrange(5, 60)})
+    store.close()
+
+    kept = store.path.read_bytes()
+
+    assert [secret for secret in gone if secret.encode() in kept] == []

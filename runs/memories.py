@@ -67,7 +67,8 @@ class Memories(AgentMemories):
             else the extractive engine, which needs no network and no key.
         settings: `Settings`, or a mapping of their values. Default: those of the environment.
         clock: Returns the current time; a fixed one makes runs repeatable.
-        home: Folder of the file. Default: `MEMORY_BANK_HOME`, or the user's state folder.
+        home: Folder of the file. Default: the database of `MEMORY_BANK_DATABASE_URL`, or else `MEMORY_BANK_HOME`,
+            or the user's state folder.
         checkpointer: Checkpointer of your own graphs, where threads are named after conversations: `delete_all` then
             erases these threads, too.
 

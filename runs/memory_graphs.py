@@ -26,9 +26,8 @@ from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breake
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.models import default_embeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
-from agentic_memory_bank.tools.memories.stores import RecordStores
+from agentic_memory_bank.tools.memories.stores import RecordStores, default_store
 from agentic_memory_bank.tools.memories.validation import MAX_LIMIT, MemoryFields
-from agentic_memory_bank.tools.storage.sqlite_store import default_store
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document

@@ -20,7 +20,8 @@ from langgraph.config import get_store
 from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.state.errors import InputError, NoUserError, SettingsError
-from agentic_memory_bank.tools.storage.sqlite_store import default_store
+from agentic_memory_bank.tools.memories.stores import default_store
+from agentic_memory_bank.tools.storage.postgres_store import DATABASE_URL
 
 USER_HEADER: Final = "x-authz-user-id"
 """Header that names the user where the server authenticates nobody; a proxy in front of it sets it."""
@@ -30,18 +31,19 @@ _PLAIN: Final = re.compile(r"[a-zA-Z0-9._@:/$-]{1,512}")
 
 @cache
 def store() -> BaseStore:
-    """Open the store of memories for `store.path` in langgraph.json: the file that the command line uses, too.
+    """Open the store of memories for `store.path` in langgraph.json: the one that the command line uses, too.
 
     To keep memories in the server's own store, leave `store` out of the configuration.
 
     Raises:
-        SettingsError: The server runs in a container, and `MEMORY_BANK_HOME` names no folder that outlives it.
+        SettingsError: The server runs in a container, and neither `MEMORY_BANK_DATABASE_URL` names a database nor
+            `MEMORY_BANK_HOME` a folder that outlives it.
     """
     variant = os.environ.get("LANGSMITH_LANGGRAPH_API_VARIANT", "local_dev")
-    if variant != "local_dev" and not os.environ.get("MEMORY_BANK_HOME"):
+    if variant != "local_dev" and not (os.environ.get("MEMORY_BANK_HOME") or os.environ.get(DATABASE_URL)):
         raise SettingsError(
-            "The memories of this server would be in a file that goes with its container. Take `store` out of "
-            "langgraph.json, so that they are in the server's own database, or set MEMORY_BANK_HOME to a volume."
+            "The memories of this server would be in a file that goes with its container. Set MEMORY_BANK_DATABASE_URL "
+            "to a Postgres database, or MEMORY_BANK_HOME to a volume."
         )
     return default_store()
 

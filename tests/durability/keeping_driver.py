@@ -24,8 +24,7 @@ from agentic_memory_bank.engines.responder import ResponderInput
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.memories.stores import RecordStores
-from agentic_memory_bank.tools.storage.sqlite_store import default_store
+from agentic_memory_bank.tools.memories.stores import RecordStores, default_store
 
 FACTS = [f"My {thing} is called {name}." for thing, name in (("dog", "Rex"), ("cat", "Minka"), ("boat", "Halcyon"))]
 

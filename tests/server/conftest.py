@@ -70,16 +70,21 @@ def serving(folder: Path, arguments: Sequence[str] = (), **environment: str) -> 
         graph["path"] = str(ROOT / graph["path"])
     config["graphs"]["slow"] = {"path": f"{SLOW}:graph"}
     (folder / "langgraph.json").write_text(json.dumps(config))
-    port = _free_port()
+    port = free_port()
     log = folder / "server.log"
     command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", "--port", str(port)]
     command += arguments
     with log.open("wb") as out:
         process = subprocess.Popen(
-            command, cwd=folder, env=_environment(folder) | environment, stdout=out, stderr=out, start_new_session=True
+            command,
+            cwd=folder,
+            env=environment_of(folder) | environment,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
         )
     try:
-        _wait(process, f"http://127.0.0.1:{port}/ok", log)
+        wait_for(process, f"http://127.0.0.1:{port}/ok", log)
         yield Server(f"http://127.0.0.1:{port}", log, folder / "home")
     finally:
         os.killpg(process.pid, signal.SIGTERM)
@@ -114,7 +119,7 @@ def client(server: Server) -> Iterator[SyncLangGraphClient]:
         yield client
 
 
-def _environment(folder: Path) -> dict[str, str]:
+def environment_of(folder: Path) -> dict[str, str]:
     """No key, no proxy, nothing of the person's: only what a program needs to run."""
     return {
         "PATH": os.environ["PATH"],
@@ -127,13 +132,15 @@ def _environment(folder: Path) -> dict[str, str]:
     }
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of loopback that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
-def _wait(process: "subprocess.Popen[bytes]", url: str, log: Path) -> None:
+def wait_for(process: "subprocess.Popen[bytes]", url: str, log: Path) -> None:
+    """Wait until a server answers, or fail with the end of its log."""
     limit = time.monotonic() + SECONDS_TO_START
     while time.monotonic() < limit and process.poll() is None:
         try:
@@ -141,4 +148,4 @@ def _wait(process: "subprocess.Popen[bytes]", url: str, log: Path) -> None:
                 return
         except httpx.HTTPError:
             time.sleep(0.2)
-    pytest.fail(f"langgraph dev did not start:\n{log.read_text()[-3000:]}")
+    pytest.fail(f"the server did not start:\n{log.read_text()[-3000:]}")

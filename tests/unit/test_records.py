@@ -34,10 +34,11 @@ from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories import event_log, maintenance
 from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.stores import default_store
 from agentic_memory_bank.tools.memories.user_memories import UserMemories
 from agentic_memory_bank.tools.memories.validation import user_hash
 from agentic_memory_bank.tools.memories.vectors import REEMBED
-from agentic_memory_bank.tools.storage.sqlite_store import ROOT, SqliteRecordStore, default_store
+from agentic_memory_bank.tools.storage.sqlite_store import ROOT, SqliteRecordStore
 
 DAY = timedelta(days=1)
 SAID = {"conversation": "c1", "turns": ["t1"], "quotes": ["I moved to Rome in May."]}
@@ -1139,7 +1140,7 @@ def test_looking_makes_no_file_and_what_is_made_is_private(store: SqliteRecordSt
 
 
 def test_the_default_store_is_in_the_home_of_all_that_is_kept(home: Path) -> None:
-    assert default_store().path == home / "memories.sqlite"
+    assert default_store().address == str(home / "memories.sqlite")
 
 
 def test_a_batch_that_fails_has_done_nothing(store: SqliteRecordStore) -> None:

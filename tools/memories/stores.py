@@ -1,5 +1,6 @@
 """Finds the memories a graph works on: those of the store it was built with, of the server's store, or of the file."""
 
+import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,10 +18,27 @@ from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.store_adapter import underneath
-from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore, default_store
+from agentic_memory_bank.tools.storage.disk import default_home
+from agentic_memory_bank.tools.storage.postgres_store import DATABASE_URL, PostgresRecordStore
+from agentic_memory_bank.tools.storage.sqlite_store import FILE, SqliteRecordStore
 
+DefaultStore = SqliteRecordStore | PostgresRecordStore
 MOST: Final = 16
 """Of how many stores the indexes are kept."""
+
+
+def default_store(folder: Path | None = None) -> DefaultStore:
+    """The store of memories that is used where nobody brings one.
+
+    Args:
+        folder: The home of all that is kept. Default: the database of `MEMORY_BANK_DATABASE_URL`, or else
+            `MEMORY_BANK_HOME`, or the user's state folder.
+
+    Raises:
+        SettingsError: There is no folder for it, or what reads a database is not installed.
+    """
+    url = os.environ.get(DATABASE_URL)
+    return PostgresRecordStore(url) if url and folder is None else SqliteRecordStore((folder or default_home()) / FILE)
 
 
 class RecordStores:
@@ -28,7 +46,7 @@ class RecordStores:
 
     Args:
         store: Where memories are kept, whatever a server brings. Default: the server's store, or else the file.
-        home: Folder of the file. Default: `MEMORY_BANK_HOME`, or the user's state folder.
+        home: Folder of the file. Default: as `default_store` says.
     """
 
     def __init__(
@@ -42,7 +60,7 @@ class RecordStores:
         self._given, self._home = store, home
         self.encoder, self._clock = encoder, clock
         self._records: LruCache[int, RecordStore] = LruCache(MOST)
-        self._file: SqliteRecordStore | None = None
+        self._file: DefaultStore | None = None
         self._lock = threading.Lock()
 
     def of(self, server: BaseStore | None = None, settings: Settings | None = None) -> RecordStore:
@@ -72,7 +90,7 @@ class RecordStores:
 
     def _own(self) -> BaseStore:
         store = default_store(self._home)
-        if self._file is None or self._file.path != store.path:  # whoever shares this may have moved the home since
+        if self._file is None or self._file.address != store.address:  # whoever shares this may have moved since
             self._file = store
         return self._file
 

@@ -28,7 +28,6 @@ from langgraph.store.base import (
 from agentic_memory_bank.state.errors import InputError, StorageDamagedError, StorageError
 from agentic_memory_bank.tools.storage.database import DatabaseFile
 from agentic_memory_bank.tools.storage.database_form import DatabaseForm, rows_of, seal_over, transaction
-from agentic_memory_bank.tools.storage.disk import default_home
 
 ROOT: Final = "agentic_memory_bank"
 """The first label of every namespace that this package writes."""
@@ -62,18 +61,6 @@ _COMPARED: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 }
 
 
-def default_store(folder: Path | None = None) -> "SqliteRecordStore":
-    """The store of memories that is used where nobody brings one.
-
-    Args:
-        folder: The home of all that is kept. Default: `MEMORY_BANK_HOME`, or the user's state folder.
-
-    Raises:
-        SettingsError: There is no folder for it.
-    """
-    return SqliteRecordStore((folder or default_home()) / FILE)
-
-
 class SqliteRecordStore(BaseStore):
     """A `BaseStore` without vectors and without TTL; safe across threads, processes and a fork.
 
@@ -90,6 +77,11 @@ class SqliteRecordStore(BaseStore):
     def path(self) -> Path:
         """The file, which need not be there yet."""
         return self._path
+
+    @property
+    def address(self) -> str:
+        """The file, too: two stores of one address hold the same."""
+        return str(self._path)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Carry out operations: what is written, all or nothing, after what is read.

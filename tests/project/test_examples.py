@@ -89,3 +89,7 @@ def test_the_example_of_a_chain_is_shown_where_the_user_lives_now() -> None:
 
     assert "Lisbon" in printed
     assert "Berlin" not in printed.partition("metadata")[0]
+
+
+def test_the_example_of_an_mcp_client_is_told_where_the_user_lives() -> None:
+    assert "Lisbon" in python("examples/with_mcp.py")

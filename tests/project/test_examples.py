@@ -93,3 +93,7 @@ def test_the_example_of_a_chain_is_shown_where_the_user_lives_now() -> None:
 
 def test_the_example_of_an_mcp_client_is_told_where_the_user_lives() -> None:
     assert "Lisbon" in python("examples/with_mcp.py")
+
+
+def test_the_example_of_a_store_finds_a_note_by_meaning() -> None:
+    assert python("examples/with_store.py").startswith("The dome was painted white.")

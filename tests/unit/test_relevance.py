@@ -144,7 +144,7 @@ def kept(message: str, *said: str, chances: tuple[float, ...] = ()) -> list[str]
         ("Where does my run go?", "my run is Tulsa to Laredo", "I'm running Tulsa to Denver now, no more Laredo"),
         ("When do we meet?", "读书会周三见", "读书会其实我们换到周四了"),
         ("When is the op?", "the hip operation is on thursday", "op got pushed to friday"),
-        ("When is the christening?", "baptising Ruth's boy on the 4th of May", "it got moved, so the 11th of May now"),
+        ("When is the baptism?", "Ruth baptises her boy on the 4th of May", "it got moved, so the 11th of May now"),
         ("How much do I save each month now?", "saving 200 a month for the bike", "reckon I can go up to 260 now"),
         ("What do I do on saturdays these days?", "saturdays I swim at the lido", "the lido shut, so saturdays is chess now"),
         ("住院是哪天？", "我爸6号住院", "我记错了，是8号住院"),

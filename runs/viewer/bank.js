@@ -175,7 +175,7 @@ function spotOf(id, spot, isAlive, count) {
   return svg("g", { class: "spot" + (isAlive ? "" : " away") + (quarrels.has(id) ? " quarrels" : ""), role: "button", tabindex: "0", "aria-label": short(name, 80), onclick: open,
     onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); open(); } } },
   svg("title", {}, short(name, 200)), svg("circle", { cx: spot.x, cy: spot.y, r: isAlive ? 9 : 7 }),
-  count <= 30 ? svg("text", { x: spot.x, y: spot.y + 22, "text-anchor": "middle" }, short(name, 26)) : null);
+  count <= 30 ? svg("text", { x: Math.min(WIDE - 92, Math.max(92, spot.x)), y: spot.y + 22, "text-anchor": "middle" }, short(name, 28)) : null);
 }
 
 /** Places by springs along lines and a push between all, from a spiral, so that the same memory looks the same. */
@@ -184,7 +184,7 @@ function laidOut(count, lines) {
     const angle = n * 2.4, far = 24 * Math.sqrt(n + 0.5);
     return { x: WIDE / 2 + far * Math.cos(angle), y: HIGH / 2 + far * Math.sin(angle) };
   });
-  const near = Math.sqrt((WIDE * HIGH) / (count + 1)) * 0.7;
+  const near = Math.min(110, Math.sqrt((WIDE * HIGH) / (count + 1)) * 0.7);
   for (let turn = 0; turn < 150; turn++) {
     const moves = spots.map(() => ({ x: 0, y: 0 })), heat = 12 * (1 - turn / 150);
     for (let a = 0; a < count; a++) for (let b = a + 1; b < count; b++) {
@@ -196,6 +196,7 @@ function laidOut(count, lines) {
       moves[a].x -= dx * pull; moves[a].y -= dy * pull; moves[b].x += dx * pull; moves[b].y += dy * pull;
     }
     spots.forEach((spot, n) => {
+      moves[n].x += ((WIDE / 2 - spot.x) * 0.25 * near) / 100; moves[n].y += ((HIGH / 2 - spot.y) * 0.5 * near) / 100;
       const size = Math.hypot(moves[n].x, moves[n].y) || 1, step = Math.min(size, heat);
       spot.x = Math.min(WIDE - 70, Math.max(70, spot.x + (moves[n].x / size) * step));
       spot.y = Math.min(HIGH - 34, Math.max(18, spot.y + (moves[n].y / size) * step));

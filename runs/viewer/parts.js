@@ -119,7 +119,7 @@ class LongList {
   key(event) {
     const page = Math.max(1, Math.floor(this.box.clientHeight / this.height) - 1);
     const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
-    if (event.key in moves) this.go(this.at < 0 ? 0 : this.at + moves[event.key], false);
+    if (event.key in moves) this.go(event.key === "End" ? Infinity : this.at < 0 ? 0 : this.at + moves[event.key], false);
     else if (event.key === "Enter" || event.key === " ") this.go(this.at, true);
     else return;
     event.preventDefault();
@@ -128,8 +128,8 @@ class LongList {
 LongList.count = 0;
 
 /** A search box, filters, a count, and the list of what they leave. `filters`: {label, options: [[value, label]]}. */
-function finder(items, { label, haystack, filters = [], draw, pick }) {
-  const list = new LongList(label, draw, pick);
+function finder(items, { label, haystack, filters = [], draw, pick, height }) {
+  const list = new LongList(label, draw, pick, height);
   const counted = el("p", { class: "note", role: "status" });
   const empty = note(items.length ? t("none") : t("nothing"));
   const search = el("input", { type: "search", placeholder: t("searchHint"), "aria-label": t("search"), id: list.id + "-search" });

@@ -39,7 +39,7 @@ function recordsView() {
     draw: (one) => [
       el("div", { class: "rowhead" }, said(short(plain(one), 150)), one.contradicts.length ? badge("⚡", "warn") : null, isCurrent(one) ? null : badge(t(one.replaced_how === "consolidate" ? "consolidated" : one.replaced_by ? "superseded" : "expired"))),
       el("div", { class: "rowfoot" }, one.type, one.subject ? [" · ", said([one.subject, one.attribute].filter(Boolean).join(" · "))] : null, " · ", lasting(one))],
-    pick: (one) => openRecord(one.id),
+    pick: (one) => openRecord(one.id), height: 56,
   });
   return live ? [liveBar(), finding] : finding;
 }

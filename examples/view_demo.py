@@ -27,7 +27,7 @@ class Calendar:
 
     def __call__(self) -> datetime:
         """Say what day it is."""
-        return datetime(2024, 1, 8, 9, tzinfo=UTC) + timedelta(days=self._days)
+        return datetime(2022, 6, 6, 9, tzinfo=UTC) + timedelta(days=self._days)
 
     def next_day(self) -> None:
         """Go on by a day."""
@@ -46,7 +46,7 @@ def fill_user(home: Path, user: str) -> None:
         known: dict[str, str] = {}
         for number in range(1_000 - 4):
             calendar.next_day()
-            thing, who = things[number % len(things)], PEOPLE[number * 7 % len(PEOPLE)]
+            thing, who = things[number % len(things)], PEOPLE[(number + number // len(things) * 3) % len(PEOPLE)]
             text = f"{who} looks after {thing} since {calendar():%d %B %Y}."
             if thing in known:
                 kept = memories.supersede(known[thing], text, user=user)

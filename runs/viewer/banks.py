@@ -152,7 +152,7 @@ def _history(thread: str, home: Home) -> tuple[list[ShownStep], Nodes]:
     moments.reverse()
     for moment in moments:
         seen.update(moment.nodes)
-    return [after.since(before) for before, after in pairwise(moments) if before.next], seen
+    return [after.since(before) for before, after in pairwise(moments) if before.next or after.is_by_hand], seen
 
 
 class _Moment:
@@ -161,6 +161,7 @@ class _Moment:
     def __init__(self, found: Any) -> None:
         values: Mapping[str, Any] = found.values
         graph = values.get("query_graph") or {}
+        self.is_by_hand: bool = (found.metadata or {}).get("source") == "update"
         self.next: Sequence[str] = [name for name in found.next if not name.startswith("__")]
         self.nodes: Nodes = graph.get("nodes", {})
         self._at: str = found.created_at or ""
@@ -175,9 +176,9 @@ class _Moment:
         """What the step between two moments changed."""
         calls, tokens = self._calls - before._calls, self._tokens - before._tokens
         return {
-            "stage": ", ".join(before.next),
+            "stage": "by hand" if self.is_by_hand else ", ".join(before.next),
             "at": self._at,
-            "seconds": _seconds(before._at, self._at),
+            "seconds": 0.0 if self.is_by_hand else _seconds(before._at, self._at),
             "texts": [id for id in self._texts if id not in before._texts],
             "memories": [id for id in self.nodes if id not in before.nodes],
             "gone": [id for id in before.nodes if id not in self.nodes],

@@ -1,14 +1,20 @@
 """The command `view`: a bank, a user's memories or a memory of pages as a page to look at."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentic_memory_bank.cli import options, terminal
+from agentic_memory_bank.cli.memories import opened
 from agentic_memory_bank.cli.progress import loading_shown
 from agentic_memory_bank.cli.threads import all_runs
 from agentic_memory_bank.state.errors import InputError, UnknownMemoryError
+
+if TYPE_CHECKING:
+    from agentic_memory_bank.runs.viewer.actions import Looked
 
 
 def view(
@@ -31,34 +37,71 @@ def view(
             help="With --memory, what is researched and shown round by round; with --user, a message: what it recalls.",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The HTML file to write; it loads nothing.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write an HTML file that loads nothing, instead of serving."),
+    ] = None,
+    settings: options.Assignments = None,
 ) -> None:
-    """Look at a memory: from a sentence of an answer to the words it rests on, contradictions, what was true when."""
+    """Look at a memory in the browser: from a sentence to the words it rests on, contradictions, what was true when.
+
+    Without --out the page is served on this machine alone until Ctrl-C, and can correct, forget and settle.
+    """
     if sum(name is not None for name in (thread, memory, user)) > 1:
         raise typer.BadParameter("Give one of THREAD, --memory and --user.")
     if question is not None and memory is None and user is None:
         raise typer.BadParameter("--question goes with --memory or --user. Ask a thread with `memory-bank ask`.")
-    _check_can_write(out)
-    named: dict[str, Any] = {"memory": memory, "user": user}
+    if out is not None:
+        _check_can_write(out)
     if memory is None and user is None:
-        named["thread"] = thread if thread is not None else _latest()
-    _check_is_known(named.get("thread"), memory)
-    with loading_shown():
+        thread = thread if thread is not None else _latest()
+    _check_is_known(thread, memory)
+    with _looked(thread, memory, user, question, settings) as looked:
+        if out is not None:
+            from agentic_memory_bank.runs.viewer.shown import View
+
+            View(looked.snapshot()).save(out)
+            typer.echo(f"Wrote {terminal.on_one_line(str(out))}. Open it in a browser; it loads nothing.")
+        else:
+            _serve(looked)
+
+
+@contextmanager
+def _looked(
+    thread: str | None, memory: str | None, user: str | None, question: str | None, settings: list[str] | None
+) -> "Iterator[Looked]":
+    """What is looked at, open for as long as it is."""
+    if thread is not None:
+        from agentic_memory_bank.runs.viewer.actions import LookedAtBank
+
+        yield LookedAtBank(thread)
+    elif user is not None:
+        with opened(settings, user=user) as memories:
+            from agentic_memory_bank.runs.viewer.actions import LookedAtUser
+
+            yield LookedAtUser(memories, user, question)
+    else:
+        from agentic_memory_bank.runs.viewer.actions import LookedAt
         from agentic_memory_bank.runs.viewer.shown import view as shown
 
-        place = shown(**named, question=question, **_parts(question)).save(out)
-    typer.echo(f"Wrote {terminal.on_one_line(str(place))}. Open it in a browser; it loads nothing.")
+        embeddings = options.parts_of_memories(options.settings_from(settings)).get("embeddings") if question else None
+        with loading_shown():
+            found = shown(memory=memory, question=question, embeddings=embeddings)
+        yield LookedAt(found.snapshot)
 
 
-def _parts(question: str | None) -> dict[str, Any]:
-    """The embeddings, where something is searched."""
-    if question is None:
-        return {}
-    return {
-        name: part
-        for name, part in options.parts_of_memories(options.settings_from(None)).items()
-        if name == "embeddings"
-    }
+def _serve(looked: "Looked") -> None:
+    """Serve the page until Ctrl-C, and open it where somebody is at the terminal."""
+    from agentic_memory_bank.runs.viewer.live import LivePage
+
+    with LivePage(looked) as page:
+        typer.echo(f"Open {page.address}\nThe address is good for one visit. Ctrl-C ends it.")
+        if terminal.is_watched():
+            import webbrowser
+
+            webbrowser.open(page.address)
+        with suppress(KeyboardInterrupt):
+            page.serve_forever()
 
 
 def _latest() -> str:

@@ -34,6 +34,8 @@ def settle(
 ) -> Conflict:
     """Settle a contradiction of a kept thread by hand; answers after that quote only the claim that holds.
 
+    Contradictions of the same conflict between the same values are settled with it.
+
     Args:
         thread: The thread, whose run is finished.
         conflict: Id of the conflict.
@@ -66,7 +68,7 @@ def settle(
             state = bank.get_state(config).values
             found = state.get("query_graph", {}).get("conflicts", {}).get(conflict)
             settled = _settled(found, conflict, position, winner, reason, timestamp(clock()))
-            told = [_told(one, settled["contradictions"][position], conflict) for one in state.get("conflicts", [])]
+            told = [_told(one, settled) for one in state.get("conflicts", [])]
             update = {"query_graph": [query_graph.settle(settled)], "conflicts": told}
             bank.update_state(config, update, as_node=LAST_STAGE)
     return settled
@@ -75,26 +77,41 @@ def settle(
 def _settled(found: Conflict | None, id: str, position: int, winner: int, reason: str, now: str) -> Conflict:
     if found is None or not 0 <= position < len(found["contradictions"]):
         raise InputError(f"There is no contradiction {position} in a conflict {id!r} on this thread.")
-    contradictions = list(found["contradictions"])
-    claims = contradictions[position]["claims"]
+    claims = found["contradictions"][position]["claims"]
     if not 0 <= winner < len(claims):
         raise InputError(f"The contradiction has {len(claims)} claims, counted from 0; {winner} is none of them.")
-    contradictions[position] = {
-        **contradictions[position],
+    values, holds = {claim["value"] for claim in claims}, claims[winner]["value"]
+    contradictions = [
+        _decided(one, holds if n != position else None, winner, reason)
+        if n == position or {claim["value"] for claim in one["claims"]} == values
+        else one
+        for n, one in enumerate(found["contradictions"])
+    ]
+    is_open = any(one.get("outcome", "inconclusive") == "inconclusive" for one in contradictions)
+    status = "disputed" if is_open else "settled"
+    return {**found, "contradictions": contradictions, "status": status, "settled_at": now}
+
+
+def _decided(found: Contradiction, holds: str | None, winner: int, reason: str) -> Contradiction:
+    """A contradiction with the decision; of another one between the same values, the claim with that value holds."""
+    claims = found["claims"]
+    if holds is not None:
+        winner = next(n for n, claim in enumerate(claims) if claim["value"] == holds)
+    return {
+        **found,
         "outcome": "holds",
         "winner": winner,
         "statement": "",
         "explanation": f"{BY_HAND}: {reason}" if reason else f"{BY_HAND}.",
         "evidence": [claims[winner]["anchor"]],
     }
-    is_open = any(one.get("outcome", "inconclusive") == "inconclusive" for one in contradictions)
-    status = "disputed" if is_open else "settled"
-    return {**found, "contradictions": contradictions, "status": status, "settled_at": now}
 
 
-def _told(one: Mapping[str, Any], decided: Contradiction, conflict: str) -> Mapping[str, Any]:
-    """A contradiction as the last answer told it, with the decision where it is the one that was settled."""
-    if one["id"] != conflict or _quotes(one["claims"]) != _quotes(decided["claims"]):
+def _told(one: Mapping[str, Any], settled: Conflict) -> Mapping[str, Any]:
+    """A contradiction as the last answer told it, with its decision where it was settled by hand."""
+    same = (found for found in settled["contradictions"] if _quotes(found["claims"]) == _quotes(one["claims"]))
+    decided = next(same, None) if one["id"] == settled["id"] else None
+    if decided is None or not decided.get("explanation", "").startswith(BY_HAND):
         return one
     winner = decided.get("winner") or 0
     return {

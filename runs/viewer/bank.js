@@ -47,7 +47,7 @@ function contradictionCard(found) {
   });
   const winner = found.outcome === "holds" && found.winner !== null ? found.claims[found.winner].value : "";
   const from = new Set(found.evidence.map((one) => texts[one.text]?.source)).size;
-  const changes = found.status !== "settled" ? "c_open" : found.outcome === "integrate" ? "c_integrate" : found.announced ? "c_announced" : found.outcome === "holds" ? "c_holds" : "c_open";
+  const changes = found.by_hand ? "c_hand" : found.status !== "settled" ? "c_open" : found.outcome === "integrate" ? "c_integrate" : found.announced ? "c_announced" : found.outcome === "holds" ? "c_holds" : "c_open";
   return el("article", { class: "card " + found.status, "aria-label": found.reason },
     el("h3", {}, badge(stateName(found.status), found.status === "settled" ? "good" : "warn"), " ", said(found.reason)),
     el("div", { class: "sides" }, sides),

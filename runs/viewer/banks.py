@@ -10,6 +10,7 @@ from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.runs.checkpoints import open_saver
 from agentic_memory_bank.runs.export import read_state
 from agentic_memory_bank.runs.home import Home
+from agentic_memory_bank.runs.settling import BY_HAND
 from agentic_memory_bank.runs.viewer.snapshot import (
     BankSnapshot,
     BrowserPlaces,
@@ -121,6 +122,7 @@ class _Bank:
             "explanation": found.get("explanation", ""),
             "evidence": [self._quote(anchor) for anchor in found.get("evidence", [])],
             "announced": found.get("announced") is not None,
+            "by_hand": found.get("explanation", "").startswith(BY_HAND),
         }
 
 

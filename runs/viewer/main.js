@@ -33,4 +33,6 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "/" && search && !/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement?.tagName)) { event.preventDefault(); search.focus(); }
 });
 document.title = snapshot.name.slice(0, 80) + " · Agentic Memory Bank";
-frame();
+let first = null;
+try { first = live && sessionStorage.getItem("tab"); sessionStorage.removeItem("tab"); } catch { /* the first one */ }
+frame(first);

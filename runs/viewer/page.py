@@ -17,7 +17,7 @@ from agentic_memory_bank.nodes.deps import timestamp, utc_now
 from agentic_memory_bank.runs.viewer import MARK
 from agentic_memory_bank.runs.viewer.snapshot import Shown, Snapshot
 
-SCRIPTS: Final = ("words.js", "parts.js", "bank.js", "user.js", "pages.js", "main.js")
+SCRIPTS: Final = ("words.js", "parts.js", "bank.js", "user.js", "pages.js", "live.js", "main.js")
 """The script, in the order in which its parts are joined."""
 _ESCAPED: Final = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 

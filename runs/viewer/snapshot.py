@@ -102,6 +102,7 @@ class ShownContradiction(TypedDict):
     explanation: str
     evidence: list[ShownQuote]
     announced: bool
+    by_hand: bool
 
 
 class ShownStep(TypedDict):

@@ -56,7 +56,7 @@ function openRecord(id) {
       [t("trust"), one.trust.toFixed(2)], [t("importance"), one.importance.toFixed(2)], [t("used"), t("times", one.used)],
       [t("wording"), one.history.length ? el("ul", {}, one.history.map((was) => el("li", {}, day(was.at) + ": ", said(was.text)))) : null],
     ]), live ? recordForms(one) : null,
-    heading(t("said")), one.sources.slice(0, 50).map(sourceOf));
+    one.sources.length ? heading(t("said")) : null, one.sources.slice(0, 50).map(sourceOf));
 }
 
 function sourceOf(source) {

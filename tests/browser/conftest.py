@@ -106,3 +106,22 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Opened]:
         assert watched.violations == []
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def visited(browser: Any) -> Iterator[Callable[[str], Watched]]:
+    """Open a live page by its address; it asks nobody but who serves it, and violates nothing."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, locale="en-GB")
+    seen: list[tuple[Watched, str]] = []
+
+    def visit(address: str) -> Watched:
+        watched = Watched(context.new_page())
+        seen.append((watched, address.partition("?")[0]))
+        watched.page.goto(address)
+        return watched
+
+    yield visit
+    for watched, origin in seen:
+        assert [url for url in watched.requests if not url.startswith(origin)] == []
+        assert (watched.faults, watched.violations) == ([], [])
+    context.close()

@@ -121,6 +121,7 @@ def hostile() -> dict[str, Any]:
             "explanation": BIDI,
             "evidence": places,
             "announced": False,
+            "by_hand": False,
         },
     }
     step = {

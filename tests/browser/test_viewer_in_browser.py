@@ -1,5 +1,8 @@
 """The page of the viewer as people use it, in headless Chromium: `make browser-test`. Pictures are in build/browser."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import util
 from pathlib import Path
 from types import ModuleType
@@ -7,7 +10,13 @@ from typing import Any
 
 import pytest
 
+from agentic_memory_bank import Memories
+from agentic_memory_bank.runs.viewer.actions import LookedAtBank, LookedAtUser
+from agentic_memory_bank.runs.viewer.live import LivePage
 from agentic_memory_bank.runs.viewer.page import page as page_of
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
+
+pytestmark = pytest.mark.enable_socket
 
 
 def _neighbour(name: str) -> ModuleType:
@@ -65,7 +74,7 @@ def test_a_contradiction_shows_both_sides_and_each_leads_to_its_place(opened: An
 
     assert card.locator(".side").count() == 2
     assert card.locator(".side.holds .value").inner_text() == "92 metres"
-    assert "2 passages from 2 sources" in card.inner_text()
+    assert "Passages: 2, sources: 2" in card.inner_text()
     assert "What would change it" in card.inner_text()
     seen.shot("3-contradictions-dark")
     for n in range(2):
@@ -290,3 +299,64 @@ def test_ten_thousand_memories_are_searched_in_a_tenth_of_a_second(opened: Any) 
     seen.shot("10-ten-thousand")
     seen.page.locator("#tab-subjects").click()
     assert seen.page.locator(".lane").count() <= 350
+
+
+# --- the live page -------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def served(looked: Any) -> Iterator[str]:
+    """Serve a live page while a test is on; the address for its visit."""
+    with LivePage(looked) as live:
+        thread = threading.Thread(target=live.serve_forever, args=(0.02,))
+        thread.start()
+        yield live.address
+        live.shutdown()
+        thread.join()
+
+
+def test_on_the_live_page_a_memory_is_corrected_and_forgotten_after_a_preview(visited: Any, tmp_path: Path) -> None:
+    with Memories(home=tmp_path, embeddings=HashEmbeddings()) as kept:
+        chess = kept.store("I play chess.", user="ana")
+        kept.store("My sister plays the cello.", user="ana")
+        with served(LookedAtUser(kept, "ana")) as address:
+            seen = visited(address)
+            assert "token" not in seen.page.url
+            seen.page.locator(".row", has_text="chess").click()
+            seen.page.get_by_text("Change the wording").click()
+            seen.page.get_by_label("Change the wording").fill("I play go.")
+            seen.shot("11-live")
+            seen.page.get_by_role("button", name="Save").last.click()
+            seen.page.locator(".row", has_text="I play go.").wait_for()
+            assert kept.get(chess["id"], user="ana")["history"][0]["text"] == "I play chess."
+
+            seen.page.get_by_label("Forget what concerns").fill("cello")
+            seen.page.get_by_role("button", name="Preview").click()
+            seen.page.get_by_text("This would erase 1").wait_for()
+            assert len(kept.list(user="ana").records) == 2
+            seen.shot("12-live-forget")
+            seen.page.get_by_role("button", name="Erase for good").click()
+            seen.page.get_by_text("1 of 1").wait_for()
+            assert [one["text"] for one in kept.list(user="ana").records] == ["I play go."]
+
+            seen.page.locator("#tab-recall").click()
+            seen.page.get_by_label("A message").fill("Which game do I play?")
+            seen.page.get_by_role("button", name="Ask").click()
+            seen.page.get_by_text("What this message recalls").wait_for()
+
+
+def test_on_the_live_page_a_contradiction_is_settled_by_hand(visited: Any, tmp_path: Path) -> None:
+    memories.bank(tmp_path)
+    with served(LookedAtBank("dam", tmp_path)) as address:
+        seen = visited(address)
+        seen.page.locator("#tab-contradictions").click()
+        seen.page.get_by_label("Why").first.fill("I measured it.")
+        seen.page.get_by_role("button", name="Side 1 holds").first.click()
+        seen.page.get_by_text("Settled by hand: I measured it.").first.wait_for()
+
+        assert "Only another decision by hand" in seen.page.locator(".card").first.inner_text()
+        assert {one.inner_text() for one in seen.page.locator(".side.holds .value").all()} == {"71 metres"}
+        assert seen.page.locator("#tab-contradictions").get_attribute("aria-selected") == "true"
+        seen.shot("13-live-settled")
+        seen.page.locator("#tab-run").click()
+        assert "by hand" in seen.page.locator("tbody tr").last.inner_text()

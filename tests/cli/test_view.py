@@ -64,3 +64,19 @@ def test_what_is_not_there_is_an_error_and_writes_nothing(
 
     assert memory_bank("view", *words, "--out", out).exit_code == 1
     assert not out.exists()
+
+
+@pytest.mark.enable_socket
+@pytest.mark.usefixtures("chip")
+def test_without_a_file_the_page_is_served_on_this_machine_until_ctrl_c(
+    memory_bank: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(page: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("agentic_memory_bank.runs.viewer.live.LivePage.serve_forever", interrupted)
+
+    done = memory_bank("view", "chip")
+
+    assert done.exit_code == 0
+    assert "http://127.0.0.1:" in done.output

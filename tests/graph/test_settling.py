@@ -54,6 +54,19 @@ def test_it_is_kept_with_its_reason_and_is_a_step_of_the_history(disputed: Path)
     assert shown["contradictions"][0]["explanation"] == "Settled by hand: I measured it."
 
 
+def test_other_contradictions_between_the_same_values_are_settled_with_it(tmp_path: Path) -> None:
+    texts = {**TEXTS, "guide.txt": "Visitors should know: the Orlo dam is 92 metres high, and windy.\n"}
+    documents = [{"text": text, "source": name} for name, text in texts.items()]
+    run(QUESTION, documents=documents, thread="dam", home=tmp_path, embeddings=HashEmbeddings())
+    found = contradiction(tmp_path)
+    winner = next(n for n, claim in enumerate(found["claims"]) if "71" in claim["value"])
+
+    settled = settle("dam", found["id"], 0, winner, home=tmp_path)
+
+    assert len(settled["contradictions"]) > 1
+    assert {one["claims"][one["winner"] or 0]["value"] for one in settled["contradictions"]} == {"71 metres"}
+
+
 def test_it_may_be_settled_the_other_way(disputed: Path) -> None:
     found = contradiction(disputed)
     settle("dam", found["id"], 0, 0, home=disputed)

@@ -72,7 +72,7 @@ def answered(output: Mapping[str, Any], *, kept: bool, elapsed: float) -> Lines:
     """The answer, its quotes, how each contradiction was settled, and one line on the run."""
     yield shown(output["answer"]) if output["answer"] else _no_answer(output)
     yield from _quotes(output["sources"])
-    yield from _contradictions(output["conflicts"])
+    yield from _contradictions(output, kept=kept)
     yield from _degraded_lines(output)
     yield from usage_lines(output.get("usage"))
     if "pause" in output:
@@ -172,26 +172,50 @@ def _no_answer(output: Mapping[str, Any]) -> str:
 
 
 def _quotes(sources: Sequence[Mapping[str, Any]], where: Callable[[Mapping[str, Any]], str] = place) -> Lines:
-    if sources:
-        yield ""
-        yield heading("Quotes")
+    """The best quote in bold, and the others apart from it."""
     for position, source in enumerate(sources, 1):
-        yield from _quote(source, f"{position:3}. ", where)
+        if position < 3:
+            yield ""
+            yield heading("Best quote" if position == 1 else "Also")
+        yield from _quote(source, f"{position:3}. ", where, is_best=position == 1)
 
 
-def _quote(source: Mapping[str, Any], mark: str, where: Callable[[Mapping[str, Any]], str] = place) -> Lines:
+def _quote(
+    source: Mapping[str, Any],
+    mark: str,
+    where: Callable[[Mapping[str, Any]], str] = place,
+    *,
+    is_best: bool = False,
+) -> Lines:
     """A quote behind a mark, and under it where it stands."""
     indent = " " * len(mark)
-    yield indented(f"“{source['quote']}”", indent, mark)
+    said = indented(f"“{source['quote']}”", indent, mark)
+    yield heading(said) if is_best else said
     yield typer.style(f"{indent}{where(source)}", dim=True)
 
 
-def _contradictions(conflicts: Sequence[Mapping[str, Any]]) -> Lines:
-    if conflicts:
+def _contradictions(output: Mapping[str, Any], *, kept: bool) -> Lines:
+    """The contradictions that touch what the answer quotes, and how the others are seen."""
+    conflicts, sources = output["conflicts"], output["sources"]
+    touching = [one for one in conflicts if _touches(one, sources)] if sources else conflicts
+    if touching:
         yield ""
         yield heading("Contradictions")
-    for position, conflict in enumerate(conflicts, 1):
+    for position, conflict in enumerate(touching, 1):
         yield from _contradiction(position, conflict)
+    if others := len(conflicts) - len(touching):
+        thread = output["thread"] if kept else "NAME"
+        before = "" if kept else "Keep the memory with `--thread NAME`, then: "
+        yield f"\n{counted(others, 'other contradiction')} in the texts. {before}`{command('show', thread)}`."
+
+
+def _touches(conflict: Mapping[str, Any], sources: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a claim of a contradiction, or its evidence, overlaps what the answer quotes."""
+    return any(
+        one["entry"] == source["entry"] and one["start"] < source["end"] and source["start"] < one["end"]
+        for one in (*conflict["claims"], *conflict["evidence"])
+        for source in sources
+    )
 
 
 def _contradiction(position: int, conflict: Mapping[str, Any]) -> Lines:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from agentic_memory_bank.graph.researcher import graph as researcher
     from agentic_memory_bank.runs import arun, clear, resume, run
     from agentic_memory_bank.runs.memories import Memories
+    from agentic_memory_bank.runs.viewer.shown import view
     from agentic_memory_bank.state.errors import MemoryBankError
     from agentic_memory_bank.state.settings import Settings
 
@@ -51,6 +52,7 @@ __all__ = [
     "researcher",
     "resume",
     "run",
+    "view",
 ]
 
 _HOMES = {
@@ -78,6 +80,7 @@ _HOMES = {
     "researcher": ("graph.researcher", "graph"),
     "resume": ("runs", "resume"),
     "run": ("runs", "run"),
+    "view": ("runs.viewer.shown", "view"),
 }
 
 

@@ -175,17 +175,25 @@ def _no_answer(output: Mapping[str, Any]) -> str:
 
 
 def _quotes(sources: Sequence[Mapping[str, Any]], where: Callable[[Mapping[str, Any]], str] = place) -> Lines:
-    if sources:
-        yield ""
-        yield heading("Quotes")
+    """The best quote in bold, and the others apart from it."""
     for position, source in enumerate(sources, 1):
-        yield from _quote(source, f"{position:3}. ", where)
+        if position < 3:
+            yield ""
+            yield heading("Best quote" if position == 1 else "Also")
+        yield from _quote(source, f"{position:3}. ", where, is_best=position == 1)
 
 
-def _quote(source: Mapping[str, Any], mark: str, where: Callable[[Mapping[str, Any]], str] = place) -> Lines:
+def _quote(
+    source: Mapping[str, Any],
+    mark: str,
+    where: Callable[[Mapping[str, Any]], str] = place,
+    *,
+    is_best: bool = False,
+) -> Lines:
     """A quote behind a mark, and under it where it stands."""
     indent = " " * len(mark)
-    yield indented(f"“{source['quote']}”", indent, mark)
+    said = indented(f"“{source['quote']}”", indent, mark)
+    yield heading(said) if is_best else said
     yield typer.style(f"{indent}{where(source)}", dim=True)
 
 

@@ -31,6 +31,7 @@ PUBLIC = {
     "researcher",
     "resume",
     "run",
+    "view",
 }
 
 

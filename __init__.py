@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from agentic_memory_bank.runs.chat_history import MemoryChatHistory
     from agentic_memory_bank.runs.memories import Memories
     from agentic_memory_bank.runs.retrievers import BankRetriever, MemoryRetriever, PageRetriever
+    from agentic_memory_bank.runs.viewer.shown import view
     from agentic_memory_bank.state.errors import MemoryBankError
     from agentic_memory_bank.state.settings import Settings
 
@@ -59,6 +60,7 @@ __all__ = [
     "researcher",
     "resume",
     "run",
+    "view",
 ]
 
 _HOMES = {
@@ -91,6 +93,7 @@ _HOMES = {
     "researcher": ("graph.researcher", "graph"),
     "resume": ("runs", "resume"),
     "run": ("runs", "run"),
+    "view": ("runs.viewer.shown", "view"),
 }
 
 

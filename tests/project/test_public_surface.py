@@ -36,6 +36,7 @@ PUBLIC = {
     "researcher",
     "resume",
     "run",
+    "view",
 }
 
 

@@ -124,6 +124,8 @@ def test_turns_keep_who_said_them_and_in_which_conversation(memories: Memories) 
     assert own["text"] == f"user (5 March 2024): {FACT}"
     assert own["sources"][0]["conversation"] == "trip"
     assert own["project"] == "travel"
+    told = memories.transcript("trip", user="ana", project="travel")
+    assert [message.type for message in told] == ["human", "ai"]
 
 
 def test_what_no_longer_holds_and_what_is_no_memory_is_told(memories: Memories) -> None:

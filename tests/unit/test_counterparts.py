@@ -91,3 +91,29 @@ def test_two_documents_are_about_one_thing_where_they_share_names(first: str, se
     documents = starmap(read, ((first, "a"), (second, "b")))
 
     assert share_subject(*documents) is shared
+
+
+@pytest.mark.parametrize(
+    ("news", "values"),
+    [
+        ("From 1 June the Orrin pass goes up to €52.", ("€45", "€52")),
+        ("Visitors may bring no more than 4 dogs to Orrin after all.", ("6", "4")),
+        ("The trail map of Orrin Lake now costs €9.", ("€7", "€9")),
+    ],
+)
+def test_what_says_that_it_holds_from_now_on_decides(news: str, values: tuple[str, str]) -> None:
+    leaflet = "Orrin pass: €45.\n\nVisitors may bring up to 6 dogs to Orrin.\n\nThe trail map of Orrin Lake costs €7.\n"
+
+    (found,) = contradictions(("leaflet", leaflet), ("news", f"Dear friends of Orrin,\n\n{news}\n"))
+
+    assert set(found.values) == set(values)
+    assert found.holds == (0 if found.first.place.name == "news" else 1)
+
+
+def test_a_correction_is_read_over_the_end_of_a_line() -> None:
+    sheet = "# Orrin stove\n\n| | M3 | M3 Max |\n|---|---|---|\n| gas bottle | 3.1 kg | 4.8 kg |\n"
+    mail = "About the Orrin stove: two things were printed badly.\n\n- The gas bottle holds 3.4 kg,\n  not 3.1.\n"
+
+    (found,) = contradictions(("sheet.md", sheet), ("mail.txt", mail))
+
+    assert (found.first, found.second)[found.holds or 0].place.name == "mail.txt"

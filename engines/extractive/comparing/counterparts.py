@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights, shown
 from agentic_memory_bank.engines.extractive.reading.concepts import of_chinese, of_term
@@ -27,6 +27,14 @@ _CONCEPT: Final = 0.75
 """What a word of the same concept counts, where the same word counts 1."""
 _MOST_TIMES: Final = 10
 """How many times as much of one attribute two sources may give."""
+_CHANGED: Final = re.compile(
+    r"(?<!\buntil )(?<!by )(?<!just )\bnow\b|\bafter all\b|\bhenceforth\b"
+    r"|\b(?:as from|as of|with effect from|starting from)\b"
+    r"|\bfrom (?:this|that|\d|next|now)[\w ]{0,20} on(?:wards)?\b|\b(?:go(?:es)?|went|gone) (?:up|down) (?:to|from)\b"
+    r"|\b(?:raised|lowered|increased|reduced|extended|shortened|corrected|changed):|现(?:已|为|改)|自[^，。]{1,12}起|今后",
+    re.IGNORECASE,
+)
+"""What says that a value holds from now on, in place of another one."""
 _RIVAL: Final = 0.8
 _REACH: Final = 32
 _REACH_CHINESE: Final = 10
@@ -124,6 +132,12 @@ def counterparts(first: Document, second: Document, weights: Weights) -> Iterato
             kind = "number" if ours.figure.kind == "number" else "date"
             sure = round(min(1.0, 0.5 + like / 40), 4)
             yield FoundContradiction(ours.statement, theirs.statement, kind, values, None, sure)
+
+
+def later(first: Statement, second: Statement) -> Literal[0, 1] | None:
+    """Which of two statements says of itself that it is the later one, if one of them does."""
+    ours, theirs = (bool(_CHANGED.search(statement.text)) for statement in (first, second))
+    return None if ours == theirs else 0 if ours else 1
 
 
 def _likes(left: list[_Side], right: list[_Side], weights: Weights) -> dict[tuple[int, int], tuple[float, bool]]:

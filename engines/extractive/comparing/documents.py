@@ -6,6 +6,7 @@ statements have to be about the same attribute of the same subject, in places th
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final, Literal
@@ -14,6 +15,7 @@ from agentic_memory_bank.engines.extractive.comparing.announced import announced
 from agentic_memory_bank.engines.extractive.comparing.counterparts import (
     are_apart,
     counterparts,
+    later,
     share_subject,
 )
 from agentic_memory_bank.engines.extractive.comparing.edits import Kind
@@ -70,9 +72,9 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
     found = [*announced(left, right, weights, apart)]
     found += [one.mirrored() for one in announced(right, left, weights, apart)]
     if copies or not apart and not _are_alike(left, right):
-        found += _plain(left, right, weights, bool(about_one))
-        if about_one:
-            found += _counterparts(left, right, weights)
+        clashes = _plain(left, right, weights, bool(about_one))
+        clashes += _counterparts(left, right, weights) if about_one else []
+        found += [replace(one, holds=later(one.first, one.second)) for one in clashes]
     unique = {(one.first.number, one.second.number): one for one in reversed(found)}
     return tuple(reversed(unique.values()))
 

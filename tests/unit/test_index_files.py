@@ -117,6 +117,7 @@ def test_whatever_was_done_the_file_says_what_the_events_say(
                 ids.append(memories.store("ann", text, source=source, **drawn).record["id"])
             case 2:
                 memories.count_use("ann", chance.choices(ids, k=2))
+                assert memories.flush(5)
             case 3:
                 memories.delete("ann", [chance.choice(ids)])
             case 4 if there := memories.list("ann", types=["semantic"], project="").records:

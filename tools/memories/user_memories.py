@@ -21,6 +21,7 @@ from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
 from agentic_memory_bank.tools.memories.use_counts import UseCounts
 from agentic_memory_bank.tools.memories.validation import stamp
 from agentic_memory_bank.tools.memories.vectors import REEMBED, Vector, model_of
+from agentic_memory_bank.tools.storage.section_file import SectionDamagedError
 from agentic_memory_bank.tools.text.names import names_and_numbers
 
 _SECOND: Final = 19
@@ -74,6 +75,9 @@ class UserMemories:
                 yield
                 if self._pending:
                     self._write()
+            except SectionDamagedError as error:  # in what is compared only when it is read
+                self._is_begun = False
+                raise self._keeper.discard() from error
             except BaseException:
                 if self._pending or not is_current:
                     self._is_begun = False  # the index holds events that were not written, or lacks some that were

@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo map test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks docs kill attack smoke-model bench dev readme clean
+.PHONY: help demo map test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks docs kill attack smoke-model bench dev readme clean browser-test view-demo
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -74,6 +74,12 @@ kill: $(BIN)/.test ## kill a run at every point there is, and resume it
 
 attack: $(BIN)/.test ## hostile texts, users that cross, flipped bits and kills against the real thing, on loopback
 	@$(OFFLINE) $(BIN)/python -m pytest -q -m attack tests
+
+browser-test: $(BIN)/.dev ## use the viewer's pages in headless Chromium (apt-get install chromium fonts-noto-cjk); pictures in build/browser
+	@$(OFFLINE) $(BIN)/python -m pytest -q -m browser tests/browser
+
+view-demo: $(BIN)/.offline ## write pages of the viewer into build/view: the demo, a user with 1,000 memories, a research
+	@$(OFFLINE) $(BIN)/python examples/view_demo.py build/view
 
 smoke-model: build/.smoke-model ## the smallest real chat model there is, end to end; fetches 98 MB
 	@HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 $(BIN)/python benchmarks/smoke_model.py

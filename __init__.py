@@ -22,16 +22,25 @@ if TYPE_CHECKING:
     from agentic_memory_bank.graph.researcher import build_researcher
     from agentic_memory_bank.graph.researcher import graph as researcher
     from agentic_memory_bank.runs import arun, clear, resume, run
+    from agentic_memory_bank.runs.async_memories import AsyncMemories
+    from agentic_memory_bank.runs.chat_history import MemoryChatHistory
     from agentic_memory_bank.runs.memories import Memories
+    from agentic_memory_bank.runs.retrievers import BankRetriever, MemoryRetriever, PageRetriever
+    from agentic_memory_bank.runs.viewer.shown import view
     from agentic_memory_bank.state.errors import MemoryBankError
     from agentic_memory_bank.state.settings import Settings
 
 __all__ = [
+    "AsyncMemories",
+    "BankRetriever",
     "Engine",
     "FourTierMemory",
     "Memories",
     "MemoryBankError",
     "MemoryBankMiddleware",
+    "MemoryChatHistory",
+    "MemoryRetriever",
+    "PageRetriever",
     "Settings",
     "arun",
     "build_conversation",
@@ -51,14 +60,20 @@ __all__ = [
     "researcher",
     "resume",
     "run",
+    "view",
 ]
 
 _HOMES = {
+    "AsyncMemories": ("runs.async_memories", "AsyncMemories"),
+    "BankRetriever": ("runs.retrievers", "BankRetriever"),
     "Engine": ("engines.base", "Engine"),
     "FourTierMemory": ("graph.four_tier", "FourTierMemory"),
     "Memories": ("runs.memories", "Memories"),
     "MemoryBankError": ("state.errors", "MemoryBankError"),
     "MemoryBankMiddleware": ("graph.middleware", "MemoryBankMiddleware"),
+    "MemoryChatHistory": ("runs.chat_history", "MemoryChatHistory"),
+    "MemoryRetriever": ("runs.retrievers", "MemoryRetriever"),
+    "PageRetriever": ("runs.retrievers", "PageRetriever"),
     "Settings": ("state.settings", "Settings"),
     "arun": ("runs", "arun"),
     "build_conversation": ("graph.conversation", "build_conversation"),
@@ -78,6 +93,7 @@ _HOMES = {
     "researcher": ("graph.researcher", "graph"),
     "resume": ("runs", "resume"),
     "run": ("runs", "run"),
+    "view": ("runs.viewer.shown", "view"),
 }
 
 

@@ -21,6 +21,7 @@ import threading
 import time
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from research_calls import machine  # benchmarks, too
 
 from agentic_memory_bank.nodes.messages import turns_of
 from agentic_memory_bank.runs.memories import Memories
+from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.records import TYPES, Record
 from agentic_memory_bank.tools.embeddings.models import local_embeddings
 
@@ -205,7 +207,9 @@ class Dialogue:
 
     def _by_description(self, memories: Memories, check: Row) -> Sequence[str]:
         """What is left once all that a description shows is erased."""
-        memories.delete(memories.preview_delete_about(check["say"], user=self._data["id"]).ids, user=self._data["id"])
+        with suppress(InputError):  # words that describe nothing ("forget that") are refused, and nothing is erased
+            shown = memories.preview_delete_about(check["say"], user=self._data["id"])
+            memories.delete(shown.ids, user=self._data["id"])
         return self._texts(memories)
 
     def _texts(self, memories: Memories) -> list[str]:

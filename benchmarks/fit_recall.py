@@ -2,13 +2,14 @@
 
     python benchmarks/fit_recall.py --eval DIR [--file dialogues.dev.jsonl]
 
-DIR is the folder of evaluation data. Each dialogue of `everyday` is told as in `everyday.py`; each of its checks is one
-message. A message of kind `silent` needs no memory, and neither do those of other dialogues, nor what anybody may ask
-(general_messages.txt), nor what somebody asks of their own life who never told of it (personal_messages.txt, each with
-the words that would be a sign that it was told). Of the others, the memories that hold what the check asks for help,
-but for what the assistant says after them. Prints how well weights do on dialogues they were not fitted on (four
-parts), and the weights fitted on all, as they stand in engines/extractive/answering/helping.py: those of the messages
-are moved from what stands there, so that what was fitted on other people before is not lost.
+DIR is the folder of evaluation data. Each dialogue of `everyday`, and of dialogues.jsonl beside this file, is told as
+in `everyday.py`; each of its checks is one message. A message of kind `silent` needs no memory, and neither do those
+of other dialogues, nor what anybody may ask (general_messages.txt), nor what somebody asks of their own life who never
+told of it (personal_messages.txt, each with the words that would be a sign that it was told). Of the others, the
+memories that hold what the check asks for help, but for what the assistant says after them. Prints how well weights do
+on dialogues they were not fitted on (four parts), and the weights fitted on all, as they stand in
+engines/extractive/answering/helping.py: those of the messages are moved from what stands there, so that what was
+fitted on other people before is not lost.
 """
 
 import argparse
@@ -42,6 +43,8 @@ NEARNESS = 1.0
 STEPS = 50
 HELPFUL = 3.0
 """What a memory that helps counts: there are many more that do not."""
+OWN = Path(__file__).with_name("dialogues.jsonl")
+"""Invented people, written for this by authors who had not seen the package."""
 GENERAL = Path(__file__).with_name("general_messages.txt")
 UNTOLD = Path(__file__).with_name("personal_messages.txt")
 
@@ -93,7 +96,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--eval", type=Path, required=True, help="folder of evaluation data")
     parser.add_argument("--file", default="dialogues.dev.jsonl", help="which dialogues (default: %(default)s)")
     arguments = parser.parse_args(argv)
-    data = _rows(arguments.eval / "everyday" / arguments.file)
+    data = [*_rows(arguments.eval / "everyday" / arguments.file), *_rows(OWN)]
     messages = [message for one in _told(data) for message in one]
     for chinese in (False, True):
         own = [message for message in messages if is_cjk(message.text) == chinese and message.reading.memories]

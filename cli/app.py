@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, cast
 
 import typer
 
-from agentic_memory_bank.cli import ask, chat, doctor, memories, memory_files, pages, terminal, threads
+from agentic_memory_bank.cli import ask, chat, doctor, mcp, memories, memory_files, pages, terminal, threads, view
 from agentic_memory_bank.cli.options import Debug
 from agentic_memory_bank.state.errors import MemoryBankError
 
@@ -36,6 +36,7 @@ times and finds none, which was a tenth of what a first answer costs."""
 GROUPS: Final[Mapping[str, Mapping[str, Callable[..., None]]]] = {
     "Questions over documents": {"ask": ask.ask, "resume": ask.resume},
     "Memories of pages": {"memorize": pages.memorize, "research": pages.research, "pages": pages.pages},
+    "Looking at memories": {"view": view.view},
     "Runs and what they keep": {
         "runs": threads.runs,
         "show": threads.show,
@@ -57,7 +58,7 @@ GROUPS: Final[Mapping[str, Mapping[str, Callable[..., None]]]] = {
         "import-memories": memory_files.import_memories,
         "maintain": memories.maintain,
     },
-    "Installation": {"doctor": doctor.doctor, "token": doctor.token},
+    "Installation": {"doctor": doctor.doctor, "mcp": mcp.mcp, "token": doctor.token},
 }
 """The commands by name, as `--help` shows them."""
 

@@ -52,6 +52,8 @@ _REASONS = {
     "EmbeddingError": "vectors could not be made",
     "SettingsError": "a setting or a key is missing",
 }
+_MOST_ELSEWHERE = 5
+"""Contradictions that the question does not ask about, of which each has a line."""
 _DEGRADED = re.compile(r"(\w+): (\w+(?:, \w+)*)(?: \((\d+) of its questions\))?(?:: (.*))?", re.DOTALL)
 """As the stages note it: the stage, the kinds of error, of how many questions, and what the engine said."""
 
@@ -69,10 +71,11 @@ def place_in_memory(source: Mapping[str, Any]) -> str:
 
 
 def answered(output: Mapping[str, Any], *, kept: bool, elapsed: float) -> Lines:
-    """The answer, its quotes, how each contradiction was settled, and one line on the run."""
+    """The answer, its quotes, how what contradicts them was settled, and one line on the run."""
     yield shown(output["answer"]) if output["answer"] else _no_answer(output)
     yield from _quotes(output["sources"])
-    yield from _contradictions(output["conflicts"])
+    yield from _contradictions([one for one in output["conflicts"] if one.get("in_answer", True)])
+    yield from _contradictions_elsewhere([one for one in output["conflicts"] if not one.get("in_answer", True)])
     yield from _degraded_lines(output)
     yield from usage_lines(output.get("usage"))
     if "pause" in output:
@@ -172,17 +175,25 @@ def _no_answer(output: Mapping[str, Any]) -> str:
 
 
 def _quotes(sources: Sequence[Mapping[str, Any]], where: Callable[[Mapping[str, Any]], str] = place) -> Lines:
-    if sources:
-        yield ""
-        yield heading("Quotes")
+    """The best quote in bold, and the others apart from it."""
     for position, source in enumerate(sources, 1):
-        yield from _quote(source, f"{position:3}. ", where)
+        if position < 3:
+            yield ""
+            yield heading("Best quote" if position == 1 else "Also")
+        yield from _quote(source, f"{position:3}. ", where, is_best=position == 1)
 
 
-def _quote(source: Mapping[str, Any], mark: str, where: Callable[[Mapping[str, Any]], str] = place) -> Lines:
+def _quote(
+    source: Mapping[str, Any],
+    mark: str,
+    where: Callable[[Mapping[str, Any]], str] = place,
+    *,
+    is_best: bool = False,
+) -> Lines:
     """A quote behind a mark, and under it where it stands."""
     indent = " " * len(mark)
-    yield indented(f"“{source['quote']}”", indent, mark)
+    said = indented(f"“{source['quote']}”", indent, mark)
+    yield heading(said) if is_best else said
     yield typer.style(f"{indent}{where(source)}", dim=True)
 
 
@@ -194,11 +205,25 @@ def _contradictions(conflicts: Sequence[Mapping[str, Any]]) -> Lines:
         yield from _contradiction(position, conflict)
 
 
-def _contradiction(position: int, conflict: Mapping[str, Any]) -> Lines:
+def _contradictions_elsewhere(conflicts: Sequence[Mapping[str, Any]]) -> Lines:
+    """Those that the question does not ask about, a line each."""
+    if conflicts:
+        yield ""
+        yield heading("Contradictions elsewhere")
+    for conflict in conflicts[:_MOST_ELSEWHERE]:
+        sides = " – ".join(f"“{on_one_line(claim['quote'])}”" for claim in conflict["claims"])
+        yield indented(sides, "    ", f"  - {_label(conflict)} ")
+    if len(conflicts) > _MOST_ELSEWHERE:
+        yield f"  and {len(conflicts) - _MOST_ELSEWHERE} more; `--json` has all"
+
+
+def _label(conflict: Mapping[str, Any]) -> str:
     is_open = conflict["outcome"] == "inconclusive"
-    label = typer.style("disputed", fg="yellow") if is_open else typer.style("settled", fg="green")
-    title = ": ".join(filter(None, (on_one_line(conflict["kind"]), on_one_line(conflict["reason"]))))
-    yield f"{position:3}. {title} ({label})"
+    return f"({typer.style('disputed', fg='yellow') if is_open else typer.style('settled', fg='green')})"
+
+
+def _contradiction(position: int, conflict: Mapping[str, Any]) -> Lines:
+    yield f"{position:3}. {on_one_line(conflict['reason'] or conflict['kind'])} {_label(conflict)}"
     for index, claim in enumerate(conflict["claims"]):
         mark = "✓" if conflict["outcome"] == "holds" and index == conflict["winner"] else "-"
         yield from _quote(claim, f"     {mark} ")

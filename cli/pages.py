@@ -83,7 +83,7 @@ def _research(question: str, memory: str, settings: "Settings", emit: Emit, atte
 
     question, memory = checked_text(question, "request"), checked_name(memory)
     parts = options.parts_of_memories(settings)
-    if not (settings.names_models or _is_there(memory)):
+    if not (settings.names_models or is_there(memory)):
         return {
             "answer": "",
             "status": "not_found",
@@ -101,7 +101,7 @@ def _research(question: str, memory: str, settings: "Settings", emit: Emit, atte
     return research(question, memory, settings, given=PageRunOptions(**parts, control=attempt.begin(), on_event=emit))
 
 
-def _is_there(memory: str, user: str = "") -> bool:
+def is_there(memory: str, user: str = "") -> bool:
     """Whether there is a memory of pages, found out before anything heavy is loaded."""
     from agentic_memory_bank.tools.pages.stores import PageStores, checked_name
 
@@ -137,7 +137,7 @@ def pages(
     """List the memories that `memorize` made, with their pages and how long these stay; or clear one."""
     if clear and memory is None:
         raise typer.BadParameter("--clear needs the NAME of a memory.")
-    if memory is not None and not _is_there(memory, user):
+    if memory is not None and not is_there(memory, user):
         raise UnknownMemoryError(f"There is no memory of pages {memory!r}. `memory-bank pages` lists them.")
     from agentic_memory_bank.runs.cleanup import clear_pages, list_pages
 

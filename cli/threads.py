@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from agentic_memory_bank.cli import options, terminal
+from agentic_memory_bank.cli.memory_tree import memory_tree, node_lines
 from agentic_memory_bank.cli.options import AsJson, ThreadName
-from agentic_memory_bank.cli.outcome import how_to_hand_in, place, usage_lines
-from agentic_memory_bank.cli.terminal import Lines, counted, heading, on_one_line, shortened, shown
 from agentic_memory_bank.state.errors import ExportError, InputError, MemoryBankError
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
 
 if TYPE_CHECKING:
     from agentic_memory_bank.runs.ledger import Run
     from agentic_memory_bank.state.memory_bank import MemoryBankState
-    from agentic_memory_bank.state.query_graph import Conflict, MemoryNode
+    from agentic_memory_bank.state.query_graph import MemoryNode
 
 _QUESTION_CHARACTERS: Final = 60
 _UNLISTED: Final = ("documents", "attachments")
@@ -92,7 +91,7 @@ def show(
     state = read_state(thread)
     if node is None:
         found = _memory(thread, state)
-        terminal.print_found(found, memory_lines(found), as_json=as_json)
+        terminal.print_found(found, memory_tree(found), as_json=as_json)
     else:
         found = _node(state, node)
         terminal.print_found(found, node_lines(found), as_json=as_json)
@@ -175,9 +174,6 @@ def gc(
     )
 
 
-_SUMMARY_CHARACTERS = 300
-
-
 def memory_view(
     state: "MemoryBankState",
     thread: str,
@@ -230,71 +226,6 @@ def _summary(node: "MemoryNode", state: "MemoryBankState") -> dict[str, Any]:
     }
 
 
-def memory_lines(found: Mapping[str, Any]) -> Lines:
-    """A thread's memory in words."""
-    yield f"{heading('Goal')}  {on_one_line(found['goal']) or 'none yet'} ({found['status']})"
-    for goal in found["archived"]:
-        yield f"      earlier: {on_one_line(goal['goal'])} ({len(goal['completed'])} tasks)"
-    yield from _tasks(found)
-    if found["conflicts"]:
-        yield f"\n{heading('Conflicts')}"
-    for conflict in found["conflicts"]:
-        yield from _conflict(conflict)
-    yield f"\n{heading('Memories')}  {len(found['memories'])}"
-    for node in found["memories"]:
-        yield from _summary_lines(node)
-    yield from _attachment_lines(found["attachments"])
-    yield from usage_lines(found.get("usage"))
-    yield from _waiting_lines(found)
-
-
-def _attachment_lines(attachments: Sequence[Mapping[str, Any]]) -> Lines:
-    if attachments:
-        yield f"\n{heading('Attachments')}  {len(attachments)}"
-    for found in attachments:
-        size = "lost" if found["bytes"] is None else counted(found["bytes"], "byte")
-        yield f"  {found['id']}  {on_one_line(found['name'])} ({found['kind']}, {size}), of {found['entry']}"
-
-
-def _waiting_lines(found: Mapping[str, Any]) -> Lines:
-    if found["waits_for_executor"]:
-        yield f"\nThe run waits for an executor outside: {on_one_line(found['pause']['message'])}"
-        yield from how_to_hand_in(found["thread"])
-    elif found["pause"]:
-        yield f"\nThe run waits. {on_one_line(found['pause']['message'])}"
-
-
-def _tasks(found: Mapping[str, Any]) -> Lines:
-    if found["completed"] or found["current"]:
-        yield f"\n{heading('Tasks')}"
-    for task in found["completed"]:
-        mark = {"success": "✓", "failure": "✗"}.get(task["status"], "~")
-        yield f"  {mark} {task['kind']}: {shortened(task['description'], _SUMMARY_CHARACTERS)}"
-        if task["learned"]:
-            yield f"      {shortened(task['learned'], _SUMMARY_CHARACTERS)}"
-    if found["current"]:
-        yield f"  … {found['current']['kind']}: {shortened(found['current']['description'], _SUMMARY_CHARACTERS)}"
-
-
-def _conflict(conflict: "Conflict") -> Lines:
-    yield f"  {conflict['id']}  {conflict['status']}, between {', '.join(conflict['nodes'])}"
-    for contradiction in conflict["contradictions"]:
-        yield f"    {contradiction['kind']}: {on_one_line(contradiction['reason'])}"
-        for position, claim in enumerate(contradiction["claims"]):
-            mark = "✓" if contradiction.get("winner") == position else "-"
-            yield f"      {mark} {claim['node']}: “{on_one_line(claim['quote'])}”"
-        if explanation := contradiction.get("explanation"):
-            yield f"      {on_one_line(explanation)}"
-
-
-def _summary_lines(node: Mapping[str, Any]) -> Lines:
-    yield f"\n  {typer.style(node['id'], bold=True)}  {shortened(node['context'], _SUMMARY_CHARACTERS)}"
-    yield f"    keywords    {on_one_line(', '.join(node['keywords'])) or '-'}"
-    yield f"    sources     {on_one_line(', '.join(node['sources'])) or '-'}"
-    yield f"    neighbours  {', '.join(node['neighbours']) or '-'}"
-    yield f"    anchors     {node['anchors']}"
-
-
 def node_view(state: "MemoryBankState", found: "MemoryNode") -> dict[str, Any]:
     """One memory as plain data, with all raw text it stands for, word for word, in order of arrival."""
     tree = state.get("interaction_tree", {})
@@ -317,13 +248,3 @@ def _raw(tree: InteractionTree, anchor: Anchor) -> dict[str, Any]:
         **({"page": page} if isinstance(page, int) else {}),
         "text": text_of(tree, anchor),
     }
-
-
-def node_lines(found: Mapping[str, Any]) -> Lines:
-    """One memory in words, with all its raw text."""
-    yield from _summary_lines(found)
-    if found["merged_from"]:
-        yield f"    merged from {', '.join(found['merged_from'])}"
-    yield f"\n{heading('Summary')}\n{shown(found['summary'])}"
-    for piece in found["raw"]:
-        yield f"\n{heading(place(piece))}\n{shown(piece['text'])}"

@@ -171,12 +171,15 @@ def _is_of_application(message: BaseMessage) -> bool:
 
 
 def answer_in_words(found: MemoryBankOutput) -> str:
-    """The answer of a memory bank with its quotes, and what contradicts."""
+    """The answer of a memory bank with its quotes, and what contradicts them."""
     lines = [found.get("answer") or f"There is no answer ({found.get('status', 'stopped')})."]
     if sources := found.get("sources"):
         lines += ["", "Quotes:", *(f"- “{source['quote']}” ({source['source']})" for source in sources)]
-    if conflicts := found.get("conflicts"):
-        lines += ["", "Contradictions:", *(line for conflict in conflicts for line in _conflict(conflict))]
+    conflicts = found.get("conflicts", [])
+    if touching := [conflict for conflict in conflicts if conflict["in_answer"]]:
+        lines += ["", "Contradictions:", *(line for conflict in touching for line in _conflict(conflict))]
+    if elsewhere := len(conflicts) - len(touching):
+        lines += ["", f"The texts also contradict each other where the question does not ask ({elsewhere})."]
     return "\n".join(lines)
 
 

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from agentic_memory_bank.runs.cleanup import clear_pages, collect_garbage, list_pages
     from agentic_memory_bank.runs.export import export_thread, import_thread, memory_digest, read_state
     from agentic_memory_bank.runs.run_steps import RunOutput
+    from agentic_memory_bank.runs.settling import settle
 
 __all__ = [
     "RunOutput",
@@ -22,6 +23,7 @@ __all__ = [
     "read_state",
     "resume",
     "run",
+    "settle",
 ]
 
 _HOMES = {
@@ -37,6 +39,7 @@ _HOMES = {
     "read_state": "export",
     "resume": "bank_runs",
     "run": "bank_runs",
+    "settle": "settling",
 }
 
 

@@ -216,6 +216,48 @@ class ConversationMemory(MemoryGraphs):
         self._check_on(user)
         return MemoryFolder(cast("Any", self), Path(folder), user, project).sync(several(erase), several(restore))
 
+    def transcript(self, conversation_id: str, *, user: str, project: str = "") -> list[BaseMessage]:
+        """Read a conversation as memory keeps it, oldest message first; of an unknown one, nothing.
+
+        The turns of user and assistant stand word for word, without credentials and what was forgotten. Calls of tools
+        are not kept, and of thanks and greetings only the last ones.
+
+        Args:
+            project: The project; an empty text for none.
+
+        Raises:
+            NoUserError: No user is named.
+            InputError: The conversation is not named by a text.
+            StorageError: The store failed.
+        """
+        from agentic_memory_bank.runs.chat_history import named_conversation, transcript_of
+
+        named = named_conversation(conversation_id)
+        state = self._records.conversations.get(user, project, named)
+        if state is None:
+            return []
+        return transcript_of(state, self._all(user, project, types=["verbatim"], replaced=True), named)
+
+    def delete_conversation(self, conversation_id: str, *, user: str, project: str = "") -> Sequence[str]:
+        """Delete the turns of a conversation, with the facts that were drawn from them alone. Args as `transcript`.
+
+        Returns:
+            The ids of all memories that are gone.
+
+        Raises:
+            NoUserError, InputError, StorageError: As `transcript`.
+        """
+        from agentic_memory_bank.runs.chat_history import named_conversation, stored_turns
+
+        named = named_conversation(conversation_id)
+        state = self._records.conversations.get(user, project, named)
+        turns = {turn["id"] for turn in stored_turns(state)} if state else set[str]()
+        known = self._all(user, project, replaced=True)
+        alone = [one["id"] for one in known if {source["conversation"] for source in one["sources"]} == {named}]
+        gone = self._records.delete(user, alone)
+        self._records.conversations.redact_turns(user, {(named, turn): () for turn in turns})
+        return gone
+
     def flush(self, timeout: float | None = None) -> bool:
         """Wait for what `remember_later` and `talk` have queued; return whether all of it was done in time.
 

@@ -16,6 +16,7 @@ from agentic_memory_bank.tools.text.attribution import USER
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
+    from pandas import DataFrame
 
 OWN: Final = "me"
 """The file of what is about the user, or about nobody that is named."""
@@ -171,6 +172,22 @@ def as_documents(those: Iterable[Record]) -> "list[Document]":
         Document(record["text"], id=record["id"], metadata={name: record[name] for name in record if name != "text"})
         for record in those
     ]
+
+
+def as_dataframe(those: Iterable[Record]) -> "DataFrame":
+    """Memories as a table: a row each, by their ids, times as times.
+
+    Raises:
+        InputError: pandas is not installed.
+    """
+    try:
+        from pandas import DataFrame, to_datetime
+    except ImportError:
+        raise InputError('A table needs pandas: pip install "agentic-memory-bank[pandas]".') from None
+    table = DataFrame.from_records([dict(record) for record in those], columns=list(Record.__annotations__))
+    for name in ("created_at", "updated_at", "expires_at", "used_at", "replaced_at"):
+        table[name] = to_datetime(table[name], utc=True)
+    return table.set_index("id")
 
 
 def documents_json(documents: "Sequence[Document]") -> str:

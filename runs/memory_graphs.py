@@ -16,7 +16,7 @@ from agentic_memory_bank.engines.conversation import ConversationEngine
 from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, EngineRequest, chat_conversation_engine
 from agentic_memory_bank.nodes.deps import Clock, utc_now
-from agentic_memory_bank.runs.memory_files import ImportReport, as_documents, exported, imported
+from agentic_memory_bank.runs.memory_files import ImportReport, as_dataframe, as_documents, exported, imported
 from agentic_memory_bank.state.conversations import MemoryContext, RememberOutput
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
@@ -31,6 +31,7 @@ from agentic_memory_bank.tools.memories.validation import MAX_LIMIT, MemoryField
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
+    from pandas import DataFrame
 
     from agentic_memory_bank.engines.llm.models import GivenModels
     from agentic_memory_bank.graph.conversation import Conversation
@@ -163,6 +164,18 @@ class MemoryGraphs:
             NoUserError, StorageError: As `export`.
         """
         return as_documents(self._all(user, project, replaced=True))
+
+    def dataframe(self, *, user: str, project: str | None = None) -> "DataFrame":
+        """A user's memories as a pandas table, newest first, a row each; times are of UTC, replaced ones are included.
+
+        Args:
+            project: An empty text means the memories without a project; None all.
+
+        Raises:
+            InputError: pandas is not installed.
+            NoUserError, StorageError: As `export`.
+        """
+        return as_dataframe(self._all(user, project, replaced=True))
 
     def _remembered(self, said: Mapping[str, Any], context: MemoryContext) -> RememberOutput:
         return cast(RememberOutput, self._graph("remember").invoke(dict(said), context=context))

@@ -18,6 +18,7 @@ OTHERS: Final = {
     "postgresql://user:password@host/database; runs and pages stay in MEMORY_BANK_HOME. Default: a file there.",
     "MEMORY_BANK_USER": "Whose memories are meant on the command line, and by a server that serves one user. Such a "
     "server calls its user `me` where this is not set.",
+    "MEMORY_BANK_PROJECT": "Which of the user's projects `memory-bank mcp` serves. Default: none.",
     "MEMORY_BANK_LOCAL_BASE_URL": "Address of the server of the models `local:NAME`. Default: http://127.0.0.1:11434/v1.",
     "MEMORY_BANK_LOCAL_API_KEY": "Its key, if it asks for one.",
     "MEMORY_BANK_AUTH": "How a server knows who asks: `local` (one user, on this machine), `proxy` (the header "

@@ -34,7 +34,7 @@ from agentic_memory_bank.engines.base import (
 )
 from agentic_memory_bank.engines.extractive.answering import quoting
 from agentic_memory_bank.engines.extractive.comparing import corroboration, documents
-from agentic_memory_bank.engines.extractive.comparing.comparison import Comparison, compare, told
+from agentic_memory_bank.engines.extractive.comparing.comparison import Comparison, compare_all, told
 from agentic_memory_bank.engines.extractive.reading.statements import read
 from agentic_memory_bank.engines.extractive.reading.values import values_of
 from agentic_memory_bank.engines.extractive.summarising import segmentation, summary
@@ -190,9 +190,10 @@ def _relations(fresh: MemoryView, existing: MemoryView, cosine: float) -> list[R
     Notes of a few sentences are about one thing and are compared as they are; in documents, a statement is about what
     its place says it is about.
     """
-    found = compare(fresh.text, existing.text, cosine)
+    all_found = compare_all(fresh.text, existing.text, cosine)
     if _are_notes(fresh, existing):
-        return _relation(fresh, existing, found)
+        return [relation for found in all_found for relation in _relation(fresh, existing, found)]
+    found = all_found[0]
     clashing = list(_contradictions(fresh, existing))
     two_languages = is_cjk(fresh.text) != is_cjk(existing.text)  # shared names and values tell what both are about
     return clashing or (_relation(fresh, existing, found) if two_languages or found.relation == "merge" else [])

@@ -1,5 +1,6 @@
 """Stage 11, the door out: takes what the executor did, and at the end hands the answer to the caller."""
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage
@@ -7,12 +8,18 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.nodes.deps import timestamp
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
-from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id
+from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, overlap
 from agentic_memory_bank.nodes.messages import answer_in_words
 from agentic_memory_bank.state import insight_doc, interaction_tree
 from agentic_memory_bank.state.insight_doc import InsightDoc, Task, apply_insight_edits
 from agentic_memory_bank.state.interaction_tree import Entry
-from agentic_memory_bank.state.memory_bank import MemoryBankOutput, MemoryBankState, MemoryBankUpdate, RunStatus
+from agentic_memory_bank.state.memory_bank import (
+    AnswerSource,
+    MemoryBankOutput,
+    MemoryBankState,
+    MemoryBankUpdate,
+    RunStatus,
+)
 from agentic_memory_bank.state.query_graph import ContradictingClaim, Contradiction
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.text.cleaning import clean
@@ -52,7 +59,7 @@ def _step(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) ->
         if not entries:  # quotes from memory are no news, so there is nothing to remember and nothing left to plan
             done = apply_insight_edits(state["insight_doc"], [[finish]])
             deps.files(state, runtime).release()
-            update |= _handed_over(state, done, result["answer"])
+            update |= _handed_over(state, done, result["answer"], result["sources"])
     return update
 
 
@@ -70,9 +77,13 @@ def _entry(raw: dict[str, Any], position: int, task: Task, now: str) -> Entry:
     }
 
 
-def _handed_over(state: MemoryBankState, doc: InsightDoc, answer: str) -> MemoryBankUpdate:
+def _handed_over(
+    state: MemoryBankState, doc: InsightDoc, answer: str, sources: Sequence[AnswerSource] | None = None
+) -> MemoryBankUpdate:
     """The output, and nothing of the round left behind."""
-    return {"conflicts": _conflicts(state), "status": _status(state, doc, answer), "trail": [], "waiting": []}
+    quoted = (state.get("sources", []) if sources is None else sources) if answer else ()
+    conflicts = _conflicts(state, quoted, of_all=bool(answer and not quoted))
+    return {"conflicts": conflicts, "status": _status(state, doc, answer), "trail": [], "waiting": []}
 
 
 def _status(state: MemoryBankState, doc: InsightDoc, answer: str) -> RunStatus:
@@ -83,12 +94,18 @@ def _status(state: MemoryBankState, doc: InsightDoc, answer: str) -> RunStatus:
     return "completed" if answer else "not_found"
 
 
-def _conflicts(state: MemoryBankState) -> list[dict[str, Any]]:
-    """Every contradiction met, with its claims, the verdict and the evidence as citations; the same words once."""
+def _conflicts(state: MemoryBankState, quoted: Sequence[AnswerSource], *, of_all: bool) -> list[dict[str, Any]]:
+    """Every contradiction met, with its claims, the verdict and the evidence as citations; the same words once.
+
+    Args:
+        quoted: What the answer quotes: a contradiction is in the answer where one of its claims is quoted.
+        of_all: Whether each is, since the answer does not say what it rests on.
+    """
     found = {
         (conflict["id"], *sorted(claim["quote"] for claim in contradiction["claims"])): {
             "id": conflict["id"],
             "status": _settled(contradiction) or conflict["status"],
+            "in_answer": of_all or _is_quoted(contradiction, quoted),
             "kind": contradiction["kind"],
             "reason": contradiction["reason"],
             "claims": [_claim(state, claim) for claim in contradiction["claims"]],
@@ -98,6 +115,10 @@ def _conflicts(state: MemoryBankState) -> list[dict[str, Any]]:
         for contradiction in conflict["contradictions"]
     }
     return list(found.values())
+
+
+def _is_quoted(contradiction: Contradiction, quoted: Sequence[AnswerSource]) -> bool:
+    return any(overlap(claim["anchor"], source) for claim in contradiction["claims"] for source in quoted)
 
 
 def _settled(contradiction: Contradiction) -> str:

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from agentic_memory_bank.cli.app import GROUPS, app
-from agentic_memory_bank.engines.base import ClaimSpan, DisputeVerdict, EvidenceSpan, Relation, Step
+from agentic_memory_bank.engines.base import ClaimSpan, DisputeVerdict, EvidenceSpan, QuotedAnswer, Relation, Step
 
 from .conftest import Command, Parts, json_lines
 
@@ -55,11 +55,22 @@ def test_ask_says_how_a_contradiction_was_settled(
     result = memory_bank("ask", "How many qubits does the chip have?", "-c", two_documents[0], "-c", two_documents[1])
 
     assert result.exit_code == 0, result.output
-    assert "1. number: They differ. (settled)" in result.stdout
+    assert "1. They differ. (settled)" in result.stdout
     assert "Two sources say so." in result.stdout
     assert "Evidence:" in result.stdout
     for file in two_documents:
         assert f"{file}, characters 0-2" in result.stdout
+
+
+def test_a_contradiction_that_the_answer_does_not_quote_is_a_line(
+    memory_bank: Command, parts: Parts, two_documents: list[Path]
+) -> None:
+    parts.engine(find_conflicts=contradicting, answer=lambda question, shown: QuotedAnswer("", (), ""))
+
+    result = memory_bank("ask", "Who made the chip?", "-c", two_documents[0].parent)
+
+    assert "\nContradictions\n" not in result.stdout
+    assert "Contradictions elsewhere\n  - (disputed) “The chip has" in result.stdout
 
 
 def test_an_open_contradiction_is_called_disputed(

@@ -283,3 +283,36 @@ def test_sentences_with_different_years_are_both_quoted_though_worded_alike() ->
 
     assert "1984" in result["answer"]
     assert "1992" in result["answer"]
+
+
+TWO_HALLS = (
+    told("x.md", "The mirror of the array is 8.2 metres wide. The canteen of the array opens at 7 o'clock."),
+    told("y.md", "The mirror of the array is 6.5 metres wide. The canteen of the array opens at 9 o'clock."),
+)
+
+
+def test_notes_that_contradict_each_other_in_two_sentences_are_told_of_both() -> None:
+    result, _ = asked("How wide is the mirror?", *TWO_HALLS)
+
+    values = [{claim["value"] for claim in conflict["claims"]} for conflict in result["conflicts"]]
+    assert sorted(values, key=sorted) == [{"6.5 metres", "8.2 metres"}, {"7", "9"}]
+
+
+@pytest.mark.parametrize(
+    ("question", "told_of"),
+    [("How wide is the mirror?", ["6.5 metres"]), ("Who painted the ceiling of the church?", [])],
+)
+def test_a_contradiction_is_in_the_answer_where_the_answer_quotes_it(question: str, told_of: list[str]) -> None:
+    result, _ = asked(question, *TWO_HALLS)
+
+    in_answer = [
+        min(c["value"] for c in conflict["claims"]) for conflict in result["conflicts"] if conflict["in_answer"]
+    ]
+    assert in_answer == told_of
+    assert len(result["conflicts"]) == 2
+
+
+def test_an_answer_that_quotes_nothing_is_shown_with_all_contradictions() -> None:
+    result, _ = asked("How wide is the mirror?", *TWO_HALLS, execute=lambda step: "It is wide.")
+
+    assert [conflict["in_answer"] for conflict in result["conflicts"]] == [True, True]

@@ -82,3 +82,18 @@ def test_the_example_of_a_kept_memory_answers_twice() -> None:
 
 def test_the_example_of_an_agent_with_the_middleware_recalls_what_has_left_its_window() -> None:
     assert "Ottilie Brandt" in python("examples/with_create_agent.py")
+
+
+def test_the_example_of_a_chain_is_shown_where_the_user_lives_now() -> None:
+    printed = python("examples/with_langchain.py")
+
+    assert "Lisbon" in printed
+    assert "Berlin" not in printed.partition("metadata")[0]
+
+
+def test_the_example_of_an_mcp_client_is_told_where_the_user_lives() -> None:
+    assert "Lisbon" in python("examples/with_mcp.py")
+
+
+def test_the_example_of_a_store_finds_a_note_by_meaning() -> None:
+    assert python("examples/with_store.py").startswith("The dome was painted white.")

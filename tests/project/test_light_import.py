@@ -51,6 +51,8 @@ def test_what_is_refused_is_refused_before_anything_heavy_is_loaded() -> None:
         ["ask", "Why?", "--thread", "nobody"],
         ["resume", "nobody"],
         ["show", "nobody"],
+        ["view", "nobody", "--out", "page.html"],
+        ["view", "--memory", "nothing", "--out", "page.html"],
         ["export", "nobody", "nobody.json"],
         ["import", "/no/such/file", "--thread", "t"],
         ["clear", "nobody"],

@@ -7,11 +7,16 @@ import pytest
 import agentic_memory_bank
 
 PUBLIC = {
+    "AsyncMemories",
+    "BankRetriever",
     "Engine",
     "FourTierMemory",
     "Memories",
     "MemoryBankError",
     "MemoryBankMiddleware",
+    "MemoryChatHistory",
+    "MemoryRetriever",
+    "PageRetriever",
     "Settings",
     "arun",
     "build_conversation",
@@ -31,6 +36,7 @@ PUBLIC = {
     "researcher",
     "resume",
     "run",
+    "view",
 }
 
 

@@ -162,6 +162,9 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.comparing.comparison.compare": lambda text: comparison.compare(
         text[: len(text) // 2], f"{text[: len(text) // 2]} not", 0.9
     ),
+    "engines.extractive.comparing.comparison.compare_all": lambda text: comparison.compare_all(
+        text[: len(text) // 2], f"{text[: len(text) // 2]} not", 0.9
+    ),
     "engines.extractive.comparing.comparison.differ": lambda text: comparison.differ(
         text[: len(text) // 8], f"{text[: len(text) // 8]} not"
     ),

@@ -144,6 +144,10 @@ def kept(message: str, *said: str, chances: tuple[float, ...] = ()) -> list[str]
         ("Where does my run go?", "my run is Tulsa to Laredo", "I'm running Tulsa to Denver now, no more Laredo"),
         ("When do we meet?", "读书会周三见", "读书会其实我们换到周四了"),
         ("When is the op?", "the hip operation is on thursday", "op got pushed to friday"),
+        ("When is the baptism?", "Ruth baptises her boy on the 4th of May", "it got moved, so the 11th of May now"),
+        ("How much do I save each month now?", "saving 200 a month for the bike", "I can go up to 260 now"),
+        ("What do I do on saturdays these days?", "saturdays I swim at the lido", "lido shut, saturdays is chess now"),
+        ("住院是哪天？", "我爸6号住院", "我记错了，是8号住院"),
         ("五一去哪里？", "五一打算去厦门，闺蜜也去", "厦门太贵了，闺蜜想看熊猫，算了还是去成都吧"),
     ],
 )  # fmt: skip

@@ -76,8 +76,7 @@ def test_no_variable_says_on_whose_behalf_something_is_done(monkeypatch: pytest.
     assert MemoryContext().user is None
 
     monkeypatch.setenv("MEMORY_BANK_PROJECT", "atlas")
-    with pytest.raises(SettingsError, match="MEMORY_BANK_PROJECT"):
-        MemoryContext()
+    assert MemoryContext().project == ""
 
 
 def test_variables_of_others_and_empty_ones_disturb_nobody(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -297,6 +297,8 @@ def _got(tables: MilvusTables, ops: Iterable[GetOp]) -> dict[str, Item]:
 
 def _read(tables: MilvusTables, op: Op) -> Result:
     match op:
+        case SearchOp(query=str(query)) if query:
+            raise InputError("This store has no vectors to search. Leave `query` out, or take a store with `index`.")
         case SearchOp():
             rows = tables.below(Namespace(op.namespace_prefix))
             items = [SearchItem(**_item(head, value)) for head, value in _joined(rows)]

@@ -76,22 +76,44 @@ def compare(a: str, b: str, cosine: float, *, merge_cosine: float = 0.8, merge_s
         merge_cosine: English texts below it are never merged, unless their words are the same.
         merge_share: Chinese texts that share less of their characters are never merged.
     """
+    return compare_all(a, b, cosine, merge_cosine=merge_cosine, merge_share=merge_share)[0]
+
+
+def compare_all(
+    a: str, b: str, cosine: float, *, merge_cosine: float = 0.8, merge_share: float = 0.7
+) -> list[Comparison]:
+    """Judge how two texts relate, as `compare`; where they contradict each other in several sentences, each of these.
+
+    Returns:
+        One comparison at least; the surest contradiction first, no sentence in two of them.
+
+    Example:
+        >>> lines = "The hall is 9 m long. It opens at 8.", "The hall is 7 m long. It opens at 10."
+        >>> [found.values for found in compare_all(*lines, 0.9)]
+        [('9 m', '7 m'), ('8', '10')]
+    """
     if b < a:
-        return _mirrored(compare(b, a, cosine, merge_cosine=merge_cosine, merge_share=merge_share))
+        found = compare_all(b, a, cosine, merge_cosine=merge_cosine, merge_share=merge_share)
+        return [_mirrored(one) for one in found]
+    return _compared(a, b, cosine, merge_cosine, merge_share)
+
+
+def _compared(a: str, b: str, cosine: float, merge_cosine: float, merge_share: float) -> list[Comparison]:
     first, second = sentences_of(a), sentences_of(b)
     if not first or not second:
-        return _nothing(a, b)
+        return [_nothing(a, b)]
     if a.split() == b.split():
-        return _same(a, b, 1.0)
+        return [_same(a, b, 1.0)]
     if _other_bearer(first, second) and _shared(first, second) < _NEAR_COPY:
-        return _nothing(a, b)
+        return [_nothing(a, b)]
     pairs = list(_paired(_distinct(first), _distinct(second)))
     stated = [pair for pair in pairs if not _are_of_nothing(a, b, *pair)]
-    found = _clash(stated, _same_lead(first, second), _too_long_for_slots(first, second)) or _copy_clash(first, second)
-    if found is not None and not _are_of_nothing(a, b, *found[:2]):
-        return _conflict(a, b, *found)
+    found = _clashes(stated, _same_lead(first, second), _too_long_for_slots(first, second))
+    found = found or _copy_clashes(first, second)
+    if found and not _are_of_nothing(a, b, *found[0][:2]):
+        return [_conflict(a, b, *one) for one in found]
     likeness = _likeness(first, second, pairs, cosine, merge_cosine, merge_share)
-    return _same(a, b, likeness) if likeness > 0 else _nothing(a, b)
+    return [_same(a, b, likeness) if likeness > 0 else _nothing(a, b)]
 
 
 def differ(a: str, b: str) -> bool:
@@ -180,10 +202,11 @@ def _same_lead(first: Sequence[Sentence], second: Sequence[Sentence]) -> bool:
     return len(left.content & right.content) >= _LEAD_SHARE * min(len(left.content), len(right.content))
 
 
-def _clash(
+def _clashes(
     pairs: Sequence[tuple[Sentence, Sentence]], same_lead: bool, long: bool
-) -> tuple[Sentence, Sentence, Clash] | None:
-    best: tuple[Sentence, Sentence, Clash] | None = None
+) -> list[tuple[Sentence, Sentence, Clash]]:
+    """The sentences that clash, the surest first, each in one pair."""
+    found: list[tuple[Sentence, Sentence, Clash]] = []
     for first, second in pairs:
         if (
             first.question
@@ -197,19 +220,27 @@ def _clash(
         clash = (
             edit_clash(first, second) or denial_clash(first, second) or (None if long else slot_clash(first, second))
         )
-        if clash is not None and (best is None or clash.score > best[2].score):
-            best = first, second, clash
-    return best
+        if clash is not None:
+            found.append((first, second, clash))
+    found.sort(key=lambda one: -one[2].score)
+    used: set[tuple[bool, int]] = set()
+    alone: list[tuple[Sentence, Sentence, Clash]] = []
+    for one in found:
+        places = {(False, one[0].start), (True, one[1].start)}
+        if used.isdisjoint(places):
+            used |= places
+            alone.append(one)
+    return alone
 
 
-def _copy_clash(first: Sequence[Sentence], second: Sequence[Sentence]) -> tuple[Sentence, Sentence, Clash] | None:
+def _copy_clashes(first: Sequence[Sentence], second: Sequence[Sentence]) -> list[tuple[Sentence, Sentence, Clash]]:
     """The clash of two near-copies whose sentences are cut differently, such as a page and its table as lines."""
     left = tuple(unit for sentence in first for unit in sentence.units)
     right = tuple(unit for sentence in second for unit in sentence.units)
     if len(first) == len(second) == 1 or max(len(left), len(right)) > _MAX_COPY or _shared(first, second) < _COPY_SHARE:
-        return None
+        return []
     clash = copy_clash(left, right)
-    return (_holding(first, clash.first), _holding(second, clash.second), clash) if clash else None
+    return [(_holding(first, clash.first), _holding(second, clash.second), clash)] if clash else []
 
 
 def _holding(sentences: Sequence[Sentence], span: tuple[int, int]) -> Sentence:

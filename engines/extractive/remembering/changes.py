@@ -37,9 +37,10 @@ _CHANGE: Final = re.compile(
     r"|correction|turns out|replac(?:ed|es|ing)|t(?:ook|akes?|aking) over|used to|cancel(?:l?ed)|called off"
     r"|(?:ain't|not) happening|swapped|settled on|retired|left|quit|so it's|(?:double|over) ?booked|can't do"
     r"|signs? off|sold|stepp(?:ed|ing) down|g(?:iven|ave|ot) (?:up|rid of)|bumped|brought forward|extended|done for"
-    r"|in the meantime|from now on|not (?:on )?(?=\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day))\b"
+    r"|in the meantime|from now on|got (?:it|that) wrong|my mistake|misremembered"
+    r"|not (?:on )?(?=\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day))\b"
     r"|改|换|变成|变了|不(?![完到好起下])[^，。；]{0,12}了|停了|搬|调(?:到|整|成)|[涨降掉升加减]到|涨价|降价|[涨降](?:了|租|薪)|跳槽|离职|辞职|退租|以后不|现在|原来|取消|不再|算了|其实|不对"
-    r"|还是[^，。]{0,8}吧|退(?:了|休)|辞了|走了|没了|关了|\d[\d.]{0,8}[万千百]?[个间人块元斤名位]{0,2}了",
+    r"|还是[^，。]{0,8}吧|退(?:了|休)|辞了|走了|没了|关了|[记说弄搞看]错了?|\d[\d.]{0,8}[万千百]?[个间人块元斤名位]{0,2}了",
     re.IGNORECASE,
 )
 """How people announce that something is not as it was."""

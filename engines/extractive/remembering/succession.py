@@ -37,12 +37,22 @@ _PAST: Final = re.compile(
     re.IGNORECASE,
 )
 """A question about the past, to which what was replaced may be the answer."""
+_NOW: Final = re.compile(
+    r"\b(?:now|nowadays|these days|at the moment|at present|currently|current|latest|any ?more|still)\b"
+    r"|现在|目前|如今|眼下|最近|最新|现下|还(?:在|是)",
+    re.IGNORECASE,
+)
+"""A question about what holds now, of something that may have changed."""
+RIVAL: Final = 0.8
+"""Share of the best probability, or of the earlier one, from which a change is taken to be of what is asked for."""
 _SHARED: Final = 0.5
 """What a shared term counts that is no part of a name."""
 _VALUES: Final = frozenset[Kind](
     ("money", "duration", "clock", "date", "weekday", "weight", "length", "temperature", "percent", "count")
 )
 """Kinds of which there is one value at a time."""
+_TIMES: Final = frozenset[Kind](("clock", "date", "weekday"))
+"""Those of them that are moved to another one without being named: "it's the 27th now"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +113,24 @@ def succeeded(
             or (has_value and fits[link.earlier] and link.strength >= REPLACES)
         )
     }
-    if has_value:
+    asks_of_now, asks_when = _NOW.search(query) is not None, not _TIMES.isdisjoint(kinds)
+    if has_value or asks_of_now:
         both = [place for place, one in enumerate(told) if fits[place] and shown[place] and not one.is_turn]
         changes = [p for p in both if likely[p] >= AS_LIKELY * best and announces_change(told[p].text)]
         linked = {(link.later, link.earlier) for link in links}
-        wanted = [subject_terms(query) & subject_terms(one.text) for one in told]
+        terms = [subject_terms(one.text) for one in told]
+        wanted = [subject_terms(query) & own for own in terms]
         gone |= {
             a
             for b in changes
             for a in both
-            if _is_before(told[a], told[b]) and (wanted[a] <= wanted[b] or (b, a) in linked)
+            if _is_before(told[a], told[b])
+            and (
+                (b, a) in linked
+                or (has_value and (asks_of_now or wanted[a] <= wanted[b]))
+                or (asks_when and likely[b] >= RIVAL * best)
+                or (likely[b] >= RIVAL * likely[a] and not terms[a].isdisjoint(terms[b]))
+            )
         }
     lost = {turn for place in gone for turn in told[place].turns}
     repeated = {place for place, one in enumerate(told) if one.is_turn and not lost.isdisjoint(one.turns)}

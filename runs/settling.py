@@ -1,0 +1,129 @@
+"""Settles a contradiction by hand: which of its claims holds, kept with the reason as one more step of the thread."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from agentic_memory_bank.graph.memory_bank import build_memory_bank
+from agentic_memory_bank.nodes.deps import Clock, timestamp, utc_now
+from agentic_memory_bank.runs.checkpoints import open_saver
+from agentic_memory_bank.runs.export import check_is_kept
+from agentic_memory_bank.runs.home import Home, checked_thread, lease
+from agentic_memory_bank.runs.ledger import Ledger
+from agentic_memory_bank.state import query_graph
+from agentic_memory_bank.state.errors import InputError, RunError
+from agentic_memory_bank.state.query_graph import Conflict, Contradiction
+from agentic_memory_bank.tools.storage.disk import storage_errors
+from agentic_memory_bank.tools.text.cleaning import checked_text
+
+LAST_STAGE: Final = "adapter_out"
+"""The stage behind which a decision by hand is kept: a finished run stays finished."""
+BY_HAND: Final = "Settled by hand"
+"""How the explanation of a decision by hand begins."""
+
+
+def settle(
+    thread: str,
+    conflict: str,
+    position: int,
+    winner: int,
+    *,
+    why: str = "",
+    home: str | Path | None = None,
+    clock: Clock = utc_now,
+) -> Conflict:
+    """Settle a contradiction of a kept thread by hand; answers after that quote only the claim that holds.
+
+    Contradictions of the same conflict between the same values are settled with it.
+
+    Args:
+        thread: The thread, whose run is finished.
+        conflict: Id of the conflict.
+        position: Which of its contradictions, from 0.
+        winner: Which claim holds, from 0.
+        why: The reason; it is kept in the explanation.
+        home: Folder of all runs. Default: `MEMORY_BANK_HOME`, or the user's state folder.
+        clock: Returns the current time.
+
+    Returns:
+        The conflict as it is now.
+
+    Raises:
+        InputError: There is no such contradiction or claim.
+        UnknownThreadError: Nothing is known of the thread.
+        RunError: Its run is not finished.
+        ThreadBusyError: It is being run right now.
+        StorageError: It cannot be read or written.
+    """
+    place = Home(home).prepare()
+    reason = checked_text(why, "reason") if why.strip() else ""
+    with lease(place, checked_thread(thread)):
+        if Ledger(place.ledger).get(thread).is_unfinished:
+            raise RunError(f"The run on the thread '{thread}' is not finished. Resume it first, or clear it.")
+        check_is_kept(thread, place)
+        checkpoints = place.checkpoints(thread)
+        with storage_errors(checkpoints), open_saver(checkpoints) as saver:
+            bank = build_memory_bank(checkpointer=saver)
+            config: Any = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
+            state = bank.get_state(config).values
+            found = state.get("query_graph", {}).get("conflicts", {}).get(conflict)
+            settled = _settled(found, conflict, position, winner, reason, timestamp(clock()))
+            told = [_told(one, settled) for one in state.get("conflicts", [])]
+            update = {"query_graph": [query_graph.settle(settled)], "conflicts": told}
+            bank.update_state(config, update, as_node=LAST_STAGE)
+    return settled
+
+
+def _settled(found: Conflict | None, id: str, position: int, winner: int, reason: str, now: str) -> Conflict:
+    if found is None or not 0 <= position < len(found["contradictions"]):
+        raise InputError(f"There is no contradiction {position} in a conflict {id!r} on this thread.")
+    claims = found["contradictions"][position]["claims"]
+    if not 0 <= winner < len(claims):
+        raise InputError(f"The contradiction has {len(claims)} claims, counted from 0; {winner} is none of them.")
+    values, holds = {claim["value"] for claim in claims}, claims[winner]["value"]
+    contradictions = [
+        _decided(one, holds if n != position else None, winner, reason)
+        if n == position or {claim["value"] for claim in one["claims"]} == values
+        else one
+        for n, one in enumerate(found["contradictions"])
+    ]
+    is_open = any(one.get("outcome", "inconclusive") == "inconclusive" for one in contradictions)
+    status = "disputed" if is_open else "settled"
+    return {**found, "contradictions": contradictions, "status": status, "settled_at": now}
+
+
+def _decided(found: Contradiction, holds: str | None, winner: int, reason: str) -> Contradiction:
+    """A contradiction with the decision; of another one between the same values, the claim with that value holds."""
+    claims = found["claims"]
+    if holds is not None:
+        winner = next(n for n, claim in enumerate(claims) if claim["value"] == holds)
+    return {
+        **found,
+        "outcome": "holds",
+        "winner": winner,
+        "statement": "",
+        "explanation": f"{BY_HAND}: {reason}" if reason else f"{BY_HAND}.",
+        "evidence": [claims[winner]["anchor"]],
+    }
+
+
+def _told(one: Mapping[str, Any], settled: Conflict) -> Mapping[str, Any]:
+    """A contradiction as the last answer told it, with its decision where it was settled by hand."""
+    same = (found for found in settled["contradictions"] if _quotes(found["claims"]) == _quotes(one["claims"]))
+    decided = next(same, None) if one["id"] == settled["id"] else None
+    if decided is None or not decided.get("explanation", "").startswith(BY_HAND):
+        return one
+    winner = decided.get("winner") or 0
+    return {
+        **one,
+        "status": "settled",
+        "outcome": "holds",
+        "winner": winner,
+        "statement": "",
+        "explanation": decided.get("explanation", ""),
+        "evidence": [{name: value for name, value in one["claims"][winner].items() if name not in ("value", "node")}],
+    }
+
+
+def _quotes(claims: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [claim["quote"] for claim in claims]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.tools.search.index_slots import IndexSlots
-from agentic_memory_bank.tools.search.near_scoring import FEW, NearScoring
+from agentic_memory_bank.tools.search.near_scoring import FEW, WIDER, NearScoring
 from agentic_memory_bank.tools.search.query import Query, Vector
 from agentic_memory_bank.tools.search.scoring import Floats, Hit, RankScoring, Scoring, Slots
 from agentic_memory_bank.tools.search.stored_items import FREQUENCY_BITS, FREQUENCY_MASK
@@ -22,7 +22,7 @@ B = 0.4
 """BM25: how much a long text is held against its terms."""
 
 _BATCH = 64
-_POSTINGS = 300_000
+_POSTINGS = 150_000
 """Among very many items, how many postings of a query's terms are read besides those of the rarest one."""
 _FIRST = 16
 """Among how many of the best by keywords, roughly, the best is."""
@@ -112,14 +112,18 @@ class HybridIndex(IndexSlots):
             pairs = zip(queries, units, strict=True)
             yield from (self._near_scoring(query, unit, self._allowed(query, late)) for query, unit in pairs)
             return
-        norms = self._length_norms(slice(len(self._owners)))
+        norms = self._length_norms()
         for query, unit, cosines in zip(queries, units, self._rough_cosines(units), strict=True):
             yield self._scoring(query, unit, cosines, norms, self._allowed(query, late))
 
-    def _length_norms(self, slots: slice | Slots) -> Floats:
-        """For slots, what BM25 adds to a term's count below the line; it changes with every item put."""
-        average = self._total_length / max(1, len(self._slots)) or 1.0
-        return np.asarray(K1 * (1 - B + B / average * self._lengths[slots]), np.float64)
+    def _length_norms(self) -> Floats:
+        """For each slot, what BM25 adds to a term's count below the line; it changes with every item put."""
+        known = self._total_length, len(self._slots), len(self._owners)
+        if self._norms[0] != known:
+            average = self._total_length / max(1, len(self._slots)) or 1.0
+            norms = np.asarray(K1 * (1 - B + B / average * self._lengths[: len(self._owners)]), np.float64)
+            self._norms = known, norms
+        return self._norms[1]
 
     def _rough_cosines(self, units: list[NDArray[np.float32] | None]) -> Iterator[NDArray[np.float32] | None]:
         """For each query, its cosine with each slot, in single precision, a batch of queries at a time."""
@@ -216,10 +220,15 @@ class HybridIndex(IndexSlots):
             if count >= _ALL or np.count_nonzero(allowed) <= max(FEW, count):
                 named = np.flatnonzero(allowed)
                 return named, float(self._keywords_of(named, words).max(initial=0.0))
-            by_words = self._by_words(words, allowed, count)
-            by_vector = self._by_vector(unit if alpha < 1 else None, allowed, count)
-            most = self._keywords_of(by_words[:_FIRST], words).max(initial=0.0)
-            return np.union1d(by_words, by_vector), float(most)
+            keywords, by_words = self._by_words(words, allowed, WIDER * count)
+            by_vector, cosines = self._by_vector(unit if alpha < 1 else None, allowed, WIDER * count)
+            most = float(self._keywords_of(by_words[:_FIRST], words).max(initial=0.0))
+            if query.by_rank:
+                return np.union1d(by_words[:count], by_vector[:count]), most
+            named = np.union1d(by_words, by_vector)
+            near = np.full(len(named), cosines.min(initial=1.0))  # of one that is not named, at most
+            near[np.searchsorted(named, by_vector)] = cosines
+            return named[_highest(alpha * keywords[named] / (most or 1.0) + (1 - alpha) * near, count)], most
 
         def compared(slots: Slots) -> tuple[Floats, Floats]:
             return self._keywords_of(slots, words), self._exact_cosines(slots, unit)
@@ -227,8 +236,10 @@ class HybridIndex(IndexSlots):
         has_vector, by_rank = self._has_vector[: len(self._owners)], query.by_rank
         return NearScoring(self._owners, self._slots, alpha, allowed, has_vector, lanes, compared, by_rank=by_rank)
 
-    def _by_words(self, words: Counter[str], allowed: NDArray[np.bool_], count: int) -> Slots:
-        """The best by keywords, best first, of those that have one of the rarest terms of the query.
+    def _by_words(
+        self, words: Counter[str], allowed: NDArray[np.bool_], count: int
+    ) -> tuple[NDArray[np.float32], Slots]:
+        """Rough BM25 of all slots, and the best of those that have one of the rarest terms, best first.
 
         Which of these have the other terms is looked up; whoever has only those that most items have is left out.
         """
@@ -237,13 +248,14 @@ class HybridIndex(IndexSlots):
         rare = max(1, int(np.searchsorted(np.cumsum([self._frequency(term) for term in terms]), _POSTINGS, "right")))
         for term in terms[:rare]:
             slots, counts = self._occurrences(term)
-            scores[slots] += self._part(words, term, counts, self._length_norms(slots))
+            scores[slots] += self._part(words, term, counts, self._length_norms()[slots])
         met = np.flatnonzero((scores > 0) & allowed)
-        found, norms = scores[met], self._length_norms(met)
+        found, norms = scores[met], self._length_norms()[met]
         for term in terms[rare:]:
             found += self._part(words, term, self._counts(term, met), norms)
-        best = _highest(found, np.arange(len(met)), count)
-        return met[best[np.argsort(-found[best])]]
+        scores[met] = found
+        best = _highest(found, count)
+        return scores, met[best[np.argsort(-found[best])]]
 
     def _part(self, words: Counter[str], term: str, counts: Floats, norms: Floats) -> Floats:
         """What a term adds to the BM25 of items."""
@@ -260,17 +272,23 @@ class HybridIndex(IndexSlots):
             counts[place] = (document[document >> FREQUENCY_BITS == term_id] & FREQUENCY_MASK).sum()
         return counts
 
-    def _by_vector(self, unit: NDArray[np.float32] | None, allowed: NDArray[np.bool_], count: int) -> Slots:
-        """About the nearest of the file, and the nearest of what came later."""
-        first, near, nobody = len(self._stored), self._stored.near, np.zeros(0, np.intp)
+    def _by_vector(
+        self, unit: NDArray[np.float32] | None, allowed: NDArray[np.bool_], count: int
+    ) -> tuple[Slots, NDArray[np.float32]]:
+        """About the nearest of the file and of what came later, nearest first, with rough cosines."""
+        first, near = len(self._stored), self._stored.near
+        slots, rough = np.zeros(0, np.intp), np.zeros(0, np.float32)
         if unit is None or near is None or not self._vectors:
-            return nobody
+            return slots, rough
         there = allowed & self._has_vector[: len(allowed)]
-        fits = self._stored.matrix.shape[1] == len(unit)
-        stored = near.candidates(unit, count, there[:first]) if fits else nobody
-        cosines = self._matrix[: len(allowed) - first] @ unit
-        later = np.flatnonzero(there[first : first + len(cosines)])
-        return np.concatenate([stored, first + _highest(cosines, later, count)])
+        if self._stored.matrix.shape[1] == len(unit):
+            slots, rough = near.candidates(unit, count, there[:first])
+        later = np.flatnonzero(there[first : first + len(self._matrix)])
+        cosines = self._matrix[later] @ unit
+        slots, rough = np.concatenate([slots, first + later]), np.concatenate([rough, cosines])
+        best = _highest(rough, count)
+        best = best[np.argsort(-rough[best])]
+        return slots[best], rough[best]
 
     def _keywords_of(self, slots: Slots, words: Counter[str]) -> Floats:
         """BM25 of some slots, in double precision and in the order of the query, as for all of them."""
@@ -281,7 +299,7 @@ class HybridIndex(IndexSlots):
         is_stored = slots < len(self._stored)
         packed, lengths = self._stored.documents(slots[is_stored])
         later = [self._document(slot) for slot in slots[~is_stored].tolist()]
-        packed, norms = np.concatenate([packed, *later]), self._length_norms(slots)
+        packed, norms = np.concatenate([packed, *later]), self._length_norms()[slots]
         order = np.concatenate([np.flatnonzero(is_stored), np.flatnonzero(~is_stored)])
         places = np.repeat(order, [*lengths.tolist(), *map(len, later)])
         for term in known:
@@ -296,11 +314,11 @@ def _alpha(query: Query, unit: NDArray[np.float32] | None) -> float:
     return 1.0 if unit is None else query.alpha if query.terms else 0.0
 
 
-def _highest(scores: NDArray[np.floating], slots: Slots, count: int) -> Slots:
-    """Of some slots those with the highest scores."""
-    if len(slots) <= count:
-        return slots
-    return slots[np.argpartition(scores[slots], len(slots) - count)[len(slots) - count :]]
+def _highest(scores: NDArray[np.floating], count: int) -> NDArray[np.intp]:
+    """The places of the highest scores."""
+    if len(scores) <= count:
+        return np.arange(len(scores))
+    return np.argpartition(scores, len(scores) - count)[len(scores) - count :]
 
 
 def _padded(cosines: NDArray[np.float32], size: int) -> NDArray[np.float32]:

@@ -72,6 +72,7 @@ class IndexSlots:
         self._alive = np.zeros(_FIRST_ROWS, bool)
         self._has_vector = np.zeros(_FIRST_ROWS, bool)
         self._lengths = np.zeros(_FIRST_ROWS, np.int64)
+        self._norms = (0, 0, 0), np.zeros(0, np.float64)
 
     def __len__(self) -> int:
         return len(self._slots)

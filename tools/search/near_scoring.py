@@ -8,15 +8,17 @@ from numpy.typing import NDArray
 
 from agentic_memory_bank.tools.search.scoring import RANKED, Floats, Hit, RankScoring, Scoring, Slots
 
-DEPTH: Final = 512
-"""How many items each lane names at least."""
+DEPTH: Final = 1_024
+"""How many items are named at least."""
+WIDER: Final = 8
+"""So many times as many it looks at, of which those are named who may be the best by both lanes together."""
 SPARE: Final = 16
-"""How many it names for each that is wanted."""
+"""How many are named for each that is wanted."""
 FEW: Final = 4_096
 """Where no more items than these may be found, all are compared."""
 
 Lanes = Callable[[int], tuple[Slots, float]]
-"""Names so many items of each lane, and the best BM25 of all."""
+"""Names so many items, and the best BM25 of all."""
 Compared = Callable[[Slots], tuple[Floats, Floats]]
 """BM25 and cosine of items, exactly."""
 

@@ -81,7 +81,8 @@ class IndexSlots:
     def size(self) -> int:
         """About how many bytes of memory it takes; what is mapped from a file is not counted."""
         texts = _BYTES_PER_TEXT * (len(self._owners) + len(self._terms))
-        return texts + self._matrix.nbytes + _BYTES_PER_DOCUMENT * len(self._documents)
+        later = self._matrix.nbytes + _BYTES_PER_DOCUMENT * len(self._documents)
+        return texts + later + (0 if self._stored.quantised is None else self._stored.quantised.nbytes)
 
     def __contains__(self, id: object) -> bool:
         return id in self._slots

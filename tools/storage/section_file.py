@@ -22,7 +22,7 @@ Arrays = Mapping[str, Iterable[NDArray[Any]]]
 _FOOTER: Final = struct.Struct("<QII8s")
 _MAGIC: Final = b"AMBsect1"
 _ALIGNED: Final = 64
-_HELD_ROWS: Final = 8_192
+_HELD_ROWS: Final = 2_048
 """After so many rows of arrays too large to be held, what was mapped of the file is let go."""
 
 

@@ -39,7 +39,7 @@ class Data:
         generator = np.random.default_rng(7)
         weights = 1 / np.arange(1, VOCABULARY + 1) ** 1.07
         draws = generator.choice(VOCABULARY, (size + 2 * queries, WORDS), p=weights / weights.sum())
-        words = np.array([_word(number) for number in range(VOCABULARY)], object)
+        words = np.array([word(number) for number in range(VOCABULARY)], object)
         texts = [" ".join(words[row]) for row in draws]
         vectors = generator.standard_normal((len(texts), DIMENSIONS), np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -50,7 +50,7 @@ class Data:
         self.vectors = vectors
 
 
-def _word(number: int) -> str:
+def word(number: int) -> str:
     """A pronounceable word of its own for each number, which no stemmer and no stop list touches."""
     syllables = ""
     while number or not syllables:

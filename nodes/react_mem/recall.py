@@ -128,7 +128,7 @@ def search_memories(
     known, done = call(partial(_searched, deps, scope, query, facts, of_tasks))
     if known or done:
         ids = [one["id"] for one in (*known, *done)]
-        guard.run_later(lambda: deps.records(scope).count_use(scope.owner.user, ids))
+        deps.records(scope).count_use(scope.owner.user, ids)
     return known, done
 
 

@@ -1,10 +1,8 @@
 """Stage 4: the memories that are shown, fenced and within the token budget, for a message of the role user."""
 
-from functools import partial
-
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
+from agentic_memory_bank.nodes.deps import context_of, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
 from agentic_memory_bank.nodes.recall.memory_search import find_memories
 from agentic_memory_bank.nodes.recall.ranking import ranked
@@ -16,7 +14,7 @@ from agentic_memory_bank.state.conversations import (
     RecallState,
     RecallUpdate,
 )
-from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, circuit_breaker_of
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed
 from agentic_memory_bank.tools.metrics import RECALLS, SHOWN, count
 
 
@@ -44,7 +42,7 @@ def inject(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps
     memories = [memory for memory, _ in shown]
     ids = [memory["id"] for memory in memories]
     if ids:
-        circuit_breaker_of(deps.stores).run_later(partial(_count, runtime, deps, owner, ids))
+        deps.records(runtime).count_use(owner.user, ids)
         receipt = _used(receipt, ids)
     count(SHOWN, len(ids))
     count(RECALLS, outcome=receipt["outcome"])
@@ -60,7 +58,3 @@ def _again(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps
         return find_memories(state, runtime, deps)
     except CallFailed:
         return []
-
-
-def _count(runtime: Runtime[MemoryContext], deps: MemoryDeps, owner: Owner, ids: list[str]) -> None:
-    deps.records(runtime).count_use(owner.user, ids)

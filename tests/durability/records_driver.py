@@ -54,6 +54,7 @@ class Writer:
     def touch(self) -> None:
         ids = self.chance.sample(self.shared, 2)
         self.memories.count_use("ann", ids)
+        assert self.memories.flush(60)
         self.say(touched=ids)
 
     def revise(self) -> None:

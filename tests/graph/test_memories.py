@@ -145,6 +145,7 @@ def test_what_is_retrieved_counts_as_used_each_time(memories: Memories) -> None:
     for _ in range(3):
         memories.search("Who is Rex?", user="ana")
 
+    assert memories._records.flush(5)
     assert memories.get(kept["id"], user="ana")["access_count"] == 3
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 
+from agentic_memory_bank.state.errors import StorageError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
@@ -24,6 +25,9 @@ from agentic_memory_bank.tools.memories.index_files import IndexFiles
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.user_memories import UserMemories
 from agentic_memory_bank.tools.memories.validation import user_hash
+from agentic_memory_bank.tools.search import index_slots
+from agentic_memory_bank.tools.search.query import unit_vector
+from agentic_memory_bank.tools.storage.section_file import SectionFile
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
 ENCODER = Encoder(HashEmbeddings(32))
@@ -35,6 +39,13 @@ CANARY = "Zanzibarquux"
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Indexes are kept from a few memories on."""
     monkeypatch.setattr(index_keeper, "FEWEST", 4)
+
+
+@pytest.fixture(params=[False, True], ids=["exact", "quantised"])
+def _of_any_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files are those of few memories, and those of very many."""
+    if request.param:
+        monkeypatch.setattr(index_slots, "NEAR_FROM", 16)
 
 
 @pytest.fixture
@@ -98,6 +109,7 @@ def as_events_say(place: Path, user: str = "ann") -> Any:
 # --- the same as without ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("_of_any_size")
 @pytest.mark.parametrize("seed", range(6))
 def test_whatever_was_done_the_file_says_what_the_events_say(
     seed: int, place: Path, opened: Callable[..., RecordStore], monkeypatch: pytest.MonkeyPatch
@@ -117,6 +129,7 @@ def test_whatever_was_done_the_file_says_what_the_events_say(
                 ids.append(memories.store("ann", text, source=source, **drawn).record["id"])
             case 2:
                 memories.count_use("ann", chance.choices(ids, k=2))
+                assert memories.flush(5)
             case 3:
                 memories.delete("ann", [chance.choice(ids)])
             case 4 if there := memories.list("ann", types=["semantic"], project="").records:
@@ -249,6 +262,22 @@ def test_a_damaged_file_is_noticed_and_made_anew(
     assert IndexFiles(place.with_suffix(".indexes")).open(user_hash("ann"), ENCODER.model, 32) is not None
 
 
+def test_a_damaged_vector_of_very_many_is_noticed_when_it_is_read(
+    place: Path, opened: Callable[..., RecordStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_slots, "NEAR_FROM", 16)
+    filled(opened(), count=20)
+    vector, content = SectionFile(index_file(place))["matrix"][3].tobytes(), index_file(place).read_bytes()
+    flip(index_file(place), content.index(vector) + 5)
+    memories = opened()
+
+    with pytest.raises(StorageError, match="made anew"):
+        memories.search("ann", "lisbon", limit=50)
+
+    assert not index_file(place).exists()
+    assert seen(memories) == as_events_say(place)
+
+
 def test_any_byte_that_changes_is_noticed(place: Path, opened: Callable[..., RecordStore]) -> None:
     filled(opened())
     content, files = index_file(place).read_bytes(), IndexFiles(place.with_suffix(".indexes"))
@@ -327,6 +356,7 @@ def bytes_of(folder: Path) -> bytes:
     return b"".join(file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file())
 
 
+@pytest.mark.usefixtures("_of_any_size")
 def test_what_is_forgotten_is_in_no_file(place: Path, opened: Callable[..., RecordStore]) -> None:
     memories, other = opened(), opened()
     filled(memories)
@@ -334,6 +364,10 @@ def test_what_is_forgotten_is_in_no_file(place: Path, opened: Callable[..., Reco
     kept_results(memories, "ann", [{"text": f"Ann likes {word}."} for word in WORDS])
     other.list("ann")
     assert CANARY.encode() in index_file(place).read_bytes()
+    unit = ENCODER.vector(secret.record["text"])
+    vector = unit_vector(unit, None)
+    assert vector is not None
+    assert vector.tobytes() in index_file(place).read_bytes()
 
     memories.delete("ann", [secret.record["id"]])
 
@@ -342,6 +376,7 @@ def test_what_is_forgotten_is_in_no_file(place: Path, opened: Callable[..., Reco
         late.search("ann", "cello")
         kept(late)
         assert CANARY.lower().encode() not in bytes_of(place.parent).lower()
+        assert vector.tobytes() not in bytes_of(place.parent)
     assert index_file(place).exists(), "it is made anew without it"
     assert other.search("ann", CANARY, limit=50) == opened().search("ann", CANARY, limit=50)
 
@@ -479,8 +514,10 @@ from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories import index_keeper
 from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.search import index_slots
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 index_keeper.FEWEST = 4
+index_slots.NEAR_FROM = int(sys.argv[3])
 memories = RecordStore(SqliteRecordStore(Path(sys.argv[1])), Encoder(HashEmbeddings(32)))
 print("begun", flush=True)
 for number in range(100_000):
@@ -491,12 +528,15 @@ for number in range(100_000):
 """
 
 
+@pytest.mark.parametrize("near_from", [16, 100_000])
 def test_a_process_that_is_killed_while_it_writes_the_file_leaves_the_right_answers(
-    place: Path, opened: Callable[..., RecordStore]
+    near_from: int, place: Path, opened: Callable[..., RecordStore]
 ) -> None:
     for number in range(4):
         child = subprocess.Popen(
-            [sys.executable, "-c", _CHILD, str(place), f"round{number}"], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", _CHILD, str(place), f"round{number}", str(near_from)],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert child.stdout is not None
         child.stdout.readline()

@@ -4,6 +4,8 @@ import json
 import logging
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -521,6 +523,7 @@ def test_a_memory_of_another_user_does_not_exist(memories: RecordStore) -> None:
     assert memories.get("bob", id) is None
     assert memories.delete("bob", [id]) == []
     memories.count_use("bob", [id])
+    assert memories.flush(5)
     for call in (memories.update, memories.supersede):
         with pytest.raises(UnknownMemoryError):
             call("bob", id, "yours")
@@ -718,6 +721,7 @@ def test_what_is_forgotten_is_gone_for_everybody_at_once(make: Make) -> None:
     one, other = make(), make()
     id, kept = put(one, "The PIN is 4821."), put(one, "The cat is grey.")
     other.count_use("ann", [id])
+    assert other.flush(5)
     assert found(other, "PIN", limit=1) == ["The PIN is 4821."]
 
     assert one.delete("ann", [id, id, "m0"]) == [id]
@@ -822,6 +826,7 @@ def test_no_byte_of_what_is_forgotten_stays_in_the_files(embedded: Make, tmp_pat
     whole = other.consolidate("ann", ids[:2], "canary consolidation")
     put(memories, "canary insight", type="reflective", evidence=[whole["id"]])
     memories.count_use("ann", ids)
+    assert memories.flush(5)
 
     if scope == "all":
         memories.delete_all("ann")
@@ -863,6 +868,8 @@ def test_uses_of_all_processes_are_counted_together(make: Make, clock: Hand) -> 
     clock.pass_by(DAY)
     other.count_use("ann", [id, id, "m0"])
     one.count_use("ann", [id])
+    assert one.flush(5)
+    assert other.flush(5)
 
     record = make().get("ann", id)
     assert record is not None
@@ -882,11 +889,72 @@ def test_retention_falls_with_age_and_is_raised_by_use() -> None:
     assert retention(used, start + 30 * DAY) == 1
 
 
+def test_uses_are_written_together_and_none_is_lost_while_the_store_is_down(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memories = make()
+    ids = [put(memories, f"n{number}") for number in range(3)]
+    written, write = list[int](), event_log.EventLog.write
+
+    def down(*_: object) -> None:
+        raise StorageError("down")
+
+    monkeypatch.setattr(event_log.EventLog, "write", down)
+    memories.count_use("ann", ids)
+    assert not memories.flush(5)
+
+    def counted(log: event_log.EventLog, keyed: Any, at: str) -> None:
+        written.append(len(keyed))
+        write(log, keyed, at)
+
+    monkeypatch.setattr(event_log.EventLog, "write", counted)
+    for _ in range(3):
+        memories.count_use("ann", ids)
+    assert memories.flush(5)
+
+    assert written == [3]
+    assert {record["access_count"] for record in make().list("ann").records} == {4}
+
+
+def test_no_use_is_written_of_what_was_forgotten_meanwhile(make: Make) -> None:
+    memories = make()
+    id = put(memories, "secret")
+    memories.count_use("ann", [id])
+    assert memories.flush(5)
+    memories.count_use("ann", [id])
+    make().delete("ann", [id])
+    assert memories.flush(5)
+
+    kept = memories._adapter.everything((ROOT, user_hash("ann"), "events"))
+    assert list(kept) == [f"{id}.gone"]
+
+
+def test_what_a_process_has_counted_is_there_after_its_normal_end(tmp_path: Path) -> None:
+    place = tmp_path / "m.sqlite"
+    subprocess.run([sys.executable, "-c", _COUNTING, str(place)], check=True, timeout=60)
+
+    (record,) = RecordStore(SqliteRecordStore(place), Encoder(HashEmbeddings(16))).list("ann").records
+    assert record["access_count"] == 1
+
+
+_COUNTING = """
+import sys
+from pathlib import Path
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
+memories = RecordStore(SqliteRecordStore(Path(sys.argv[1])), Encoder(HashEmbeddings(16)))
+memories.count_use("ann", [memories.store("ann", "used").record["id"]])
+"""
+
+
 def test_what_is_retained_too_little_is_pruned(make: Make, clock: Hand) -> None:
     memories = make()
     used, unused = put(memories, "used"), put(memories, "unused")
     for _ in range(10):
         memories.count_use("ann", [used])
+    assert memories.flush(5)
     clock.pass_by(69 * DAY)
     assert pruned(memories) == []
 
@@ -914,6 +982,7 @@ def test_a_quota_lets_the_least_retained_go_first(make: Make, clock: Hand) -> No
         ids.append(put(memories, f"n{number}"))
         clock.pass_by(DAY)
     memories.count_use("ann", [ids[0]])
+    assert memories.flush(5)
 
     put(memories, "n3")
     put(memories, "bob's", user="bob")
@@ -1030,6 +1099,7 @@ def test_a_user_is_served_from_many_threads(make: Make, monkeypatch: pytest.Monk
         thread.join()
 
     assert failed == []
+    assert memories.flush(5)
     for user in range(3):
         records = make().list(f"u{user}", limit=100).records
         assert len(records) == 20

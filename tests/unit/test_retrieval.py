@@ -108,7 +108,7 @@ class AnyHistory(RuleBasedStateMachine):
 @pytest.fixture(autouse=True, scope="module")
 def _small_index():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agentic_memory_bank.tools.search.hybrid_index._FIRST_ROWS", 2)
+        patch.setattr("agentic_memory_bank.tools.search.index_slots._FIRST_ROWS", 2)
         patch.setattr("agentic_memory_bank.tools.search.hybrid_index._BATCH", 2)
         yield
 

@@ -70,6 +70,7 @@ class WorkerPool:
         self._running: dict[threading.Thread, Job[Any]] = {}
         self._threads: set[threading.Thread] = set()
         self._is_closed = self._is_full = False
+        self._flushing = 0
         self.dropped = 0
         """How many jobs were dropped, since the queue was full or the pool was closed first."""
 
@@ -122,7 +123,17 @@ class WorkerPool:
         with self._changed:
             if threading.current_thread() in self._threads:
                 return False
-            return self._changed.wait_for(lambda: not self._waiting and not self._running, timeout)
+            self._flushing += 1
+            self._changed.notify_all()
+            try:
+                return self._changed.wait_for(lambda: not self._waiting and not self._running, timeout)
+            finally:
+                self._flushing -= 1
+
+    def pause(self, seconds: float) -> None:
+        """Wait so long within a job, unless somebody waits for the jobs or the pool is closed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_closed or self._flushing > 0, seconds)
 
     def close(self, timeout: float = EXIT_SECONDS) -> None:
         """Take no more jobs, and wait so many seconds for those that are there; the rest is dropped."""

@@ -6,13 +6,13 @@ follows reads the names, then the slots behind what it knows, then the events th
 overtaken by the ring, or meets a writer that is gone, reads everything again.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 from uuid import uuid4
 
 from langgraph.store.base import PutOp
 
-from agentic_memory_bank.state.record_events import RecordEvent
+from agentic_memory_bank.state.record_events import RecordEvent, event_key, forget
 from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter, in_batches
 from agentic_memory_bank.tools.storage.sqlite_store import ROOT
 
@@ -81,6 +81,15 @@ class EventLog:
         self._unrevealed = []
         if known is not None:
             self._seen = {**known, self.writer: number}
+
+    def are_forgotten(self, ids: Sequence[str]) -> list[bool]:
+        """Whether each of some memories is forgotten, as the store says now.
+
+        Raises:
+            StorageError: The store failed.
+        """
+        marks = self._adapter.get(self._events, [event_key(forget(id, "")) for id in ids])
+        return [mark is not None for mark in marks]
 
     @property
     def seen(self) -> Mapping[str, int] | None:

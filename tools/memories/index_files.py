@@ -32,7 +32,8 @@ from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
 RULES: Final = (
     *("tools/text/*.py", "state/record*.py", "tools/storage/kept_rows.py", "tools/storage/section_file.py"),
-    *("tools/search/hybrid_index.py", "tools/search/stored_items.py", "tools/search/query.py"),
+    *("tools/search/index_slots.py", "tools/search/near_vectors.py", "tools/search/stored_items.py"),
+    "tools/search/query.py",
     *("tools/memories/index.py", "tools/memories/record_tables.py", "tools/memories/turns.py"),
     "tools/memories/vectors.py",
 )

@@ -10,6 +10,7 @@ from agentic_memory_bank.state.record_events import RecordEvent
 from agentic_memory_bank.tools.memories.event_log import EventLog
 from agentic_memory_bank.tools.memories.index import RecordIndex
 from agentic_memory_bank.tools.memories.index_files import IndexFiles, KeptIndex
+from agentic_memory_bank.tools.storage.section_file import SectionDamagedError
 
 FEWEST: Final = 512
 """Memories, and changes to them, from which on an index is kept in a file: reading fewer events takes no time."""
@@ -76,6 +77,16 @@ class IndexKeeper:
         else:
             write()
 
+    def discard(self) -> StorageError:
+        """Remove a file that turned out to be damaged while it was read; what to raise, for the call to be repeated.
+
+        Raises:
+            StorageError: The file cannot be removed.
+        """
+        if self._files is not None:
+            self._files.erase(self._owner, lambda: None)
+        return StorageError("The index of a user's memories was damaged. It is made anew: try again.")
+
     def wants(self, index: RecordIndex) -> bool:
         """Whether so much is new that the index should be kept."""
         if self._files is None or time.monotonic() < self._rests_until:
@@ -91,7 +102,7 @@ class IndexKeeper:
             return None
         try:
             found = self._kept(self._files, index, log, model, dimension)
-        except (OSError, StorageError) as error:
+        except (OSError, StorageError, SectionDamagedError) as error:
             self._rests_until = time.monotonic() + REST
             _LOG.debug("An index is not kept in a file: %s", error)
             return None

@@ -39,6 +39,8 @@ BACKFILL_BATCH: Final = 32
 """How many missing vectors are made at a time."""
 EXTRACTED: Final[frozenset[str]] = frozenset(("semantic", "procedural", "episodic"))
 """Types of memories of which a new one may replace one of another type."""
+FLUSH_SECONDS: Final = 2.0
+"""How long an export and maintenance wait for uses that are being written."""
 UPDATABLE: Final = frozenset(("source", "trust", "importance", "expires_at"))
 """Fields that `update` may change besides the text."""
 
@@ -256,15 +258,22 @@ class RecordStore(RecordReader):
             memories.write([events.contradict(a, b, memories.now(one))])
 
     def count_use(self, user: str, ids: Collection[str]) -> None:
-        """Count that memories were used, which retains them longer. Unknown ids are no error."""
-        with self._users.opened(user_hash(user)) as memories:
-            known = [memories.index.records[id] for id in dict.fromkeys(ids) if id in memories.index.records]
-            memories.write([memories.use_event(record) for record in known])
+        """Count that memories were used, which retains them longer. Unknown ids are no error.
+
+        Nothing is waited for: uses are written in the background, those of about a second together. `flush` writes
+        them at once; the end of the process does, too.
+        """
+        self._users.count_use(user_hash(user), ids)
+
+    def flush(self, seconds: float) -> bool:
+        """Wait until all that is done in the background is done; whether it is."""
+        return self._users.flush(seconds)
 
     # --- handing over ----------------------------------------------------------------------------------------------
 
     def export_events(self, user: str) -> Sequence[Mapping[str, Any]]:
         """Export all events of a user's memories, deletions among them, without vectors and without the user's id."""
+        self.flush(FLUSH_SECONDS)
         with self._users.opened(user_hash(user)) as memories:
             return maintenance.outgoing(memories)
 
@@ -340,6 +349,7 @@ class RecordStore(RecordReader):
         Raises:
             StorageError: The store failed.
         """
+        self.flush(FLUSH_SECONDS)
         done: StoreMaintenance = {"expired": 0, "pruned": 0, "over_quota": 0, "tombstones": 0, "writers": 0}
         prunable = None if self._settings.memory_prune_facts else PRUNABLE_TYPES
         for owner in self._adapter.owners():

@@ -23,6 +23,8 @@ from agentic_memory_bank.tools.storage.postgres_store import DATABASE_URL, Postg
 from agentic_memory_bank.tools.storage.sqlite_store import FILE, SqliteRecordStore
 
 DefaultStore = SqliteRecordStore | PostgresRecordStore
+CLOSE_SECONDS: Final = 2.0
+"""How long closing waits for what is to be written."""
 MOST: Final = 16
 """Of how many stores the indexes are kept."""
 
@@ -83,7 +85,9 @@ class RecordStores:
         return self._records.get(id(store), make)  # it holds its store, so that no other has the same id
 
     def close(self) -> None:
-        """Close the file, if it was opened here; the next call opens it again."""
+        """Write what is to be written later, and close the file if it was opened here; the next call opens it again."""
+        for records in self._records.values():
+            records.flush(CLOSE_SECONDS)
         with self._lock:
             if self._file is not None:
                 self._file.close()

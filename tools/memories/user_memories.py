@@ -3,7 +3,7 @@
 import json
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, cast
 
@@ -18,8 +18,10 @@ from agentic_memory_bank.tools.memories.index import RecordIndex
 from agentic_memory_bank.tools.memories.index_files import IndexFiles
 from agentic_memory_bank.tools.memories.index_keeper import IndexKeeper
 from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
+from agentic_memory_bank.tools.memories.use_counts import UseCounts
 from agentic_memory_bank.tools.memories.validation import stamp
 from agentic_memory_bank.tools.memories.vectors import REEMBED, Vector, model_of
+from agentic_memory_bank.tools.storage.section_file import SectionDamagedError
 from agentic_memory_bank.tools.text.names import names_and_numbers
 
 _SECOND: Final = 19
@@ -48,6 +50,7 @@ class UserMemories:
         self.lock = threading.Lock()
         self.owner, self.encoder, self.clock = owner, encoder, clock
         self.log = EventLog(adapter, owner)
+        self.uses = UseCounts(adapter, owner)
         self.index = RecordIndex(owner, "")
         self._keeper = IndexKeeper(files, owner)
         self._is_begun = False
@@ -72,6 +75,9 @@ class UserMemories:
                 yield
                 if self._pending:
                     self._write()
+            except SectionDamagedError as error:  # in what is compared only when it is read
+                self._is_begun = False
+                raise self._keeper.discard() from error
             except BaseException:
                 if self._pending or not is_current:
                     self._is_begun = False  # the index holds events that were not written, or lacks some that were
@@ -109,7 +115,24 @@ class UserMemories:
     def _write(self) -> None:
         """Write what the call wants written."""
         pending, at = self._pending, stamp(self.clock())
-        self._keeper.write(pending, lambda: self.log.write(pending, at))
+        is_erasing = any(event is None for event in pending.values())
+        with self.uses.lock if is_erasing else nullcontext():
+            self._keeper.write(pending, lambda: self.log.write(pending, at))
+
+    def write_uses(self) -> None:
+        """Write the uses that were noted; nobody who searches waits for that.
+
+        Raises:
+            StorageError: The store failed; they stay noted.
+        """
+        self.uses.write(self._known)
+
+    def _known(self, ids: Collection[str]) -> Collection[str]:
+        if not self._is_begun:
+            with self.opened():
+                pass
+        with self.lock:
+            return [id for id in ids if id in self.index.records]
 
     def drop_writers(self, writers: Sequence[str]) -> None:
         """Erase the slots of writers that are gone; the index goes on without them.
@@ -317,11 +340,6 @@ class UserMemories:
             if how == "consolidate" and by in self.index.records:
                 yield {**events.see(by, self.now(self.index.records[by]), None, 0.0), "replaces": [id]}
 
-    def use_event(self, record: Record) -> RecordEvent:
-        """The event of one more use by this writer."""
-        event = self.index.event(f"{record['id']}.use.{self.log.writer}")
-        return events.use(record["id"], self.now(), self.log.writer, 1 + (event.get("count", 0) if event else 0))
-
     def delete(self, ids: Collection[str]) -> Sequence[str]:
         """Delete memories and nothing else; what they superseded stays superseded."""
         there = [id for id in dict.fromkeys(ids) if id in self.index.records]
@@ -330,7 +348,7 @@ class UserMemories:
         for id in there:
             tombstone = events.forget(id, self.now(self.index.records[id]))
             keyed[event_key(tombstone)] = {**tombstone, "user": self.owner}  # first: half deleted is not shown
-            keyed.update(dict.fromkeys(self.index.keys_of(id)))
+            keyed.update(dict.fromkeys([*self.index.keys_of(id), self.uses.key_of(id)]))
         self.write(marks)
         self.commit(keyed)
         return there

@@ -7,12 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from agentic_memory_bank.tools.concurrency.lru import LruCache
+from agentic_memory_bank.tools.search.near_vectors import NearVectors
 from agentic_memory_bank.tools.storage.section_file import SectionFile
 
 FREQUENCY_BITS = 16
 """In a number that says how often a term is in an item, the lowest bits are how often, the others which one."""
 FREQUENCY_MASK = (1 << FREQUENCY_BITS) - 1
 
+_SPREAD = 64
+"""Of how many terms it is kept which items have them."""
 _NONE = np.zeros(0, np.int64)
 
 
@@ -27,6 +31,11 @@ class StoredItems:
         self.lengths = _NONE if file is None else file["lengths"]
         self.has_vector = np.zeros(0, bool) if file is None else file["has_vector"].astype(bool)
         self.matrix: NDArray[np.float32] = _matrix(file)
+        self._file = file
+        self.quantised: NDArray[np.uint8] | None = file["near"] if file is not None and "near" in file else None
+        """Its vectors as `near_vectors` has quantised them, where they are very many."""
+        self.near = None if self.quantised is None else NearVectors(self.quantised)
+        self._spread: LruCache[int, NDArray[np.uint8]] = LruCache(_SPREAD)
         self._documents, self._document_ends = _runs(file, "documents")
         self._postings, self._posting_ends = _runs(file, "postings")
 
@@ -38,9 +47,30 @@ class StoredItems:
         """Of how many items each term is."""
         return np.diff(self._posting_ends, prepend=0)
 
+    def rows(self, numbers: NDArray[np.intp]) -> NDArray[np.float32]:
+        """The vectors of items."""
+        return self.matrix[numbers] if self._file is None else self._file.rows("matrix", numbers)
+
     def document(self, number: int) -> NDArray[np.int64]:
         """The terms of an item, with how often each is in it."""
         return _run(self._documents, self._document_ends, number)
+
+    def documents(self, numbers: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The terms of items, one item behind the other, and how many each has."""
+        ends = self._document_ends[numbers]
+        counts = ends - np.where(numbers > 0, self._document_ends[numbers - 1], 0)
+        before = np.cumsum(counts) - counts
+        return self._documents[np.repeat(ends - counts - before, counts) + np.arange(counts.sum())], counts
+
+    def spread(self, term: int) -> NDArray[np.uint8]:
+        """For each item how often it has a term, up to 255: to look some items up in very many."""
+        known = self._spread.peek(term)
+        if known is None:
+            packed = self.postings_of(term)
+            known = np.zeros(len(self), np.uint8)
+            known[packed >> FREQUENCY_BITS] = np.minimum(packed & FREQUENCY_MASK, 255)
+            self._spread.put(term, known)
+        return known
 
     def postings_of(self, term: int) -> NDArray[np.int64]:
         """The items of a term, with how often it is in each."""

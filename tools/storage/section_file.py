@@ -22,6 +22,8 @@ Arrays = Mapping[str, Iterable[NDArray[Any]]]
 _FOOTER: Final = struct.Struct("<QII8s")
 _MAGIC: Final = b"AMBsect1"
 _ALIGNED: Final = 64
+_HELD_ROWS: Final = 2_048
+"""After so many rows of arrays too large to be held, what was mapped of the file is let go."""
 
 
 class SectionDamagedError(Exception):
@@ -51,7 +53,14 @@ class SectionFile:
         found = json.loads(told)
         self.header: Mapping[str, Any] = found["header"]
         """What was said of the arrays when they were written."""
-        self._arrays = {name: self._array(path, **where) for name, where in found["arrays"].items()}
+        self._path, places = path, found["arrays"]
+        self._read = 0
+        self._arrays = {
+            name: self._array(path, **where, is_read_later=sums_of(name) in places) for name, where in places.items()
+        }
+
+        if any(sums_of(name) in places for name in places):
+            self._let_go()
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """An array, which cannot be changed.
@@ -61,8 +70,35 @@ class SectionFile:
         """
         return self._arrays[name]
 
-    def _array(self, path: Path, type: str, shape: list[int], start: int, checksum: int) -> NDArray[Any]:
+    def __contains__(self, name: object) -> bool:
+        return name in self._arrays
+
+    def rows(self, name: str, numbers: NDArray[np.intp]) -> NDArray[Any]:
+        """Rows of an array; where it has checksums of its rows, they are compared.
+
+        Raises:
+            SectionDamagedError: They are not what was written.
+        """
+        rows = self._arrays[name][numbers]
+        self._read += len(rows)
+        if self._read > _HELD_ROWS:
+            self._let_go()
+        if sums_of(name) in self and rows_sums(rows).tolist() != self._arrays[sums_of(name)][numbers].tolist():
+            raise SectionDamagedError(f"{self._path} is damaged.")
+        return rows
+
+    def _let_go(self) -> None:
+        """Give back the memory of what was read: it stays in that of the system, as long as there is room."""
+        self._read = 0
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED)
+
+    def _array(
+        self, path: Path, type: str, shape: list[int], start: int, checksum: int, *, is_read_later: bool
+    ) -> NDArray[Any]:
         array = np.frombuffer(self._map, type, int(np.prod(shape)), start).reshape(shape)
+        if is_read_later:
+            return array
         if zlib.crc32(array.reshape(-1).view(np.uint8).data) != checksum:
             raise SectionDamagedError(f"{path} is damaged.")
         return array
@@ -93,6 +129,20 @@ def write_sections(path: Path, header: Mapping[str, Any], arrays: Arrays) -> Non
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def sums_of(name: str) -> str:
+    """The array of the checksums of the rows of another one, which then is not compared as a whole when it is opened.
+
+    What is much larger than what is read of it is opened in no time, and yet nothing of it is used unseen.
+    """
+    return f"{name}.sums"
+
+
+def rows_sums(rows: NDArray[Any]) -> NDArray[np.uint32]:
+    """The checksum of each row."""
+    plain = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
+    return np.fromiter((zlib.crc32(row.data) for row in plain), np.uint32, len(rows))
 
 
 def part_of(path: Path) -> Path:

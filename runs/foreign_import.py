@@ -51,7 +51,7 @@ class ForeignImportReport(TypedDict):
 
 
 def import_foreign(
-    records: RecordStore, user: str, kind: str, text: str, now: datetime, **about: Any
+    records: RecordStore, user: str, kind: str, text: str, now: datetime, room: int, **about: Any
 ) -> ForeignImportReport:
     """Take a file of another program in.
 
@@ -59,10 +59,12 @@ def import_foreign(
         kind: The program, or the form: one of `KINDS`.
         text: What stands in the file.
         now: The time, for what has no date of its own.
+        room: How many memories there is room for within the user's quota.
         about: Fields of all memories: `project`, `expires_at`.
 
     Raises:
         ExportError: The file is not of this kind. Nothing was taken in.
+        InputError: It holds more than there is room for. Nothing was taken in.
         NoUserError, StorageError: As `RecordStore.store`.
     """
     owner, left_out = user_hash(user), list[LeftOut]()
@@ -81,6 +83,11 @@ def import_foreign(
             count += 1
             new.setdefault(made[0]["id"], made)
     known = {id for id in new if records.get(user, id) is not None}
+    if len(new) - len(known) > room:  # the quota would take the place of what is here, which is used less
+        raise InputError(
+            f"The file holds {len(new) - len(known):,} memories that are new, and there is room for {room:,}. Raise "
+            "MEMORY_BANK_MEMORY_QUOTA, or take in a part of it."
+        )
     stored, _ = records.import_events(user, [event for id, made in new.items() if id not in known for event in made])
     is_embedded = len(stored) <= MOST_EMBEDDED
     if is_embedded:

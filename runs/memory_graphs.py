@@ -168,14 +168,15 @@ class MemoryGraphs:
 
         Raises:
             ExportError: The file is not of this kind. Nothing was taken in.
-            InputError: The user has switched memory off.
+            InputError: The user has switched memory off; or there are more than the quota has room for.
             NoUserError, StorageError: As `export`.
         """
         from agentic_memory_bank.runs.foreign_import import import_foreign
 
         self._check_on(user)
         about: MemoryFields = {**self._end(), "project": project}
-        return import_foreign(self._records, user, kind, text, self._clock(), **about)
+        room = self.settings.memory_quota - len(self._all(user, None, replaced=True))
+        return import_foreign(self._records, user, kind, text, self._clock(), max(0, room), **about)
 
     def documents(self, *, user: str, project: str | None = None) -> "list[Document]":
         """A user's memories as LangChain documents, newest first; replaced ones are included.

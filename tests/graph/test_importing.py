@@ -13,7 +13,7 @@ from agentic_memory_bank import Memories
 from agentic_memory_bank.cli import options
 from agentic_memory_bank.cli.app import app
 from agentic_memory_bank.runs.foreign_memories import KINDS
-from agentic_memory_bank.state.errors import ExportError
+from agentic_memory_bank.state.errors import ExportError, InputError
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 MOMENT = datetime(2024, 3, 5, 10, 0, tzinfo=UTC)
@@ -110,10 +110,21 @@ def test_what_was_forgotten_does_not_come_back(memories: Memories, kind: str) ->
 
 
 def test_old_memories_are_not_pruned_as_long_unused(memories: Memories) -> None:
-    memories.import_from("mem0", FILES["mem0"], user="ana")
+    memories.import_from("chatgpt", FILES["chatgpt"], user="ana")
 
     assert memories.maintain()["pruned"] == 0
-    assert len(kept(memories)) == 1
+    assert len(kept(memories)) == 2
+
+
+def test_an_import_takes_the_place_of_nothing_that_is_here() -> None:
+    with Memories(embeddings=HashEmbeddings(), settings={"memory_quota": 3}) as memories:
+        own = memories.store("I live in Lisbon.", user="ana")
+        three = json.dumps([f"The gauge read {n}." for n in range(3)])
+
+        with pytest.raises(InputError, match="MEMORY_QUOTA"):
+            memories.import_from("mem0", three, user="ana")
+
+        assert [record["id"] for record in kept(memories)] == [own["id"]]
 
 
 def test_turns_keep_who_said_them_and_in_which_conversation(memories: Memories) -> None:

@@ -23,6 +23,7 @@ from agentic_memory_bank.tools.memories.validation import (
     user_hash,
 )
 from agentic_memory_bank.tools.pages.stores import delete_expired_pages
+from agentic_memory_bank.tools.storage.disk import default_home
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -330,7 +331,7 @@ class Memories(AgentMemories):
             EmbeddingError, EngineError, StorageError: As the calls that it makes.
         """
         records = self._records
-        pages = delete_expired_pages(self._file.path.parent) if self._file is not None else 0
+        pages = delete_expired_pages(self._home or default_home()) if self._file is not None else 0
         made = records.reembed() if reembed else 0
         done = records.maintain()
         ended = united = drawn = 0

@@ -61,7 +61,8 @@ class MemoryGraphs:
         self.settings = checked_settings(settings)
         self._given: dict[str, Any] = {"engine": engine, "models": models, "embeddings": embeddings, "clock": clock}
         self._clock, self._checkpointer = clock, checkpointer
-        self._file = default_store(Path(home) if home else None) if store is None else None
+        self._home = Path(home) if home else None
+        self._file = default_store(self._home) if store is None else None
         encoder = Encoder(embeddings or default_embeddings(self.settings))
         self._stores = RecordStores(store or self._file, encoder, clock)
         self._lock = threading.RLock()

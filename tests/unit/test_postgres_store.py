@@ -41,6 +41,16 @@ def test_what_one_process_stores_in_the_database_another_finds_there(database: s
     assert not (home / "memories.sqlite").exists()
 
 
+def test_maintenance_keeps_the_database_and_the_pages_of_the_home_in_order(database: str) -> None:
+    remembered("Ana lives in Lisbon.")
+
+    with Memories(embeddings=HashEmbeddings()) as memories:
+        done = memories.maintain()
+
+        assert done["pages"] == 0
+        assert len(memories.list(user="ana").records) == 1
+
+
 def test_a_folder_that_is_named_is_used_in_place_of_the_database(database: str, tmp_path: Path) -> None:
     assert isinstance(default_store(tmp_path), SqliteRecordStore)
 

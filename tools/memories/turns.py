@@ -66,7 +66,7 @@ class AskedOf:
             near: The best score among the memories of the turns right before and after.
             beyond: The same for the turns beyond these.
         """
-        if not speaker or set(speaker) == _ASSISTANT:
+        if not speaker or frozenset(speaker) == _ASSISTANT:
             lost = OF_ASSISTANT if speaker and not self._is_addressed else 0.0
             return BESIDE[0] * near + BESIDE[1] * beyond - lost
         is_named = not self._words.isdisjoint(speaker)

@@ -101,6 +101,11 @@ class SqliteRecordStore(BaseStore):
         """The file, which need not be there yet."""
         return self._path
 
+    @property
+    def address(self) -> str:
+        """The file, too: two stores of one address hold the same."""
+        return str(self._path)
+
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Carry out operations: what is written, all or nothing, after what is read.
 

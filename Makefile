@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo map test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks docs kill attack smoke-model bench dev readme clean browser-test view-demo
+.PHONY: help demo map test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks docs kill attack smoke-model bench dev readme clean browser-test view-demo view-picture
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -80,6 +80,9 @@ browser-test: $(BIN)/.dev ## use the viewer's pages in headless Chromium (apt-ge
 
 view-demo: $(BIN)/.offline ## write pages of the viewer into build/view: the demo, a user with 1,000 memories, a research
 	@$(OFFLINE) $(BIN)/python examples/view_demo.py build/view
+
+view-picture: view-demo $(BIN)/.dev ## make the picture of the viewer in README, with Chromium
+	@$(BIN)/python tests/browser/picture.py build/view/bank.html docs/viewer.png
 
 smoke-model: build/.smoke-model ## the smallest real chat model there is, end to end; fetches 98 MB
 	@HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 $(BIN)/python benchmarks/smoke_model.py

@@ -60,7 +60,10 @@ def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
         home = Path(place)
-        run(QUESTION, documents=[DOCUMENTS], thread="meridian", home=home)
+        texts = [
+            {"text": file.read_text(encoding="utf-8"), "source": file.name} for file in sorted(DOCUMENTS.iterdir())
+        ]
+        run(QUESTION, documents=texts, thread="meridian", home=home)
         fill_user(home, "ana")
         texts = [
             {"text": file.read_text(encoding="utf-8"), "source": file.name} for file in sorted(DOCUMENTS.iterdir())

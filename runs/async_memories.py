@@ -66,6 +66,7 @@ class AsyncMemories:
     export = _Awaited(Memories.export)
     flush = _Awaited(Memories.flush)
     get = _Awaited(Memories.get)
+    import_from = _Awaited(Memories.import_from)
     import_ = _Awaited(Memories.import_)
     list = _Awaited(Memories.list)
     maintain = _Awaited(Memories.maintain)

@@ -73,15 +73,19 @@ def named_conversation(given: object) -> str:
     return named
 
 
-def transcript_of(state: StoredConversation, verbatim: Iterable[Record], conversation: str) -> list[BaseMessage]:
+def transcript_of(state: StoredConversation | None, verbatim: Iterable[Record], conversation: str) -> list[BaseMessage]:
     """The turns of a conversation in the order in which they were said.
 
     Args:
-        state: Where the conversation stands; its hashes of turns say the order.
+        state: Where the conversation stands; its hashes of turns say the order. None for one that was imported, or of
+            which that is no longer kept: then its turns are in the order in which they came.
         verbatim: The turns that are memories, of any conversation.
         conversation: Its id.
     """
-    said = {id: message for record in verbatim for id, message in _turns(record, conversation)}
+    came = sorted(verbatim, key=lambda record: record["created_at"])
+    said = {id: message for record in came for id, message in _turns(record, conversation)}
+    if state is None:
+        return list(said.values())
     said |= {turn["id"]: _message(turn["role"], turn["text"], turn["id"]) for turn in stored_turns(state)}
     place = {hashed: position for position, hashed in enumerate(state["seen"])}
     order = {id: place.get(turn_hash(Turn(id, "user", "")), -1) for id in said}

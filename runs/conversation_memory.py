@@ -234,8 +234,6 @@ class ConversationMemory(MemoryGraphs):
 
         named = named_conversation(conversation_id)
         state = self._records.conversations.get(user, project, named)
-        if state is None:
-            return []
         return transcript_of(state, self._all(user, project, types=["verbatim"], replaced=True), named)
 
     def delete_conversation(self, conversation_id: str, *, user: str, project: str = "") -> Sequence[str]:

@@ -196,6 +196,28 @@ def documents_json(documents: "Sequence[Document]") -> str:
     return "".join(f"{_canonical(document)}\n" for document in plain)
 
 
+def as_markdown(documents: "Sequence[Document]") -> str:
+    """What holds now, a line each with its day, the oldest first: `--from markdown` takes it in again."""
+    now = [one for one in reversed(documents) if one.metadata["replaced_by"] is None]
+    return "".join(f"- {one.metadata['created_at'][:10]}: {shown(one.page_content)}\n" for one in now)
+
+
+def as_mem0(documents: "Sequence[Document]") -> str:
+    """What holds now, as mem0 lists its memories."""
+    results = [
+        {
+            "id": one.id,
+            "memory": one.page_content,
+            "created_at": one.metadata["created_at"],
+            "updated_at": one.metadata["updated_at"],
+            "metadata": one.metadata["metadata"],
+        }
+        for one in documents
+        if one.metadata["replaced_by"] is None
+    ]
+    return json.dumps({"results": results}, indent=1) + "\n"
+
+
 def _hash(events: object) -> str:
     return hashlib.sha256(_canonical(events).encode()).hexdigest()
 

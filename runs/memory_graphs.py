@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from agentic_memory_bank.engines.llm.models import GivenModels
     from agentic_memory_bank.graph.conversation import Conversation
+    from agentic_memory_bank.runs.foreign_import import ForeignImportReport
     from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 
 DRAIN_SECONDS: Final = 30.0
@@ -153,6 +154,29 @@ class MemoryGraphs:
         """
         self._check_on(user)
         return imported(self._records, user, text)
+
+    def import_from(self, kind: str, text: str, *, user: str, project: str = "") -> "ForeignImportReport":
+        """Take in what another program exports, dated as it was there; done twice, it is done once.
+
+        Nothing is sent to a model: facts are kept as facts, and turns of chats as turns, word for word. Credentials are
+        left out, and what was forgotten here stays forgotten.
+
+        Args:
+            kind: `chatgpt`, `claude`, `mem0`, `langmem`, `letta`, `zep`, `markdown` or `jsonl`.
+            text: What stands in the exported file.
+            project: The project that gets them; an empty text for none.
+
+        Raises:
+            ExportError: The file is not of this kind. Nothing was taken in.
+            InputError: The user has switched memory off; or there are more than the quota has room for.
+            NoUserError, StorageError: As `export`.
+        """
+        from agentic_memory_bank.runs.foreign_import import import_foreign
+
+        self._check_on(user)
+        about: MemoryFields = {**self._end(), "project": project}
+        room = self.settings.memory_quota - len(self._all(user, None, replaced=True))
+        return import_foreign(self._records, user, kind, text, self._clock(), max(0, room), **about)
 
     def documents(self, *, user: str, project: str | None = None) -> "list[Document]":
         """A user's memories as LangChain documents, newest first; replaced ones are included.

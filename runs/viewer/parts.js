@@ -214,13 +214,15 @@ function drawWindow(body, text, place, from, to) {
     ...(to < text.length ? [more(t("later"), from, Math.min(text.length, to + WINDOW))] : []));
 }
 
-/** A stretch with what stands around it. */
-function inContext(place, around = 160) {
+/** A stretch with what stands around it in its paragraph. */
+function inContext(place, around = 140) {
   const text = texts[place.text]?.text;
   if (text === undefined) return said(place.quote || "");
-  const from = Math.max(0, place.start - around), to = Math.min(text.length, place.end + around);
-  return said([(from > 0 ? "…" : "") + text.slice(from, place.start), el("mark", {}, text.slice(place.start, Math.min(place.end, place.start + 2000))),
-    text.slice(place.end, to) + (to < text.length ? "…" : "")], { class: "context" });
+  const near = Math.max(0, place.start - around), far = Math.min(text.length, place.end + around);
+  const gap = text.slice(near, place.start).lastIndexOf("\n\n"), end = text.slice(place.end, far).indexOf("\n\n");
+  const from = gap < 0 ? near : near + gap + 2, to = end < 0 ? far : place.end + end;
+  return said([(gap < 0 && from > 0 ? "…" : "") + text.slice(from, place.start), el("mark", {}, text.slice(place.start, Math.min(place.end, place.start + 2000))),
+    text.slice(place.end, to) + (end < 0 && to < text.length ? "…" : "")], { class: "context" });
 }
 
 // --- tabs --------------------------------------------------------------------------------------------------------

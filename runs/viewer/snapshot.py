@@ -17,6 +17,10 @@ from agentic_memory_bank.tools.text.terms import tokenize
 
 SHARE_OF_WORDS = 0.6
 """Share of a sentence's words that a quote must have to be shown as what the sentence rests on."""
+LEAST_SHARE = 0.3
+"""The same for the quote with most of them."""
+_HEADING = " > "
+"""What stands between the headings of an answer's sentence."""
 
 
 class ShownText(TypedDict):
@@ -223,20 +227,26 @@ def _has_wide(text: str) -> bool:
 
 def shown_answer(question: str, answer: str, status: str, quotes: Sequence[ShownQuote]) -> ShownAnswer:
     """Divide an answer into sentences, each with the quotes it rests on."""
-    parts = [answer[start:end].strip() for start, end in sentences(answer)]
+    parts = [line[start:end].strip() for line in answer.split("\n") for start, end in sentences(line)]
     words = [_words(one["quote"]) for one in quotes]
     shown: list[ShownSentence] = [{"text": part, "quotes": _resting(part, quotes, words)} for part in parts if part]
     return {"question": question, "status": status, "sentences": shown, "quotes": list(quotes)}
 
 
 def _resting(sentence: str, quotes: Sequence[ShownQuote], words: Sequence[frozenset[str]]) -> list[int]:
-    """Find what a sentence rests on: quotes that it holds or is part of, else those with most of its words."""
-    plain = " ".join(sentence.split())
+    """Find what a sentence rests on: quotes that it holds or is part of, else those with most of its words.
+
+    What an answer reads out of a table shares fewer words with the row: then it rests on the row with most of them.
+    The headings before a sentence (`Report > Height: ...`) are no words of it.
+    """
+    said = sentence.rpartition(_HEADING)[2]
+    plain = " ".join(said.split())
     same = [n for n, one in enumerate(quotes) if _is_within(" ".join(one["quote"].split()), plain)]
-    if same:
+    if same or not (own := _words(said)):
         return same
-    own = _words(sentence)
-    return [n for n, held in enumerate(words) if own and len(own & held) >= SHARE_OF_WORDS * len(own)]
+    shares = [len(own & held) / len(own) for held in words]
+    least = min(SHARE_OF_WORDS, max(shares, default=0.0))
+    return [n for n, share in enumerate(shares) if share >= max(least, LEAST_SHARE)]
 
 
 def _is_within(quote: str, sentence: str) -> bool:

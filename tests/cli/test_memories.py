@@ -95,7 +95,7 @@ def test_runs_says_so_when_there_are_none_and_makes_no_home(memory_bank: Command
 def test_show_gives_goal_tasks_and_memories(memory_bank: Command, kept: str, document: Path) -> None:
     result = memory_bank("show", kept)
 
-    assert "Goal  How many qubits? (completed)" in result.stdout
+    assert "How many qubits? (completed)" in result.stdout
     assert "✓ answer: How many qubits?" in result.stdout
     assert "Memories  1" in result.stdout
     assert f"sources     {document}" in result.stdout

@@ -108,6 +108,16 @@ def test_a_sentence_that_is_no_quote_rests_on_the_quotes_with_most_of_its_words(
     assert [sentence["quotes"] for sentence in shown["sentences"]] == [[0], []]
 
 
+def test_what_is_read_out_of_a_table_rests_on_its_row_and_each_line_on_its_own() -> None:
+    rows = ("| Lift | 12 kg | 40 kg |", "| Price | 90 crowns | 210 crowns |")
+    quotes: Any = [{"text": "a", "start": 0, "end": 1, "quote": row} for row in rows]
+    answer = (
+        "Catalogue > Cranes > Lift: small: 12 kg; large: 40 kg\nCatalogue > Cranes > Price of the large one: 210 crowns"
+    )
+
+    assert [one["quotes"] for one in shown_answer("?", answer, "completed", quotes)["sentences"]] == [[0], [1]]
+
+
 def test_of_a_user_are_shown_what_is_true_what_was_and_the_turns_it_was_said_in(tmp_path: Path) -> None:
     with Memories(home=tmp_path, embeddings=HashEmbeddings()) as memories:
         memories.remember("I live in Berlin.", user="ana", conversation_id="monday", end=True)

@@ -97,3 +97,7 @@ def test_the_example_of_an_mcp_client_is_told_where_the_user_lives() -> None:
 
 def test_the_example_of_a_store_finds_a_note_by_meaning() -> None:
     assert python("examples/with_store.py").startswith("The dome was painted white.")
+
+
+def test_the_example_of_an_import_recalls_what_came_from_elsewhere() -> None:
+    assert "window seats" in python("examples/from_mem0.py")

@@ -59,6 +59,15 @@ HELD = {
         "cli/test_ask.py::test_a_document_cannot_drive_the_terminal",
         "cli/test_remembering.py::test_an_escape_sequence_in_a_memory_is_not_sent_to_the_terminal",
     ),
+    "A page of `memory-bank view` runs and loads": (
+        "graph/test_viewer.py::test_nothing_of_a_memory_is_markup",
+        "graph/test_viewer.py::test_the_policy_lets_run_only_the_script_and_style_of_the_file",
+        "browser/test_viewer_in_browser.py::test_hostile_content_runs_nothing_and_asks_for_nothing",
+    ),
+    "The live page answers the one visitor of its": (
+        "server/test_live_view.py::test_the_address_is_good_once_and_the_cookie_from_then_on",
+        "server/test_live_view.py::test_what_another_site_can_send_does_nothing",
+    ),
     "An agent opens no address of your own network": (
         "unit/test_public_web.py::test_no_connection_is_made_where_a_url_leads_outside_of_the_public_web",
         "server/test_operators_settings.py::test_an_agent_that_is_told_to_visit_loopback_does_not_whatever_its_client_sets",

@@ -15,6 +15,8 @@ _COVERED: Final = 0.6
 _COVERED_CHINESE: Final = 0.4
 _SAME_UNIT: Final = 2.0
 """What it adds to the words in common that something is counted or measured alike."""
+_NAMED_OLD: Final = 3.0
+"""What the words in common weigh at least where the old value is named, and found again."""
 _MOST_TARGETS: Final = 40
 _CLAUSE: Final = re.compile(r"[^,;，。；;]+")
 _BARE: Final = re.compile(r"[£$€¥]?[\d.,]+|[a-z]+", re.IGNORECASE)
@@ -122,7 +124,9 @@ class _Revised:
         """The old value, where the announcement names it and the target has it."""
         revision, target = self._revision, self._target
         contrasted = revision.kind == "correct" and not (
-            revision.announcing or self._cover >= 0.5 and self._weight >= 8
+            revision.announcing
+            or (self._cover >= 0.5 and self._weight >= 8)
+            or (revision.old and self._cover >= _COVERED_CHINESE and self._weight >= _NAMED_OLD)
         )
         taken_back = revision.kind in ("cancel", "end") and self._cover < _COVERED
         least = 0.1 if revision.announcing else 0.5

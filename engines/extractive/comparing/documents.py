@@ -6,11 +6,18 @@ statements have to be about the same attribute of the same subject, in places th
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.comparing.announced import announced
+from agentic_memory_bank.engines.extractive.comparing.counterparts import (
+    are_apart,
+    counterparts,
+    later,
+    share_subject,
+)
 from agentic_memory_bank.engines.extractive.comparing.edits import Kind
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights, shown
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, same_figure, same_kind
@@ -60,10 +67,14 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
     left, right = read(first[1], first[0]), read(second[1], second[0])
     weights, copies = Weights(left, right), _are_copies(left, right)
     twins = _are_twins(left, right) and not copies
-    found = [*announced(left, right, weights, twins)]
-    found += [one.mirrored() for one in announced(right, left, weights, twins)]
-    if copies or not twins and not _are_alike(left, right):
-        found += _plain(left, right, weights, copies)
+    about_one = True if copies else share_subject(left, right)
+    apart = twins or about_one is False
+    found = [*announced(left, right, weights, apart)]
+    found += [one.mirrored() for one in announced(right, left, weights, apart)]
+    if copies or not apart and not _are_alike(left, right):
+        clashes = _plain(left, right, weights, bool(about_one))
+        clashes += _counterparts(left, right, weights) if about_one else []
+        found += [replace(one, holds=later(one.first, one.second)) for one in clashes]
     unique = {(one.first.number, one.second.number): one for one in reversed(found)}
     return tuple(reversed(unique.values()))
 
@@ -114,8 +125,8 @@ def _similar(first: str, second: str) -> bool:
     return bool(first and second) and SequenceMatcher(None, first[:80], second[:80], autojunk=False).ratio() >= _ALIKE
 
 
-def _plain(first: Document, second: Document, weights: Weights, copies: bool) -> list[FoundContradiction]:
-    """What both documents state of one subject: they name it, or agree in some figure."""
+def _plain(first: Document, second: Document, weights: Weights, about_one: bool) -> list[FoundContradiction]:
+    """What both documents state of one subject: they share it, one names the title of the other, or figures agree."""
     titles = distinct(terms_of(first.title)), distinct(terms_of(second.title))
     subjects = titles[0] & second.vocabulary | titles[1] & first.vocabulary
     found: list[FoundContradiction] = []
@@ -128,8 +139,18 @@ def _plain(first: Document, second: Document, weights: Weights, copies: bool) ->
         clashes = [one for one in compared if isinstance(one, FoundContradiction)]
         if clashes:
             found.append(max(clashes, key=lambda one: one.score))
-    about_one = copies or bool(subjects) or agreeing > 0
+    about_one = about_one or bool(subjects) or agreeing > 0
     return found if about_one and len(found) <= _FEW_CLASHES + 2 * agreeing else []
+
+
+def _counterparts(first: Document, second: Document, weights: Weights) -> list[FoundContradiction]:
+    """Values of one attribute in other words, but for what tells their statements apart."""
+    to_others = _addressee(first) != _addressee(second)
+    return [
+        one
+        for one in counterparts(first, second, weights)
+        if not _told_apart(one.first, one.second) and not (to_others and _YOU.search(one.first.text))
+    ]
 
 
 def _addressee(document: Document) -> str:
@@ -174,7 +195,7 @@ def _clash(first: Statement, second: Statement, weights: Weights) -> FoundContra
             agrees = agrees or any(_like(figure, other, first, second, weights) >= _LIKE for other in equal)
             continue
         for other in second.figures:
-            if not same_kind(figure, other):
+            if not same_kind(figure, other) or _is_listed(figure, first) != _is_listed(other, second):
                 continue
             like = _like(figure, other, first, second, weights)
             if like < _LIKE:
@@ -219,6 +240,13 @@ def _like(figure: Figure, other: Figure, first: Statement, second: Statement, we
     like = sum(ratios) / 2 if first.cells or second.cells else ratios[1]
     counted = figure.value is not None and figure.kind == "number" and not figure.value.measured
     return like if like >= _LIKE_COUNTED or not counted else 0.0
+
+
+def _is_listed(figure: Figure, statement: Statement) -> bool:
+    """Whether a sentence measures several things in one unit ("500 g of flour, 10 g of salt")."""
+    if statement.cells or figure.value is None or not figure.value.measured:
+        return False
+    return sum(other.kind == figure.kind and other.unit == figure.unit for other in statement.figures) > 2
 
 
 def _event(figure: Figure, statement: Statement) -> str:
@@ -276,6 +304,8 @@ def _around(figure: Figure, statement: Statement) -> frozenset[str]:
 
 def _told_apart(first: Statement, second: Statement) -> bool:
     """Whether the places or words of two statements name different things."""
+    if are_apart(first.terms - second.terms, second.terms - first.terms):
+        return True
     left, right = (labels_of(" ".join((*s.place.headings, s.place.row))) for s in (first, second))
     if left and right and left.isdisjoint(right):
         return True

@@ -13,7 +13,7 @@ FigureKind = Literal["number", "date", "clock", "weekday"]
 
 _SHORT: Final = 3
 """Terms from which a clause says what its figures are about."""
-_MODAL: Final = re.compile(r"\b(?:could|might|may)\b", re.IGNORECASE)
+_MODAL: Final = re.compile(r"\b(?:[Cc]ould|[Mm]ight|may)\b")  # "May" is a month
 _CLOCK: Final = re.compile(
     r"(?<![\d:.,$£€/-])(?P<part>上午|下午|晚上|傍晚|早上|中午|凌晨)?\s?(?P<hour>[0-2]?\d)"
     r"(?:(?P<mark>[:：.])(?P<minute>[0-5]\d)(?![\d.:])|\s?[点时](?P<half>半)?)?"

@@ -216,7 +216,7 @@ def _plain(number: str) -> str:
 
 
 def _revision(statement: Statement) -> AnnouncedRevision | None:
-    text = statement.text
+    text = " ".join(statement.text.split())  # lines that were wrapped leave several spaces
     found = [(match.start(), n, match) for n, (_, p) in enumerate(_PATTERNS) if (match := p.search(text))]
     if not found:
         return None
@@ -242,11 +242,11 @@ def _revision(statement: Statement) -> AnnouncedRevision | None:
 
 def _subject(statement: Statement, match: re.Match[str]) -> frozenset[str]:
     """The terms of the clause before the announcing words; of the whole sentence where there are too few."""
-    before = statement.text[: match.start()]
+    before = match.string[: match.start()]
     if match.group() == "不再":
-        return terms_of(_CLAUSE_BEGINS.match(statement.text[match.end() :]).group())  # type: ignore[union-attr]
+        return terms_of(_CLAUSE_BEGINS.match(match.string[match.end() :]).group())  # type: ignore[union-attr]
     if match.re is _OPENS or not terms_of(before):
-        return terms_of(statement.text[match.end() :]) or statement.terms
+        return terms_of(match.string[match.end() :]) or statement.terms
     clause = _CLAUSE.search(before)
     terms = terms_of(clause.group() if clause else before)
     if len(terms) < 2:

@@ -1,11 +1,12 @@
 """What a document states: each sentence, row and list item with its values, what it is about, and how it is meant."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, figures_of
+from agentic_memory_bank.engines.extractive.reading.named import names_and_long_numbers
 from agentic_memory_bank.engines.extractive.reading.sentence import Sentence, sentences_of
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
 from agentic_memory_bank.tools.text.cleaning import is_cjk
@@ -84,6 +85,14 @@ class Statement:
         return figures_of(self.text)
 
     @cached_property
+    def is_said_as_fact(self) -> bool:
+        """Whether it is asserted, or would be if nobody had spoken it."""
+        silent = replace(self.place, speaker="")
+        return (
+            self.mode == "asserted" or bool(self.place.speaker) and _mode(self.text, silent, self.terms) == "asserted"
+        )
+
+    @cached_property
     def sentence(self) -> Sentence | None:
         """The words taken apart; offsets in `text`."""
         found = sentences_of(self.text)
@@ -112,6 +121,20 @@ class Document:
     forms: frozenset[str]
     is_note: bool
     is_titled_note: bool
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Names, which documents about different things hardly share."""
+        return self._named[0]
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """Dates, and numbers of four digits and more."""
+        return self._named[1]
+
+    @cached_property
+    def _named(self) -> tuple[frozenset[str], frozenset[str]]:
+        return names_and_long_numbers(statement.text for statement in self.statements)
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:

@@ -76,12 +76,13 @@ _PEOPLE: Final = frozenset(_WHO_IS_COUNTED.split())
 _DIGIT_BEFORE: Final = re.compile(r"[0-9][\s-]?$")
 _NO_RANK: Final = re.compile(r"\s*(?:s\b|later|before|after|per)")
 _BOUND_BELOW: Final = re.compile(
-    r"(?:more than|over|at least|above|exceed\w{0,9}|greater than|minimum of|超过|至少|不少于|多于)"
+    r"(?:(?<!no )(?<!not )more than|over|at least|above|exceed\w{0,9}|greater than|minimum of|超过|至少|不少于|多于)"
     r"\s*+(?:[$€£¥]\s*+)?$",
     re.IGNORECASE,
 )
 _BOUND_ABOVE: Final = re.compile(
-    r"(?:less than|under|at most|below|up to|fewer than|maximum of|少于|不足|至多|不超过|低于)\s*+(?:[$€£¥]\s*+)?$",
+    r"(?:less than|under|at most|below|n(?:o|ot) more than|(?<!go )(?<!goes )(?<!went )(?<!gone )(?<!going )up to|"
+    r"fewer than|maximum of|少于|不足|至多|不超过|低于)\s*+(?:[$€£¥]\s*+)?$",
     re.IGNORECASE,
 )
 _ROUGH_BEFORE: Final = re.compile(
@@ -167,8 +168,8 @@ _MOST_ROUNDED: Final = 0.03
 
 def _amounts_agree(first: Value, second: Value) -> bool:
     low, high = sorted((first, second), key=lambda value: value.amount)
-    if low.bound == "at least" or high.bound == "at most":
-        return True
+    if (low.bound == "at least" or high.bound == "at most") and low.bound != high.bound:
+        return True  # two limits differ like any two values
     if first.measured and first.factor != second.factor:  # written in other units: as exact as the coarser one
         rounded = min(max(first.step, second.step), _MOST_ROUNDED * high.amount)
         if abs(first.amount - second.amount) <= rounded:

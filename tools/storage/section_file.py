@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,6 @@ Arrays = Mapping[str, Iterable[NDArray[Any]]]
 _FOOTER: Final = struct.Struct("<QII8s")
 _MAGIC: Final = b"AMBsect1"
 _ALIGNED: Final = 64
-_HELD_ROWS: Final = 2_048
-"""After so many rows of arrays too large to be held, what was mapped of the file is let go."""
 
 
 class SectionDamagedError(Exception):
@@ -44,6 +43,8 @@ class SectionFile:
             if size < _FOOTER.size:
                 raise SectionDamagedError(f"{path} is cut off.")
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            self._descriptor = os.dup(file.fileno())
+        finalize(self, os.close, self._descriptor)
         start, length, checksum, magic = _FOOTER.unpack_from(self._map, size - _FOOTER.size)
         if magic != _MAGIC or start + length + _FOOTER.size != size:
             raise SectionDamagedError(f"{path} has no header where one has to be.")
@@ -54,13 +55,13 @@ class SectionFile:
         self.header: Mapping[str, Any] = found["header"]
         """What was said of the arrays when they were written."""
         self._path, places = path, found["arrays"]
-        self._read = 0
+        self._places = places
         self._arrays = {
             name: self._array(path, **where, is_read_later=sums_of(name) in places) for name, where in places.items()
         }
 
-        if any(sums_of(name) in places for name in places):
-            self._let_go()
+        if any(sums_of(name) in places for name in places) and hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED)  # what was compared just now would stay in memory, and is large
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """An array, which cannot be changed.
@@ -79,19 +80,21 @@ class SectionFile:
         Raises:
             SectionDamagedError: They are not what was written.
         """
-        rows = self._arrays[name][numbers]
-        self._read += len(rows)
-        if self._read > _HELD_ROWS:
-            self._let_go()
+        rows = self._read(name, numbers) if sums_of(name) in self else self._arrays[name][numbers]
         if sums_of(name) in self and rows_sums(rows).tolist() != self._arrays[sums_of(name)][numbers].tolist():
             raise SectionDamagedError(f"{self._path} is damaged.")
         return rows
 
-    def _let_go(self) -> None:
-        """Give back the memory of what was read: it stays in that of the system, as long as there is room."""
-        self._read = 0
-        if hasattr(mmap, "MADV_DONTNEED"):
-            self._map.madvise(mmap.MADV_DONTNEED)
+    def _read(self, name: str, numbers: NDArray[np.intp]) -> NDArray[Any]:
+        """Rows from the file itself: of a mapping, the system would hold megabytes around each."""
+        array, start = self._arrays[name], self._places[name]["start"]
+        size = array.strides[0]
+        if not hasattr(os, "pread"):
+            return array[numbers]
+        raw = b"".join(os.pread(self._descriptor, size, start + number * size) for number in numbers.tolist())
+        if len(raw) != size * len(numbers):
+            raise SectionDamagedError(f"{self._path} is cut off.")
+        return np.frombuffer(raw, array.dtype).reshape(len(numbers), *array.shape[1:])
 
     def _array(
         self, path: Path, type: str, shape: list[int], start: int, checksum: int, *, is_read_later: bool

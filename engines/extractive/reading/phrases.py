@@ -136,6 +136,8 @@ HOW_OPENS: Final = lazy_pattern(
 """The first of several steps."""
 CLAUSE: Final = lazy_pattern(r"(?:(?!\s(?:and|but)\s)[^\n,;，；])+")
 """A part of a sentence."""
+SENTENCE: Final = lazy_pattern(r"(?:(?![.!?…]\s)[^\n])+[.!?…]*")
+"""A sentence, of somebody who begins it with no capital, too."""
 OPENING: Final = lazy_pattern(r"^\W*\w+,|\bI(?:'\w+)?(?!\w)")
 """What has a capital and is no name."""
 HOW_GOES_ON: Final = lazy_pattern(

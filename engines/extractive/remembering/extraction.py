@@ -21,7 +21,7 @@ from agentic_memory_bank.engines.own_words import ORDERS, is_order, own_words
 from agentic_memory_bank.state.records import RecordType
 from agentic_memory_bank.tools.text.attribution import USER, attributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
-from agentic_memory_bank.tools.text.personal_numbers import masked
+from agentic_memory_bank.tools.text.personal_numbers import HIDDEN, masked
 from agentic_memory_bank.tools.text.secrets import asks_for_secret, mentions_secret, secrets_in
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.spans import Span
@@ -126,7 +126,14 @@ def _safe_sentences(turn: Turn, before: Turn | None, plain: str) -> list[_Senten
 def _pieces_of(text: str, hidden: Sequence[Span]) -> Iterator[_Sentence]:
     """The sentences of a text; those that hold a credential clause by clause."""
     for start, end in sentences(text):
-        clauses = phrases.CLAUSE.finditer(text, start, end) if _overlaps((start, end), hidden) else (None,)
+        parted = (
+            phrases.CLAUSE
+            if _overlaps((start, end), hidden)
+            else phrases.SENTENCE
+            if HIDDEN in text[start:end]
+            else None
+        )
+        clauses = parted.finditer(text, start, end) if parted else (None,)
         for clause in clauses:
             low, high = clause.span() if clause else (start, end)
             bare = text[low:high].strip()
@@ -208,13 +215,9 @@ def _before_question(sentence: _Sentence) -> _Sentence:
     text = sentence.text
     cut = max(text.rfind(mark) for mark in ("，", "；", ", ", "; "))
     told = text[: max(cut, 0)]
-    if cut < 0 or not phrases.QUESTION.search(text.replace("’", "'")) or not _is_told(told):
+    if cut < 0 or not (is_asking(text) and is_statement(told) and phrases.SINGULAR.search(told) and says_enough(told)):
         return sentence
     return _Sentence(told, (sentence.span[0], sentence.span[0] + cut))
-
-
-def _is_told(text: str) -> bool:
-    return is_statement(text) and phrases.SINGULAR.search(text) is not None and says_enough(text)
 
 
 def _together(turn: Turn, said: Sequence[_Sentence]) -> Iterator[Fact]:

@@ -8,6 +8,7 @@ import re
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading import phrases
+from agentic_memory_bank.engines.extractive.remembering.gossip import OPENING, is_gossip
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting, is_personal
 from agentic_memory_bank.engines.extractive.remembering.telling import told_to_forget
 from agentic_memory_bank.engines.own_words import ORDERS
@@ -33,16 +34,20 @@ END: Final = 16
 LONGEST_MOOD: Final = 80
 """Characters of a sentence that tells of nothing but today."""
 
-_OPENING: Final = (
-    r"\W*(?:(?:ok(?:ay)?|so|and|but|well|hey|also|oh|right|anyway|btw|by the way|quick(?: unrelated)?"
-    r"(?: one| question)?|please|pls|hmm|um|now|then|唉|哎|嗯|对了|顺便(?:问[下一]?)?|另外|还有|那|你说说|考考你|麻烦)"
-    r"(?:[\s,:.，：…]++|(?=[\u3400-\u9fff])))*+"
+_DEEDS: Final = (
+    "make|have|eat|sleep|fly|live|like|see|hear|need|get|go|come|work|feel|die|grow|lay|bite|sting|drink|know|think|swim"
+    "|dream|taste|count|keep|last|cause|contain|help|hurt|talk|understand|smell|lose|turn|run|jump|climb|float|sink|melt"
+    "|freeze|burn|hibernate|mate|breathe|bark|purr|survive|recognise|recognize|remember|ripen|spoil|rot"
 )
+"""What anything may do, of which anybody may ask: "do wasps make honey"."""
 _ENGLISH_QUESTION: Final = lazy_pattern(
-    _OPENING + r"(?:(?:in|on|for|with) (?:\w+ ){0,3}\w+, )?"
+    OPENING + r"(?:(?:in|on|for|with) (?:\w+ ){0,3}\w+, )?"
+    r"(?!which (?:means?|meant|leaves|makes|made|is (?:why|when|where|how|great|good|fine|lovely)|was)\b)"
     rf"(?:{phrases.QUESTION_WORDS}|any idea"
     r"|(?:do|does|did|is|are|was|were|can|could|would|will|should|have|has) (?:i|you|we|they|he|she|it|there|the|my"
-    r"|this|that)|best \w+ to)(?:'s|'re)?\b(?!ever)(?![^.!?]{0,80}:)",
+    r"|this|that)|(?:do|can|could|will|would|should) [a-z]{2,20}s (?:ever |really |all |actually |still )?"
+    rf"(?:{_DEEDS})|(?:does|did|can|could|will|would|should) an? [a-z]{{2,20}} (?:{_DEEDS})"
+    r"|best \w+ to)(?:'s|'re)?\b(?!ever)(?![^.!?]{0,80}:)",
     re.IGNORECASE,
 )
 """How English asks, with or without a mark; not "how we do it: …"."""
@@ -53,16 +58,17 @@ _CHINESE_QUESTION: Final = lazy_pattern(
     r"|几[个年条天岁号点次种].{0,4}|第几.?|哪[个里儿些年天]"
     r"|哪[一几]?[本部首种家座国位款条篇句场次届](?!.{0,3}[都也]).{0,4}|谁|吗|呢|来着)"
     r"[啊呀呢吗的了来着]{0,4}[^\w：:]*$"
+    r"|([先是用要去买选放吃走坐])[^，。！？我]{1,8}还是(?:\1|该)[^，。！？]{1,8}$"
 )
 _CHINESE_HOW: Final = lazy_pattern(
     r"^(?![^，。]{0,40}(?:我|不知|没怎么|不怎么|怎么都)).{0,20}(?:怎么|怎样|如何|为什么|为啥)"
 )
 _REQUEST: Final = lazy_pattern(
-    _OPENING + r"(?:tell|show|give|write|explain"
-    r"|sing|compose|invent|quiz|entertain|roast|rank|translate|recommend|suggest|list|define|describe|summari[sz]e"
+    OPENING + r"(?:tell|show|give|write|explain"
+    r"|sing|compose|invent|quiz|entertain|roast|rank|name|translate|recommend|suggest|list|define|describe|summari[sz]e"
     r"|calculate|convert|find|draft|help|make|remind|spell|book|order|send|open|set|play|run|search|check|create|add"
     r"|remove|cancel|schedule)\b(?=\W+(?:me|us|the|an?|this|that|it|my|some|two|three"
-    r"|how|what|something|dot|[\d'\"]|\w+ (?:in|to|into|like|from)\b))",
+    r"|four|five|six|ten|a few|how|what|something|dot|[\d'\"]|\w+ (?:in|to|into|like|from)\b))",
     re.IGNORECASE,
 )
 _POLITE: Final = lazy_pattern(r"\A\W*(?:(?:yes|yeah|sure|ok|okay|go on)\W+)?please\b|\bplease\W*$", re.IGNORECASE)
@@ -81,7 +87,7 @@ _WISH: Final = lazy_pattern(
 )
 """How somebody says what is to be done from now on."""
 _LEAVING: Final = lazy_pattern(
-    _OPENING + r"(?:(?:that's|that'll|that is) (?:me|all|it|do)"
+    OPENING + r"(?![^.!?\n]{0,30}:)(?:(?:that's|that'll|that is) (?:me|all|it|do)"
     r"|(?:off|going|gotta|got to|have to|heading) (?:to|go|home|run|dash|head)\b"
     r"|bed\b|night|nope|no|yes|yep|yeah|thanks?(?: you)?|cheers|bye|talk soon|you are|(?:my )?shift starts"
     r"|行|得|先这样"
@@ -92,14 +98,17 @@ _PRAISE: Final = lazy_pattern(
     r"\W*(?:\w+\W+){0,3}(?:sounds?|looks?) (?:so |really )?(?:great|good|amazing|fun)\b", re.IGNORECASE
 )
 _MOOD: Final = lazy_pattern(
-    r"\b(?:today|tonight|so tired|exhausted|raging|bored|honestly|awful|starving|i'm (?:tired|hungry|sad|happy))\b"
-    r"|今天|[热累烦困饿冷]死",
+    r"\b(?:today|tonight|so tired|exhausted|raging|bored|honestly|awful|starving|i'm (?:tired|hungry|sad|happy)"
+    r"|it'?s (?:(?:so|too|very|really|absolutely|bloody) ){1,3}(?:hot|cold|windy|wet|humid|grey|dark|warm|muggy))\b"
+    r"|今[天儿日](?!开始|起)|外[边面头].{0,6}[雨雪风]|[热累烦困饿冷]死",
     re.IGNORECASE,
 )
 _SUPPOSED: Final = lazy_pattern(
     r"\b(?:maybe|perhaps|might|not sure|not decided|idk|probably|i wish|what if|(?:i|one) wonders?"
     r"|hypothetically|in another life|imagine (?:if|being)"
     r"|if (?:i|we|my|only) (?:were|had|won|could|\w+ed)"
+    r"|if (?:i|we|he|she|they) (?:ever|somehow) (?!\w+ you\b|ask|mention)[^.!?]{2,60}\b(?:i|we)(?:'m|'ll|'d| will"
+    r"| would| am)"
     r"|(?:was |am |'m |been )?thinking (?:of|about|how)|i guess|i suppose|i bet|just kidding|joking)\b"
     r"|也许|可能会|还没想好|没决定|不确定|(?<![主只就还])要是|万一|假如|如果我(?:是|有|中)|下辈子|假设|想象一下|开玩笑",
     re.IGNORECASE,
@@ -113,37 +122,30 @@ _REASON: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """What is so, said behind what would be: "she'd kill me if I ordered shrimp, she's allergic"."""
-_STRANGER: Final = lazy_pattern(
-    _OPENING
-    + r"(?:(?:(?:an?|some|this|the|that|one|two|these) )?(?:(?:random|old|older|young|nice|poor|other|elderly) )?"
-    r"(?:guys?|blokes?|man|men|woman|women|lad(?:y|ies)|girls?|boys?|chaps?|fella|dude|strangers?|couple|passenger"
-    r"|tourists?|cashier|barista|cabbie|(?:taxi|bus|uber) driver|people)|some(?:one|body))"
-    r" (?:(?:on|at|in|from|by|behind|opposite|across|next to|in front of) |(?:just |once )?(?:told|asked"
-    r"|said|was|were|had)\b)"
-    r"|\W*(?:刚才|刚刚|今天|昨天|早上|晚上|上午|下午|[，,])*(?:在)?"
-    r"(?:火车|高铁|地铁|公交|飞机|电梯|马路|路|街|车|超市|咖啡店|食堂|楼下|隔壁桌|排队)(?:上|里|边|时|的时候)?"
-    r"(?:看到|碰到|遇到)?有?(?:一?[个位对]).{0,4}(?:人|大哥|大爷|大妈|小伙子?|阿姨|男的|女的|哥们|姑娘|司机|老头|老太太|情侣|小孩)",
-    re.IGNORECASE,
-)
-"""Somebody who was only met, of whom nothing is to be known later unless it is about the speaker."""
-_TOLD_ME: Final = lazy_pattern(
-    r"\b(?:told|asked|showed|informed|assured) (?:me|us)\b|\bto (?:me|us)\b|\b(?:next to|behind|opposite"
-    r"|beside|in front of)"
-    r" (?:me|us)\b|\bi mean\b|跟我(?:说|讲|聊)|我旁边|我对面",
-    re.IGNORECASE,
-)
-_OF_SPEAKER: Final = lazy_pattern(
-    r"\b(?:i|me|my|mine|we|us|our|ours|i'(?:m|ve|d|ll)|we'(?:re|ve|d|ll))\b|我|咱", re.IGNORECASE
-)
 _ESCAPED: Final = lazy_pattern(
     r"\b(?:slipped my mind|(?:gone|clean) out of my (?:head|mind)|tip of my tongue"
     r"|can(?:'t| never|not)(?: ever)? (?:remember|recall|think of|spell)"
     r"|(?:always|keep|constantly) (?:forget(?:ting)?|mix(?:ing)? (?:it|them|those|the two) up|confus(?:e|ing)"
+    r"|(?:want(?:ing)? to )?(?:put|writ(?:e|ing)|spell(?:ing)?|typ(?:e|ing)|putting|say(?:ing)?)"
     r"|get(?:ting)? (?:it|them|that|those) wrong)"
     r"|(?:it's |it has been |been )?(?:bugging|driving) me)\b|想不起来|记不[住清起]|总?是?(?:记错|写错|搞混|弄混)",
     re.IGNORECASE,
 )
 """Why somebody asks: the answer has escaped them."""
+_GENERIC: Final = lazy_pattern(r"\b(?:if|when|unless|once|before|after|until) you\b", re.IGNORECASE)
+"""Where "you" is anybody."""
+_EXCLAIMS: Final = lazy_pattern(
+    r"[,;]? ?\b(?:(?:would|can|could) you (?:credit|believe|imagine) (?:it|that|this)|would you believe"
+    r"|what can (?:i|you) (?:say|do)|how about that)\b",
+    re.IGNORECASE,
+)
+"""What asks nothing, whatever its words."""
+_WE_TOO: Final = lazy_pattern(
+    r"[,;:] (?:and |but |so |because |since |as )?(?:we(?:'ve)? (?:have|had|got|own|keep|live|use|need|only|don't|never"
+    r"|always|can't|are not|aren't)|our)\b(?! all\b)",
+    re.IGNORECASE,
+)
+"""Those who speak, further on in a sentence."""
 _ELLIPTIC: Final = lazy_pattern(
     r"\W*(?:(?:my|our|his|her|the) )?(?:\w{1,20} ){1,3}(?:will|would|can|could|might|'ll|is going to|are going to)"
     r" (?:do|have|get|take|try|bring|make) (?:one|it|some|that|so|those|them)\W*$",
@@ -171,7 +173,7 @@ _WORLD: Final = lazy_pattern(
 
 def is_asking(sentence: str) -> bool:
     """Whether a sentence asks something, or for something to be done now."""
-    plain = sentence.replace("’", "'").strip()
+    plain = _EXCLAIMS.sub("", sentence.replace("’", "'")).strip()
     if plain.endswith((":", "：")):
         return False
     if phrases.QUESTION.search(plain) or (_ENGLISH_QUESTION.match(plain) and not _WHENEVER.match(plain)):
@@ -195,12 +197,12 @@ def only_asks(text: str) -> bool:
 
 def is_statement(sentence: str) -> bool:
     """Whether a sentence states something that may be worth knowing later."""
-    plain = sentence.replace("’", "'").strip()
+    plain = _EXCLAIMS.sub("", sentence.replace("’", "'")).strip()
     if any(pattern.search(plain) for pattern in (ORDERS, _HEARSAY, _WORLD)) or _ELLIPTIC.match(plain):
         return False
     if _SUPPOSED.search(plain) and not _REASON.search(plain):
         return False
-    if _STRANGER.match(plain) and not _OF_SPEAKER.search(_TOLD_ME.sub("", plain)):
+    if is_gossip(plain):
         return False
     if HIDDEN in plain:  # whoever gives somebody a number tells of nothing else
         return False
@@ -244,10 +246,10 @@ def _is_of_everybody(plain: str) -> bool:
         return False
     if phrases.SINGULAR.search(plain) or _SOMEBODY.search(plain):
         return False
-    return not (phrases.WE.search(plain) or phrases.PAST.search(plain))
+    return not any(pattern.search(plain) for pattern in (phrases.WE, _WE_TOO, phrases.PAST))
 
 
 def _is_to_the_other(plain: str) -> bool:
     """Whether a sentence is about the one who is spoken to: nothing of the speaker's, unless it is a standing wish."""
-    told = plain.startswith(("你", "您")) if is_cjk(plain) else phrases.ADDRESSES.search(plain)
+    told = plain.startswith(("你", "您")) if is_cjk(plain) else phrases.ADDRESSES.search(_GENERIC.sub("", plain))
     return bool(told) and not is_personal(plain) and not _WISH.search(plain)

@@ -167,7 +167,7 @@ def test_what_a_validation_found_true_is_told_to_whoever_answers(model: Any, out
         find_conflicts=found("conflict", *claims), validate=validated(outcome, statement, [1, 2]), answer=answer
     )
 
-    ask(bank(), *LONG, "The Vega tower is 327 m tall, as measured by the survey.")
+    ask(bank(), *LONG, "Survey of the plateau, as measured: 327 m from its foot to its tip.")
 
     (prompt,) = prompts
     assert prompt.count("<established>") == 1

@@ -877,6 +877,20 @@ def test_uses_of_all_processes_are_counted_together(make: Make, clock: Hand) -> 
     assert one.get("ann", id) == other.get("ann", id) == record
 
 
+def test_the_use_of_what_another_process_stored_since_is_counted(make: Make) -> None:
+    one, other = make(), make()
+    put(one, "read before")
+    assert texts(other) == ["read before"]
+    id = put(one, "stored since")
+
+    other.count_use("ann", [id])
+
+    assert other.flush(5)
+    record = make().get("ann", id)
+    assert record is not None
+    assert record["access_count"] == 1
+
+
 def test_retention_falls_with_age_and_is_raised_by_use() -> None:
     record: Any = {"created_at": "2026-01-01T00:00:00.000000Z", "used_at": None, "access_count": 0}
     start = datetime(2026, 1, 1, tzinfo=UTC)

@@ -128,7 +128,7 @@ class UserMemories:
         self.uses.write(self._known)
 
     def _known(self, ids: Collection[str]) -> Collection[str]:
-        if not self._is_begun:
+        if not self._is_begun or any(id not in self.index.records for id in ids):  # others may have stored them
             with self.opened():
                 pass
         with self.lock:

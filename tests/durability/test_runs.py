@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -531,8 +531,9 @@ def test_a_damaged_row_can_be_cleared(go: Go, resume: Go, home: Path) -> None:
     assert go(thread="t")["status"] == "completed"
 
 
-def test_a_changed_byte_in_a_saved_step_is_found(go: Go, home: Path) -> None:
+def test_a_changed_bit_in_a_saved_step_is_found_or_changes_nothing(go: Go, home: Path) -> None:
     go(thread="t", keep=True)
+    state, unfound = runs.read_state("t", home=home), 0
     chance, file = random.Random(3), Home(home).checkpoints("t")
     with sqlite3.connect(file) as saved:
         saved.create_function("sealed", -1, sealed, deterministic=True)
@@ -542,9 +543,11 @@ def test_a_changed_byte_in_a_saved_step_is_found(go: Go, home: Path) -> None:
             changed = blob[:at] + bytes([blob[at] ^ bit]) + blob[at + 1 :]
             saved.execute("UPDATE checkpoints SET checkpoint = ? WHERE rowid = ?", (changed, last))
             saved.commit()
-            with pytest.raises(StorageDamagedError, match="damaged"):
-                runs.read_state("t", home=home)
+            with suppress(StorageDamagedError):
+                assert runs.read_state("t", home=home) == state
+                unfound += 1  # a bit that fills up the last byte of what is compressed
     saved.close()
+    assert unfound < 4
 
 
 @pytest.mark.parametrize("code", range(8))

@@ -100,7 +100,7 @@ def as_tool(
 
 def as_research_tool(
     researcher: "Researcher",
-    memory: str,
+    memory: str = "",
     *,
     name: str = RESEARCH_NAME,
     description: str = RESEARCH_DESCRIPTION,
@@ -113,7 +113,7 @@ def as_research_tool(
 
     Args:
         researcher: The compiled graph, as `build_researcher` makes it.
-        memory: Name of the memory, as it was given to the memorizer.
+        memory: Name of the memory, as it was given to the memorizer; empty where the graph searches retrievers alone.
         name: The name under which the agent calls the tool; let it say what the memory holds where an agent has
             several.
         description: Tells the model when to call it.

@@ -6,7 +6,7 @@ nothing    take_in > END                                                the memo
            plan > answer, search > answer                               nothing that was not searched, or seen, before
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from agentic_memory_bank.nodes.researcher.answer import answer
 from agentic_memory_bank.nodes.researcher.integrate import integrate
 from agentic_memory_bank.nodes.researcher.plan import as_it_stands, plan, to_search
 from agentic_memory_bank.nodes.researcher.reflect import reflect
+from agentic_memory_bank.nodes.researcher.retrieved import Retriever, checked_retrievers
 from agentic_memory_bank.nodes.researcher.search import search
 from agentic_memory_bank.nodes.researcher.take_in import take_in
 from agentic_memory_bank.nodes.researcher.views import past_round
@@ -146,6 +147,7 @@ def build_researcher(
     store: BaseStore | None = None,
     clock: Clock = utc_now,
     answers: Path | None = None,
+    retrievers: Retriever | Sequence[Retriever] = (),
 ) -> Researcher:
     """Compile the graph that answers requests from a memory of pages.
 
@@ -160,19 +162,30 @@ def build_researcher(
         store: LangGraph's store, handed to the runtime.
         clock: Returns the current time; a fixed one makes runs byte-equal.
         answers: File in which the answers of chat models are kept, so that none is paid for twice. Default: in memory.
+        retrievers: LangChain retrievers of any make, or functions from a question to documents: they are searched
+            beside the memory of pages, or alone where no memory is named. What fails is passed over.
 
     Returns:
         The compiled graph.
 
+    Raises:
+        SettingsError: A retriever is nothing that can be asked.
+
     Example:
         >>> build_researcher().invoke({"request": "Who paid for the mirror?", "memory": "letters"})["answer"]
+        >>> build_researcher(retrievers=[vectorstore.as_retriever()]).invoke({"request": "Who paid for the mirror?"})
     """
     engines: EngineFactory[ResearchEngine] = EngineFactory(
         ExtractiveResearchEngine(), engine, models, AnswerPool(answers), RESEARCHER_ROLES, chat_research_engine
     )
     libraries = PageLibraries(lambda file: Encoder(embeddings, cache=file))
     deps = PageDeps(
-        engine=engines.default, engines=engines, clock=clock, stores=stores or PageStores(), libraries=libraries
+        engine=engines.default,
+        engines=engines,
+        clock=clock,
+        stores=stores or PageStores(),
+        libraries=libraries,
+        retrievers=checked_retrievers(retrievers),
     )
     return ChainableGraph.of(wire(deps).compile(checkpointer=checkpointer, store=store, name="researcher"))
 

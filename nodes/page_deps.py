@@ -7,9 +7,11 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.research import ResearchEngine
 from agentic_memory_bank.nodes.deps import EngineDeps, named_user
+from agentic_memory_bank.nodes.researcher.retrieved import Retriever
 from agentic_memory_bank.state.errors import ToolError
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.encoder import Told
+from agentic_memory_bank.tools.embeddings.encoder import Encoder, Told
+from agentic_memory_bank.tools.pages.bank_pages import BankPages
 from agentic_memory_bank.tools.pages.library import AbstractIndexes, PageLibraries, PageLibrary
 from agentic_memory_bank.tools.pages.store import PageStore
 from agentic_memory_bank.tools.pages.stores import PageStores
@@ -26,6 +28,8 @@ class PageDeps(EngineDeps[ResearchEngine]):
     abstracts: AbstractIndexes = field(default_factory=AbstractIndexes)
     libraries: PageLibraries | None = None
     """The memories that were searched last, and what makes their vectors; None where nothing is searched."""
+    retrievers: tuple[Retriever, ...] = ()
+    """What is searched besides, or alone where no memory is named."""
     searched: PageLibrary | None = None
     """What is searched whatever memory is named: the pages of a memory bank. None: the memory of that name."""
 
@@ -51,6 +55,8 @@ class PageDeps(EngineDeps[ResearchEngine]):
         """
         if self.searched is not None:
             return self.searched
+        if self.retrievers and not memory:
+            return PageLibrary(BankPages({}, {}), Encoder())
         if self.libraries is None:
             raise ToolError("This graph has no pages to search. Build it with `libraries`.")
         told = embedding_progress(runtime, "take_in")

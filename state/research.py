@@ -8,6 +8,7 @@ from pydantic import with_config
 from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.memory_bank import Allowance, MessagesIn, Usage
+from agentic_memory_bank.state.pages import Page
 
 ResearchStatus = Literal["running", "answered", "partial", "not_found", "stopped", "failed"]
 """`partial`: there is an answer, and the evidence was not judged to be enough."""
@@ -79,7 +80,8 @@ class ResearcherInput(TypedDict, total=False):
     messages: MessagesIn
     """In place of `request`: what the user said last. The answer then comes as a message, too."""
     memory: str
-    """The name of the memory, each user's own. Required unless `messages` are given; then it is `default`."""
+    """The name of the memory, each user's own. Required unless `messages` are given; then it is `default`.
+    A graph that was built with retrievers searches them alone where no memory is named."""
 
 
 class ResearcherOutput(TypedDict):
@@ -104,7 +106,10 @@ class ResearcherOutput(TypedDict):
 
 
 class ResearcherState(TypedDict, total=False):
-    """Everything a stage can read. Text of pages is not in it: it is read from the memory where it is shown."""
+    """Everything a stage can read. Text of pages is not in it: it is read from the memory where it is shown.
+
+    Only what retrievers found is kept with its text.
+    """
 
     request: Annotated[str | None, EphemeralValue]
     """What was handed over is there for the first stage only, so that refused input does not come up again."""
@@ -122,6 +127,8 @@ class ResearcherState(TypedDict, total=False):
     searches: list[PlannedSearch]
     found: list[PageStretch]
     """Stretches that this round found and that were not shown before."""
+    retrieved: dict[str, Page]
+    """What retrievers found, by the ids it has in this run: nobody else could be asked for it again."""
     shown: list[PageStretch]
     """All stretches that were shown, in the order in which they were found."""
     asked: list[str]

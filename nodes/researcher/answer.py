@@ -36,7 +36,7 @@ def answer(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps) -
 
 
 def _answered(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps) -> ResearcherUpdate:
-    placed = excerpts(_cited_first(state), runtime, deps, state["memory"])
+    placed = excerpts(_cited_first(state), state, runtime, deps)
     if not placed:
         return {"status": "not_found"}
     shown = [one.excerpt for one in placed]

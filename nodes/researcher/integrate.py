@@ -19,7 +19,7 @@ def integrate(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps
     Raises:
         StorageError: The memory cannot be read.
     """
-    placed = excerpts(state["found"], runtime, deps, state["memory"])
+    placed = excerpts(state["found"], state, runtime, deps)
     shown = [one.excerpt for one in placed]
     gathered = deps.engine.gather(inquiry(state), shown) if shown else Gathered(())
     dropped = set(gathered.dropped)

@@ -7,6 +7,7 @@ from typing import Final
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.nodes.page_deps import PageDeps
+from agentic_memory_bank.nodes.researcher.retrieved import retrieve
 from agentic_memory_bank.nodes.researcher.views import past_round
 from agentic_memory_bank.state.pages import PageSearch
 from agentic_memory_bank.state.research import PageStretch, ResearcherState, ResearcherUpdate
@@ -32,16 +33,20 @@ def search(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps) -
     known = {_key(one) for one in state["shown"]}
     enough = settings.research_pages
     hits = library.search(planned, enough + len({page for page, _, _ in known}), settings)
-    found = list(_new([_unseen(ranked, known, enough) for ranked in hits], known))
+    brought = retrieve(deps.retrievers, planned, state.get("retrieved", {}), settings, deps.clock())
+    found = list(_new([_unseen(ranked, known, enough) for ranked in (*hits, *brought.rows)], known))
     runtime.stream_writer({"stage": "search", "pages": list(dict.fromkeys(one["page"] for one in found))})
-    note: ResearcherUpdate = {} if library.has_meaning else {"degraded": _once(state.get("degraded", []), WORDS_ALONE)}
+    amiss = [f"search: {kind}" for kind in brought.failures] + [WORDS_ALONE] * (not library.has_meaning)
+    note: ResearcherUpdate = {"degraded": _once(state.get("degraded", []), amiss)} if amiss else {}
+    if deps.retrievers:
+        note["retrieved"] = brought.pages
     if found:
         return {"found": found, **note}
     return {**note, "found": [], "rounds": [*state["rounds"], past_round(state, state["findings"], is_enough=False)]}
 
 
-def _once(notes: Sequence[str], note: str) -> list[str]:
-    return list(dict.fromkeys((*notes, note)))
+def _once(notes: Sequence[str], more: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys((*notes, *more)))
 
 
 def _unseen(ranked: Sequence[PageHit], known: set[tuple[str, int, int]], most: int) -> list[PageHit]:

@@ -25,8 +25,9 @@ def take_in(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps) 
     settings, messages = Settings.of(runtime), state.get("messages")
     asked = request_in(messages) if messages and not state.get("request") else state.get("request")
     request = checked_text(asked, "request")
-    memory = state.get("memory") or (UNNAMED if messages else "")
+    memory = state.get("memory") or (UNNAMED if messages and not deps.retrievers else "")
     library = deps.library(memory, runtime)
+    is_there = bool(len(library) or deps.retrievers)
     if deps.engines:
         deps.engines.check(settings)
     now = deps.clock()
@@ -37,11 +38,12 @@ def take_in(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps) 
         "request": None,
         "question": request,
         "work": {"id": "r" + digest(memory, request, timestamp(now))[:12]},
-        "requests": [request] if len(library) else [],
+        "requests": [request] if is_there else [],
         "leads": [],
         "searches": [],
         "found": [],
         "shown": [],
+        "retrieved": {},
         "asked": [],
         "is_enough": False,
         "started": now.timestamp(),
@@ -49,12 +51,12 @@ def take_in(state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps) 
         "sources": [],
         "findings": [],
         "rounds": [],
-        "status": "running" if len(library) else "not_found",
+        "status": "running" if is_there else "not_found",
         "degraded": [],
         "usage": {"calls": 0, "input_tokens": 0, "output_tokens": 0},
         "allowance": {},
         "judge": deps.engines.models_of(settings) if deps.engines else "",
     }
-    if messages and not len(library):
+    if messages and not is_there:
         begun["messages"] = [AIMessage(research_in_words(cast("ResearcherOutput", begun)))]
     return begun

@@ -65,10 +65,11 @@ class PlacedExcerpt:
 
 
 def excerpts(
-    shown: Sequence[PageStretch], runtime: Runtime[Settings], deps: PageDeps, memory: str
+    shown: Sequence[PageStretch], state: ResearcherState, runtime: Runtime[Settings], deps: PageDeps
 ) -> list[PlacedExcerpt]:
     """The text of the found stretches, as many of the best as fit the budget; pages deleted meanwhile are left out."""
-    pages = {page["id"]: page for page in deps.library(memory, runtime).get(one["page"] for one in shown)}
+    library = deps.library(state["memory"], runtime)
+    pages = {**state.get("retrieved", {}), **{page["id"]: page for page in library.get(one["page"] for one in shown)}}
     left = _budget(Settings.of(runtime))
     found: list[PlacedExcerpt] = []
     for one in shown:

@@ -126,13 +126,15 @@ class PageLibrary:
         def found(search: PageSearch) -> list[PageHit]:
             return self._index.search(search, k, settings)
 
+        if not self._headers:  # no model is loaded to find nothing
+            return [[] for _ in searches]
         return RunnableLambda(found).batch(
             list(searches), {"max_concurrency": settings.max_concurrency or MOST_AT_ONCE}
         )
 
     def outline(self, query: str, k: int, settings: Settings) -> list[tuple[str, str, str]]:
         """Id, title and abstract of the k pages whose headers fit a query best, best first."""
-        found = self._index.abstracts(query, k, settings)
+        found = self._index.abstracts(query, k, settings) if self._headers else []
         return [(page_id, *self._headers[page_id]) for page_id in found if page_id in self._headers]
 
     def get(self, ids: Iterable[str]) -> list[Page]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_LISTED: Final = 100
 """How many memories are listed at a time."""
+STORE_IS_DOWN: Final = "The store of memories cannot be used: `memory-bank memories` says why."
 
 
 @contextmanager
@@ -70,7 +71,9 @@ def remember(
             terminal.print_found({"memory": record}, _memory_lines(record), as_json=as_json)
             return
         output = memories.remember(said, user=user, project=project, conversation_id=conversation, end=end)
-        terminal.print_found(output, _remembered(output), as_json=as_json)
+    terminal.print_found(output, _remembered(output), as_json=as_json)
+    if output["receipt"]["outcome"] == "unavailable":
+        raise typer.Exit(terminal.FAILED)
 
 
 def recall(
@@ -95,7 +98,8 @@ def recall(
         )
     terminal.print_found(output, _recalled(output), as_json=as_json)
     if not output.get("memories"):
-        raise typer.Exit(terminal.NOT_FOUND)
+        is_down = output["receipt"]["outcome"] == "unavailable"
+        raise typer.Exit(terminal.FAILED if is_down else terminal.NOT_FOUND)
 
 
 def memories(
@@ -264,6 +268,9 @@ def maintain(
 
 def _remembered(output: "RememberOutput") -> terminal.Lines:
     receipt = output["receipt"]
+    if receipt["outcome"] == "unavailable":
+        yield f"Nothing is remembered. {STORE_IS_DOWN}"
+        return
     counts = [f"{len(output.get(name, ()))} {name}" for name in ("stored", "updated", "superseded") if output.get(name)]
     nothing = "memories are drawn from it later" if receipt["outcome"] == "waiting" else "no memory has changed"
     yield f"{receipt['outcome'].capitalize()}: {', '.join(counts) or nothing}."
@@ -275,6 +282,9 @@ def _remembered(output: "RememberOutput") -> terminal.Lines:
 
 def _recalled(output: "RecallOutput") -> terminal.Lines:
     receipt = output["receipt"]
+    if receipt["outcome"] == "unavailable":
+        yield f"No memory was recalled. {STORE_IS_DOWN}"
+        return
     if not output.get("memories"):
         yield f"No memory was recalled ({receipt['outcome']}{': ' if receipt['reason'] else ''}{receipt['reason']})."
     for one in output.get("memories", ()):

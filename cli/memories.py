@@ -72,7 +72,7 @@ def remember(
             return
         output = memories.remember(said, user=user, project=project, conversation_id=conversation, end=end)
     terminal.print_found(output, _remembered(output), as_json=as_json)
-    if output["receipt"]["outcome"] == "unavailable":
+    if _is_store_down(output):
         raise typer.Exit(terminal.FAILED)
 
 
@@ -266,14 +266,21 @@ def maintain(
     terminal.print_found(done, _maintained(cast("Mapping[str, int]", done)), as_json=as_json)
 
 
+def _is_store_down(output: "RememberOutput") -> bool:
+    """Ask whether the store failed, and not who was to draw memories from what is kept."""
+    receipt = output["receipt"]
+    return receipt["outcome"] == "unavailable" and any(note.startswith("remember: ") for note in receipt["degraded"])
+
+
 def _remembered(output: "RememberOutput") -> terminal.Lines:
     receipt = output["receipt"]
-    if receipt["outcome"] == "unavailable":
+    if _is_store_down(output):
         yield f"Nothing is remembered. {STORE_IS_DOWN}"
         return
+    outcome = "waiting" if receipt["outcome"] == "unavailable" else receipt["outcome"]
     counts = [f"{len(output.get(name, ()))} {name}" for name in ("stored", "updated", "superseded") if output.get(name)]
-    nothing = "memories are drawn from it later" if receipt["outcome"] == "waiting" else "no memory has changed"
-    yield f"{receipt['outcome'].capitalize()}: {', '.join(counts) or nothing}."
+    nothing = "memories are drawn from it later" if outcome == "waiting" else "no memory has changed"
+    yield f"{outcome.capitalize()}: {', '.join(counts) or nothing}."
     for a, b in receipt["contradictions"]:
         yield f"{a} and {b} cannot both be true."
     if receipt["degraded"]:

@@ -197,6 +197,23 @@ def borne(
     return (kept if kept and _likeness(kept, "\n".join(quoted)) >= OF_THE_TEXT else ""), own
 
 
+def undisputed(said: str, quoted: Sequence[str]) -> list[str]:
+    """Words that may be taken for true, a question's for one; nothing where quotes deny what they affirm, or affirm it.
+
+    Example:
+        >>> undisputed("How far is it visible?", ["It is not visible."]), undisputed("Who saw it?", ["Ana saw it."])
+        ([], ['Who saw it?'])
+    """
+    held = Evidence.of(quoted)
+    clauses = [clause for sentence in sentences_of(said) for clause in _clauses(said, sentence.units)]
+    is_disputed = any(
+        clause.denied & (held.affirmed - held.denied)
+        or (clause.content - clause.denied) & (held.denied - held.affirmed)
+        for clause in clauses
+    )
+    return [] if is_disputed else [said]
+
+
 def _likeness(said: str, text: str) -> float:
     """Share of the words of a sentence that stand in a text."""
     own, held = Evidence.of([said]), Evidence.of([text])

@@ -67,6 +67,17 @@ def _is_in_view(found: Any) -> bool:
     )
 
 
+def test_in_the_frame_of_a_notebook_the_page_works_as_it_does_alone(opened: Any, tmp_path: Path) -> None:
+    seen = opened("<!doctype html><title>A notebook</title>" + memories.bank(tmp_path)._repr_html_())
+    frame = seen.page.frame_locator("iframe")
+
+    frame.locator(".sentence").first.click()
+    frame.locator(".under .quote").first.click()
+    assert "92 metres" in frame.locator("#reader mark").inner_text()
+    frame.locator("#language").click()
+    assert frame.locator("html").get_attribute("lang") == "zh"
+
+
 def test_a_contradiction_shows_both_sides_and_each_leads_to_its_place(opened: Any, pages: dict[str, str]) -> None:
     seen = opened(pages["bank"], color_scheme="dark")
     seen.page.locator("#tab-contradictions").click()

@@ -30,6 +30,7 @@ from agentic_memory_bank.graph.four_tier_state import (
     thread_of,
     with_instructions,
 )
+from agentic_memory_bank.nodes.agent_messages import calls_no_tools
 from agentic_memory_bank.nodes.messages import text_of
 from agentic_memory_bank.nodes.react_mem import lessons, steps, working_memory
 from agentic_memory_bank.nodes.react_mem.assemble import assemble_prompt
@@ -188,7 +189,7 @@ class FourTierMemory(FourTierKeeping):
         offered = [
             tool
             for tool in self._offer.tools(context, has_ids=shown is not None and shown.has_ids)
-            if tool.name not in taken
+            if tool.name not in taken and not calls_no_tools(request.model)
         ]
         changed = request.override(tools=[*others, *offered])
         if context.additional_context:

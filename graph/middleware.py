@@ -191,6 +191,8 @@ class MemoryBankMiddleware(AgentMiddleware[Any, Any, Any]):
     def _fitted(self, request: _Request) -> _Request:
         state = cast("RememberingState", request.state)
         graph, tree = state.get("query_graph", {}), state.get("interaction_tree", {})
+        if agent_messages.calls_no_tools(request.model):
+            request = request.override(tools=[tool for tool in request.tools if tool not in self.tools])
         self._fixed = _fixed_tokens(request)
         room = self._budget - self._fixed
         messages = _shown(state, request.messages)

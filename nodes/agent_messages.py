@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from agentic_memory_bank.nodes.executors import OWN_TOOLS
@@ -35,6 +36,11 @@ Calls = Mapping[str | None, Mapping[str, Any]]
 
 
 # --- what belongs together ---------------------------------------------------------------------------------------
+
+
+def calls_no_tools(model: object) -> bool:
+    """Whether a chat model has no way to be offered tools: LangChain then raises an error without a word."""
+    return isinstance(model, BaseChatModel) and type(model).bind_tools is BaseChatModel.bind_tools
 
 
 def exchanges(messages: Iterable[BaseMessage]) -> list[Exchange]:

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict
 
+from agentic_memory_bank.nodes.react_mem.episodes import is_episode
 from agentic_memory_bank.state.errors import ExportError, InputError
-from agentic_memory_bank.state.records import Record
+from agentic_memory_bank.state.records import Record, RecordType
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.text.attribution import USER
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from langchain_core.documents import Document
     from pandas import DataFrame
 
+    from agentic_memory_bank.runs.memories import Memories
+
+SHOWN: Final[tuple[RecordType, ...]] = ("semantic", "procedural", "episodic", "reflective")
+"""The types of memories that have lines; turns are evidence, and no text to be edited."""
 OWN: Final = "me"
 """The file of what is about the user, or about nobody that is named."""
 LONGEST_NAME: Final = 60
@@ -37,6 +42,18 @@ class MemoryLine(NamedTuple):
     """Empty for a line that somebody has written."""
 
 
+def current(memories: "Memories", user: str, project: str) -> list[Record]:
+    """The memories of a user and project that have lines, the oldest first."""
+    found: list[Record] = []
+    cursor: str | None = None
+    while True:
+        page = memories.list(user=user, project=project, types=SHOWN, limit=100, cursor=cursor)
+        found += (record for record in page.records if not is_episode(record))
+        cursor = page.cursor
+        if cursor is None:
+            return sorted(found, key=lambda record: (record["created_at"], record["id"]))
+
+
 def shown(text: str) -> str:
     """A memory on one line; what looks like a comment in it is none."""
     return " ".join(text.replace("<!--", "< !--").split())
@@ -52,7 +69,7 @@ def file_name(subject: str | None) -> str:
     if subject is None or subject == USER:
         return f"{OWN}.md"
     plain = _UNFIT.sub("-", subject).strip("-").casefold()[:LONGEST_NAME]
-    is_exact = plain == subject and plain != OWN
+    is_exact = plain == subject and plain not in (OWN, "")
     return f"{plain}.md" if is_exact else f"{plain or 'about'}-{hashlib.sha256(subject.encode()).hexdigest()[:6]}.md"
 
 

@@ -14,18 +14,15 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 
 from filelock import FileLock
 
-from agentic_memory_bank.nodes.react_mem.episodes import is_episode
 from agentic_memory_bank.runs import memory_files
 from agentic_memory_bank.runs.memory_files import MemoryLine, mark
 from agentic_memory_bank.state.errors import InputError, UnknownMemoryError
-from agentic_memory_bank.state.records import Record, RecordType
+from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.storage.disk import storage_errors, write_whole
 
 if TYPE_CHECKING:
     from agentic_memory_bank.runs.memories import Memories
 
-SHOWN: Final[tuple[RecordType, ...]] = ("semantic", "procedural", "episodic", "reflective")
-"""The types of memories that have lines; turns are evidence, and no text to be edited."""
 TRIES: Final = 20
 """How often a file is read again that somebody changes all the time."""
 WAITING: Final = 60.0
@@ -219,16 +216,7 @@ class MemoryFolder:
 
     def _current(self) -> dict[str, Record]:
         """The memories that have lines, the oldest first."""
-        found: list[Record] = []
-        cursor: str | None = None
-        while True:
-            page = self._memories.list(types=SHOWN, limit=100, cursor=cursor, **self._whose)
-            found += page.records
-            cursor = page.cursor
-            if cursor is None:
-                break
-        told = [record for record in found if not is_episode(record)]
-        return {record["id"]: record for record in sorted(told, key=lambda one: (one["created_at"], one["id"]))}
+        return {record["id"]: record for record in memory_files.current(self._memories, **self._whose)}
 
     def _is_there(self, id: str) -> bool:
         try:

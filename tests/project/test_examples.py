@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -101,3 +102,9 @@ def test_the_example_of_a_store_finds_a_note_by_meaning() -> None:
 
 def test_the_example_of_an_import_recalls_what_came_from_elsewhere() -> None:
     assert "window seats" in python("examples/from_mem0.py")
+
+
+@pytest.mark.skipif(find_spec("deepagents") is None, reason='pip install "agentic-memory-bank[deepagents]"')
+def test_the_example_of_a_deep_agent_finds_a_line_by_meaning() -> None:
+    assert "tool: /memories/me.md" in (printed := python("examples/with_deepagents.py"))
+    assert "plays the cello" in printed

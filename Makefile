@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo map test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks docs kill attack smoke-model bench dev readme clean browser-test view-demo view-picture
+.PHONY: help demo map test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks docs kill attack smoke-model bench dev readme clean browser-test view-demo view-picture view-figures first-hour
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -83,6 +83,12 @@ view-demo: $(BIN)/.offline ## write pages of the viewer into build/view: the dem
 
 view-picture: view-demo $(BIN)/.dev ## make the picture of the viewer in README, with Chromium
 	@$(BIN)/python tests/browser/picture.py build/view/bank.html docs/viewer.png
+
+view-figures: $(BIN)/.dev ## measure the viewer with up to 10,000 memories in Chromium: size, first paint, search, filter
+	@$(OFFLINE) $(BIN)/python tests/browser/figures.py
+
+first-hour: ## type the commands of docs/first_hour.md into a fresh clone of what is committed, and print the seconds of each step
+	@$(PYTHON) tests/project/first_hour.py
 
 smoke-model: build/.smoke-model ## the smallest real chat model there is, end to end; fetches 98 MB
 	@HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 $(BIN)/python benchmarks/smoke_model.py

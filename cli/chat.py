@@ -13,7 +13,7 @@ from uuid import uuid4
 import typer
 
 from agentic_memory_bank.cli import options, terminal
-from agentic_memory_bank.cli.memories import cut_lines, cuts_of, opened
+from agentic_memory_bank.cli.memories import STORE_IS_DOWN, cut_lines, cuts_of, opened
 from agentic_memory_bank.cli.work import leave
 from agentic_memory_bank.state.errors import InputError, MemoryBankError
 
@@ -44,6 +44,8 @@ class _Chat:
     as_json: bool
     lines: Iterator[str]
     failures: int = 0
+    is_unkept: bool = False
+    """Whether the store could not keep what was said last."""
     underway: dict[str, str] | None = None
     """What was said and is not answered yet."""
     streamed: list[str] = field(default_factory=list)
@@ -85,7 +87,7 @@ def _chat(talked: _Chat) -> None:
             sys.stdout.flush()
             leave()  # whoever is answering may take long, and nobody hears it
         raise typer.Exit(terminal.INTERRUPTED) from None
-    if talked.failures:
+    if talked.failures or talked.is_unkept:
         raise typer.Exit(terminal.FAILED)
 
 
@@ -135,6 +137,15 @@ def _answer(talked: _Chat, line: str, _: str) -> None:
     if talked.streamed:
         typer.echo("")
     _say(talked, _as_data(talked, output, text), [] if talked.streamed else [text])
+    _tell_whether_kept(talked, output)
+
+
+def _tell_whether_kept(talked: _Chat, output: "ConversationOutput") -> None:
+    """Say, once, that what was said is not on disk."""
+    was_unkept = talked.is_unkept
+    talked.is_unkept = any(note.startswith("keep: ") for note in output["remembered"]["degraded"])
+    if talked.is_unkept and not was_unkept:
+        typer.echo(f"What is said here is not kept so far. {STORE_IS_DOWN}", err=True)
 
 
 def _awaited(talk: "Callable[[], ConversationOutput]") -> "ConversationOutput":

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_LISTED: Final = 100
 """How many memories are listed at a time."""
+STORE_IS_DOWN: Final = "The store of memories cannot be used: `memory-bank memories` says why."
 
 
 @contextmanager
@@ -70,7 +71,9 @@ def remember(
             terminal.print_found({"memory": record}, _memory_lines(record), as_json=as_json)
             return
         output = memories.remember(said, user=user, project=project, conversation_id=conversation, end=end)
-        terminal.print_found(output, _remembered(output), as_json=as_json)
+    terminal.print_found(output, _remembered(output), as_json=as_json)
+    if _is_store_down(output):
+        raise typer.Exit(terminal.FAILED)
 
 
 def recall(
@@ -95,7 +98,8 @@ def recall(
         )
     terminal.print_found(output, _recalled(output), as_json=as_json)
     if not output.get("memories"):
-        raise typer.Exit(terminal.NOT_FOUND)
+        is_down = output["receipt"]["outcome"] == "unavailable"
+        raise typer.Exit(terminal.FAILED if is_down else terminal.NOT_FOUND)
 
 
 def memories(
@@ -262,11 +266,21 @@ def maintain(
     terminal.print_found(done, _maintained(cast("Mapping[str, int]", done)), as_json=as_json)
 
 
+def _is_store_down(output: "RememberOutput") -> bool:
+    """Ask whether the store failed, and not who was to draw memories from what is kept."""
+    receipt = output["receipt"]
+    return receipt["outcome"] == "unavailable" and any(note.startswith("remember: ") for note in receipt["degraded"])
+
+
 def _remembered(output: "RememberOutput") -> terminal.Lines:
     receipt = output["receipt"]
+    if _is_store_down(output):
+        yield f"Nothing is remembered. {STORE_IS_DOWN}"
+        return
+    outcome = "waiting" if receipt["outcome"] == "unavailable" else receipt["outcome"]
     counts = [f"{len(output.get(name, ()))} {name}" for name in ("stored", "updated", "superseded") if output.get(name)]
-    nothing = "memories are drawn from it later" if receipt["outcome"] == "waiting" else "no memory has changed"
-    yield f"{receipt['outcome'].capitalize()}: {', '.join(counts) or nothing}."
+    nothing = "memories are drawn from it later" if outcome == "waiting" else "no memory has changed"
+    yield f"{outcome.capitalize()}: {', '.join(counts) or nothing}."
     for a, b in receipt["contradictions"]:
         yield f"{a} and {b} cannot both be true."
     if receipt["degraded"]:
@@ -275,6 +289,9 @@ def _remembered(output: "RememberOutput") -> terminal.Lines:
 
 def _recalled(output: "RecallOutput") -> terminal.Lines:
     receipt = output["receipt"]
+    if receipt["outcome"] == "unavailable":
+        yield f"No memory was recalled. {STORE_IS_DOWN}"
+        return
     if not output.get("memories"):
         yield f"No memory was recalled ({receipt['outcome']}{': ' if receipt['reason'] else ''}{receipt['reason']})."
     for one in output.get("memories", ()):

@@ -310,7 +310,8 @@ def usage_lines(usage: Mapping[str, Any] | None) -> Lines:
     width = max(map(len, roles), default=0)
     for role, used in roles.items():
         forms = used["served_by"]
-        served = ", ".join(forms) if len(forms) < 2 else ", ".join(f"{form} {count}" for form, count in forms.items())
+        served = [form if len(forms) < 2 else f"{form} {count}" for form, count in forms.items()]
+        by = f"by {', '.join(served)}" if served else "none answered"
         calls = f"{counted(used['calls'], 'call')}, {tokens(used)}"
-        yield f"  {role.ljust(width)}  {on_one_line(used['model'])}: {calls}, by {served}"
+        yield f"  {role.ljust(width)}  {on_one_line(used['model'])}: {calls}, {by}"
     yield f"  {'in all'.ljust(width)}  {total}"

@@ -233,7 +233,7 @@ class FourTierMemory(FourTierKeeping):
         mark = self._mark(state, runtime)
         if mark is None:
             return
-        self._troubles.note(mark["id"], Trouble.of(state["messages"], call, error))
+        self._troubles.put(mark["id"], Trouble.of(state["messages"], call, error))
 
     def _mark(self, state: Mapping[str, Any] | FourTierState, runtime: Any) -> Mark | None:
         """Read the id of the invocation; None where memory is off."""

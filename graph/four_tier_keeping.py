@@ -16,10 +16,10 @@ from agentic_memory_bank.engines.conversation import ConversationEngine
 from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_conversation_engine
 from agentic_memory_bank.graph.four_tier_state import (
+    TROUBLES,
     OwnModels,
     ToolOffer,
     Trouble,
-    Troubles,
     context_from,
     invocation_id,
     owner_named,
@@ -38,6 +38,7 @@ from agentic_memory_bank.nodes.react_mem.recall import recall_for_agent, receipt
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
 from agentic_memory_bank.state.react_mem import Recollection
+from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.memories.stores import RecordStores, stores_for
 from agentic_memory_bank.tools.memories.validation import user_hash
@@ -84,7 +85,7 @@ class FourTierKeeping(AgentMiddleware[Any, Any, Any]):
         self._context = context
         self.tools = AgentMemoryTools(self.deps, self._scope_of).tools()
         self._offer = ToolOffer(self.tools)
-        self._troubles = Troubles()
+        self._troubles: LruCache[str, Trouble] = LruCache(TROUBLES)
 
     # --- for applications --------------------------------------------------------------------------------------------
 
@@ -149,7 +150,7 @@ class FourTierKeeping(AgentMiddleware[Any, Any, Any]):
         if asked.question is None or not self._context_of(runtime).enable_memory:
             return
         id = invocation_id(messages)
-        trouble = self._troubles.take(id) or Trouble.of(messages, None, error)
+        trouble = self._troubles.pop(id) or Trouble.of(messages, None, error)
         scope = self._scope_of(runtime, conversation or thread_of(runtime) or f"c{id[1:]}")
         self._keep_later(scope, id, trouble.messages, trouble.kind, asked.question)
 

@@ -1,7 +1,5 @@
 """The state of an agent with four tiers of memory and how it is read; which tools it is offered, which model judges."""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, NotRequired, cast
 
@@ -76,26 +74,6 @@ class Trouble(NamedTuple):
         text, name = f"{type(error).__name__}: {error}"[:REASON], call.tool_call["name"]
         failed = ToolMessage(text, tool_call_id=call.tool_call["id"] or "", name=name, status="error")
         return cls([*messages, failed], f"{name} raised {type(error).__name__}")
-
-
-class Troubles:
-    """The troubles of the last invocations that failed; safe across threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._noted: OrderedDict[str, Trouble] = OrderedDict()
-
-    def note(self, id: str, trouble: Trouble) -> None:
-        """Note the trouble of an invocation."""
-        with self._lock:
-            self._noted[id] = trouble
-            while len(self._noted) > TROUBLES:
-                self._noted.popitem(last=False)
-
-    def take(self, id: str) -> Trouble | None:
-        """Take out the trouble of an invocation."""
-        with self._lock:
-            return self._noted.pop(id, None)
 
 
 class OwnerRuntime(NamedTuple):

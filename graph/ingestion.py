@@ -10,7 +10,6 @@ and handed back as edits, so that the agent's checkpoint holds edits and not cop
 import hashlib
 import logging
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -35,6 +34,7 @@ from agentic_memory_bank.state.interaction_tree import InteractionTree, TreeEdit
 from agentic_memory_bank.state.memory_bank import Allowance, MemoryBankState, MemoryBankUpdate
 from agentic_memory_bank.state.query_graph import GraphEdit, QueryGraph, apply_graph_edits
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.concurrency.lru import LruCache
 
 TASK: Final = "Remember a conversation between a user and an assistant, and what its tools brought."
 
@@ -169,23 +169,19 @@ class MiddlewareOrder:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._said: OrderedDict[str, bytes] = OrderedDict()
+        self._said: LruCache[str, bytes] = LruCache(KNOWN)
         self._is_told = False
 
     def taken_in(self, messages: Iterable[BaseMessage]) -> None:
         """Record which messages memory has stored, by hash, so that later changes to them are noticed."""
-        with self._lock:
-            for message in messages:
-                if message.id:
-                    self._said[message.id] = _hash(message)
-                    self._said.move_to_end(message.id)
-            while len(self._said) > KNOWN:
-                self._said.popitem(last=False)
+        for message in messages:
+            if message.id:
+                self._said.put(message.id, _hash(message))
 
     def shown(self, messages: Iterable[BaseMessage]) -> None:
         """Warn once if one of these messages has changed since memory stored it."""
         with self._lock:
-            changed = any(self._said.get(m.id or "") not in (None, _hash(m)) for m in messages)
+            changed = any(self._said.peek(m.id or "") not in (None, _hash(m)) for m in messages)
             is_new, self._is_told = changed and not self._is_told, self._is_told or changed
         if is_new:
             _LOG.warning(

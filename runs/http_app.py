@@ -41,6 +41,8 @@ from agentic_memory_bank.runs.http_requests import (
 )
 from agentic_memory_bank.runs.memories import Memories
 from agentic_memory_bank.runs.server import brought_store
+from agentic_memory_bank.runs.viewer.page import headers, page
+from agentic_memory_bank.runs.viewer.users import user_snapshot
 from agentic_memory_bank.state.errors import (
     EmbeddingError,
     EngineError,
@@ -58,7 +60,7 @@ LIMIT: Final = 20
 """How many memories a listing has by default."""
 
 _LOG: Final = logging.getLogger(__name__)
-Operation = Callable[[Memories, MemoryRequest], Mapping[str, Any]]
+Operation = Callable[[Memories, MemoryRequest], "Mapping[str, Any] | Response"]
 
 
 class _Route(NamedTuple):
@@ -219,6 +221,13 @@ def _reflect(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
     }
 
 
+def _view(memories: Memories, asked: MemoryRequest) -> Response:
+    """Show the user's memories as a page that changes nothing; a `question` shows what that message recalls."""
+    question = text_of(asked.given, "question") if "question" in asked.given else None
+    html = page(user_snapshot(memories, asked.user, question)).encode("utf-8", "replace")
+    return Response(html, headers=headers(), media_type="text/html")
+
+
 _SCOPE: Final = frozenset(("user_id", "project_id"))
 _ROUTES: Final[Sequence[_Route]] = (
     _Route(
@@ -237,6 +246,8 @@ _ROUTES: Final[Sequence[_Route]] = (
     _Route("POST", "/v1/memory/reflect", _reflect, _SCOPE, "INVALID_SCOPE"),
     _Route("GET", "/v1/memory/switch", _mode, _SCOPE | {"conversation_id"}, "INVALID_SCOPE"),
     _Route("PUT", "/v1/memory/switch", _switch, _SCOPE | {"conversation_id", "mode"}, "INVALID_MODE"),
+    _Route("GET", "/v1/memory/view", _view, frozenset(("user_id",)), "INVALID_USER_ID"),
+    _Route("POST", "/v1/memory/view", _view, frozenset(("user_id", "question")), "INVALID_QUESTION"),
     _Route("GET", "/v1/memory/{id:path}", _get, frozenset(("user_id",)), "INVALID_MEMORY_ID"),
     _Route("PUT", "/v1/memory/{id:path}", _update, frozenset(("user_id", "content")), "INVALID_CONTENT"),
     _Route("DELETE", "/v1/memory/{id:path}", _delete, frozenset(("user_id",)), "INVALID_MEMORY_ID"),
@@ -282,7 +293,7 @@ def _endpoint(route: _Route, served: _Served) -> Callable[[Request], Any]:
             return _refused(refusal)
         except MemoryBankError as error:
             return _refused(_refusal_of(error, route.refused_as))
-        return _json(content, route.status)
+        return content if isinstance(content, Response) else _json(content, route.status)
 
     answer.__doc__ = json.dumps({"summary": route.operation.__doc__, "tags": ["Memory"]})  # read by /openapi.json
     return answer

@@ -23,32 +23,22 @@ MOST_READ: Final = 20
 """How many sentences of an answer are looked up, and how many that may bear one are read."""
 _REACH: Final = 4
 """How many words a denial denies."""
+_SEEN: Final = 24
+"""Among how many units behind it these are."""
 _CONDITION: Final = "without"
 """Says under which condition something holds, and denies nothing."""
 _LINK: Final = re.compile(r"\b(?:https?://|www\.)[^\s<>()\[\]\"'“”‘’，。；、（）]*[\w/]", re.IGNORECASE)
 _CONTENT: Final = ("word", "name", "han")
 _JOINTS: Final = frozenset(("and", "but", "while", "because", "although", "而", "但"))
+_MORE_OR_LESS: Final = "more less fewer later earlier longer exceed over above below 超 低 多 少 高 晚 早"
+_COMPARED: Final = frozenset(_MORE_OR_LESS.split())
 _NONE: Final[frozenset[str]] = frozenset()
 _OPPOSITES: Final = {a: frozenset(d for c, d in OPPOSITES if c == a) for a, _ in OPPOSITES}
 _RECKONED: Final = 40
 """Of how many numbers it is seen whether two of them make a third."""
 _ROUNDED: Final = 0.005
-_SAID_OF_ITSELF: Final = frozenset(
-    (
-        "yes",
-        "no",
-        "not found",
-        "unknown",
-        "sure",
-        "certainly",
-        "absolutely",
-        "indeed",
-        "okay",
-        "great",
-        "sorry",
-        "hello",
-    )
-)
+_YES_OR_NO = ("yes", "no", "not found", "unknown", "sure", "certainly", "absolutely", "indeed", "okay", "great")
+_SAID_OF_ITSELF: Final = frozenset((*_YES_OR_NO, "sorry", "hello"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +185,23 @@ def borne(
         return said.strip(), ()
     kept = supported_part(said, [*known, *quoted], beside)
     return (kept if kept and _likeness(kept, "\n".join(quoted)) >= OF_THE_TEXT else ""), own
+
+
+def undisputed(said: str, quoted: Sequence[str]) -> list[str]:
+    """Words that may be taken for true, a question's for one; nothing where quotes deny what they affirm, or affirm it.
+
+    Example:
+        >>> undisputed("How far is it visible?", ["It is not visible."]), undisputed("Who saw it?", ["Ana saw it."])
+        ([], ['Who saw it?'])
+    """
+    held = Evidence.of(quoted)
+    clauses = [clause for sentence in sentences_of(said) for clause in _clauses(said, sentence.units)]
+    is_disputed = any(
+        clause.denied & (held.affirmed - held.denied)
+        or (clause.content - clause.denied) & (held.denied - held.affirmed)
+        for clause in clauses
+    )
+    return [] if is_disputed else [said]
 
 
 def _likeness(said: str, text: str) -> float:
@@ -347,14 +354,16 @@ def _clauses(text: str, units: Sequence[Unit]) -> Iterator[_SaidClause]:
         content = frozenset(unit.key for unit in own if unit.kind in _CONTENT)
         denials = [place for place, unit in enumerate(own) if unit.kind == "denial" and unit.key != _CONDITION]
         if content:
-            denied = frozenset(key for place in denials for key in _scope(own[place + 1 :]))
+            denied = frozenset(key for place in denials for key in _scope(own[place + 1 : place + _SEEN]))
             yield _SaidClause(content, denied, text[own[denials[0]].start : own[denials[0]].end] if denials else "")
 
 
 def _scope(behind: Sequence[Unit]) -> Iterator[str]:
-    """The words that a denial in front of them denies."""
-    same = takewhile(lambda unit: unit.key not in _JOINTS, behind)
-    return islice((unit.key for unit in same if unit.kind in _CONTENT), _REACH)
+    """The words that a denial in front of them denies; of a limit ("not more than six") the comparison alone."""
+    same = list(takewhile(lambda unit: unit.key not in _JOINTS, behind))
+    measure = next((place for place, unit in enumerate(same) if unit.value), 0)
+    compared = [unit.key for unit in same[: min(measure, _REACH)] if unit.key in _COMPARED]
+    return islice(compared or (unit.key for unit in same if unit.kind in _CONTENT), _REACH)
 
 
 def _turned(said: str, units: Sequence[Unit], held: Evidence) -> Iterator[str]:

@@ -22,7 +22,7 @@ from agentic_memory_bank.engines.base import (
     TopicSummary,
     TopicText,
 )
-from agentic_memory_bank.engines.extractive.support import borne
+from agentic_memory_bank.engines.extractive.support import borne, undisputed
 from agentic_memory_bank.engines.llm.bank_answers import (
     at_most,
     further_quotes,
@@ -309,9 +309,9 @@ class ChatBankEngine(ChatEngine[Engine]):
         if objection:
             self.note(objection)
             quotes = []
-        known = [question, *established]
+        known = [*undisputed(question, [words_of(quote, shown) for quote in quotes]), *established]
         quotes += further_quotes(said.answer, quotes, shown, known) if quotes else []
-        kept, own = borne(said.answer, [words_of(quote, shown) for quote in quotes], known)
+        kept, own = borne(said.answer, [words_of(quote, shown) for quote in quotes], known, [question])
         if own:
             self.note(f"The answer says {listed(own[:NAMED])}, which no quote does; that was left out.")
         instead = self._offline.answer(question, passages)

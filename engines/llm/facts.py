@@ -8,7 +8,7 @@ from typing import Final
 from agentic_memory_bank.engines.base import Span
 from agentic_memory_bank.engines.conversation import TRUST, Fact, Turn, TurnQuote
 from agentic_memory_bank.engines.extractive.conversation import day_of, is_small_talk, only_asks
-from agentic_memory_bank.engines.extractive.support import speaks_of, unsupported
+from agentic_memory_bank.engines.extractive.support import speaks_of, undisputed, unsupported
 from agentic_memory_bank.engines.llm.locating import locate
 from agentic_memory_bank.engines.own_words import is_order, own_words
 from agentic_memory_bank.prompts import extract_facts
@@ -49,6 +49,7 @@ def fact_of(said: extract_facts.ExtractedMemory, turns: Sequence[Turn]) -> Fact 
     texts = [own_words(one.text) for one in named]
     known = [*(f"{one.speaker} {one.date} {own_words(one.text)}" for one in turns), *_days_meant(turn)]
     is_said = is_own and not unsupported(said.text, texts, known)  # what an assistant makes of it is not theirs
+    is_said = is_said and bool(undisputed(said.text, [quote.text]))
     value = said.value.strip()
     return Fact(
         text=said.text.strip() if is_said else attributed(speaker, turn.date, quote.text),

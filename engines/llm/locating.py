@@ -32,13 +32,32 @@ def locate(words: str, text: str) -> Span | None:
     """Where words stand in a text: exactly, but for spaces, case and punctuation, or as the sentence most like them.
 
     A model may copy what it was shown, with what the fence had escaped. A word or a figure alone is no quote, and a
-    sentence that denies, names or counts something else is not the one that was meant.
+    sentence that denies, names or counts something else is not the one that was meant. Of a sentence that denies what
+    is cut out of it, the whole is quoted.
+
+    Example:
+        >>> locate("open on Mondays", "It is red. It is not open on Mondays.")
+        (11, 37)
     """
     if not is_quotable(words):
         return None
     ways = [said.strip().strip("\"'“”‘’「」…").strip() for said in dict.fromkeys((words, unescape(words)))]
     looks = (look(wanted, text) for look in (_exactly, _loosely, _most_alike) for wanted in ways if wanted)
-    return next((span for span in looks if span), None)
+    found = next((span for span in looks if span), None)
+    return _with_denial(found, text) if found else None
+
+
+def _with_denial(span: Span, text: str) -> Span:
+    """A stretch as it is, or its sentence where that denies what the stretch by itself affirms."""
+    first = max(0, text.rfind("\n\n", 0, span[0]))
+    last = text.find("\n\n", span[1])
+    for start, end in ((first + a, first + b) for a, b in sentences(text[first : last if last >= 0 else len(text)])):
+        if start < span[1] and span[0] < end:
+            part = max(start, span[0]), min(end, span[1])
+            if part != (start, end) and unsupported(text[slice(*part)], [text[start:end]]):
+                start, end = _trimmed((start, end), text)
+                span = min(span[0], start), max(span[1], end)
+    return span
 
 
 def located(said: str, texts: Sequence[str]) -> list[tuple[str, int]]:

@@ -11,6 +11,7 @@ from agentic_memory_bank.engines.extractive.support import (
     speaks_of,
     support_for,
     supported_part,
+    undisputed,
     unsupported,
 )
 from agentic_memory_bank.engines.llm.bank_checks import NAMED
@@ -148,9 +149,9 @@ class ChatResearchEngine(ChatEngine[ResearchEngine]):
         if objection:
             self.note(objection)
             quotes = []
-        quotes += _further(said.answer, quotes, shown, [inquiry.request]) if quotes else []
-        words = [_words(quote, shown) for quote in quotes]
-        kept, own = borne(said.answer, words, [inquiry.request], _beside(inquiry, shown))
+        known = undisputed(inquiry.request, [_words(quote, shown) for quote in quotes])
+        quotes += _further(said.answer, quotes, shown, known) if quotes else []
+        kept, own = borne(said.answer, [_words(quote, shown) for quote in quotes], known, _beside(inquiry, shown))
         if own:
             self.note(f"The answer says {listed(own[:NAMED])}, which no quote does; that was left out.")
         if kept and not own:

@@ -15,21 +15,13 @@ from typing import Any, Final, cast
 from urllib.parse import parse_qs, urlsplit
 
 from agentic_memory_bank.runs.viewer.actions import Looked
-from agentic_memory_bank.runs.viewer.page import page, policy
+from agentic_memory_bank.runs.viewer.page import UNSHARED, headers, page
 from agentic_memory_bank.state.errors import InputError, MemoryBankError
 
 MOST_BYTES: Final = 100_000
 """Largest request."""
 PATIENCE: Final = 30
 """Seconds that a connection may be silent."""
-_HEADERS: Final = {
-    "Cache-Control": "no-store",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
 
 
 class LivePage(ThreadingHTTPServer):
@@ -95,8 +87,7 @@ class _Visit(BaseHTTPRequestHandler):
         if not self._has_session():
             return self._refuse(HTTPStatus.FORBIDDEN)
         html = page(self._live.looked.snapshot(), live=True).encode("utf-8", "replace")
-        guarded = {"Content-Security-Policy": policy(live=True) + "; frame-ancestors 'none'"}
-        self._answer(HTTPStatus.OK, html, "text/html; charset=utf-8", guarded)
+        self._answer(HTTPStatus.OK, html, "text/html; charset=utf-8", headers(live=True))
 
     def do_POST(self) -> None:
         """Do an action that the page itself asks for."""
@@ -145,9 +136,9 @@ class _Visit(BaseHTTPRequestHandler):
         said = f"{status.phrase}. Open the address that `memory-bank view` prints; it is good once.\n"
         self._answer(status, said.encode(), "text/plain; charset=utf-8", {})
 
-    def _answer(self, status: HTTPStatus, body: bytes, kind: str, headers: Mapping[str, str]) -> None:
+    def _answer(self, status: HTTPStatus, body: bytes, kind: str, more: Mapping[str, str]) -> None:
         self.send_response(status)
-        for name, value in {**_HEADERS, **headers, "Content-Type": kind, "Content-Length": str(len(body))}.items():
+        for name, value in {**UNSHARED, **more, "Content-Type": kind, "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)

@@ -19,6 +19,15 @@ from agentic_memory_bank.runs.viewer.snapshot import Shown, Snapshot
 
 SCRIPTS: Final = ("words.js", "parts.js", "bank.js", "user.js", "pages.js", "live.js", "main.js")
 """The script, in the order in which its parts are joined."""
+UNSHARED: Final = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+"""Headers of whatever is served of a memory."""
 _ESCAPED: Final = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
@@ -56,6 +65,11 @@ def policy(*, live: bool = False) -> str:
         f"connect-src {reached}; base-uri 'none'; form-action 'none'; "
         "require-trusted-types-for 'script'; trusted-types 'none'"
     )
+
+
+def headers(*, live: bool = False) -> dict[str, str]:
+    """What goes with the page where it is served: its policy, and that nobody frames, keeps or shares it."""
+    return {**UNSHARED, "Content-Security-Policy": f"{policy(live=live)}; frame-ancestors 'none'"}
 
 
 def as_data(value: object) -> str:

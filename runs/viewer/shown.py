@@ -18,7 +18,7 @@ _HEIGHT = 640
 """Height in a notebook, in pixels."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class View:
     """A memory to look at: a notebook shows it, and `save` writes it to a file.
 
@@ -27,6 +27,10 @@ class View:
     """
 
     snapshot: Snapshot
+
+    def __repr__(self) -> str:
+        """Name what is shown: a notebook keeps this beside the page."""
+        return f"<View of the {self.snapshot['kind']} {self.snapshot['name'][:80]!r}>"
 
     def html(self) -> str:
         """Write the page as one text: it loads nothing, and nothing of a memory is ever markup."""

@@ -51,6 +51,19 @@ def answers(result: Result) -> list[dict[str, Any]]:
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
+def test_who_cannot_be_remembered_is_answered_told_so_once_and_the_command_fails(
+    memory_bank: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("MEMORY_BANK_HOME", str(tmp_path / "file" / "home"))
+
+    result = memory_bank("chat", "--user", "ann", stdin=said("I drive a Tesla.", "I live in Lisbon."))
+
+    assert result.stdout.splitlines() == ["Noted.", "Noted."]
+    assert result.stderr.count("not kept so far") == 1
+    assert result.exit_code == 1
+
+
 def test_each_line_gets_an_answer(memory_bank: Command) -> None:
     result = memory_bank("chat", "--user", "ann", stdin=said("I drive a Tesla Model 3.", "", "What car do I drive?"))
 

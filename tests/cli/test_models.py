@@ -170,6 +170,7 @@ def test_a_run_that_was_refused_says_why_and_waits_until_that_is_mended(
     said = "The run waits. local:test (plan) did not answer: status 401. Check the key in MEMORY_BANK_LOCAL_API_KEY."
     assert said in paused.stdout
     assert f"Go on with `memory-bank resume {thread}`, finish without a model with" in paused.stdout
+    assert "plan       local:test: 1 call, 0 tokens in, 0 out, none answered" in paused.stdout
     assert "canary" not in paused.output
     assert memory_bank("runs").stdout.splitlines()[1].split()[:2] == [thread, "paused"]
 
@@ -294,3 +295,16 @@ def test_doctor_asks_each_model_when_it_is_told_to(
     ]
     assert result.exit_code == 1
     assert "canary" not in result.output
+
+
+def test_what_a_model_that_is_down_was_to_read_is_kept_and_waits(
+    memory_bank: Command, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(failing(ScriptedJudge(), BUSY, on=lambda request: True))
+    monkeypatch.setenv("MEMORY_BANK_MODEL", "local:test")
+
+    said = memory_bank("remember", "My boat is called Lille.", "--user", "ana", "--end")
+
+    assert said.stdout.startswith("Waiting: memories are drawn from it later.\nDone without: extract: ModelUnavailable")
+    assert said.exit_code == 0
+    assert "Lille" in memory_bank("recall", "What is my boat called?", "--user", "ana").stdout

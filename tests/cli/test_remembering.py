@@ -48,6 +48,18 @@ def test_what_is_remembered_is_recalled_by_its_user_alone(memory_bank: Command) 
     assert "Rex" not in other.stdout
 
 
+def test_a_store_that_cannot_be_used_is_a_failure_and_not_nothing_found(
+    memory_bank: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bank").mkdir()
+    (tmp_path / "bank" / "memories.sqlite").write_text("no database")
+    monkeypatch.setenv("MEMORY_BANK_HOME", str(tmp_path / "bank"))
+
+    for result in (memory_bank("remember", "I sail.", *USER), memory_bank("recall", "Do I sail?", *USER)):
+        assert result.exit_code == 1
+        assert result.stdout.rstrip().endswith("The store of memories cannot be used: `memory-bank memories` says why.")
+
+
 def test_memory_is_switched_off_for_good_and_on_again(memory_bank: Command, kept: str) -> None:
     assert memory_bank("switch", "off", *USER).stdout == "Memory is switched to: off.\n"
     assert memory_bank("recall", "Where does Eva live?", *USER).exit_code == 3

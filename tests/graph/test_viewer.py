@@ -274,11 +274,13 @@ def test_both_languages_of_the_page_say_the_same_things() -> None:
 
 
 def test_a_notebook_shows_the_page_in_a_frame_that_reaches_nothing(bank: Any, tmp_path: Path) -> None:
-    shown = view("dam", home=tmp_path)._repr_html_()
+    seen = view("dam", home=tmp_path)
+    shown = seen._repr_html_()
 
     ((tag, held),) = Elements(shown).found
     assert (tag, held["sandbox"]) == ("iframe", "allow-scripts")
     assert str(held["srcdoc"]).startswith("<!doctype html>")
+    assert repr(seen) == "<View of the bank 'dam'>", "a notebook keeps it beside the page"
 
 
 def test_a_page_is_written_for_its_owner_alone(bank: Any, tmp_path: Path) -> None:

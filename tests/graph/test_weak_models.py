@@ -107,6 +107,37 @@ def test_an_answer_that_drops_a_denial_is_not_given(model: Any) -> None:
     assert result["degraded"]
 
 
+@pytest.mark.parametrize(
+    ("text", "question", "said", "quote"),
+    [
+        (
+            "The Vega tower is not visible for 24 kilometres.",
+            "For how many kilometres is the Vega tower visible?",
+            "The Vega tower is visible for 24 kilometres.",
+            "visible for 24 kilometres",
+        ),
+        (
+            "There is no evidence that Anna Berg built the Vega tower.",
+            "Who built the Vega tower?",
+            "Anna Berg built the Vega tower.",
+            "Anna Berg built the Vega tower",
+        ),
+        ("灯塔高24米，不对游客开放。", "灯塔对游客开放吗？", "灯塔对游客开放。", "对游客开放"),
+    ],
+)
+def test_what_is_cut_out_of_a_denial_is_no_quote_of_its_own(
+    model: Any, text: str, question: str, said: str, quote: str
+) -> None:
+    quotes = [{"passage": 1, "words": quote}]
+    model.plays(answer=lambda _: {"is_found": True, "answer": said, "quotes": quotes})
+
+    result = run([text], question)
+
+    assert said not in result["answer"].splitlines()
+    assert all(source["quote"] == text for source in result["sources"])
+    assert result["degraded"]
+
+
 def test_what_no_quote_says_is_left_out_of_an_answer_and_named(model: Any) -> None:
     said = "Anna Berg runs the museum. Doctor Zork pays her 999 dollars."
     quotes = [{"passage": 1, "words": "Anna Berg runs it"}]
@@ -301,6 +332,21 @@ def remembered(context: dict[str, Any]) -> list[str]:
     graph.invoke({"messages": TALK, "conversation_id": "c", "end": True}, context={"user": "ann", **context})  # type: ignore[arg-type]
     kept = stores.of().list("ann", limit=100, types=["semantic", "procedural", "episodic"]).records
     return sorted(record["text"] for record in kept)
+
+
+def test_a_memory_that_affirms_what_its_quote_denies_has_the_words_of_the_quote(model: Any) -> None:
+    said = "I do not eat meat, but my brother Tom likes to eat meat."
+    one = {"type": "semantic", "text": "The user likes to eat meat.", "turns": [1], "quote": "I do not eat meat"}
+    model.plays(extract_facts=lambda _: {"memories": [one]})
+    stores = RecordStores(InMemoryStore(), Encoder(HashEmbeddings()), TickingClock())
+
+    graph = build_remember(stores=stores, clock=TickingClock())
+    given: Any = {"messages": [("user", said)], "conversation_id": "c", "end": True}
+    graph.invoke(given, context={"user": "ann", "model": "local:test"})  # type: ignore[arg-type]
+
+    kept = [record["text"] for record in stores.of().list("ann", limit=100, types=["semantic"]).records]
+    assert one["text"] not in kept
+    assert any("I do not eat meat" in text for text in kept)
 
 
 @pytest.mark.parametrize("name", BAD_JUDGES)

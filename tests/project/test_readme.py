@@ -14,7 +14,7 @@ from agentic_memory_bank.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 READMES = ("README.md", "README.zh.md")
-SHOWING = ("README.md", "docs/index.md", "docs/memory_bank.md", "docs/runs.md")
+SHOWING = ("README.md", "docs/index.md", "docs/first_hour.md", "docs/memory_bank.md", "docs/runs.md")
 """Pages whose Python is run."""
 FENCE = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 

@@ -189,6 +189,55 @@ def test_types_and_projects_choose_what_is_listed(http: TestClient) -> None:
     assert [item["content"] for item in found.json()["memories"]] == ["A fact."]
 
 
+# --- the page ----------------------------------------------------------------------------------------------------
+
+
+def shown_on(page: str) -> dict[str, Any]:
+    return json.loads(page.partition('id="shown">')[2].partition("</script>")[0])
+
+
+def test_the_page_shows_who_asks_their_own_memories(http: TestClient) -> None:
+    stored(http, "My sister Nora plays the cello.", project_id="music")
+    stored(http, "Bob hides <script>his</script> key under the mat.", headers=BOB)
+
+    page = http.get("/v1/memory/view", headers=ANN)
+    shown = shown_on(page.text)
+
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert [one["text"] for one in shown["snapshot"]["records"]] == ["My sister Nora plays the cello."]
+    assert (shown["snapshot"]["name"], shown["live"]) == ("ann", False)
+    assert "<script>his" not in http.get("/v1/memory/view", headers=BOB).text
+
+
+def test_the_page_shows_what_a_message_recalls_that_stands_in_no_address(http: TestClient) -> None:
+    stored(http, "My sister Nora plays the cello.")
+    asked = {"question": "What does my sister Nora play?"}
+
+    recalled = shown_on(http.post("/v1/memory/view", headers=ANN, json=asked).text)["snapshot"]["recall"]
+
+    assert (recalled["question"], len(recalled["shown"])) == (asked["question"], 1)
+    assert refused(http.get("/v1/memory/view", headers=ANN, params=asked)) == (400, "INVALID_PARAMETER")
+    assert refused(http.post("/v1/memory/view", headers=ANN, json={"question": " "})) == (400, "INVALID_QUESTION")
+
+
+def test_the_page_is_for_one_reader_and_may_load_nothing(http: TestClient) -> None:
+    headers = http.get("/v1/memory/view", headers=ANN).headers
+    policy = headers["content-security-policy"]
+
+    assert all(part in policy for part in ("default-src 'none'", "connect-src 'none'", "frame-ancestors 'none'"))
+    assert (headers["cache-control"], headers["cross-origin-resource-policy"]) == ("no-store", "same-origin")
+
+
+def test_no_page_is_shown_to_nobody_or_of_somebody_else(
+    http: TestClient, authenticated: Callable[[str], TestClient]
+) -> None:
+    stored(http, "My safe opens with 47115.", headers=BOB)
+
+    assert http.get("/v1/memory/view").status_code == 401
+    assert authenticated("ann").get("/v1/memory/view?user_id=bob").status_code == 400
+    assert "47115" not in authenticated("ann").get("/v1/memory/view").text
+
+
 # --- erasing -----------------------------------------------------------------------------------------------------
 
 

@@ -96,6 +96,7 @@ def test_the_form_of_each_graph_is_short_and_says_what_each_field_is(server: Any
 def test_on_this_machine_nobody_else_is_answered(server: Any, headers: dict[str, str]) -> None:
     doors = [
         ("GET", "/v1/memory", None),
+        ("GET", "/v1/memory/view", None),
         ("POST", "/threads/search", {}),
         ("POST", "/runs/wait", {"assistant_id": "recall", "input": {"messages": "Which colour is my kite?"}}),
         ("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
@@ -256,15 +257,17 @@ def bearers(serve: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, 
 def test_whoever_has_a_token_is_its_user_until_the_line_is_taken_out(bearers: Any) -> None:
     url, file, tokens = bearers
 
-    def contents(token: str, **headers: str) -> httpx.Response:
-        return httpx.get(f"{url}/v1/memory", headers={"Authorization": f"Bearer {token}", **headers}, timeout=60)
+    def contents(token: str, path: str = "/v1/memory", **headers: str) -> httpx.Response:
+        return httpx.get(url + path, headers={"Authorization": f"Bearer {token}", **headers}, timeout=60)
 
     said = {"content": "My kite is red."}
     httpx.post(f"{url}/v1/memory", json=said, headers={"Authorization": f"Bearer {tokens['ann']}"}, timeout=60)
 
     assert "kite" in contents(tokens["ann"]).text
     assert contents(tokens["bob"]).json()["memories"] == []
-    assert contents("nonsense").status_code == 401
+    assert "kite" in contents(tokens["ann"], "/v1/memory/view").text
+    assert "kite" not in contents(tokens["bob"], "/v1/memory/view").text
+    assert {contents("nonsense", path).status_code for path in ("/v1/memory", "/v1/memory/view")} == {401}
     assert httpx.get(f"{url}/v1/memory", headers={"x-authz-user-id": "ann"}).status_code == 401
     assert httpx.post(f"{url}/threads/search", json={}, headers=STUDIO).status_code == 401
     assert contents(tokens["bob"], **{"x-authz-user-id": "ann"}).status_code == 403

@@ -80,6 +80,20 @@ def test_an_extension_that_names_the_old_date_backs_the_new_one() -> None:
     assert (verdict.outcome, verdict.winner) == ("holds", 1)
 
 
+def test_a_value_instead_of_another_is_a_correction_without_its_word() -> None:
+    taken_back = "The Meridian tower is 330 metres tall, not 324 m, as a plate at its foot says."
+    assert settled(HEIGHTS, LOW, ("b", taken_back)).winner == 1
+    assert settled(HEIGHTS, LOW, ("b", "The Meridian tower is 330 metres instead of 324 m tall.")).winner == 1
+    assert settled(CHIEFS, ("a", CHIEFS[0].text), ("b", "The CEO of Acme is Jane Doe, not John Smith.")).winner == 1
+    chinese = settled(CHINESE, ("a", CHINESE[0].text), ("b", "ICML的投稿截止日期是8月30日，而不是8月15日。"))
+    assert chinese.winner == 1
+
+
+def test_two_values_of_one_sentence_of_which_none_is_taken_back_decide_nothing_for_either() -> None:
+    both = "The Meridian tower is 324 m or 330 metres tall."
+    assert settled(HEIGHTS, LOW, HIGH, ("c", both)).outcome == "inconclusive"
+
+
 def test_of_two_corrections_the_newer_holds_only_if_both_are_dated() -> None:
     first, second = "The ICML deadline is updated: 15 August 2025.", "The ICML deadline was updated to 30 August 2025."
     assert settled(DEADLINES, ("a", first, "2025-05-01"), ("b", second, "2025-06-01")).winner == 1

@@ -546,6 +546,31 @@ def test_the_default_model_loads_no_pytorch_and_makes_the_same_bits_in_two_proce
 
 
 @pytest.mark.model
+def test_encoding_leaves_nothing_in_a_users_folders_and_sends_nothing_home(tmp_path: Path) -> None:
+    program = (
+        "from agentic_memory_bank.tools.embeddings.models import LocalEmbeddings;"
+        "print(len(LocalEmbeddings().embed_query('x')))"
+    )
+    untold = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    out = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env={**untold, **home}
+    )
+
+    assert out.stdout.strip() == "384"
+    assert list(tmp_path.rglob("*")) == []
+
+
+@pytest.mark.model
+def test_the_model_runs_where_the_system_does_not_tell_which_cores_a_process_may_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity")
+
+    assert len(LocalEmbeddings().embed_query("x")) == 384
+
+
+@pytest.mark.model
 @pytest.mark.parametrize("part", [0.0, 0.5, 0.99])
 def test_a_graph_of_the_model_that_is_half_there_is_an_error_of_ours(
     part: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -172,6 +172,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.support.supported_part": lambda text: support.supported_part(text[:2_000], [text]),
     "engines.extractive.support.support_for": lambda text: support.support_for(text[:2_000], ["Tea."], [text[:2_000]]),
     "engines.extractive.support.borne": lambda text: support.borne(text[:2_000], [text], ["Tea?"]),
+    "engines.extractive.support.undisputed": lambda text: support.undisputed(text[::2], [text[1::2]]),
     "engines.extractive.support.speaks_of": lambda text: support.speaks_of(text[::2], text[1::2]),
     "engines.extractive.support.is_quotable": lambda text: support.is_quotable(text),
     "engines.extractive.remembering.deletion.parts_meant": lambda text: deletion.parts_meant(

@@ -2,7 +2,6 @@
 
 import hashlib
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from langchain_core.embeddings import Embeddings
 
 from agentic_memory_bank.state.errors import EmbeddingError, SettingsError
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.embeddings.models import SURROGATE, LocalEmbeddings, default_embeddings
 from agentic_memory_bank.tools.embeddings.vector_cache import VectorCache
 from agentic_memory_bank.tools.embeddings.weights import MODEL
@@ -53,8 +53,7 @@ class Encoder:
         self._given = embeddings
         self._default: tuple[Embeddings, str | None] | None = None
         self._disk = None if cache is None else VectorCache(cache)
-        self._memory: OrderedDict[str, Vectors] = OrderedDict()
-        self._room = memory
+        self._memory: LruCache[str, Vectors] = LruCache(memory)
         self._window = window
         self._batch = batch
         self._lock = threading.Lock()
@@ -172,12 +171,9 @@ class Encoder:
         return matrix
 
     def _recall(self, keys: list[str]) -> dict[str, Vectors]:
-        known: dict[str, Vectors] = {}
-        with self._lock:
-            for key in keys:
-                if key in self._memory:
-                    self._memory.move_to_end(key)
-                    known[key] = self._memory[key]
+        known = {key: vector for key in keys if (vector := self._memory.peek(key)) is not None}
+        for key, vector in known.items():
+            self._memory.put(key, vector)
         if self._disk is not None and len(known) < len(keys):
             kept = self._disk.get([key for key in keys if key not in known])
             sound = {key: vector for key in keys if key in kept and (vector := self._decoded(kept[key])) is not None}
@@ -211,12 +207,8 @@ class Encoder:
         return made
 
     def _remember(self, vectors: dict[str, Vectors]) -> None:
-        with self._lock:
-            for key, vector in vectors.items():
-                self._memory[key] = vector.copy()  # a row alone, not its whole batch
-                self._memory.move_to_end(key)
-            while len(self._memory) > self._room:
-                self._memory.popitem(last=False)
+        for key, vector in vectors.items():
+            self._memory.put(key, vector.copy())  # a row alone, not its whole batch
 
     def _ask(self, texts: list[str]) -> Vectors:
         if self._window is None:

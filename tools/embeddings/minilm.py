@@ -137,11 +137,17 @@ def _batches(pieces: Sequence[Piece]) -> Iterator[list[int]]:
         yield batch
 
 
+def _cores() -> int:
+    """How many cores this process may use; not every system tells."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _session(weights: Mapping[str, NDArray[np.float32]], threads: int | None) -> Any:
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # else it gives this machine an id, and tells its makers of use
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or len(os.sched_getaffinity(0))
+    options.intra_op_num_threads = threads or _cores()
     options.add_session_config_entry(
         "session.intra_op.allow_spinning", "0"
     )  # waiting threads leave the cores to others

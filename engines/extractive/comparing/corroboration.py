@@ -93,6 +93,7 @@ class _Statement:
     sentence: Sentence
     states: tuple[int, ...]
     backs: int | None
+    revises: bool
 
     @property
     def support(self) -> Support:
@@ -240,14 +241,8 @@ def _supports(statements: Sequence[_Statement], index: int) -> tuple[Support, ..
 
 def _reconciles(statement: _Statement) -> bool:
     """Whether one sentence gives two values, each with its condition, and corrects neither."""
-    entry, sentence = statement.evidence, statement.sentence
-    return (
-        len(statement.states) > 1 and not _revises(entry, sentence) and _has_word(entry, sentence, lexicon.QUALIFIERS)
-    )
-
-
-def _revises(entry: EvidenceEntry, sentence: Sentence) -> bool:
-    return _has_word(entry, sentence, lexicon.REVISION_WORDS)
+    qualified = _has_word(statement.evidence, statement.sentence, lexicon.QUALIFIERS)
+    return len(statement.states) > 1 and not statement.revises and qualified
 
 
 def _has_word(entry: EvidenceEntry, sentence: Sentence, words: frozenset[str]) -> bool:
@@ -297,11 +292,7 @@ def _most(counts: Sequence[int]) -> int | None:
 
 def _corrected(claims: Sequence[DisputedClaim], statements: Sequence[_Statement]) -> int | None:
     """The claim that corrections name; when they name several, that of the newest dated one."""
-    revisions = [
-        (statement.evidence.created_at, statement.backs)
-        for statement in statements
-        if _revises(statement.evidence, statement.sentence)
-    ]
+    revisions = [(statement.evidence.created_at, statement.backs) for statement in statements if statement.revises]
     named = {index for _, index in revisions if index is not None}
     if len(named) < 2:
         return next(iter(named), None)
@@ -314,20 +305,22 @@ def _statement(
     entry: EvidenceEntry, sentence: Sentence, states: tuple[int, ...], claims: Sequence[DisputedClaim]
 ) -> _Statement:
     """A statement backs its only value, or of several the one it puts in force: not that after "from" or "not"."""
+    is_said = _has_word(entry, sentence, lexicon.REVISION_WORDS)
+    words = lexicon.WITHDRAWING if is_said else lexicon.REJECTING
     backed = states
-    if _revises(entry, sentence):
-        backed = tuple(index for index in states if not _withdrawn(entry, sentence, claims[index]))
-    return _Statement(entry, sentence, states, backed[0] if len(backed) == 1 else None)
+    if is_said or len(states) > 1:
+        backed = tuple(index for index in states if not _follows(entry, sentence, claims[index], words))
+    revises = is_said or len(backed) < len(states)
+    return _Statement(entry, sentence, states, backed[0] if len(backed) == 1 else None, revises)
 
 
-def _withdrawn(entry: EvidenceEntry, sentence: Sentence, claim: DisputedClaim) -> bool:
-    """Whether "from", "instead of", "not" or "previously" stands right before the value."""
-    value = _claimed_value(claim)
-    for stated in sentence.values:
-        if value is not None and _equal(value, stated):
-            before = entry.text[max(sentence.start, stated.start - 24) : stated.start].lower().rstrip()
-            return before.endswith(lexicon.WITHDRAWING)
-    return False
+def _follows(entry: EvidenceEntry, sentence: Sentence, claim: DisputedClaim, words: tuple[str, ...]) -> bool:
+    """Whether one of the words stands right before the value, as "instead of", "not" or "previously" may."""
+    value, text = _claimed_value(claim), entry.text
+    named = text.find(claim.value, sentence.start, sentence.end)
+    starts = [stated.start for stated in sentence.values if value is not None and _equal(value, stated)]
+    places = starts[:1] or [named] * (named >= 0)
+    return any(text[max(sentence.start, at - 24) : at].lower().rstrip().endswith(words) for at in places)
 
 
 def _because_both(claims: Sequence[DisputedClaim], chinese: bool) -> str:

@@ -375,3 +375,5 @@ WITHDRAWING: Final = (
     *("由", "从", "原定", "原定于", "原为", "而非", "不是", "原"),
 )
 """What stands right before a value that a correction takes back."""
+REJECTING: Final = ("instead of", "not", "rather than", "no longer", "而非", "而不是", "不是")
+"""What stands right before a value that a sentence takes back in favour of another: a correction without its word."""

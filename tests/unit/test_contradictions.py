@@ -247,3 +247,24 @@ def test_a_change_whose_row_is_named_in_the_sentence_before_is_found_in_the_tabl
     found = contradictions(("细则.md", rules), ("通知.txt", notice))
 
     assert [one.values for one in found] == [("200", "350")]
+
+
+@pytest.mark.parametrize(
+    ("agreed", "amended"),
+    [
+        ("Date: 3 March 2024", "Date: 9 May 2024"),
+        ("签订日期:2024年3月3日", "签订日期:2024年5月9日"),
+    ],
+)
+def test_what_each_document_says_of_itself_contradicts_nothing(agreed: str, amended: str) -> None:
+    first = f"# Agreement with the Orbel archive\n\n{agreed}\n\nThe archive of Orbel keeps the maps of Halden.\n"
+    second = f"# Amendment for the Orbel archive\n\n{amended}\n\nThe maps of Halden are kept by the archive of Orbel.\n"
+
+    assert between(("agreement.md", first), ("amendment.md", second)) == []
+
+
+def test_a_price_is_not_changed_to_a_hundredth_of_it() -> None:
+    first = "# 松涛农场合同\n\n成人每人六千八百元,儿童每人四千五百元。\n"
+    second = "# 补充协议\n\n一、儿童采摘须买保险,保险费改为每人二十元。\n"
+
+    assert between(("合同.md", first), ("补充.md", second)) == []

@@ -66,6 +66,7 @@ def test_what_speaks_of_something_else_does_not(second: str) -> None:
     [
         ("In Sandmoor adults pay £9 for the ferry.", "In Sandmoor children pay £4 for the ferry."),
         ("The Sandmoor gate stays open 12 hours in summer.", "The Sandmoor gate stays open 8 hours in winter."),
+        ("In Sandmoor it costs £640 in blue, £690 with the back, and we have £410.", "For Sandmoor £58, pay it back."),
         ("A Sandmoor permit is checked within 30 minutes.", "Sandmoor tried the permits side by side for six weeks."),
     ],
 )

@@ -149,3 +149,18 @@ def test_every_quote_stands_word_for_word_in_its_passage(texts: list[str], quest
         text = passages[int(quote.passage)].text
         assert 0 <= quote.start < quote.end <= len(text)
         assert text[quote.start : quote.end].strip() == text[quote.start : quote.end] != ""
+
+
+def test_what_another_document_says_of_it_is_quoted_beside_the_best_sentence() -> None:
+    minutes = Passage.of(
+        "minutes", "The council gave the work on the Orbel bridge to Maria Okafor for 90,000 euros.", 1.0
+    )
+    letter = Passage.of("letter", "The bridge: Kestrel Builders do the work.", 1.0)
+    named = [
+        replace(one, placed=tuple(replace(p, place=replace(p.place, name=one.id)) for p in one.placed))
+        for one in (minutes, letter)
+    ]
+
+    told = [quote.passage for quote in quotes("Who does the work on the Orbel bridge?", None, named)]
+
+    assert told == ["minutes", "letter"]

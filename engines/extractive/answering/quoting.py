@@ -28,6 +28,8 @@ SURE: Final = 0.56
 
 _ALSO: Final = 0.1
 """How likely, beside the best sentence, another one has to be to be quoted too."""
+_ALSO_ELSEWHERE: Final = 0.03
+"""The same of the likeliest sentence of another document: what documents say of one thing differs in its words."""
 
 _SAME: Final = 0.7
 """Share of the terms of the shorter of two sentences from which one of them is enough."""
@@ -268,12 +270,17 @@ def _select(
     if judgement.sure < least:
         return []
     ranked = sorted(range(len(reads)), key=lambda n: -judgement.likely[n])
-    fewest = _ALSO * judgement.likely[ranked[0]]
+    best = judgement.likely[ranked[0]]
     chosen: list[Read] = []
     standing = {(read.passage.id, read.placed.start): read for read in reads}
+    heard: set[str] = set()
     for number in ranked:
-        if len(chosen) >= limit or judgement.likely[number] < fewest:
+        document = reads[number].placed.place.name
+        if len(chosen) >= limit or judgement.likely[number] < best * _ALSO_ELSEWHERE:
             break
+        if document in heard and judgement.likely[number] < best * _ALSO:
+            continue
+        heard.add(document)
         one = _holding(reads[number], standing)
         is_heading = one is None or one.unit.kind == "heading"
         if one and not (chosen and is_heading) and not any(_repeats(one.unit, other.unit) for other in chosen):

@@ -5,7 +5,14 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Pair, Weights, shown
-from agentic_memory_bank.engines.extractive.reading.figures import Figure, figures_of, same_figure, same_kind
+from agentic_memory_bank.engines.extractive.reading.figures import (
+    Figure,
+    are_of_other_sizes,
+    figures_of,
+    same_figure,
+    same_kind,
+)
+from agentic_memory_bank.engines.extractive.reading.marks import OF_THE_DOCUMENT
 from agentic_memory_bank.engines.extractive.reading.revisions import AnnouncedRevision, named_in, revisions_of
 from agentic_memory_bank.engines.extractive.reading.sentence import sentences_of
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, is_chinese
@@ -90,6 +97,8 @@ class _Revised:
             return None
         if target.place.speaker or not (self._referred or self._is_on_topic()):
             return None
+        if not self._referred and OF_THE_DOCUMENT.match(target.text):
+            return None
         old = self._old()
         pair = old or (None if apart and not self._referred else self._replaced() or self._reversed())
         if pair is None or not (old or self._is_meant(pair)):
@@ -159,6 +168,7 @@ class _Revised:
                 for own in owned
                 if same_kind(figure, own)
                 and (figure.kind != "number" or figure.unit and figure.unit == own.unit or in_cell and not own.unit)
+                and (self._referred or not are_of_other_sizes(figure, own))
             ]
             if rivals and not any(same_figure(one, own) for one in new for own in rivals if same_kind(one, own)):
                 self._weight += _SAME_UNIT * bool(figure.unit)

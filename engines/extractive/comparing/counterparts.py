@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights, shown
 from agentic_memory_bank.engines.extractive.reading.concepts import of_chinese, of_term
-from agentic_memory_bank.engines.extractive.reading.figures import Figure, same_figure, same_kind
+from agentic_memory_bank.engines.extractive.reading.figures import Figure, are_of_other_sizes, same_figure, same_kind
 from agentic_memory_bank.engines.extractive.reading.lexicon import WORD_CLASSES, stem
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, is_chinese
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
@@ -25,8 +25,6 @@ _ALL_SAID: Final = 0.9
 """The share of the words of a date that has to come back: a date has no unit that tells what it is of."""
 _CONCEPT: Final = 0.75
 """What a word of the same concept counts, where the same word counts 1."""
-_MOST_TIMES: Final = 10
-"""How many times as much of one attribute two sources may give."""
 _CHANGED: Final = re.compile(
     r"(?<!\buntil )(?<!by )(?<!just )\bnow\b|\bafter all\b|\bhenceforth\b"
     r"|\b(?:as from|as of|with effect from|starting from)\b"
@@ -41,6 +39,8 @@ _REACH_CHINESE: Final = 10
 _MOST_POSTINGS: Final = 24
 _MOST_TEXT: Final = 300
 _MOST_FIGURES: Final = 6
+_MOST_LISTED: Final = 2
+"""Values of one unit in a sentence; of one with more, each is of another thing."""
 _LEAST_NUMBERS: Final = 2
 _FEW_NAMES: Final = 3
 _FEW_RUNS: Final = 12
@@ -163,6 +163,11 @@ def _sides(document: Document) -> Iterator[_Side]:
         if not statement.is_said_as_fact or len(statement.text) > _MOST_TEXT or len(statement.figures) > _MOST_FIGURES:
             continue
         for figure in statement.figures:
+            if (
+                not statement.cells
+                and sum(one.kind == figure.kind and one.unit == figure.unit for one in statement.figures) > _MOST_LISTED
+            ):
+                continue
             yield _Side(statement, figure, *_around(statement, figure), _counted(statement.text, figure))
 
 
@@ -214,11 +219,7 @@ def _comparable(first: _Side, second: _Side) -> bool:
     ours, theirs = first.figure, second.figure
     if not same_kind(ours, theirs) or first.statement.place.speaker and second.statement.place.speaker:
         return False
-    if (
-        ours.value
-        and theirs.value
-        and max(ours.value.amount, theirs.value.amount) > _MOST_TIMES * min(ours.value.amount, theirs.value.amount)
-    ):
+    if are_of_other_sizes(ours, theirs):
         return False
     return ours.kind != "number" or bool(ours.unit) and ours.unit == theirs.unit or bool(first.counted & second.counted)
 

@@ -22,6 +22,7 @@ from agentic_memory_bank.engines.extractive.comparing.edits import Kind
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights, shown
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, same_figure, same_kind
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
+from agentic_memory_bank.engines.extractive.reading.marks import OF_THE_DOCUMENT
 from agentic_memory_bank.engines.extractive.reading.statements import (
     Document,
     Statement,
@@ -305,6 +306,8 @@ def _around(figure: Figure, statement: Statement) -> frozenset[str]:
 def _told_apart(first: Statement, second: Statement) -> bool:
     """Whether the places or words of two statements name different things."""
     if are_apart(first.terms - second.terms, second.terms - first.terms):
+        return True
+    if OF_THE_DOCUMENT.match(first.text) and OF_THE_DOCUMENT.match(second.text):
         return True
     left, right = (labels_of(" ".join((*s.place.headings, s.place.row))) for s in (first, second))
     if left and right and left.isdisjoint(right):

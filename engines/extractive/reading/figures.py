@@ -11,6 +11,8 @@ from agentic_memory_bank.tools.text.sentences import MAX_SENTENCE
 
 FigureKind = Literal["number", "date", "clock", "weekday"]
 
+_MOST_TIMES: Final = 10
+"""How many times as much of one attribute two sources may give."""
 _SHORT: Final = 3
 """Terms from which a clause says what its figures are about."""
 _MODAL: Final = re.compile(r"\b(?:[Cc]ould|[Mm]ight|may)\b")  # "May" is a month
@@ -84,6 +86,14 @@ def same_figure(first: Figure, second: Figure) -> bool:
         days = [v.amount * 30.4 if v.unit == "months" else v.amount / 86400 for v in (one, other)]
         return abs(days[0] - days[1]) <= 0.035 * max(days)
     return agree(one, other)
+
+
+def are_of_other_sizes(first: Figure, second: Figure) -> bool:
+    """Whether one number is so many times the other that they measure different things."""
+    if first.value is None or second.value is None or "number" not in (first.kind, second.kind):
+        return False
+    less, more = sorted((first.value.amount, second.value.amount))
+    return more > _MOST_TIMES * less
 
 
 def figures_of(text: str) -> tuple[Figure, ...]:

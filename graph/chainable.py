@@ -1,7 +1,7 @@
 """A compiled graph that works the same in LangChain chains, streamed ones too, as alone."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, cast, overload
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT, var_child_runnable_config
@@ -12,6 +12,7 @@ from pydantic import BaseModel, GetJsonSchemaHandler, create_model
 
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.forms import schema_of, taken_from_clients
+from agentic_memory_bank.tools.concurrency.waiting import awaited, waited_for
 
 RECURSION_LIMIT = 10_000
 """Super-steps of one invocation; a graph that is about to reach it pauses, and is resumed with as many again."""
@@ -92,10 +93,14 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
     ) -> Iterator[Any]:
         """Stream as LangGraph does; `stream_mode` is "values" unless given.
 
+        Who stops asking for steps is no longer waited for: requests that are under way are hung up on.
+
         Raises:
             InputError: The input is no mapping.
         """
-        return super().stream(_checked(input), _roomy(config, self.config), **options)
+        return waited_for(
+            cast("Generator[Any]", super().stream(_checked(input), _roomy(config, self.config), **options))
+        )
 
     def astream(  # pyright: ignore[reportIncompatibleMethodOverride] - as above
         self, input: Any, config: RunnableConfig | None = None, **options: Any
@@ -105,7 +110,8 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
         Raises:
             InputError: The input is no mapping.
         """
-        return super().astream(_checked(input), _roomy(config, self.config), **options)
+        steps = super().astream(_checked(input), _roomy(config, self.config), **options)
+        return awaited(cast("AsyncGenerator[Any]", steps))
 
 
 class _Form(BaseModel):

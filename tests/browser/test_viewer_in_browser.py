@@ -108,6 +108,19 @@ def test_a_memory_is_found_opened_and_followed_to_its_text(opened: Any, pages: d
     assert "Nothing fits" in seen.page.locator("#panel").inner_text()
 
 
+def test_a_merged_memory_says_how_it_was_made(opened: Any, pages: dict[str, str]) -> None:
+    seen = opened(pages["bank"])
+    seen.page.locator("#tab-memories").click()
+    told: list[str] = []
+    for row in seen.page.locator(".row").all():
+        row.click()
+        told.append(seen.page.locator("#reader").inner_text())
+
+    merged = [text for text in told if "Merged from" in text]
+    assert merged
+    assert all("How they were merged" in text and ", confidence " in text for text in merged)
+
+
 def test_the_run_is_scrubbed_from_its_first_step_to_its_last(opened: Any, pages: dict[str, str]) -> None:
     seen = opened(pages["bank"])
     seen.page.locator("#tab-run").click()

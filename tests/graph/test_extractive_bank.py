@@ -166,8 +166,21 @@ def test_near_identical_texts_become_one_memory_with_both_sources() -> None:
 
     (node,) = state["query_graph"]["nodes"].values()
     assert node["provenance"]["sources"] == ["a.md", "b.md"]
-    assert len(state["interaction_tree"]["merges"]) == 1
+    (event,) = state["interaction_tree"]["merges"]
+    assert (event["merge_strategy"], event["confidence"]) == ("same", 1.0)
     assert result["status"] == "completed"
+
+
+def test_a_merge_after_a_verdict_says_so_and_how_near_its_memories_are() -> None:
+    _, state = asked(
+        "When does it close?",
+        told("a.md", "The register of Aldport closes on 15 August 2026."),
+        told("b.md", "Extended: the register of Aldport closes on 30 August 2026."),
+    )
+
+    (event,) = state["interaction_tree"]["merges"]
+    assert (event["cause"], event["merge_strategy"]) == ("conflict", "verdict")
+    assert 0 < event["confidence"] < 1
 
 
 @pytest.mark.parametrize(

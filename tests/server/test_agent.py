@@ -9,11 +9,12 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from agentic_memory_bank.engines.llm import retry
+from agentic_memory_bank.engines.llm import listening, models, retry
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.state.errors import ToolError
 from agentic_memory_bank.testing import (
     ChatRequest,
+    Fault,
     ModelServer,
     Reply,
     ScriptedJudge,
@@ -99,6 +100,27 @@ def entries(graph: Any) -> list[dict[str, Any]]:
 def prompts(server: ModelServer) -> list[ChatRequest]:
     """The requests of the agent."""
     return [r for r in server.requests if isinstance(r, ChatRequest) and "one step of a task" in r.text]
+
+
+@pytest.mark.parametrize("takes_streams", [True, False])
+def test_of_an_agent_it_is_told_how_much_of_its_answer_has_come(
+    asked: Any, monkeypatch: pytest.MonkeyPatch, takes_streams: bool
+) -> None:
+    monkeypatch.setattr(listening, "TOLD_SECONDS", 0.0)
+    monkeypatch.setattr(models, "_KNOWN_MODES", {})
+    script = served(looks_up)
+
+    def turns(request: ChatRequest) -> Reply | Fault:
+        refuses = request.stream and not takes_streams and "one step of a task" in request.text
+        return http_error(400, "stream is not supported") if refuses else script(request)
+
+    graph, server = asked(turns, almanac)
+    told = list(graph.stream(QUESTION, CONFIG, context={"model": "local:test"}, stream_mode="custom"))
+
+    of_agent = [event["asking"]["tokens"] for event in told if event.get("asking", {}).get("role") == "react"]
+    assert graph.get_state(CONFIG).values["answer"] == "It opened in 2031."
+    assert any(of_agent) == takes_streams
+    assert [request.stream for request in prompts(server)] == ([True, True] if takes_streams else [True, False, False])
 
 
 def test_a_long_result_is_shown_in_part_and_kept_whole_with_its_call(asked: Any) -> None:

@@ -38,7 +38,8 @@ from agentic_memory_bank.nodes.memory_bank.analyze_related import analyze_relate
 from agentic_memory_bank.nodes.memory_bank.classify import classify
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.embed import embed
-from agentic_memory_bank.nodes.memory_bank.execute import execute, hand_out
+from agentic_memory_bank.nodes.memory_bank.execute import execute
+from agentic_memory_bank.nodes.memory_bank.handing_out import hand_out
 from agentic_memory_bank.nodes.memory_bank.integrate import integrate
 from agentic_memory_bank.nodes.memory_bank.plan import plan
 from agentic_memory_bank.nodes.memory_bank.retrieve import retrieve

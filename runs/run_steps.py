@@ -199,7 +199,7 @@ def _handed_in(snapshot: StateSnapshot, parts: RunOptions, result: object, setti
         raise InputError("The run does not wait for the result of an executor outside. Resume it without a result.")
     if parts.execute != "outside":
         raise InputError("A result was handed in, and an executor that would do the step again. Leave one of them out.")
-    return checked_result(result, waiting["prompt"], waiting["task"]["kind"], settings)
+    return checked_result(result, waiting, settings)
 
 
 def _taken_up(

@@ -122,7 +122,7 @@ def test_messages_of_langchain_are_saved_as_plain_data(go: Go, resume: Go, home:
 
     resume(result=[HumanMessage("Go."), AIMessage("", tool_calls=[call]), failed, read, odd, AIMessage("2031.")])
 
-    assert texts(home) == [TEXT, "The whole of it.", "It rained.", "2031."]
+    assert texts(home) == [TEXT, "Go.", "The whole of it.", "It rained.", "2031."]
 
 
 NO_TRANSCRIPTS: list[Any] = [
@@ -153,7 +153,7 @@ NO_TRANSCRIPTS: list[Any] = [
 @pytest.mark.parametrize("result", NO_TRANSCRIPTS)
 def test_what_is_no_transcript_is_told_from_what_is_one(result: Any) -> None:
     with pytest.raises(InputError, match=r"cannot be used\..*still waits"):
-        checked_result(result, "the prompt", "answer", Settings())
+        checked_result(result, {"prompt": "the prompt", "task": {"kind": "answer"}}, Settings())
 
 
 @pytest.mark.parametrize("result", [[], [{"role": "nobody", "content": "2031"}]])

@@ -28,6 +28,7 @@ from agentic_memory_bank.engines.extractive import ExtractiveEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory
 from agentic_memory_bank.graph.bank_research import BankResearch
 from agentic_memory_bank.graph.chainable import ChainableGraph
+from agentic_memory_bank.graph.editing import EditableGraph
 from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.nodes.executors import Execution, as_executor
 from agentic_memory_bank.nodes.memory_bank import fallbacks
@@ -224,7 +225,7 @@ def build_memory_bank(
         attachments=AttachmentStores(attachments),
     )
     bank = wire(deps).compile(checkpointer=checkpointer, store=store, cache=cache, name="memory_bank")
-    return ChainableGraph.of(bank)
+    return EditableGraph.of(bank)
 
 
 graph = build_memory_bank()

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from types import GenericAlias
 from typing import Any, Final, cast, get_type_hints
 
 from langchain_core.runnables import RunnableConfig
@@ -212,7 +211,7 @@ def _fields() -> dict[str, Any]:
 @cache
 def _adapter(form: Any) -> TypeAdapter[Any]:
     """What checks a form, unknown names included; in a list, since a form by itself takes no such setting."""
-    return TypeAdapter(GenericAlias(list, (form,)), config=ConfigDict(extra="forbid", strict=True))
+    return TypeAdapter(cast("Any", list)[form], config=ConfigDict(extra="forbid", strict=True))
 
 
 def _check(form: Any, value: Any, what: str) -> None:

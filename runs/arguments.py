@@ -2,6 +2,7 @@
 
 import base64
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
 from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from langchain_core.tools import tool as convert
 from langgraph.runtime import RunControl
 
 from agentic_memory_bank.engines.base import Engine
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 
 _TOLD: Final = ("text", "output", "result", "answer", "source", "learned")
 """Keys of a mapping that says what a step brought."""
+_OWN_TOOLS: Final = ("deep_retrieval", "deep_research", "search", "visit")
+"""Names of tools that an agent may have from the bank itself."""
 _DECIDED: Final = ("keep", "verdict", "recognized")
 """Keys beside them of what was decided or seen."""
 _NO_MESSAGES: Final = (ValueError, TypeError, NotImplementedError, KeyError, AttributeError, RecursionError)
@@ -63,6 +68,41 @@ def check_models(settings: Settings, engine: Engine | None, models: "GivenModels
         SettingsError: A name is not known, a key is not set, or a budget of money lacks a price.
     """
     EngineFactory(cast(Engine, engine), engine, models).check(settings)
+
+
+def checked_tools(
+    given: object, settings: Settings, engine: Engine | None, models: "GivenModels | None", execute: object
+) -> tuple[BaseTool, ...]:
+    """Check the tools of a run's agent; a function becomes a tool by its name, hints and docstring.
+
+    Raises:
+        InputError: One is no tool, has the name of another, or there is no agent to call them.
+    """
+    if given is None:
+        return ()
+    if not isinstance(given, Sequence) or isinstance(given, str | bytes):
+        raise _unfit("tools", given, "a list of LangChain tools or functions")
+    tools = tuple(_tool(one) for one in cast("Sequence[object]", given))
+    names = Counter([*_OWN_TOOLS, *(one.name for one in tools)])
+    if twice := [name for name, times in names.items() if times > 1]:
+        raise InputError(f"More than one tool is called {', '.join(twice)}. Give each a name of its own.")
+    if tools and (execute or not EngineFactory(cast(Engine, engine), engine, models).has_agent(settings)):
+        raise InputError(
+            "`tools` are for the agent of a run, and this run has none. Name a chat model for its roles `react` and "
+            "`plan`, with `models=` or MEMORY_BANK_MODEL, and give no `execute`."
+        )
+    return tools
+
+
+def _tool(given: object) -> BaseTool:
+    if isinstance(given, BaseTool):
+        return given
+    if not callable(given) or isinstance(given, type):
+        raise _unfit("tools", given, "LangChain tools or functions")
+    try:
+        return convert(cast("Any", given))
+    except (ValueError, TypeError) as error:
+        raise InputError(f"A function in `tools` cannot become a tool: {error} Pass a LangChain tool.") from error
 
 
 def attached_files(given: object, settings: Settings) -> list[dict[str, str]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, cast
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 from langgraph.types import Command, StateSnapshot
@@ -67,6 +68,7 @@ class RunOptions:
     models: "GivenModels | None" = None
     embeddings: Embeddings | None = None
     execute: Execution | None = None
+    tools: tuple[BaseTool, ...] = ()
     clock: Clock = utc_now
     on_event: Progress | None = None
     home: Home = field(default_factory=Home)
@@ -82,6 +84,7 @@ class RunOptions:
                 models=self.models,
                 embeddings=self.embeddings,
                 execute=self.execute,
+                tools=self.tools,
                 checkpointer=saver,
                 clock=self.clock,
                 vectors=self.home.vectors(thread),

@@ -29,7 +29,7 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
     def of(cls, graph: CompiledStateGraph[Any, Any, Any, Any]) -> "ChainableGraph[Any, Any, Any, Any]":
         """Make one of a compiled graph."""
         attributes: dict[str, Any] = {**vars(graph), "stream_mode": "values"}
-        return ChainableGraph(**attributes)
+        return cls(**attributes)
 
     def get_context_jsonschema(self) -> dict[str, Any] | None:
         """Give the schema of the context that clients may send: what this graph uses, and nothing of the operator's."""

@@ -28,6 +28,7 @@ from agentic_memory_bank.engines.extractive import ExtractiveEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory
 from agentic_memory_bank.graph.bank_research import BankResearch
 from agentic_memory_bank.graph.chainable import ChainableGraph
+from agentic_memory_bank.graph.editing import EditableGraph
 from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.nodes.executors import Execution, as_executor
 from agentic_memory_bank.nodes.memory_bank import fallbacks
@@ -38,7 +39,8 @@ from agentic_memory_bank.nodes.memory_bank.analyze_related import analyze_relate
 from agentic_memory_bank.nodes.memory_bank.classify import classify
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.embed import embed
-from agentic_memory_bank.nodes.memory_bank.execute import execute, hand_out
+from agentic_memory_bank.nodes.memory_bank.execute import execute
+from agentic_memory_bank.nodes.memory_bank.handing_out import hand_out
 from agentic_memory_bank.nodes.memory_bank.integrate import integrate
 from agentic_memory_bank.nodes.memory_bank.plan import plan
 from agentic_memory_bank.nodes.memory_bank.retrieve import retrieve
@@ -223,7 +225,7 @@ def build_memory_bank(
         attachments=AttachmentStores(attachments),
     )
     bank = wire(deps).compile(checkpointer=checkpointer, store=store, cache=cache, name="memory_bank")
-    return ChainableGraph.of(bank)
+    return EditableGraph.of(bank)
 
 
 graph = build_memory_bank()

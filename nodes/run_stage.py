@@ -44,7 +44,7 @@ def run_stage(
     stage: Callable[[_State, Runtime[Settings], _Deps], _Update],
     deps: _Deps,
     stopped: Callable[[_State], _Update] | None = None,
-    first: Callable[[_State, _Deps], _Deps] | None = None,
+    first: Callable[[_State, Runtime[Settings], _Deps], _Deps] | None = None,
 ) -> _Update:
     """Run a stage; at a budget, or where a model refuses, pause and go on as decided.
 
@@ -65,7 +65,7 @@ def run_stage(
         if stopped and now.get("allowance", {}).get("ending") == "stop":
             return _together(decision, stopped(cast("_State", now)))
         if first and not halts:
-            deps = first(state, deps)
+            deps = first(state, runtime, deps)
         metered, unusable = _engine_for(now, runtime, deps)
         try:
             _check_engine(now, metered, unusable, halts)

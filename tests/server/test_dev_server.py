@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from langgraph_sdk.client import SyncLangGraphClient
-from langgraph_sdk.errors import ConflictError
+from langgraph_sdk.errors import BadRequestError, ConflictError
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 
@@ -120,6 +120,51 @@ def test_a_thread_is_forked_from_before_a_merge(client: SyncLangGraphClient, ass
     assert len(live(forked)) > len(merged)
     original = client.threads.get_state(finished, checkpoint_id=history[0]["checkpoint"]["checkpoint_id"])
     assert live(original) == merged
+
+
+def test_a_layer_that_is_edited_as_a_whole_is_written(client: SyncLangGraphClient, assistant: str) -> None:
+    thread = client.threads.create()["thread_id"]
+    client.runs.wait(thread, assistant, input=INPUT)
+    state: Any = client.threads.get_state(thread)
+    graph, doc = state["values"]["query_graph"], state["values"]["insight_doc"]
+    first = next(iter(graph["nodes"]))
+    graph["nodes"][first]["summary"] = "The mirror is wide."
+    doc["completed"][0]["learned"] = "Nothing."
+
+    client.threads.update_state(thread, {"query_graph": graph, "insight_doc": doc})
+
+    edited: Any = client.threads.get_state(thread)["values"]
+    assert edited["query_graph"]["nodes"][first]["summary"] == "The mirror is wide."
+    assert edited["insight_doc"]["completed"][0]["learned"] == "Nothing."
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"query_graph": "junk"}, "or as a list of edits"),
+        ({"insight_doc": {"goal": 7}}, "cannot be written at goal"),
+        ({"memories": []}, "has no 'memories'"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_in_a_sentence(
+    client: SyncLangGraphClient, finished: str, values: Any, why: str
+) -> None:
+    with pytest.raises(BadRequestError, match=why):
+        client.threads.update_state(finished, values)
+
+
+@pytest.mark.parametrize("stage", ["adapter_in", "plan", "execute"])
+def test_a_thread_is_forked_with_another_question(client: SyncLangGraphClient, assistant: str, stage: str) -> None:
+    thread = client.threads.create()["thread_id"]
+    client.runs.wait(thread, assistant, input=INPUT)
+    before = next(state for state in reversed(client.threads.get_history(thread, limit=100)) if stage in state["next"])
+    asked = {"question": "What does the canteen serve?"}
+
+    client.threads.update_state(thread, asked, checkpoint_id=before["checkpoint"]["checkpoint_id"])
+    answer: Any = client.runs.wait(thread, assistant, input=None)
+
+    assert answer["insight_doc"]["goal"] == asked["question"]
+    assert "fish soup" in answer["answer"]
 
 
 def test_a_second_run_on_a_busy_thread_is_refused(client: SyncLangGraphClient) -> None:

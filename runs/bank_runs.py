@@ -21,8 +21,9 @@ from agentic_memory_bank.nodes.memory_bank.pausing import Decision, checked_deci
 from agentic_memory_bank.runs.arguments import attached_files, check_models, check_parts, check_wishes
 from agentic_memory_bank.runs.cleanup import check_is_no_stray, clear_thread
 from agentic_memory_bank.runs.export import check_is_kept
-from agentic_memory_bank.runs.home import GeneratedName, Home, checked_export, checked_thread, lease
-from agentic_memory_bank.runs.ledger import Ledger, Run, check_has_trace, no_memory
+from agentic_memory_bank.runs.home import GeneratedName, checked_export, checked_thread, lease
+from agentic_memory_bank.runs.homes import check_has_trace, home_at, ledger_of
+from agentic_memory_bank.runs.ledger import Ledger, Run, no_memory
 from agentic_memory_bank.runs.run_steps import Progress, RunOptions, RunOutput, drive, pause
 from agentic_memory_bank.state.errors import InputError, RunError, UnknownThreadError
 from agentic_memory_bank.state.model_table import BANK_ROLES
@@ -199,7 +200,7 @@ def resume(
     found = parts.ledger.get(checked_thread(thread)) if thread is not None else _latest(parts.ledger)
     with lease(parts.home, found.thread):
         found = parts.ledger.get(found.thread)
-        if not found.is_unfinished and not found.keep and not parts.home.folder(found.thread).exists():
+        if not found.is_unfinished and not found.keep and not parts.home.holds(found.thread):
             clear_thread(parts.home, parts.ledger, found.thread)
             raise UnknownThreadError(
                 f"The run on the thread '{found.thread}' had come to its end, and its memory is erased. Ask again, or "
@@ -217,7 +218,7 @@ def read_pause(thread: str, *, home: str | Path | None = None) -> dict[str, Any]
     Raises:
         UnknownThreadError: Nothing is known of the thread.
     """
-    parts = RunOptions(home=Home(home).prepare())
+    parts = RunOptions(home=home_at(home).prepare())
     if parts.ledger.get(checked_thread(thread)).state != "paused":
         return None
     with parts.bank(thread) as bank:
@@ -231,10 +232,10 @@ def clear(thread: str, *, home: str | Path | None = None) -> None:
         UnknownThreadError: Nothing is known of it.
         ThreadBusyError: It is being run right now.
     """
-    place = Home(home).prepare()
+    place = home_at(home).prepare()
     with lease(place, checked_thread(thread)):
         check_has_trace(place, thread)
-        clear_thread(place, Ledger(place.ledger), thread)
+        clear_thread(place, ledger_of(place), thread)
 
 
 def _parts(
@@ -248,7 +249,7 @@ def _parts(
     control: RunControl | None,
 ) -> RunOptions:
     check_parts(engine, embeddings, execute, clock, home, on_event, control)
-    return RunOptions(engine, models, embeddings, execute, clock, on_event, Home(home), control)
+    return RunOptions(engine, models, embeddings, execute, clock, on_event, home_at(home), control)
 
 
 def _can_find(parts: RunOptions, settings: Settings) -> bool:

@@ -52,9 +52,8 @@ def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[
     if request.param == "files":
         yield lambda: open_saver(tmp_path / f"{next(numbers)}.sqlite")
         return
-    database = importlib.import_module("agentic_memory_bank.runs.database").RunDatabase(
-        request.getfixturevalue("postgres")
-    )
+    url = request.getfixturevalue("postgres")
+    database = importlib.import_module("agentic_memory_bank.runs.database").RunDatabase(url)
 
     @contextmanager
     def emptied() -> Iterator[Any]:

@@ -79,8 +79,8 @@ def run(
         execute: Carries out the planned steps: a function that is called with an `Assignment`; a Runnable or a
             compiled graph; or `outside`, which hands each step out in a pause, to be resumed with what was done.
         clock: Returns the current time; a fixed one makes runs repeatable.
-        home: Folder of all runs. Default: the database of `MEMORY_BANK_DATABASE_URL`, or else `MEMORY_BANK_HOME`, or the
-            user's state folder.
+        home: Folder of all runs. Default: the database of `MEMORY_BANK_DATABASE_URL`, `MEMORY_BANK_HOME`, or the user's
+            state folder.
         on_event: Called with each event of progress, a mapping such as `{"stage": "plan", ...}`.
         control: LangGraph's `RunControl`; `request_drain()` stops the run after the step it is in.
 

@@ -32,8 +32,8 @@ def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None)
 
     Args:
         unfinished: Whether unfinished runs are erased, too; they can then no longer be resumed.
-        home: Folder of all runs. Default: the database of `MEMORY_BANK_DATABASE_URL`, or else `MEMORY_BANK_HOME`, or the
-            user's state folder.
+        home: Folder of all runs. Default: the database of `MEMORY_BANK_DATABASE_URL`, `MEMORY_BANK_HOME`, or the user's
+            state folder.
 
     Returns:
         Names of the threads that were erased, or of their folders where no thread is known.

@@ -40,8 +40,8 @@ def settle(
         position: Which of its contradictions, from 0.
         winner: Which claim holds, from 0.
         why: The reason; it is kept in the explanation.
-        home: Folder of all runs. Default: the database of `MEMORY_BANK_DATABASE_URL`, or else `MEMORY_BANK_HOME`, or the
-            user's state folder.
+        home: Folder of all runs. Default: the database of `MEMORY_BANK_DATABASE_URL`, `MEMORY_BANK_HOME`, or the user's
+            state folder.
         clock: Returns the current time.
 
     Returns:

@@ -187,6 +187,43 @@ def test_who_has_lost_the_connection_that_holds_a_thread_saves_nothing_more(data
     assert runs.resume("t", **parts())["status"] == "completed"
 
 
+STRANGE: list[dict[str, Any]] = [
+    {"text": "A half \ud83d character", "metadata": {"\udc00key": "\ud83d"}, "source": "a\ud800"},
+    {"text": "A \0 byte", "metadata": {"nul": "\0"}},
+    {"text": "A large number", "metadata": {"n": 1 << 64, "m": -(1 << 70), "f": 1e308, "nan": float("nan")}},
+]
+
+
+@pytest.mark.parametrize("document", STRANGE, ids=lambda document: document["text"][:6])
+def test_strange_values_are_the_same_after_a_resume(kept: Any, document: dict[str, Any]) -> None:
+    question = "What of \ud83d and \0 here?"
+    go(question, thread="whole", keep=True, documents=[document])
+    stopped_after("adapter_in", keep=True, documents=[document], question=question)
+    runs.resume("t", **parts())
+
+    texts = [repr(runs.read_state(thread)["interaction_tree"]["entries"]) for thread in ("whole", "t")]
+    assert texts[0] == texts[1]
+
+
+BEGUN_AT_ONCE = 4
+
+
+@pytest.mark.kill
+def test_processes_that_begin_at_once_on_an_empty_database_all_come_to_their_end(database: str) -> None:
+    code = KILLED.replace('thread="t"', "thread=sys.argv[1]").replace("on_event=die, ", "")
+    command = [sys.executable, "-c", code]
+    begun = [
+        subprocess.Popen([*command, f"t{n}", QUESTION, *TEXTS], stderr=subprocess.PIPE) for n in range(BEGUN_AT_ONCE)
+    ]
+
+    told = [process.communicate()[1].decode() for process in begun]
+
+    assert [process.returncode for process in begun] == [0] * BEGUN_AT_ONCE, told
+    threads = [f"t{n}" for n in range(BEGUN_AT_ONCE)]
+    assert sorted(run.thread for run in ledger_of(home_at()).all()) == threads
+    assert len({runs.memory_digest(runs.read_state(thread)) for thread in threads}) == 1
+
+
 # --- apart ---------------------------------------------------------------------------------------------------------
 
 

@@ -268,3 +268,92 @@ def test_a_price_is_not_changed_to_a_hundredth_of_it() -> None:
     second = "# 补充协议\n\n一、儿童采摘须买保险,保险费改为每人二十元。\n"
 
     assert between(("合同.md", first), ("补充.md", second)) == []
+
+
+WORKS = """# Works at Fenwick Mill
+
+The clerk of works at Fenwick Mill asks for patience.
+
+## Who is there
+
+Keys are with the site manager, Ana Kovac, in the gatehouse of Fenwick Mill.
+Broken glass at Fenwick Mill is reported to Tarn Glaziers.
+
+## Sizes
+
+The wheel of Fenwick Mill has a diameter of 5.20 m and is kept as a monument.
+
+## Stock
+
+| No. | Part | Pieces | Price |
+|---|---|---|---|
+| 1 | Oak beam | 12 | 410 |
+| 2 | Iron shoe | 30 | 55 |
+"""
+WORKS_CHINESE = """设备清单
+
+| 序号 | 名称 | 数量 |
+|---|---|---|
+| 1 | 通风机 | 6台 |
+| 2 | 控制柜 | 2台 |
+
+全部设备总价80.5万元，分两次付清。
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "said"),
+    [
+        (WORKS, "Please ring Tom Brandt, who has taken over as site manager at Fenwick Mill.", ["Ana Kovac"]),
+        (WORKS, "Broken windows at Fenwick Mill are no longer reported to Tarn Glaziers; call us.", ["Tarn Glaziers"]),
+        (
+            WORKS,
+            "The sheet on Fenwick Mill gives the wheel a diameter of 5.20 m. That is wrong, it was never measured.",
+            ["diameter of 5.20 m and"],
+        ),
+        (WORKS, 'Please print "landmark", not "monument", for the wheel of Fenwick Mill.', ["monument."]),
+        (WORKS_CHINESE, "通风机由六台减为五台，总价调整为72万元。", ["6台", "80.5万元"]),
+    ],
+)
+def test_a_correction_in_other_forms_is_understood(text: str, other: str, said: list[str]) -> None:
+    name = "更正通知.txt" if not other.isascii() else "corrections.txt"
+
+    found = between(("works", text), (name, f"{other}\n"))
+
+    assert len(found) == len(said)
+    for part in said:
+        assert any(part in sides(one) for one in found), part
+    assert {(one.first, one.second)[one.holds or 0].place.name for one in found} == {name}
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("The pump of the Arden weir runs on 12 to 24 volts.", "The pump of the Arden weir runs on 20 volts."),
+        ("The climb to the Arden weir takes 50 minutes.", "The climb to the Arden weir takes ten minutes longer."),
+        ("Guests of the Arden inn stay seven nights.", "The first two nights guests of the Arden inn stay outside."),
+        ("The gate of the Arden weir follows BS 4190.", "The gate of the Arden weir follows five rules."),
+        ("The Arden inn asks 90 euros a night.", "In my time the Arden inn asked 60 euros a night."),
+        ("Our guide at the Arden weir is Ida Holm.", "Our former guide at the Arden weir was Per Lund."),
+        ("Our guide at the Arden weir is Ida Holm.", "A guide at the Arden weir, Per Lund, fell ill."),
+        ("The guide at the Arden weir is Ida Holm.", "The guide at the Arden weir is Mrs Holm."),
+    ],
+)
+def test_what_is_said_of_a_range_a_part_a_difference_or_the_past_contradicts_nothing(a: str, b: str) -> None:
+    head = "# The Arden weir\n\nThe Arden weir lies above Tolm since 1902.\n\n- {}\n"
+
+    assert [sides(one) for one in between(("a", head.format(a)), ("b", head.format(b)))] == []
+
+
+def test_a_number_that_tells_a_row_is_no_value_of_it() -> None:
+    table = "# Fees of the Arden clinic\n\n| Visit | Fee |\n|---|---|\n| Second visit within 14 days | £31 |\n"
+    said = "# Arden clinic\n\nA second visit to the Arden clinic after 20 days counts as a new one.\n"
+
+    assert between(("fees", table), ("note", said)) == []
+
+
+def test_the_guide_of_two_documents_is_one_person() -> None:
+    head = "# The Arden weir\n\nThe Arden weir lies above Tolm since 1902.\n\n- {}\n"
+    (one,) = between(("a", head.format("The guide of the weir is Ida Holm.")), ("b", head.format("Guide: Per Lund")))
+
+    assert (one.kind, one.values, one.holds) == ("name", ("Ida Holm", "Per Lund"), None)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ from agentic_memory_bank.state.records import PRUNE_BELOW, retention
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories import event_log, maintenance
+from agentic_memory_bank.tools.memories.index import RecordIndex
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.stores import default_store
 from agentic_memory_bank.tools.memories.user_memories import UserMemories
@@ -891,6 +893,31 @@ def test_the_use_of_what_another_process_stored_since_is_counted(make: Make) -> 
     assert record["access_count"] == 1
 
 
+def test_a_use_is_counted_though_a_call_of_another_thread_fails_and_leaves_no_index(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = make(), make()
+    put(one, "read before")
+    assert texts(other) == ["read before"]
+    id = put(one, "stored since")
+    opened = UserMemories.opened
+
+    @contextmanager
+    def then_fails(memories: UserMemories) -> Iterator[None]:
+        with opened(memories):
+            yield
+        memories.index = RecordIndex("ann", "")
+        memories._is_begun = False
+
+    monkeypatch.setattr(UserMemories, "opened", then_fails)
+    other.count_use("ann", [id])
+    assert other.flush(5)
+
+    record = make().get("ann", id)
+    assert record is not None
+    assert record["access_count"] == 1
+
+
 def test_retention_falls_with_age_and_is_raised_by_use() -> None:
     record: Any = {"created_at": "2026-01-01T00:00:00.000000Z", "used_at": None, "access_count": 0}
     start = datetime(2026, 1, 1, tzinfo=UTC)
@@ -956,6 +983,7 @@ import sys
 from pathlib import Path
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
+from agentic_memory_bank.tools.memories.index import RecordIndex
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 memories = RecordStore(SqliteRecordStore(Path(sys.argv[1])), Encoder(HashEmbeddings(16)))

@@ -128,10 +128,10 @@ class UserMemories:
         self.uses.write(self._known)
 
     def _known(self, ids: Collection[str]) -> Collection[str]:
-        if not self._is_begun or any(id not in self.index.records for id in ids):  # others may have stored them
-            with self.opened():
-                pass
         with self.lock:
+            if self._is_begun and all(id in self.index.records for id in ids):
+                return list(ids)
+        with self.opened():  # others may have stored them; and a call that failed leaves an index without memories
             return [id for id in ids if id in self.index.records]
 
     def drop_writers(self, writers: Sequence[str]) -> None:

@@ -32,6 +32,8 @@ PROGRAM: Final = re.compile(
 """The name of a file in which a hash opens a comment."""
 RULE: Final = re.compile(r"([-=~^*_+#.])\1{2,}$")
 DIVIDER: Final = re.compile(r"[|:\s-]{3,}$")
+COUNTS_ROWS: Final = re.compile(r"#|no\.?|nr\.?|pos\.?|item|item no\.?|序号?|编号|号|项次?", re.IGNORECASE)
+"""The head of a column that numbers the rows."""
 BRACKETED: Final = re.compile(r"【([^【】]{1,40})】")
 BOLD: Final = re.compile(r"\*\*([^*]{1,120})\*\*:?$")
 HEADER: Final = re.compile(

@@ -251,11 +251,16 @@ class _PlaceReader:
             self._columns = ("", *texts) if not piped and self._width_below() == len(texts) + 1 else texts
             self._emit(*line, "heading")
             return True
-        label = texts[0] if texts else ""
+        label = self._label(texts)
         if not piped:
             label = self._grouped(line, label)
         self._emit(*line, "row", tuple(cells), label)
         return True
+
+    def _label(self, texts: tuple[str, ...]) -> str:
+        """What names a row: its first cell, or the second one where the first only counts the rows."""
+        counts = len(texts) > 2 and bool(self._columns) and forms.COUNTS_ROWS.fullmatch(self._columns[0]) is not None
+        return texts[1 if counts and texts[0].strip(".").isdigit() else 0] if texts else ""
 
     def _width_below(self) -> int:
         """How many cells the next line has that is no rule."""

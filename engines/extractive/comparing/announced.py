@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from math import log
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Pair, Weights, shown
@@ -9,8 +10,8 @@ from agentic_memory_bank.engines.extractive.reading.figures import (
     Figure,
     are_of_other_sizes,
     figures_of,
-    same_figure,
     same_kind,
+    same_written,
 )
 from agentic_memory_bank.engines.extractive.reading.marks import OF_THE_DOCUMENT
 from agentic_memory_bank.engines.extractive.reading.revisions import AnnouncedRevision, named_in, revisions_of
@@ -29,6 +30,8 @@ _CLAUSE: Final = re.compile(r"[^,;，。；;]+")
 _BARE: Final = re.compile(r"[£$€¥]?[\d.,]+|[a-z]+", re.IGNORECASE)
 _UNIT: Final = re.compile(r"^\W*(?:[\d.,]+|[a-z]+)", re.IGNORECASE)
 _LAST_WORD: Final = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]{1,23}(?= ?$)")
+_FOLLOWING: Final = re.compile(r"\b(?:following|below|these changes)\b|如下|下列|以下", re.IGNORECASE)
+_HAN_COUNTER: Final = re.compile(r" ?([\u4e00-\u9fff])")
 _NEEDS: Final = re.compile(r"\b(?:need\w*|requir\w+|must|ha(?:ve|s) to|necessary)\b|必须|需要|须", re.IGNORECASE)
 
 
@@ -79,11 +82,11 @@ class _Revised:
         shared = said & about
         self._referred = bool(revision.references & set(target.place.numbers))
         self._weight = weights.of(shared & target.terms) + 0.5 * weights.of(shared - target.terms)
+        self._ended = _ended(revision)
         subject = distinct(revision.subject)
         if is_chinese(target):
             subject = weights.known(subject)
-        total = weights.of(subject)
-        self._cover = weights.of(subject & about) / total if total else 0.0
+        self._cover = max(_covered(some, about, weights) for some in (subject, distinct(subject | self._ended)))
         row = terms_of(target.place.row)
         self._is_cell = bool(row) and row <= said and (len(target.place.columns) < 3 or self._column() is not None)
         self._topical = bool({term for term in shared if term.startswith("@")})
@@ -145,15 +148,18 @@ class _Revised:
         for figure in figures_of(named):
             for own in target.figures:
                 telling = (
-                    _is_telling(figure, own) or _word_before(named, figure) == _word_before(target.text, own) != ""
+                    _is_telling(figure, own)
+                    or _word_before(named, figure) == _word_before(target.text, own) != ""
+                    or _counter(named, figure) == _counter(target.text, own) != ""
                 )
-                if same_kind(figure, own) and same_figure(figure, own) and telling:
+                if same_kind(figure, own) and same_written(figure, own) and telling:
                     return (
                         own.kind if own.kind in ("number", "date") else "date",
                         revision.new[:40],
                         shown(target, own),
                     )
-        is_name = len(revision.old) > 1 and (revision.old[0].isupper() or not revision.old.isascii())
+        is_quoted = any(f"{mark}{revision.old}" in revision.context for mark in '"“')
+        is_name = len(revision.old) > 1 and (revision.old[0].isupper() or not revision.old.isascii() or is_quoted)
         if is_name and not figures_of(revision.old) and revision.old.casefold() in target.text.casefold():
             return "name", revision.new[:60], revision.old
         return None
@@ -170,10 +176,11 @@ class _Revised:
                 and (figure.kind != "number" or figure.unit and figure.unit == own.unit or in_cell and not own.unit)
                 and (self._referred or not are_of_other_sizes(figure, own))
             ]
-            if rivals and not any(same_figure(one, own) for one in new for own in rivals if same_kind(one, own)):
+            if rivals and not any(same_written(one, own) for one in new for own in rivals if same_kind(one, own)):
                 self._weight += _SAME_UNIT * bool(figure.unit)
                 new_value = self._revision.new[figure.start : figure.end].strip()
-                return "number" if figure.kind == "number" else "date", new_value, shown(self._target, rivals[0])
+                nearest = min(rivals, key=lambda own: _distance(figure, own))
+                return "number" if figure.kind == "number" else "date", new_value, shown(self._target, nearest)
         return None
 
     def _reversed(self) -> Pair | None:
@@ -193,20 +200,25 @@ class _Revised:
             return None if denies or alone or not ends else ("negation", "", "")
         if revision.kind == "correct" and not self._referred:
             return ("negation", "", "") if _denies(revision.statement, shared) != denies else None
-        return ("class", "", "") if self._referred or self._cover >= _COVERED else None
+        if self._referred:
+            return "class", "", ""
+        # a new date or number takes the place of another one, and "the following" of what it follows
+        new = figures_of(revision.new)
+        is_another = bool(new) and not any(same_kind(one, own) for one in new for own in target.figures)
+        is_told = is_another or _FOLLOWING.search(revision.new) or not terms_of(revision.new)
+        return ("class", "", "") if self._cover >= _COVERED and not is_told else None
 
     def _says_the_same(self) -> bool:
         """Whether the target has a new value already; of what ends, its value is what is taken back."""
         new = figures_of(self._revision.new)
-        return any(same_kind(one, own) and same_figure(one, own) for one in new for own in self._owned())
+        return any(same_kind(one, own) and same_written(one, own) for one in new for own in self._owned())
 
     def _says_what_ends(self) -> bool:
         """Whether the target says what is "no longer" so: half of the words behind, or that something is needed."""
         if self._revision.kind != "end" or is_chinese(self._target) or _NEEDS.search(self._target.text):
             return True
-        ended = terms_of(_CLAUSE.findall(self._revision.new)[0]) if self._revision.new.strip(" .") else frozenset[str]()
-        shared = ended & (self._target.terms | self._target.about)
-        return 2 * self._weights.of(shared) >= self._weights.of(distinct(ended))
+        shared = self._ended & (self._target.terms | self._target.about)
+        return 2 * self._weights.of(shared) >= self._weights.of(distinct(self._ended))
 
     def _column(self) -> int | None:
         """The one column of a table that the announcement names."""
@@ -218,6 +230,18 @@ class _Revised:
     def _owned(self) -> Sequence[Figure]:
         column = self._column()
         return self._target.figures if column is None else _in_cell(self._target, column)
+
+
+def _covered(subject: frozenset[str], about: frozenset[str], weights: Weights) -> float:
+    """The share of the words of a subject, by what they weigh, that a statement or its place has."""
+    total = weights.of(subject)
+    return weights.of(subject & about) / total if total else 0.0
+
+
+def _ended(revision: AnnouncedRevision) -> frozenset[str]:
+    """The terms of what is "no longer" so: the clause behind these words."""
+    clauses = _CLAUSE.findall(revision.new) if revision.kind == "end" else ()
+    return terms_of(clauses[0]) if clauses and not is_chinese(revision.statement) else frozenset()
 
 
 def _denies(statement: Statement, shared: frozenset[str]) -> bool:
@@ -249,6 +273,19 @@ def _word_before(text: str, figure: Figure) -> str:
     """The word right before a figure: "Java" before 11."""
     found = _LAST_WORD.search(text[max(0, figure.start - 24) : figure.start])
     return found[0].casefold() if found else ""
+
+
+def _distance(figure: Figure, own: Figure) -> float:
+    """How many times one number is the other, as a logarithm; 0 for what is no number."""
+    if figure.kind != "number" or figure.value is None or own.value is None:
+        return 0.0
+    return abs(log((figure.value.amount or 1e-9) / (own.value.amount or 1e-9)))
+
+
+def _counter(text: str, figure: Figure) -> str:
+    """The Chinese character right behind a number, with which things are counted: that of "四台"."""
+    found = _HAN_COUNTER.match(text, figure.end)
+    return found[1] if found else ""
 
 
 def _in_cell(target: Statement, column: int) -> list[Figure]:

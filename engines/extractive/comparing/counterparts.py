@@ -52,6 +52,19 @@ _MEASURE: Final = re.compile(
     r"\s?(?:余|多)?[个件处名辆台座张条家间所份场项本幅根棵只头把套栋排株支门](?P<noun>[\u4e00-\u9fff]{0,6})"
 )
 _BEFORE: Final = re.compile(r"[\u4e00-\u9fff]{2,6}(?=\s?$)")
+_DIFFERENCE: Final = re.compile(
+    r"\s?(?:[a-z]{1,12} )?(?:more|less|fewer|longer|shorter|quicker|faster|slower|later|earlier|higher|lower|cheaper|"
+    r"dearer|wider|narrower|deeper|further|older|younger|heavier|lighter|larger|bigger|smaller|extra|"
+    r"too (?:much|many))\b",
+    re.IGNORECASE,
+)
+"""What makes a number a difference ("four minutes quicker")."""
+_PART: Final = re.compile(
+    r"\b(?:first|last|other|another|next|further|additional|of the|(?:additional|extra|further) \w+ of) $",
+    re.IGNORECASE,
+)
+"""What makes a number a part of what is counted ("our first two nights")."""
+_PART_REACH: Final = 32
 _KINDS: Final = tuple(
     frozenset(stem(word) for word in group.split())
     for group in (
@@ -162,13 +175,31 @@ def _sides(document: Document) -> Iterator[_Side]:
     for statement in document.statements:
         if not statement.is_said_as_fact or len(statement.text) > _MOST_TEXT or len(statement.figures) > _MOST_FIGURES:
             continue
-        for figure in statement.figures:
+        for figure in figures_given(statement):
             if (
                 not statement.cells
                 and sum(one.kind == figure.kind and one.unit == figure.unit for one in statement.figures) > _MOST_LISTED
             ):
                 continue
             yield _Side(statement, figure, *_around(statement, figure), _counted(statement.text, figure))
+
+
+def figures_given(statement: Statement) -> list[Figure]:
+    """The figures that a statement gives as the values of something."""
+    return [figure for figure in statement.figures if _gives(statement, figure)]
+
+
+def _gives(statement: Statement, figure: Figure) -> bool:
+    """Whether a figure is what a statement gives, and not what tells its row, a difference or a part of something."""
+    text = statement.text
+    if len(statement.cells) > 1 and figure.kind == "number":
+        low, high = next(((a, b) for a, b in statement.cells if a <= statement.start + figure.start < b), (0, 0))
+        cell = text[max(0, low - statement.start) : high - statement.start].strip(" |*_")
+        if cell and cell in " ".join(statement.place.row.split()):
+            return False
+    if figure.kind == "number" and _PART.search(text[max(0, figure.start - _PART_REACH) : figure.start]):
+        return False
+    return figure.kind != "number" or not _DIFFERENCE.match(text, figure.end)
 
 
 def _around(statement: Statement, figure: Figure) -> tuple[Mapping[str, frozenset[int]], frozenset[str]]:

@@ -15,11 +15,13 @@ from agentic_memory_bank.engines.extractive.comparing.announced import announced
 from agentic_memory_bank.engines.extractive.comparing.counterparts import (
     are_apart,
     counterparts,
+    figures_given,
     later,
     share_subject,
 )
 from agentic_memory_bank.engines.extractive.comparing.edits import Kind
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights, shown
+from agentic_memory_bank.engines.extractive.comparing.roles import other_holders
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, same_figure, same_kind
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.marks import OF_THE_DOCUMENT
@@ -74,8 +76,8 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
     found += [one.mirrored() for one in announced(right, left, weights, apart)]
     if copies or not apart and not _are_alike(left, right):
         clashes = _plain(left, right, weights, bool(about_one))
-        clashes += _counterparts(left, right, weights) if about_one else []
-        found += [replace(one, holds=later(one.first, one.second)) for one in clashes]
+        clashes += [*_counterparts(left, right, weights), *other_holders(left, right)] if about_one else []
+        found += [one if one.holds is not None else replace(one, holds=later(one.first, one.second)) for one in clashes]
     unique = {(one.first.number, one.second.number): one for one in reversed(found)}
     return tuple(reversed(unique.values()))
 
@@ -190,12 +192,13 @@ def _clash(first: Statement, second: Statement, weights: Weights) -> FoundContra
     best: FoundContradiction | None = None
     differing: set[int] = set()
     agrees = False
-    for figure in first.figures:
+    theirs = figures_given(second)
+    for figure in figures_given(first):
         equal = [other for other in second.figures if same_kind(figure, other) and same_figure(figure, other)]
         if equal:
             agrees = agrees or any(_like(figure, other, first, second, weights) >= _LIKE for other in equal)
             continue
-        for other in second.figures:
+        for other in theirs:
             if not same_kind(figure, other) or _is_listed(figure, first) != _is_listed(other, second):
                 continue
             like = _like(figure, other, first, second, weights)
@@ -284,6 +287,9 @@ def _like_across(left: frozenset[str], right: frozenset[str], weights: Weights) 
 def _is_row_of(figure: Figure, row: Statement, other: Figure, said: Statement) -> bool:
     """Whether prose names the row of a figure, word for word, with another of its unit: the only one of the row."""
     label = row.place.row.casefold()
+    if figure.kind == other.kind == "date" and row.cells and not said.cells:
+        named = terms_of(label)
+        return len(named) > 1 and named <= terms_of(said.text) and sum(f.kind == "date" for f in row.figures) == 1
     alone = sum(f.kind == figure.kind and f.unit == figure.unit for f in row.figures) == 1
     if not row.cells or said.cells or len(label) < 2 or not alone or not figure.unit or figure.unit != other.unit:
         return False

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
@@ -26,6 +26,12 @@ _AT: Final = re.compile(
     r"(?:\b(?:at|from|to|until|till|by|and|before|after|between)|day,?|\||[–—,-])\s{0,2}$", re.IGNORECASE
 )
 _MEASURED: Final = re.compile(r"\s?[a-zA-Z%€$£]")
+_O_CLOCK: Final = re.compile(r" o['’]clock")
+_IDENTIFIER: Final = re.compile(
+    r"\b(?!EUR|USD|GBP|CNY|RMB|CHF|SEK|NOK|DKK|JPY|CAD|AUD|NZD|INR|PLN|CZK|HUF|SGD|HKD|TWD|KRW|BRL|ZAR|MXN|TRY)[A-Z]{2,5}"
+    r"[ -]\Z|[Vv]ersion \Z"
+)
+"""What makes a number a part of a name ("BS 3621")."""
 _WEEKDAY: Final = re.compile(
     r"\b(monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?\b|(?:星期|周|礼拜)([一二三四五六日天])",
     re.IGNORECASE,
@@ -88,6 +94,15 @@ def same_figure(first: Figure, second: Figure) -> bool:
     return agree(one, other)
 
 
+def same_written(first: Figure, second: Figure) -> bool:
+    """Whether two figures of one kind are the same, limits ("at least 12") being read as the numbers they name."""
+    bare = (
+        replace(figure, value=figure.value and replace(figure.value, bound="")) if figure.kind == "number" else figure
+        for figure in (first, second)
+    )
+    return same_figure(*bare)
+
+
 def are_of_other_sizes(first: Figure, second: Figure) -> bool:
     """Whether one number is so many times the other that they measure different things."""
     if first.value is None or second.value is None or "number" not in (first.kind, second.kind):
@@ -109,7 +124,11 @@ def figures_of(text: str) -> tuple[Figure, ...]:
     for match, minutes in times:
         found.append((*match.span(), "clock", None, minutes))
     for value in values_of(text):
-        if value.start not in taken:
+        if value.start in taken or _identifies(text, value):
+            continue
+        if _O_CLOCK.match(text, value.end) and value.amount <= 12:
+            found.append((value.start, value.end, "clock", None, int(60 * value.amount)))
+        else:
             found.append((value.start, value.end, value.kind, value, 0))
     for match in _WEEKDAY.finditer(text):
         day = _DAYS[match[1].lower()] if match[1] else _HAN_DAYS[match[2]]
@@ -121,6 +140,14 @@ def figures_of(text: str) -> tuple[Figure, ...]:
         at = bisect_right(starts, start) - 1
         figures.append(Figure(start, end, kind, value, minutes, clauses[at][1] if at >= 0 else frozenset()))
     return tuple(figures)
+
+
+def _identifies(text: str, value: Value) -> bool:
+    """Whether a number is part of a name: behind capitals and a hyphen, or of three digits and more behind capitals."""
+    found = _IDENTIFIER.search(text[max(0, value.start - 8) : value.start])
+    return (
+        found is not None and not value.measured and (found[0][-1] != " " or value.amount >= 100 or found[0][0] in "vV")
+    )
 
 
 def _clauses(text: str) -> list[tuple[int, frozenset[str]]]:
@@ -151,5 +178,5 @@ def _clock(match: re.Match[str]) -> int | None:
 
 def _is_dotted(match: re.Match[str]) -> bool:
     """Whether "9.30" is a time of day, and no number: after "at" or at the head of a row, and without a unit."""
-    before = match.string[max(0, match.start() - 12) : match.start() + 1]
+    before = match.string[max(0, match.start("hour") - 12) : match.start("hour")]
     return bool(_AT.search(before)) and not _MEASURED.match(match.string, match.end()) and match["minute"][1] in "05"

@@ -61,6 +61,15 @@ _OPENS: Final = re.compile(
 _NAME: Final = r"(?<![\w'-])[A-Z][\w'-]{0,24}(?: [A-Z][\w'-]{0,24})?"
 _AMOUNT: Final = r"(?<![\w.,])[£$€]?\d[\w.,]{0,16}"
 _NOT: Final = re.compile(rf"(?P<new>{_NAME}|{_AMOUNT}(?: \w{{1,16}})?),? (?:and )?not (?P<old>{_NAME}|{_AMOUNT})")
+_NOT_QUOTED: Final = re.compile(
+    r"[\"“](?P<new>[^\"“”]{1,40})[,.]?[\"”],? (?:and |but )?not [\"“](?P<old>[^\"“”]{1,40}?)[,.]?[\"”]"
+)
+_TAKEN_BACK: Final = re.compile(
+    r"(?:(?:That|This|It|Both|Those|These|The (?:figure|number|date|name|statement))(?: figures?| dates?| names?)? "
+    r"(?:is|was|are|were)(?: both| all)? (?:wrong|incorrect|not (?:true|right|correct|so)|a mistake|an error|in error|"
+    r"mistaken|a misprint|out of date)|(?:这|此|该)[^，。]{0,6}(?:有误|是错|错了|不对|不准|不实))"
+)
+"""What takes back what the sentence before it reports ("The leaflet says 148 m. That is wrong.")."""
 _NOT_NAME: Final = re.compile(
     r", (?:and )?not (?:the )?(?P<old>[A-Z][\w'.-]*(?: [A-Z][\w'.-]*){0,2})(?=[.,;]|$)"
     r"|(?:而非|而不是|不是)(?P<han>[^，,。;；]{2,8})"
@@ -96,11 +105,14 @@ _REVISING: Final = re.compile(
     re.IGNORECASE,
 )
 _NEWS: Final = re.compile(r"notice|release|what.?s new|\bnews\b|公告|启事|通知|通报", re.IGNORECASE)
+_MOST_TEXT: Final = 300
+"""Characters up to which a sentence may announce several changes."""
 _OPENING: Final = 9
 """How many statements a document opens with, the header of a mail included."""
 _HAN: Final = {char: n for n, char in enumerate("零一二三四五六七八九十")}
 _CLAUSE_BEGINS: Final = re.compile(r"[^,;:，。；：;]*")
 _CLAUSE: Final = re.compile(r"[^,;:，。；：;]*$")
+_CLAUSES: Final = re.compile(r"(?:[^,;，；]|,(?=\d))+")
 
 
 @dataclass(frozen=True)
@@ -155,8 +167,14 @@ def revisions_of(document: Document) -> list[AnnouncedRevision]:
             continue
         if statement.place.speaker:
             continue
-        revision = _revision(statement)
-        if revision is not None and revision.kind == "correct" and carried is not None and _goes_on(carried, statement):
+        announced = _revisions(statement)
+        revision = announced[0] if announced else None
+        if revision is not None and before and _TAKEN_BACK.match(statement.text) and _goes_on(before, statement):
+            context = f"{before.text} {statement.text}"
+            revision = replace(revision, old=before.text, subject=before.terms, context=context)
+        elif (
+            revision is not None and revision.kind == "correct" and carried is not None and _goes_on(carried, statement)
+        ):
             revision = replace(revision, context=f"{carried.text} {statement.text}")
         elif revision is None and carried is not None and _goes_on(carried, statement):
             revision = _carried(carried, statement)
@@ -166,7 +184,7 @@ def revisions_of(document: Document) -> list[AnnouncedRevision]:
             if revision.kind == "replace" and revision.sure and before and _goes_on(before, statement):
                 # the sentence before may name the row
                 revision = replace(revision, context=f"{before.text} {statement.text}")
-            found.append(replace(revision, announcing=announcing))
+            found.extend(replace(one, announcing=announcing) for one in (revision, *announced[1:]))
         opens = revision is not None and (revision.kind == "correct" or revision.sure and not _has_value(revision))
         carried = statement if opens else carried if revision and carried and _goes_on(carried, statement) else None
     return found
@@ -215,8 +233,28 @@ def _plain(number: str) -> str:
     return str(10 * _HAN.get(ten, 1) + _HAN.get(one, 0)) if mark else str(_HAN[number[0]])
 
 
-def _revision(statement: Statement) -> AnnouncedRevision | None:
+def _revisions(statement: Statement) -> list[AnnouncedRevision]:
+    """What a sentence announces; where a later clause says what something else becomes, that too."""
     text = " ".join(statement.text.split())  # lines that were wrapped leave several spaces
+    first = _revision(statement, text)
+    if first is None or first.kind != "replace" or len(text) > _MOST_TEXT:
+        return [first] if first else []
+    at = 0
+    for clause in _CLAUSES.finditer(text, len(first.before)):
+        words, begin = clause.group(), at or clause.start()
+        changes = next((found for p in _BECOMES if (found := p.search(words))), None)
+        if changes and clause.start() > len(first.before):
+            if terms_of(words[: changes.start()]):
+                begin = clause.start()  # else the clause before names what changes
+            if begin > len(first.before) and terms_of(text[begin : clause.start() + changes.start()]):
+                others = _revisions(replace(statement, text=text[begin:]))
+                new = text[len(first.before) : begin].strip(" ,，;；") if first.new in text else first.new
+                return [replace(first, new=new), *(replace(one, statement=statement) for one in others)]
+        at = clause.start() if clause.start() > len(first.before) else 0
+    return [first]
+
+
+def _revision(statement: Statement, text: str) -> AnnouncedRevision | None:
     found = [(match.start(), n, match) for n, (_, p) in enumerate(_PATTERNS) if (match := p.search(text))]
     if not found:
         return None
@@ -243,6 +281,8 @@ def _revision(statement: Statement) -> AnnouncedRevision | None:
 def _subject(statement: Statement, match: re.Match[str]) -> frozenset[str]:
     """The terms of the clause before the announcing words; of the whole sentence where there are too few."""
     before = match.string[: match.start()]
+    if match.re is _NOT_QUOTED:
+        return terms_of(f"{before} {match.string[match.end() :]}")
     if match.group() == "不再":
         return terms_of(_CLAUSE_BEGINS.match(match.string[match.end() :]).group())  # type: ignore[union-attr]
     if match.re is _OPENS or not terms_of(before):
@@ -254,11 +294,14 @@ def _subject(statement: Statement, match: re.Match[str]) -> frozenset[str]:
     return terms if terms else statement.terms | terms_of(" ".join(statement.place.headings[-1:]))
 
 
+_BECOMES: Final = (_FROM_TO, _TO, _HAN_FROM, _HAN_TO)
 _PATTERNS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
     ("replace", _STRUCK),
     ("replace", _HAN_STRUCK),
     ("replace", _FROM_TO),
     ("replace", _HAN_FROM),
+    ("correct", _TAKEN_BACK),
+    ("correct", _NOT_QUOTED),
     ("correct", _NOT),
     ("correct", _NOT_NAME),
     ("replace", _READS),

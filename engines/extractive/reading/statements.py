@@ -31,7 +31,8 @@ _PLANNED: Final = re.compile(
 )
 _PAST: Final = re.compile(
     r"\b(?:used to|formerly|previously|in those days|back then|at that time|last (?:year|month|time)|years? ago|"
-    r"originally|once)\b|以前|过去|曾经|当时|去年|上次|往年|原先",
+    r"originally|once|in (?:my|our|their) time|the (?:old|former|previous|then)(?= [a-z]+ (?:of|was)\b))\b"
+    r"|以前|过去|曾经|当时|去年|上次|往年|原先",
     re.IGNORECASE,
 )
 _TEMPLATE: Final = re.compile(r"_{3,}|\{\{|<[a-z_ ]{2,30}>|\[(?:name|date|amount|address)[^\]]{0,20}\]", re.IGNORECASE)

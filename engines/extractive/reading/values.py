@@ -1,8 +1,9 @@
 """Numbers, quantities and dates read out of English and Chinese text, and whether two of them can both be true."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
@@ -122,6 +123,17 @@ class Value:
     step: float = 0.0
 
 
+_RANGE: Final = re.compile(r"\s?(?:to|[-–—~～至到])\s?")
+_LONGEST_LINK: Final = 4
+_CHANGES_FROM: Final = re.compile(
+    r"(?:\b(?:ris|rais|rose|increas|grow|grew|go|went|drop|fall|fell|reduc|lower|cut|chang|extend|"
+    r"shorten|mov|adjust|brought|up|down)\w*\b[^.;]{0,20}\bfrom|[由从原])\s?$",
+    re.IGNORECASE,
+)
+"""What says that a value became another one, and is no range of them."""
+_CHANGES_REACH: Final = 40
+
+
 def agree(first: Value, second: Value) -> bool:
     """Whether two values of one kind can both be true of the same thing."""
     if first.kind == "date":
@@ -159,7 +171,22 @@ def _values_of(text: str) -> tuple[Value, ...]:
     numbers = [
         value for value in (*_digit_numbers(text), *_word_numbers(text), *_han_numbers(text)) if not taken[value.start]
     ]
-    return tuple(sorted((*dates, *numbers), key=lambda value: (value.start, value.end)))
+    return tuple(sorted((*dates, *_ranged(text, numbers)), key=lambda value: (value.start, value.end)))
+
+
+def _ranged(text: str, numbers: list[Value]) -> list[Value]:
+    """The same numbers; of a range ("12 to 24 V"), each end as a limit, the lower one in the unit of the upper."""
+    found = sorted(numbers, key=lambda value: (value.start, value.end))
+    for at, (low, high) in enumerate(pairwise(found)):
+        between = text[low.end : high.start] if high.start - low.end <= _LONGEST_LINK else ""
+        if not (_RANGE.fullmatch(between) and low.unit in ("", high.unit) and low.amount * high.factor < high.amount):
+            continue
+        if _CHANGES_FROM.search(text[max(0, low.start - _CHANGES_REACH) : low.start]):
+            continue
+        unit = replace(low, unit=high.unit, amount=low.amount * high.factor, factor=high.factor, measured=high.measured)
+        found[at] = replace(low if low.unit else unit, bound="at least")
+        found[at + 1] = replace(high, bound="at most")
+    return found
 
 
 _MOST_ROUNDED: Final = 0.03

@@ -1,0 +1,157 @@
+"""Who two documents name in one role: the chair, the builder, whom to call; different people there contradict."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from agentic_memory_bank.engines.extractive.comparing.counterparts import are_apart, later
+from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction
+from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, labels_of
+from agentic_memory_bank.engines.extractive.reading.terms import terms_of
+
+_MOST_TEXT: Final = 300
+_ROLES: Final = (
+    "manager|chair(?:man|woman|person)?|director|leader|engineer|architect|builder|author|editor|treasurer|secretary|"
+    "president|principal|captain|coach|conductor|curator|warden|caretaker|landlord|landlady|tenant|supervisor|"
+    "co-?ordinator|contact(?: person)?|organi[sz]er|instructor|teacher|tutor|doctor|surgeon|consultant|inspector|"
+    "auditor|moderator|speaker|host|owner|founder|inventor|designer|composer|photographer|translator|publisher|mayor|chef|"
+    "foreman|skipper|pilot|guide|referee|minute[- ]taker|project lead|team lead|incident lead|lead"
+)
+_NAME: Final = r"(?:(?:Mr|Mrs|Ms|Dr|Prof)\.? )?[A-Z][\w'’-]{1,24}(?: [A-Z][\w'’-]{0,24}\.?){0,2}"
+_KIND: Final = r"(?P<kind>(?:[a-z-]{3,16} )?)"
+_BE: Final = r"(?:is|was|will be|remains|became|has become)"
+_THE: Final = r"\b(?:[Tt]he|[Oo]ur|[Yy]our|[Ii]ts|[Tt]heir) "
+_END: Final = r"(?![\w'’])"
+_PATTERNS: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"{_THE}{_KIND}(?P<role>{_ROLES}),? (?P<name>{_NAME}){_END}",
+        rf"{_THE}{_KIND}(?P<role>{_ROLES})(?: of [^,.;]{{1,40}}?)? {_BE} (?P<name>{_NAME}){_END}",
+        rf"(?P<name>{_NAME}),? (?:who )?(?:{_BE}|acts as|serves as|(?:has taken|takes|took) over as) "
+        rf"(?:(?:the|our|your|its|their|new) ){{0,2}}{_KIND}(?P<role>{_ROLES})\b",
+        rf"(?P<name>{_NAME})(?:,| \() ?(?:the |our |your )?{_KIND}(?P<role>{_ROLES})(?=[,.;)]|$)",
+    )
+)
+_FIELD: Final = re.compile(
+    rf"[\W_]*{_KIND}(?P<role>{_ROLES})\**[ \t]*(?:[:|][ \t|*]*|[ \t]{{2,40}})(?P<name>{_NAME}){_END}",
+    re.IGNORECASE,
+)
+_SURNAME: Final = (
+    "[王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石"
+    "姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文聂]"
+)
+_HAN_NAME: Final = rf"(?P<name>{_SURNAME}[\u4e00-\u9fff]{{1,2}}?)"
+_HAN_ROLES: Final = (
+    "总?负责人|联系人|项目经理|经理|主任|馆长|院长|校长|班主任|队长|站长|主持人?|主讲人?|讲师|作者|设计者|设计师|建筑师|总?工程师|总监|会长|"
+    "秘书长|书记|组长|店长|船长|教练|导师|主编|裁判长|法定代表人|导游|领队|承办人|经办人|值班长|监护人"
+)
+_HAN_END: Final = r"(?=[，。；、,;|（(\s]|$|担任|负责|主持|主讲|[0-9])"
+_HAN_PATTERNS: Final = (
+    re.compile(
+        rf"(?P<kind>)(?P<role>{_HAN_ROLES})\**(?:[:：|\s]{{1,8}}|换成|改为|改由|变更为|是|为|由)\**{_HAN_NAME}{_HAN_END}"
+    ),
+    re.compile(rf"由{_HAN_NAME}(?:接任|接替|出任|担任|任)(?P<kind>)(?P<role>{_HAN_ROLES})"),
+)
+_OTHER: Final = re.compile(
+    r"\b(?:former|previous|old|then|deputy|vice|assistant|acting|co|second|another|an?|any|each|every|no) $|"
+    r"[副原前代]$",
+    re.IGNORECASE,
+)
+"""What makes of a role another one, or one of several."""
+_TAKES_OVER: Final = re.compile(
+    r"\b(?:taken?|takes|took) over\b|\bsucceed(?:s|ed)?\b|\bnew (?:[a-z-]+ )?(?:"
+    + _ROLES
+    + r")\b|接任|接替|换成|改由|变更为"
+)
+_OF_THE_MEETING: Final = re.compile(
+    r"chair|author|secretary|minute|moderator|host|speaker|lead\b|referee", re.IGNORECASE
+)
+"""Roles that each meeting or document has somebody else for, where they stand in its head."""
+_TITLES: Final = frozenset(("mr", "mrs", "ms", "dr", "prof"))
+
+
+@dataclass(frozen=True)
+class _Holder:
+    """Somebody in a role.
+
+    Attributes:
+        statement: Where that is said.
+        role: The role, as a term.
+        kind: The word before it ("house" of a house manager); may be empty.
+        name: The name as written.
+    """
+
+    statement: Statement
+    role: str
+    kind: str
+    name: str
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of the name, without titles; a Chinese name is one."""
+        return frozenset(self.name.casefold().replace(".", "").split()) - _TITLES
+
+
+def other_holders(first: Document, second: Document) -> Iterator[FoundContradiction]:
+    """Roles for which two documents about one thing name different people, each only one."""
+    ours, theirs = (_by_role(document) for document in (first, second))
+    for role, left in ours.items():
+        for one in left:
+            rivals = [
+                other for other in theirs.get(role, ()) if not (one.kind and other.kind and one.kind != other.kind)
+            ]
+            if not rivals or any(one.words & other.words for other in rivals) or len({r.name for r in rivals}) > 1:
+                continue
+            if len({other.name for other in left if other.kind == one.kind}) == 1 and not _told_apart(one, rivals[0]):
+                values = one.name, rivals[0].name
+                holds = _successor(one.statement, rivals[0].statement)
+                yield FoundContradiction(one.statement, rivals[0].statement, "name", values, holds, 0.7)
+
+
+def _by_role(document: Document) -> dict[str, list[_Holder]]:
+    found: dict[str, list[_Holder]] = {}
+    for statement in document.statements:
+        said = statement.is_said_as_fact or statement.place.kind == "row" or _TAKES_OVER.search(statement.text)
+        if len(statement.text) <= _MOST_TEXT and said:
+            for holder in _holders(statement):
+                found.setdefault(holder.role, []).append(holder)
+    return found
+
+
+def _holders(statement: Statement) -> Iterator[_Holder]:
+    text = " ".join(statement.text.split(" "))
+    field = _FIELD.match(text)
+    if field and field["name"][0].isupper():
+        if not _OF_THE_MEETING.match(field["role"]):
+            yield _holder(statement, field)
+        return
+    for pattern in (*_PATTERNS, *_HAN_PATTERNS):
+        for match in pattern.finditer(text):
+            before = text[: min(match.start("role"), match.start("kind")) if match["kind"] else match.start("role")]
+            if not _OTHER.search(before) and not _OTHER.search(match["kind"]):
+                yield _holder(statement, match)
+
+
+def _holder(statement: Statement, match: re.Match[str]) -> _Holder:
+    role = sorted(terms_of(match["role"]) or {match["role"].casefold()})[-1]
+    return _Holder(statement, role, match["kind"].strip().casefold(), match["name"].strip(" .,"))
+
+
+def _told_apart(first: _Holder, second: _Holder) -> bool:
+    """Whether the places or other words of two statements name different things."""
+    left, right = first.statement, second.statement
+    if are_apart(left.terms - right.terms, right.terms - left.terms):
+        return True
+    labels = [labels_of(" ".join((*s.place.headings, s.place.row))) for s in (left, right)]
+    if labels[0] and labels[1] and labels[0].isdisjoint(labels[1]):
+        return True
+    names = [one.statement.sentence.names if one.statement.sentence else frozenset[str]() for one in (first, second)]
+    names = [some - terms_of(f"{first.name} {second.name}") for some in names]
+    return bool(names[0] and names[1]) and names[0].isdisjoint(names[1])
+
+
+def _successor(first: Statement, second: Statement) -> Literal[0, 1] | None:
+    """Which of two statements says that somebody has taken over, if one does."""
+    ours, theirs = (bool(_TAKES_OVER.search(statement.text)) for statement in (first, second))
+    return later(first, second) if ours == theirs else 0 if ours else 1

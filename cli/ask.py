@@ -84,10 +84,10 @@ class _Asked:
         """Refuse a thread of which nothing is known, unless something or somebody may bring what is answered from."""
         if not self.is_named or self.context or self.attachments or self.is_outside or settings.names_models:
             return
-        from agentic_memory_bank.runs.home import Home
-        from agentic_memory_bank.runs.ledger import has_trace, no_memory
+        from agentic_memory_bank.runs.homes import has_trace, home_at
+        from agentic_memory_bank.runs.ledger import no_memory
 
-        if not has_trace(Home(), self.thread):
+        if not has_trace(home_at(), self.thread):
             raise no_memory(self.thread)
 
 

@@ -26,24 +26,22 @@ _UNLISTED: Final = ("documents", "attachments")
 
 def all_runs() -> "list[Run]":
     """All runs, the latest first; a home that is not there yet is not made."""
-    from agentic_memory_bank.runs.home import Home
-    from agentic_memory_bank.runs.ledger import Ledger
+    from agentic_memory_bank.runs.homes import home_at, ledger_of
     from agentic_memory_bank.tools.storage.disk import storage_errors
 
-    place = Home()
+    place = home_at()
     with storage_errors(place.ledger):
-        if not place.ledger.exists():
+        if not place.is_there():
             return []
-    place.prepare()
-    return Ledger(place.ledger).all()
+    return ledger_of(place.prepare()).all()
 
 
 def _check_is_known(thread: str) -> None:
     """Refuse a thread of which nothing is known before a graph is loaded."""
-    from agentic_memory_bank.runs.home import Home, checked_thread
-    from agentic_memory_bank.runs.ledger import check_has_trace
+    from agentic_memory_bank.runs.home import checked_thread
+    from agentic_memory_bank.runs.homes import check_has_trace, home_at
 
-    check_has_trace(Home(), checked_thread(thread))
+    check_has_trace(home_at(), checked_thread(thread))
 
 
 def runs(*, as_json: AsJson = False) -> None:
@@ -101,11 +99,11 @@ def _memory(thread: str, state: Any) -> dict[str, Any]:
     """A thread's memory with what is known of it besides its state: what was spent, sizes of files, why it waits."""
     from agentic_memory_bank.runs.bank_runs import read_pause
     from agentic_memory_bank.runs.export import files_of
-    from agentic_memory_bank.runs.home import Home
+    from agentic_memory_bank.runs.homes import home_at
 
     run = next((run for run in all_runs() if run.thread == thread), None)
     found = memory_view(state, thread, run.usage if run else None, read_pause(thread))
-    files = files_of(thread, Home())
+    files = files_of(thread, home_at())
     for attachment in found["attachments"]:
         with suppress(MemoryBankError):  # one that is lost has no size
             attachment["bytes"] = len(files.read(attachment["sha256"]))

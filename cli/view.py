@@ -121,10 +121,10 @@ def _latest() -> str:
 def _check_is_known(thread: str | None, memory: str | None) -> None:
     """Refuse what is not there before anything heavy is loaded."""
     if thread is not None:
-        from agentic_memory_bank.runs.home import Home, checked_thread
-        from agentic_memory_bank.runs.ledger import check_has_trace
+        from agentic_memory_bank.runs.home import checked_thread
+        from agentic_memory_bank.runs.homes import check_has_trace, home_at
 
-        check_has_trace(Home(), checked_thread(thread))
+        check_has_trace(home_at(), checked_thread(thread))
     if memory is not None:
         from agentic_memory_bank.cli.pages import is_there
 

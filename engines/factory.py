@@ -13,6 +13,7 @@ from agentic_memory_bank.state.memory_bank import Allowance
 from agentic_memory_bank.state.model_table import BANK_ROLES, Role
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.lru import LruCache
+from agentic_memory_bank.tools.storage.thread_rows import ThreadRows
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.conversation import ConversationEngine
@@ -69,17 +70,17 @@ def engine_name(settings: Settings, models: "GivenModels | None", roles: Sequenc
 
 
 class AnswerPool:
-    """Keeps the answers of models: of the latest tasks in memory, or of one task in its file."""
+    """Keeps the answers of models: of the latest tasks in memory, or of one task where it keeps them."""
 
-    def __init__(self, path: Path | None = None, size: int = 1_024) -> None:
+    def __init__(self, path: Path | ThreadRows | None = None, size: int = 1_024) -> None:
         self._path = path
         self._stores: LruCache[str, AnswerStore] = LruCache(size)
 
     def of(self, thread: str) -> "AnswerStore":
         """Get the answers of a thread."""
-        from agentic_memory_bank.engines.llm.answers import AnswerStore
+        from agentic_memory_bank.engines.llm.answer_rows import answers_at
 
-        return self._stores.get("" if self._path else thread, lambda: AnswerStore(self._path))
+        return self._stores.get("" if self._path else thread, lambda: answers_at(self._path))
 
     def close(self) -> None:
         """Close the files."""

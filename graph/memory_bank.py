@@ -53,6 +53,7 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attachments import AttachmentStores
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex
+from agentic_memory_bank.tools.storage.thread_rows import ThreadRows
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
@@ -178,9 +179,9 @@ def build_memory_bank(
     store: BaseStore | None = None,
     cache: BaseCache[Any] | None = None,
     clock: Clock = utc_now,
-    vectors: Path | None = None,
-    answers: Path | None = None,
-    attachments: Path | None = None,
+    vectors: Path | ThreadRows | None = None,
+    answers: Path | ThreadRows | None = None,
+    attachments: Path | ThreadRows | None = None,
 ) -> MemoryBank:
     """Compile the graph that answers questions over documents.
 
@@ -198,9 +199,9 @@ def build_memory_bank(
         store: LangGraph's store, handed to the runtime.
         cache: LangGraph's node cache, in which results of stages are kept.
         clock: Returns the time of each round; a fixed one makes runs byte-equal.
-        vectors: File in which vectors are kept between processes. Default: in memory only.
-        answers: File in which the answers of chat models are kept, so that none is paid for twice. Default: in memory.
-        attachments: Folder in which the pictures and files of each thread are held and kept. Default: in memory.
+        vectors: File in which vectors are kept between processes, or rows of a database. Default: in memory only.
+        answers: The same for the answers of chat models, so that none is paid for twice.
+        attachments: Folder, or rows, in which the pictures and files of each thread are held and kept.
 
     Returns:
         The compiled graph.

@@ -22,8 +22,9 @@ from agentic_memory_bank.nodes.memory_bank.pausing import Decision, checked_deci
 from agentic_memory_bank.runs.arguments import attached_files, check_models, check_parts, check_wishes, checked_tools
 from agentic_memory_bank.runs.cleanup import check_is_no_stray, clear_thread
 from agentic_memory_bank.runs.export import check_is_kept
-from agentic_memory_bank.runs.home import GeneratedName, Home, checked_export, checked_thread, lease
-from agentic_memory_bank.runs.ledger import Ledger, Run, check_has_trace, no_memory
+from agentic_memory_bank.runs.home import GeneratedName, checked_export, checked_thread, lease
+from agentic_memory_bank.runs.homes import check_has_trace, home_at, ledger_of
+from agentic_memory_bank.runs.ledger import Ledger, Run, no_memory
 from agentic_memory_bank.runs.run_steps import Progress, RunOptions, RunOutput, drive, pause
 from agentic_memory_bank.state.errors import InputError, RunError, UnknownThreadError
 from agentic_memory_bank.state.model_table import BANK_ROLES
@@ -82,7 +83,8 @@ def run(
         tools: LangChain tools, or functions, that the agent may call besides its own, where a chat model carries out
             the steps. They are not saved: a resume is given the same.
         clock: Returns the current time; a fixed one makes runs repeatable.
-        home: Folder of all runs. Default: `MEMORY_BANK_HOME`, or the user's state folder.
+        home: Folder of all runs. Default: the database of `MEMORY_BANK_DATABASE_URL`, `MEMORY_BANK_HOME`, or the user's
+            state folder.
         on_event: Called with each event of progress, a mapping such as `{"stage": "plan", ...}`.
         control: LangGraph's `RunControl`; `request_drain()` stops the run after the step it is in.
 
@@ -206,7 +208,7 @@ def resume(
     found = parts.ledger.get(checked_thread(thread)) if thread is not None else _latest(parts.ledger)
     with lease(parts.home, found.thread):
         found = parts.ledger.get(found.thread)
-        if not found.is_unfinished and not found.keep and not parts.home.folder(found.thread).exists():
+        if not found.is_unfinished and not found.keep and not parts.home.holds(found.thread):
             clear_thread(parts.home, parts.ledger, found.thread)
             raise UnknownThreadError(
                 f"The run on the thread '{found.thread}' had come to its end, and its memory is erased. Ask again, or "
@@ -225,7 +227,7 @@ def read_pause(thread: str, *, home: str | Path | None = None) -> dict[str, Any]
     Raises:
         UnknownThreadError: Nothing is known of the thread.
     """
-    parts = RunOptions(home=Home(home).prepare())
+    parts = RunOptions(home=home_at(home).prepare())
     if parts.ledger.get(checked_thread(thread)).state != "paused":
         return None
     with parts.bank(thread) as bank:
@@ -239,10 +241,10 @@ def clear(thread: str, *, home: str | Path | None = None) -> None:
         UnknownThreadError: Nothing is known of it.
         ThreadBusyError: It is being run right now.
     """
-    place = Home(home).prepare()
+    place = home_at(home).prepare()
     with lease(place, checked_thread(thread)):
         check_has_trace(place, thread)
-        clear_thread(place, Ledger(place.ledger), thread)
+        clear_thread(place, ledger_of(place), thread)
 
 
 def _parts(
@@ -256,9 +258,8 @@ def _parts(
     control: RunControl | None,
 ) -> RunOptions:
     check_parts(engine, embeddings, execute, clock, home, on_event, control)
-    return RunOptions(
-        engine, models, embeddings, execute, clock=clock, on_event=on_event, home=Home(home), control=control
-    )
+    at = home_at(home)
+    return RunOptions(engine, models, embeddings, execute, clock=clock, on_event=on_event, home=at, control=control)
 
 
 def _can_find(parts: RunOptions, settings: Settings) -> bool:

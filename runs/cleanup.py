@@ -9,6 +9,7 @@ from typing import TypedDict
 from agentic_memory_bank.runs.checkpoints import open_saver
 from agentic_memory_bank.runs.export import files_of, named_files, part_of, read_state
 from agentic_memory_bank.runs.home import Home, erase_folder, lease, locked
+from agentic_memory_bank.runs.homes import home_at, ledger_of
 from agentic_memory_bank.runs.ledger import Ledger, Run
 from agentic_memory_bank.state.errors import (
     DamagedRowError,
@@ -31,13 +32,14 @@ def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None)
 
     Args:
         unfinished: Whether unfinished runs are erased, too; they can then no longer be resumed.
-        home: Folder of all runs. Default: `MEMORY_BANK_HOME`, or the user's state folder.
+        home: Folder of all runs. Default: the database of `MEMORY_BANK_DATABASE_URL`, `MEMORY_BANK_HOME`, or the user's
+            state folder.
 
     Returns:
         Names of the threads that were erased, or of their folders where no thread is known.
     """
-    place = Home(home).prepare()
-    ledger = Ledger(place.ledger)
+    place = home_at(home).prepare()
+    ledger = ledger_of(place)
     erased: list[str] = []
     for thread in ledger.threads():
         with suppress(ThreadBusyError, UnknownThreadError), lease(place, thread):
@@ -61,6 +63,11 @@ def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None)
             else:
                 erase_folder(folder)
                 erased.append(folder.name)
+    for thread in place.orphans():
+        with suppress(ThreadBusyError), lease(place, thread):
+            if not ledger.knows(thread):  # else somebody took it up before it was held
+                place.clear(thread)
+                erased.append(thread)
     for file in place.locks():
         with suppress(ThreadBusyError), locked(file, "This lock"):
             """Whoever held it was killed: letting it go removes it."""
@@ -152,7 +159,7 @@ def check_is_no_stray(place: Home, thread: str) -> None:
     Raises:
         StorageDamagedError: The thread has memory: its row was lost.
     """
-    if memory_in(place, folder := place.folder(thread)):
+    if place.has_folders and memory_in(place, folder := place.folder(thread)):
         raise StorageDamagedError(_stray(folder, thread))
 
 

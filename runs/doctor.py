@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from agentic_memory_bank.engines.local_server import report_of
 from agentic_memory_bank.engines.providers import PROVIDERS, Provider, missing_key, provider_of
 from agentic_memory_bank.runs.home import Home
-from agentic_memory_bank.runs.ledger import Ledger
+from agentic_memory_bank.runs.homes import home_at, ledger_of
 from agentic_memory_bank.state.errors import EmbeddingError, MemoryBankError, SettingsError
 from agentic_memory_bank.state.model_table import LOCAL, ROLES, RoleSettings
 from agentic_memory_bank.state.settings import Settings
@@ -69,7 +69,7 @@ class _Examination:
     @property
     def place(self) -> Home:
         """Find the folder of runs; a problem of severity error where the variables name none."""
-        return Home()
+        return home_at()
 
     def problem(self, severity: Severity, what: str, remedy: str) -> None:
         """Add a problem. An error makes `ask` impossible, a warning does not."""
@@ -332,12 +332,13 @@ def _megabytes(size: int) -> str:
 def _runs(looked: _Examination) -> dict[str, int]:
     """Count the threads; without a ledger nothing is opened, so that nothing is made."""
     place = looked.place
-    if not place.ledger.exists():
+    if not place.is_there():
         return {"threads": 0, "unfinished": 0, "leftovers": len(place.strays(set()))}
     try:
-        found = Ledger(place.ledger).all()
+        found = ledger_of(place).all()
     except MemoryBankError as error:
-        looked.problem("error", str(error), f"Put back a copy of {place.ledger}, or move it away.")
+        remedy = f"Put back a copy of {place.ledger}, or move it away." if place.has_folders else "Start the database."
+        looked.problem("error", str(error), remedy)
         return {}
     ended = [run for run in found if not run.is_unfinished and not run.keep]
     leftovers = len(place.strays({run.thread for run in found})) + len(ended)

@@ -16,16 +16,16 @@ from typing_extensions import TypedDict
 
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.nodes.deps import timestamp, utc_now
-from agentic_memory_bank.runs.checkpoints import open_saver
 from agentic_memory_bank.runs.home import EXPORT_FORMAT, Home, checked_export, checked_thread, lease
-from agentic_memory_bank.runs.ledger import Ledger, Run
+from agentic_memory_bank.runs.homes import home_at, ledger_of, saver_of
+from agentic_memory_bank.runs.ledger import Run
 from agentic_memory_bank.state.errors import ExportError, InputError, RunError, StorageDamagedError, UnknownThreadError
 from agentic_memory_bank.state.insight_doc import InsightDoc
 from agentic_memory_bank.state.interaction_tree import InteractionTree
 from agentic_memory_bank.state.memory_bank import AnswerSource, MemoryBankState, RunStatus
 from agentic_memory_bank.state.query_graph import QueryGraph
 from agentic_memory_bank.tools.documents.attachments import SHA256, AttachmentStore, AttachmentStores
-from agentic_memory_bank.tools.storage.disk import storage_errors, write_whole
+from agentic_memory_bank.tools.storage.disk import write_whole
 
 VERSION = 1
 """Version of an export without files, which every version of this package reads."""
@@ -184,8 +184,8 @@ def export_thread(thread: str, path: str | Path, *, home: str | Path | None = No
     place_of_file = checked_export(path)
     if place_of_file is None:
         raise InputError("An export needs the name of a file.")
-    place = Home(home).prepare()
-    found = Ledger(place.ledger).get(checked_thread(thread))
+    place = home_at(home).prepare()
+    found = ledger_of(place).get(checked_thread(thread))
     with lease(place, thread):
         store = files_of(thread, place)
         write_export(place_of_file, thread, read_state(thread, home=home), found.embeddings, store)
@@ -197,13 +197,12 @@ def read_state(thread: str, *, home: str | Path | None = None) -> MemoryBankStat
     Raises:
         UnknownThreadError: Nothing is known of the thread.
     """
-    place = Home(home).prepare()
-    found = Ledger(place.ledger).get(checked_thread(thread))
-    if not found.keep and not found.is_unfinished and not place.folder(thread).exists():
+    place = home_at(home).prepare()
+    found = ledger_of(place).get(checked_thread(thread))
+    if not found.keep and not found.is_unfinished and not place.holds(thread):
         raise UnknownThreadError(f"The thread '{thread}' is erased; `memory-bank gc` removes what is left of its row.")
     place.make_folder(thread)
-    checkpoints = place.checkpoints(thread)
-    with storage_errors(checkpoints), open_saver(checkpoints) as saver:
+    with saver_of(place, thread) as saver:
         snapshot = build_memory_bank(checkpointer=saver).get_state(_config(thread))
     if snapshot.created_at is None and (found.state != "accepted" or found.continues):
         raise lost(thread)
@@ -223,13 +222,11 @@ def check_is_kept(thread: str, place: Home) -> None:
     Raises:
         StorageDamagedError: The memory is lost or damaged.
     """
-    checkpoints = place.checkpoints(thread)
-    with storage_errors(checkpoints):
-        if not checkpoints.exists():
+    if place.has_folders and not place.checkpoints(thread).exists():
+        raise lost(thread)
+    with saver_of(place, thread) as saver:
+        if saver.get_tuple(_config(thread)) is None:
             raise lost(thread)
-        with open_saver(checkpoints) as saver:
-            if saver.get_tuple(_config(thread)) is None:
-                raise lost(thread)
 
 
 def import_thread(path: str | Path, thread: str, *, home: str | Path | None = None) -> None:
@@ -240,12 +237,12 @@ def import_thread(path: str | Path, thread: str, *, home: str | Path | None = No
         RunError: There is a thread of this name already.
     """
     memory = read_export(Path(path))
-    place = Home(home).prepare()
-    ledger = Ledger(place.ledger)
+    place = home_at(home).prepare()
+    ledger = ledger_of(place)
     with lease(place, checked_thread(thread)):
         if ledger.knows(thread):
             raise RunError(f"There is a thread '{thread}' already. Import under another name, or clear it first.")
-        if place.folder(thread).exists() and not place.is_half(place.folder(thread)):
+        if place.has_folders and place.holds(thread) and not place.is_half(place.folder(thread)):
             raise RunError(
                 f"There is a folder of a thread '{thread}' already. Import under another name, or clear it first."
             )
@@ -274,7 +271,7 @@ def _store(memory: ExportedMemory, thread: str, place: Home) -> None:
         "interaction_tree": Overwrite(memory["interaction_tree"]),
         **{key: memory[key] for key in ("answer", "sources", "conflicts", "status", "now")},
     }
-    with storage_errors(place.checkpoints(thread)), open_saver(place.checkpoints(thread)) as saver:
+    with saver_of(place, thread) as saver:
         build_memory_bank(checkpointer=saver).update_state(_config(thread), values, as_node="adapter_out")
 
 

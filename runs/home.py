@@ -18,6 +18,7 @@ from filelock import FileLock, Timeout
 
 from agentic_memory_bank.state.errors import InputError, StorageError, ThreadBusyError
 from agentic_memory_bank.tools.storage.disk import FULL, default_home, storage_errors
+from agentic_memory_bank.tools.storage.thread_rows import ThreadRows
 
 EXPORT_FORMAT: Final = "agentic-memory-bank"
 """Value of the field `format` in an export."""
@@ -31,6 +32,9 @@ _IMPORTING = ".importing"
 
 class Home:
     """The folder that holds the ledger, the locks, and a folder for each thread."""
+
+    has_folders = True
+    """Whether each thread has one; without, its rows are in a database."""
 
     def __init__(self, path: str | Path | None = None) -> None:
         self.path = Path(path) if path else default_home()
@@ -53,6 +57,14 @@ class Home:
             ) from error
         return self
 
+    def is_there(self) -> bool:
+        """Ask whether there may be runs; a folder without a ledger has none."""
+        return self.ledger.exists()
+
+    def holds(self, thread: str) -> bool:
+        """Ask whether anything of a thread is kept besides its row in the ledger."""
+        return self.folder(thread).exists()
+
     @property
     def ledger(self) -> Path:
         """The database of runs."""
@@ -70,15 +82,15 @@ class Home:
         """Path of the checkpoints of a thread."""
         return self.folder(thread) / "checkpoints.sqlite"
 
-    def vectors(self, thread: str) -> Path:
+    def vectors(self, thread: str) -> Path | ThreadRows:
         """Path of the vector cache of a thread."""
         return self.folder(thread) / "vectors.sqlite"
 
-    def answers(self, thread: str) -> Path:
+    def answers(self, thread: str) -> Path | ThreadRows:
         """Path of the answers of chat models that a thread has paid for."""
         return self.folder(thread) / "answers.sqlite"
 
-    def attachments(self, thread: str) -> Path:
+    def attachments(self, thread: str) -> Path | ThreadRows:
         """Path of the attachments of a thread."""
         return self.folder(thread) / "attachments"
 
@@ -99,6 +111,10 @@ class Home:
             if folder.exists():
                 folder.rename(gone)
                 erase_folder(gone)
+
+    def orphans(self) -> list[str]:
+        """List threads that the ledger does not know; of a folder, `strays` lists what may be one."""
+        return []
 
     def strays(self, known: Iterable[str]) -> list[Path]:
         """List folders of threads that the ledger does not know, or whose erasure was not completed."""
@@ -123,6 +139,16 @@ class Home:
     def locks(self) -> list[Path]:
         """List the files of all locks: those that are held, and those of processes that were killed."""
         return sorted((self.path / "locks").glob("*.lock"))
+
+    @contextmanager
+    def lease(self, thread: str) -> Iterator[None]:
+        """Hold the lock of a thread while something runs on it; the system frees it when the process dies.
+
+        Raises:
+            ThreadBusyError: It is held already; nothing was done.
+        """
+        with locked(self.lock(thread), f"The thread '{thread}'"):
+            yield
 
     def lock_of(self, folder: Path) -> Path:
         """Path of the lock of the thread that a folder belongs to, or belonged to."""
@@ -206,12 +232,8 @@ def _name(thread: str) -> str:
 
 @contextmanager
 def lease(home: Home, thread: str) -> Iterator[None]:
-    """Hold the lock of a thread while something runs on it; the operating system frees it when the process dies.
-
-    Raises:
-        ThreadBusyError: It is held already; nothing was done.
-    """
-    with locked(home.lock(thread), f"The thread '{thread}'"):
+    """Hold a thread while something runs on it. Raises as `Home.lease`."""
+    with home.lease(thread):
         yield
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from agentic_memory_bank.runs.home import Home
 from agentic_memory_bank.state.errors import DamagedRowError, StorageDamagedError, UnknownThreadError
 from agentic_memory_bank.tools.storage.database import DatabaseFile, cut_log
 from agentic_memory_bank.tools.storage.database_form import DatabaseForm, rows_of, seal_over, transaction
@@ -16,7 +15,7 @@ from agentic_memory_bank.tools.storage.database_form import DatabaseForm, rows_o
 RunState = Literal["accepted", "running", "paused", "finished"]
 """`accepted`: nothing is saved yet but the input; `running`: a checkpoint exists; `finished`: only kept, or cleared."""
 
-_COLUMNS = (
+COLUMNS = (
     "thread, state, question, documents, settings, engine, embeddings, keep, export, status, continues,"
     " created_at, updated_at, usage, attachments, outside"
 )
@@ -30,7 +29,7 @@ _FORM = DatabaseForm(
         "documents TEXT NOT NULL, settings TEXT NOT NULL, engine TEXT NOT NULL, embeddings TEXT NOT NULL, "
         "keep INTEGER NOT NULL, export TEXT, status TEXT NOT NULL, continues INTEGER NOT NULL, "
         "created_at TEXT NOT NULL, updated_at TEXT NOT NULL, usage TEXT, attachments TEXT NOT NULL DEFAULT '[]', "
-        f"outside INTEGER NOT NULL DEFAULT 0, {seal_over(_COLUMNS)})",
+        f"outside INTEGER NOT NULL DEFAULT 0, {seal_over(COLUMNS)})",
     ),
     older=frozenset({(0, 0)}),
     is_new_when_empty=True,
@@ -76,26 +75,9 @@ class Ledger:
 
     def write(self, run: Run) -> None:
         """Add or replace the run of a thread."""
-        row = (
-            run.thread,
-            run.state,
-            run.question,
-            json.dumps(run.documents, ensure_ascii=False),
-            json.dumps(run.settings),
-            run.engine,
-            run.embeddings,
-            int(run.keep),
-            run.export,
-            run.status,
-            int(run.continues),
-            run.created_at,
-            run.updated_at,
-            _as_json(run.usage),
-            json.dumps(run.attachments),
-            int(run.outside),
-        )
+        row = row_of(run)
         with self._file() as file, file.using() as database:
-            database.execute(f"INSERT OR REPLACE INTO runs ({_COLUMNS}) VALUES ({', '.join('?' * len(row))})", row)
+            database.execute(f"INSERT OR REPLACE INTO runs ({COLUMNS}) VALUES ({', '.join('?' * len(row))})", row)
             cut_log(database)
 
     def update(
@@ -115,7 +97,7 @@ class Ledger:
                 database.execute(
                     "UPDATE runs SET state = ?, status = ?, updated_at = ?, usage = COALESCE(?, usage)"
                     f"{dropped} WHERE thread = ?",
-                    (state, status, at, _as_json(usage), thread),
+                    (state, status, at, as_json(usage), thread),
                 )
             if dropped:
                 cut_log(database)
@@ -139,7 +121,7 @@ class Ledger:
         """Find the run of a thread; None where there is none."""
         with self._file() as file, file.using() as database:
             found = _rows(database, "WHERE thread = ?", thread)
-        return _run(found[0]) if found else None
+        return run_of(found[0]) if found else None
 
     def get(self, thread: str) -> Run:
         """Get the run of a thread.
@@ -156,7 +138,7 @@ class Ledger:
         """List all runs, the latest first."""
         with self._file() as file, file.using() as database:
             rows = _rows(database, "ORDER BY updated_at DESC, thread")
-        return [_run(row) for row in rows]
+        return [run_of(row) for row in rows]
 
     @contextmanager
     def _file(self) -> Iterator[DatabaseFile]:
@@ -179,21 +161,6 @@ class Ledger:
         return threads.is_dir() and any(threads.iterdir())
 
 
-def has_trace(place: Home, thread: str) -> bool:
-    """Ask whether anything of a thread is on disk, readable or not: the folder first, as the disk may be full."""
-    return place.folder(thread).exists() or (place.ledger.exists() and Ledger(place.ledger).knows(thread))
-
-
-def check_has_trace(place: Home, thread: str) -> None:
-    """Check that something of a thread is on disk.
-
-    Raises:
-        UnknownThreadError: Nothing is.
-    """
-    if not has_trace(place, thread):
-        raise UnknownThreadError(f"Nothing is known of the thread '{thread}'. `memory-bank runs` lists them.")
-
-
 def no_memory(thread: str) -> UnknownThreadError:
     """Make the error for a question to an empty thread that has nothing else to answer from."""
     return UnknownThreadError(
@@ -203,7 +170,7 @@ def no_memory(thread: str) -> UnknownThreadError:
 
 
 def _rows(database: sqlite3.Connection, where: str, *given: str) -> list[tuple[Any, ...]]:
-    query = f"SELECT {_COLUMNS}, seal FROM runs {where}"
+    query = f"SELECT {COLUMNS}, seal FROM runs {where}"
     return list(rows_of(database.execute(query, given), _damaged))
 
 
@@ -213,11 +180,39 @@ def _damaged(row: Sequence[Any]) -> DamagedRowError:
     )
 
 
-def _as_json(usage: Mapping[str, Any] | None) -> str | None:
+def row_of(run: Run) -> tuple[Any, ...]:
+    """A run as a row of the table."""
+    return (
+        run.thread,
+        run.state,
+        run.question,
+        json.dumps(run.documents, ensure_ascii=False),
+        json.dumps(run.settings),
+        run.engine,
+        run.embeddings,
+        int(run.keep),
+        run.export,
+        run.status,
+        int(run.continues),
+        run.created_at,
+        run.updated_at,
+        as_json(run.usage),
+        json.dumps(run.attachments),
+        int(run.outside),
+    )
+
+
+def as_json(usage: Mapping[str, Any] | None) -> str | None:
+    """Usage as it stands in a row."""
     return json.dumps(usage) if usage is not None else None
 
 
-def _run(row: tuple[Any, ...]) -> Run:
+def run_of(row: tuple[Any, ...]) -> Run:
+    """Read a row.
+
+    Raises:
+        DamagedRowError: It is not what was written.
+    """
     try:
         found = Run(*row)
         documents, settings, attachments = json.loads(row[3]), json.loads(row[4]), json.loads(row[-2])

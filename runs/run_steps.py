@@ -23,10 +23,10 @@ from agentic_memory_bank.runs.arguments import (
     check_models,
     checked_result,
 )
-from agentic_memory_bank.runs.checkpoints import open_saver
 from agentic_memory_bank.runs.cleanup import clear_thread
 from agentic_memory_bank.runs.export import files_of, lost, write_export
 from agentic_memory_bank.runs.home import Home
+from agentic_memory_bank.runs.homes import home_at, ledger_of, saver_of
 from agentic_memory_bank.runs.ledger import Ledger, Run
 from agentic_memory_bank.state.errors import (
     EngineMismatchError,
@@ -37,7 +37,6 @@ from agentic_memory_bank.state.errors import (
 from agentic_memory_bank.state.memory_bank import MemoryBankOutput, Usage
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
-from agentic_memory_bank.tools.storage.disk import database_errors
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
@@ -71,14 +70,14 @@ class RunOptions:
     tools: tuple[BaseTool, ...] = ()
     clock: Clock = utc_now
     on_event: Progress | None = None
-    home: Home = field(default_factory=Home)
+    home: Home = field(default_factory=home_at)
     control: RunControl | None = None
 
     @contextmanager
     def bank(self, thread: str) -> Iterator[MemoryBank]:
         """Build the graph over the thread's own checkpoints and vectors."""
         self.home.make_folder(thread)
-        with database_errors(self.home.checkpoints(thread)), open_saver(self.home.checkpoints(thread)) as saver:
+        with saver_of(self.home, thread) as saver:
             yield build_memory_bank(
                 engine=self.engine,
                 models=self.models,
@@ -104,7 +103,7 @@ class RunOptions:
     @property
     def ledger(self) -> Ledger:
         """The table of runs."""
-        return Ledger(self.home.ledger)
+        return ledger_of(self.home)
 
     def now(self) -> str:
         """Return the current time as the ledger stores it."""
@@ -115,10 +114,10 @@ class RunOptions:
         place = self.home.answers(thread)
         if self.engine or not place.exists():
             return None
-        from agentic_memory_bank.engines.llm.answers import AnswerStore
+        from agentic_memory_bank.engines.llm.answer_rows import answers_at
         from agentic_memory_bank.engines.llm.meter import Meter
 
-        with closing(AnswerStore(place)) as store:
+        with closing(answers_at(place)) as store:
             found = Meter(store, goal, prices=settings.prices).usage()
         return found if found["calls"] else None
 

@@ -21,7 +21,7 @@ from langgraph.store.base import BaseStore
 
 from agentic_memory_bank.state.errors import InputError, NoUserError, SettingsError
 from agentic_memory_bank.tools.memories.stores import default_store
-from agentic_memory_bank.tools.storage.postgres_store import DATABASE_URL
+from agentic_memory_bank.tools.storage.postgres import DATABASE_URL
 
 USER_HEADER: Final = "x-authz-user-id"
 """Header that names the user where the server authenticates nobody; a proxy in front of it sets it."""

@@ -6,14 +6,12 @@ from typing import Any, Final
 
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.nodes.deps import Clock, timestamp, utc_now
-from agentic_memory_bank.runs.checkpoints import open_saver
 from agentic_memory_bank.runs.export import check_is_kept
-from agentic_memory_bank.runs.home import Home, checked_thread, lease
-from agentic_memory_bank.runs.ledger import Ledger
+from agentic_memory_bank.runs.home import checked_thread, lease
+from agentic_memory_bank.runs.homes import home_at, ledger_of, saver_of
 from agentic_memory_bank.state import query_graph
 from agentic_memory_bank.state.errors import InputError, RunError
 from agentic_memory_bank.state.query_graph import Conflict, Contradiction
-from agentic_memory_bank.tools.storage.disk import storage_errors
 from agentic_memory_bank.tools.text.cleaning import checked_text
 
 LAST_STAGE: Final = "adapter_out"
@@ -42,7 +40,8 @@ def settle(
         position: Which of its contradictions, from 0.
         winner: Which claim holds, from 0.
         why: The reason; it is kept in the explanation.
-        home: Folder of all runs. Default: `MEMORY_BANK_HOME`, or the user's state folder.
+        home: Folder of all runs. Default: the database of `MEMORY_BANK_DATABASE_URL`, `MEMORY_BANK_HOME`, or the user's
+            state folder.
         clock: Returns the current time.
 
     Returns:
@@ -55,14 +54,13 @@ def settle(
         ThreadBusyError: It is being run right now.
         StorageError: It cannot be read or written.
     """
-    place = Home(home).prepare()
+    place = home_at(home).prepare()
     reason = checked_text(why, "reason") if why.strip() else ""
     with lease(place, checked_thread(thread)):
-        if Ledger(place.ledger).get(thread).is_unfinished:
+        if ledger_of(place).get(thread).is_unfinished:
             raise RunError(f"The run on the thread '{thread}' is not finished. Resume it first, or clear it.")
         check_is_kept(thread, place)
-        checkpoints = place.checkpoints(thread)
-        with storage_errors(checkpoints), open_saver(checkpoints) as saver:
+        with saver_of(place, thread) as saver:
             bank = build_memory_bank(checkpointer=saver)
             config: Any = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
             state = bank.get_state(config).values

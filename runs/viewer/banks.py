@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
-from agentic_memory_bank.runs.checkpoints import open_saver
 from agentic_memory_bank.runs.export import read_state
 from agentic_memory_bank.runs.home import Home
+from agentic_memory_bank.runs.homes import home_at, saver_of
 from agentic_memory_bank.runs.settling import BY_HAND
 from agentic_memory_bank.runs.viewer.snapshot import (
     BankSnapshot,
@@ -25,7 +25,6 @@ from agentic_memory_bank.runs.viewer.snapshot import (
 from agentic_memory_bank.state.interaction_tree import Anchor, Entry, InteractionTree, current_id, text_of
 from agentic_memory_bank.state.memory_bank import MemoryBankState
 from agentic_memory_bank.state.query_graph import Conflict, Contradiction, MemoryNode
-from agentic_memory_bank.tools.storage.disk import storage_errors
 
 MOST_STEPS: Final = 500
 """Steps of a run that are shown, the latest: each is read with the whole state of its time."""
@@ -41,7 +40,7 @@ def bank_snapshot(thread: str, home: str | Path | None = None) -> BankSnapshot:
         StorageError: It cannot be read.
     """
     state = read_state(thread, home=home)
-    steps, merged_away = _history(thread, Home(home))
+    steps, merged_away = _history(thread, home_at(home))
     return _Bank(state, merged_away).snapshot(thread, steps)
 
 
@@ -146,7 +145,7 @@ def _text(entry: Entry) -> ShownText:
 def _history(thread: str, home: Home) -> tuple[list[ShownStep], Nodes]:
     """Read what each step of a run changed, and every memory that was there at some time."""
     seen: Nodes = {}
-    with storage_errors(home.checkpoints(thread)), open_saver(home.checkpoints(thread)) as saver:
+    with saver_of(home, thread) as saver:
         history = build_memory_bank(checkpointer=saver).get_state_history(
             {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
         )

@@ -7,6 +7,7 @@ there sends itself SIGKILL.
 """
 
 import gc
+import importlib
 import json
 import logging
 import os
@@ -31,17 +32,27 @@ import agentic_memory_bank.graph.memory_bank as graph_module
 import agentic_memory_bank.runs.cleanup as upkeep_module
 import agentic_memory_bank.runs.export as export_module
 import agentic_memory_bank.runs.home as home_module
+import agentic_memory_bank.runs.homes as homes_module
 import agentic_memory_bank.runs.ledger as ledger_module
 import agentic_memory_bank.runs.run_steps as running_module
 import agentic_memory_bank.tools.storage.disk as disk_module
 from agentic_memory_bank import runs
 from agentic_memory_bank.engines.base import ClaimSpan, DisputeVerdict, EvidenceSpan, Link, Pairing, Refresh, Relation
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
+from agentic_memory_bank.runs.homes import home_at
 from agentic_memory_bank.state.errors import EngineError, MemoryBankError
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.embeddings.vector_cache import VectorCache
+from agentic_memory_bank.tools.storage.thread_rows import ThreadRows
+
+try:
+    runs_database: Any = importlib.import_module("agentic_memory_bank.runs.database")
+except ImportError:  # without the extra `postgres`, runs are in files
+    runs_database = None
+SAVERS: list[Any] = [SqliteSaver, *([runs_database.SharedSaver] if runs_database else [])]
+LEDGERS: list[Any] = [ledger_module.Ledger, *([runs_database.SharedLedger] if runs_database else [])]
 
 STAGES = [
     "adapter_in",
@@ -119,8 +130,8 @@ def watch_saver() -> None:
     doing = threading.local()
     cursor = SqliteSaver.cursor
 
-    def named(name: str) -> None:
-        inner = getattr(SqliteSaver, name)
+    def named(saver: type[Any], name: str) -> None:
+        inner = getattr(saver, name)
 
         @wraps(inner)
         def outer(*given: Any, **options: Any) -> Any:
@@ -133,7 +144,7 @@ def watch_saver() -> None:
             TRAP.reach(f"after {name}")
             return result
 
-        setattr(SqliteSaver, name, outer)
+        setattr(saver, name, outer)
 
     @contextmanager
     def watched(self: SqliteSaver, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
@@ -142,8 +153,9 @@ def watch_saver() -> None:
             if transaction and getattr(doing, "what", None):
                 TRAP.reach(f"uncommitted {doing.what}")
 
-    named("put")
-    named("put_writes")
+    for saver in SAVERS:
+        named(saver, "put")
+        named(saver, "put_writes")
     SqliteSaver.cursor = watched  # type: ignore[method-assign]
 
 
@@ -189,7 +201,8 @@ class HalfFile:
 def watch_disk() -> None:
     """Moments around ledger, export, vectors and erasure."""
     for name in ("write", "update", "remove"):
-        around(ledger_module.Ledger, name, f"ledger {name}")
+        for ledger in LEDGERS:
+            around(ledger, name, f"ledger {name}")
     around(ledger_module, "cut_log", "log cut")
     around(running_module, "write_export")
     around(disk_module, "sync_folder", "export named")
@@ -200,6 +213,8 @@ def watch_disk() -> None:
     around(home_module, "_overwrite", "file overwritten")
     around(shutil, "rmtree")
     around(VectorCache, "put", "vectors put")
+    around(ThreadRows, "put", "rows put")
+    around(homes_module.SharedHome, "clear", "thread cleared")
     around(home_module.Home, "make_folder")
     around(export_module, "_store", "import stored")
 
@@ -279,7 +294,7 @@ def engine_of(scenario: str) -> Any:
     return Watched(ScriptedEngine(find_conflicts=find_conflicts, find_related=related, validate=validate))
 
 
-def parts(scenario: str, home: Path) -> dict[str, Any]:
+def parts(scenario: str, home: Path | None) -> dict[str, Any]:
     """What a run is given in code: a clock that stands still, so that a resumed run can equal an unkilled one."""
     return {
         "engine": engine_of(scenario),
@@ -289,9 +304,22 @@ def parts(scenario: str, home: Path) -> dict[str, Any]:
     }
 
 
+def place_of(order: dict[str, Any]) -> Path | None:
+    """The home of an order; None where its runs are in a database, which the environment names from now on."""
+    if not order.get("database"):
+        return Path(order["folder"]) / "home"
+    os.environ["MEMORY_BANK_DATABASE_URL"] = order["database"]
+    return None
+
+
+def thread_of(order: dict[str, Any]) -> str:
+    """The thread of an order; those of one database have names of their own."""
+    return f"{THREAD} {Path(order['folder']).name}" if order.get("database") else THREAD
+
+
 def act(order: dict[str, Any], action: str) -> Any:
     """Carry out one action of an order in this process."""
-    home, scenario = Path(order["folder"]) / "home", order["scenario"]
+    home, scenario, thread = place_of(order), order["scenario"], thread_of(order)
     export = Path(order["folder"]) / "export.json"
     if action == "run":
         again = scenario == "again"
@@ -300,25 +328,25 @@ def act(order: dict[str, Any], action: str) -> Any:
             documents=["The lighthouse of Aldport was lit by gas until the keepers got electric light."]
             if again
             else TEXTS,
-            thread=THREAD,
+            thread=thread,
             keep=order.get("keep", False),
             export=export,
             **parts(scenario, home),
         )
     if action == "first":
-        return runs.run(QUESTION, documents=TEXTS, thread=THREAD, keep=True, **parts(scenario, home))
+        return runs.run(QUESTION, documents=TEXTS, thread=thread, keep=True, **parts(scenario, home))
     if action == "resume":
-        return runs.resume(THREAD, **parts(scenario, home))
+        return runs.resume(thread, **parts(scenario, home))
     if action == "import":
-        return runs.import_thread(order["file"], THREAD, home=home)
+        return runs.import_thread(order["file"], thread, home=home)
     if action == "export":
-        return runs.export_thread(THREAD, export, home=home)
+        return runs.export_thread(thread, export, home=home)
     if action == "hold":
         return hold(order, home)
     return runs.collect_garbage(home=home)
 
 
-def hold(order: dict[str, Any], home: Path) -> Any:
+def hold(order: dict[str, Any], home: Path | None) -> Any:
     """Run, and stay in the first judgement until killed from outside."""
     ready = Path(order["folder"]) / "holding"
 
@@ -327,7 +355,7 @@ def hold(order: dict[str, Any], home: Path) -> Any:
         threading.Event().wait()
 
     given = parts("scripted", home) | {"engine": ScriptedEngine(structure=forever)}
-    return runs.run(QUESTION, documents=TEXTS, thread=THREAD, keep=False, **given)
+    return runs.run(QUESTION, documents=TEXTS, thread=thread_of(order), keep=False, **given)
 
 
 # --- orders ------------------------------------------------------------------------------------------------------
@@ -353,13 +381,15 @@ def take(order: dict[str, Any], number: int, step: dict[str, Any]) -> dict[str, 
         TRAP.set(None, trace)
         report = attempt(order, step["do"])
     moments = trace.read_text().splitlines() if trace.exists() else []
-    return report | {"killed": killed, "moments": moments} | left_behind(folder)
+    left = left_in_database(order) if order.get("database") else left_behind(folder)
+    return report | {"killed": killed, "moments": moments} | left
 
 
 def attempt(order: dict[str, Any], action: str) -> dict[str, Any]:
     """The result of an action, or its error."""
     try:
-        return {"result": act(order, action)}
+        result = act(order, action)
+        return {"result": {**result, "thread": THREAD} if isinstance(result, dict) else result}
     except MemoryBankError as error:
         return {"raised": type(error).__name__, "message": str(error)}
     except Exception:
@@ -377,6 +407,30 @@ def left_behind(folder: Path) -> dict[str, Any]:
         "rows": ask(home / "runs.sqlite", "SELECT state FROM runs"),
         "checkpoints": ask(saved, "SELECT checkpoint_id FROM checkpoints"),
         "taken_in": ask(saved, "SELECT 1 FROM writes WHERE channel = 'interaction_tree'"),
+        "export": export.read_text() if export.exists() else None,
+        "around": sorted(f.name for f in folder.iterdir() if f.name.startswith(".")),
+    }
+
+
+def left_in_database(order: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of the thread in the database, and its export."""
+    folder, thread = Path(order["folder"]), thread_of(order)
+    place_of(order)
+    place = home_at()
+    with runs_database.run_database(order["database"]).connection() as database:
+
+        def asked(question: str) -> list[str]:
+            return [str(row[0]) for row in database.execute(question, (thread,)).fetchall()]
+
+        found = {
+            "rows": asked("SELECT state FROM runs WHERE thread = %s"),
+            "checkpoints": asked("SELECT checkpoint_id FROM checkpoints WHERE thread_id = %s"),
+            "taken_in": asked("SELECT 1 FROM checkpoint_writes WHERE thread_id = %s AND channel = 'interaction_tree'"),
+        }
+    export = folder / "export.json"
+    return found | {
+        "files": [],
+        "folders": [thread] if place.holds(thread) else [],
         "export": export.read_text() if export.exists() else None,
         "around": sorted(f.name for f in folder.iterdir() if f.name.startswith(".")),
     }

@@ -23,7 +23,6 @@ from agentic_memory_bank.engines.openai_client import openai_client
 from agentic_memory_bank.testing import ModelServer, ScriptedJudge
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
-THREAD = "t"
 SUBJECTS = [
     "harbour",
     "market",
@@ -50,7 +49,6 @@ SETTINGS = {
     "max_concurrency": 4,
 }
 OPTIONS: dict[str, Any] = {
-    "thread": THREAD,
     "embeddings": HashEmbeddings(),
     "clock": lambda: datetime(2026, 1, 1, tzinfo=UTC),
 }
@@ -73,17 +71,19 @@ def die_after(requests: int, seconds: float) -> None:
 
 def carry_out(order: dict[str, Any]) -> dict[str, Any]:
     """Run or resume, and say what came of it."""
-    home = Path(order["home"])
+    home, options = Path(order["home"]), {**OPTIONS, "thread": order.get("thread", "t")}
+    if order.get("database"):
+        os.environ["MEMORY_BANK_DATABASE_URL"] = order["database"]
     os.environ |= {"MEMORY_BANK_LOCAL_BASE_URL": order["url"], "MEMORY_BANK_HOME": str(home)}
     if order.get("die"):
         die_after(*order["die"])
     export = home / "memory.json"
     if order["do"] == "resume":
-        output = runs.resume(decision=order.get("decision", "continue"), **OPTIONS)
+        output = runs.resume(decision=order.get("decision", "continue"), **options)
     else:
         chosen = {**SETTINGS, **order.get("settings", {})}
         question = "Which number has the bridge of Aldport?"
-        output = runs.run(question, documents=DOCUMENTS, settings=chosen, keep=True, export=export, **OPTIONS)
+        output = runs.run(question, documents=DOCUMENTS, settings=chosen, keep=True, export=export, **options)
     memory = json.loads(export.read_text())["memory"] if export.exists() else None
     return {"output": output, "memory": memory}
 

@@ -3,7 +3,7 @@
 import json
 import random
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,11 @@ class Whole:
     run: Report
     before: Report
     template: str | None
+    database: str | None = None
 
     def order(self, steps: list[Report]) -> Report:
         """An order of this scenario."""
-        return {"scenario": self.scenario, "steps": steps, "template": self.template}
+        return {"scenario": self.scenario, "steps": steps, "template": self.template, "database": self.database}
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,20 @@ def unkilled(driver: Any) -> dict[str, Whole]:
         assert "result" in run, run
         assert not run["rows"] + run["folders"] + again["folders"]
         found[scenario] = Whole(scenario, run, before, template)
+    return found
+
+
+@pytest.fixture
+def shared(driver: Any, postgres: str) -> dict[str, Whole]:
+    """Scenarios that begin with nothing, where runs are in a database."""
+    nothing: Report = {"checkpoints": [], "taken_in": [], "folders": []}
+    found: dict[str, Whole] = {}
+    for scenario in ("scripted", "setback"):
+        whole = Whole(scenario, {}, nothing, None, postgres)
+        ((run, again),) = driver.carry_out([whole.order([{"do": "run"}, {"do": "gc"}])])
+        assert "result" in run, run
+        assert not run["rows"] + run["folders"] + again["folders"]
+        found[scenario] = replace(whole, run=run)
     return found
 
 
@@ -142,6 +157,36 @@ def test_a_killed_run_resumes_to_what_an_unkilled_one_comes_to(
 ) -> None:
     points = spread(moments(unkilled[scenario].run), wanted)
     kill_at(driver, unkilled[scenario], [[point] for point in points])
+
+
+@pytest.mark.kill
+@pytest.mark.parametrize(("scenario", "wanted"), [("scripted", 25), ("setback", 6)])
+def test_a_killed_run_in_a_database_resumes_to_what_an_unkilled_one_comes_to(
+    driver: Any, shared: dict[str, Whole], unkilled: dict[str, Whole], scenario: str, wanted: int
+) -> None:
+    assert shared[scenario].run["export"] == unkilled[scenario].run["export"]
+
+    kill_at(driver, shared[scenario], [[point] for point in spread(moments(shared[scenario].run), wanted)])
+
+
+@pytest.mark.kill
+def test_an_import_into_a_database_that_is_killed_leaves_nothing_or_all(
+    driver: Any, shared: dict[str, Whole], tmp_path: Path
+) -> None:
+    file = tmp_path / "memory.json"
+    file.write_text(shared["scripted"].run["export"])
+    order = {"file": str(file), "database": shared["scripted"].database}
+    ((whole, _),) = driver.carry_out([{**order, "steps": [{"do": "import"}, {"do": "export"}]}])
+    points = moments(whole)
+    orders = [
+        {**order, "steps": [{"do": "import", "at": at}, {"do": "gc"}, {"do": "import"}, {"do": "export"}]}
+        for at in points
+    ]
+    for at, (killed, collected, again, after) in zip(points, driver.carry_out(orders), strict=True):
+        assert killed["killed"], at
+        assert bool(collected["rows"]) == bool(collected["folders"]), at
+        assert ("raised" in again) == bool(killed["rows"]), at
+        assert after["export"] == shared["scripted"].run["export"], at
 
 
 @pytest.mark.kill

@@ -1,5 +1,6 @@
 """Killed with SIGKILL while requests to a chat model are on their way, a run pays again for those alone."""
 
+import importlib
 import json
 import os
 import random
@@ -34,6 +35,8 @@ class Payer:
     process: "subprocess.Popen[str]"
     server: SpawnedServer
     folder: Path
+    database: str | None
+    """Its address, where runs are in one; else each is in files."""
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def home(self) -> Path:
@@ -47,6 +50,8 @@ class Payer:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         told = {"do": do, "home": str(home), "url": self.server.url, "report": str(report), **order}
+        if self.database:
+            told |= {"database": self.database, "thread": home.name}
         self.process.stdin.write(json.dumps(told) + "\n")
         self.process.stdin.flush()
         done = json.loads(self.process.stdout.readline())
@@ -54,13 +59,23 @@ class Payer:
         assert "crashed" not in found, found["crashed"]
         return {**done, **found}
 
+    def paid(self, home: Path) -> int:
+        """How many answers are kept."""
+        if self.database:
+            psycopg = importlib.import_module("psycopg")
+            with psycopg.connect(self.database) as connection:
+                count = "SELECT COUNT(*) FROM memory_bank_runs.kept WHERE thread = %s AND kind = 'call'"
+                return connection.execute(count, (home.name,)).fetchone()[0]
+        return paid(home)
+
     def asked(self) -> list[str]:
         """The bodies of all requests since the server was reset."""
         return [json.dumps(request.body, sort_keys=True) for request in self.server.chats]
 
 
-@pytest.fixture(scope="module")
-def payer() -> Iterator[Payer]:
+@pytest.fixture(scope="module", params=["files", "database"])
+def payer(request: pytest.FixtureRequest) -> Iterator[Payer]:
+    database = request.getfixturevalue("postgres") if request.param == "database" else None
     place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     clean = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     environment = {**clean, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -75,7 +90,7 @@ def payer() -> Iterator[Payer]:
             patch.delenv(name)
         patch.setenv("PYTHONPATH", str(BESIDE), prepend=os.pathsep)
         with ModelServer.spawn("paid_script:judge", latency=LATENCY) as server:
-            yield Payer(process, server, Path(folder))
+            yield Payer(process, server, Path(folder), database)
         process.kill()
 
 
@@ -115,7 +130,7 @@ def kill_and_resume(payer: Payer, whole: Report, die: tuple[int, float]) -> None
     payer.server.reset()
     killed = payer.tell(home, "run", die=die)
     received = payer.asked()
-    in_flight = len(received) - paid(home)
+    in_flight = len(received) - payer.paid(home)
     assert 0 <= in_flight <= AT_ONCE, die
 
     resumed = payer.tell(home, "resume") if killed["killed"] else killed
@@ -145,7 +160,7 @@ def test_a_run_killed_again_while_it_is_resumed_comes_to_the_same(payer: Payer, 
     in_flight = 0
     for do, die in (("run", (5, 0.01)), ("resume", (9, 0.03)), ("resume", (6, 0.02))):
         assert payer.tell(home, do, die=die)["killed"]
-    in_flight = len(payer.asked()) - paid(home)
+    in_flight = len(payer.asked()) - payer.paid(home)
     resumed = payer.tell(home, "resume")
 
     assert in_flight <= 3 * AT_ONCE
@@ -164,7 +179,7 @@ def test_a_budget_holds_across_a_kill(payer: Payer, whole: Report, die: tuple[in
         found = payer.tell(home, "resume")
 
     assert found["output"]["pause"]["reason"] == "calls"
-    assert paid(home) == 10
+    assert payer.paid(home) == 10
     repeated = len(payer.asked()) - 10
     assert repeated <= (AT_ONCE if die else 0)
 

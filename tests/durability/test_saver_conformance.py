@@ -1,7 +1,9 @@
 """The saver of durable runs does what LangGraph's own suite asks of every saver."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+import importlib
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +45,31 @@ class Awaited(BaseCheckpointSaver[Any]):
             yield one
 
 
-async def test_the_saver_passes_the_suite_of_langgraph(tmp_path: Path) -> None:
+@pytest.fixture(params=["files", "database"])
+def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], AbstractContextManager[Any]]]:
+    """Opens a saver that holds nothing."""
     numbers = iter(range(100))
+    if request.param == "files":
+        yield lambda: open_saver(tmp_path / f"{next(numbers)}.sqlite")
+        return
+    url = request.getfixturevalue("postgres")
+    database = importlib.import_module("agentic_memory_bank.runs.database").RunDatabase(url)
 
+    @contextmanager
+    def emptied() -> Iterator[Any]:
+        with database.connection() as connection:
+            connection.execute("TRUNCATE checkpoints, checkpoint_blobs, checkpoint_writes")
+        with database.saver() as opened:
+            yield opened
+
+    yield emptied
+    database.close()
+
+
+async def test_the_saver_passes_the_suite_of_langgraph(fresh: Callable[[], AbstractContextManager[Any]]) -> None:
     @checkpointer_test(name="durable runs")
     async def saver() -> Any:
-        with open_saver(tmp_path / f"{next(numbers)}.sqlite") as opened:
+        with fresh() as opened:
             yield Awaited(opened)
 
     report = await validate(saver)

@@ -1,14 +1,18 @@
 """The answers a task has paid for are kept at once, found again, and counted."""
 
 import errno
+import importlib
 import os
 import sqlite3
 import stat
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
+from agentic_memory_bank.engines.llm.answer_rows import answers_at
 from agentic_memory_bank.engines.llm.answers import AnswerStore, Call
 from agentic_memory_bank.state.errors import StorageDamagedError, StorageError
 
@@ -22,8 +26,19 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "task" / "answers.sqlite"
 
 
-def test_an_answer_is_found_under_its_key_and_no_other() -> None:
-    store = AnswerStore()
+@pytest.fixture(params=["memory", "database"])
+def store(request: pytest.FixtureRequest) -> Iterator[AnswerStore]:
+    """A store that holds no answers."""
+    if request.param == "memory":
+        yield AnswerStore()
+        return
+    url = request.getfixturevalue("postgres")
+    database = importlib.import_module("agentic_memory_bank.runs.database").RunDatabase(url)
+    yield answers_at(database.rows(uuid4().hex))
+    database.close()
+
+
+def test_an_answer_is_found_under_its_key_and_no_other(store: AnswerStore) -> None:
     store.note(call(), "k", '{"a": 1}')
 
     assert store.find("k") == '{"a": 1}'
@@ -51,8 +66,7 @@ def test_the_file_is_for_its_owner_alone(path: Path) -> None:
     store.close()
 
 
-def test_calls_alike_are_counted_together_and_those_of_other_runs_are_not() -> None:
-    store = AnswerStore()
+def test_calls_alike_are_counted_together_and_those_of_other_runs_are_not(store: AnswerStore) -> None:
     for given in (call(), call(tokens=(5, 1)), call(mode="prompt"), call(run="i2")):
         store.note(given)
 
@@ -60,16 +74,14 @@ def test_calls_alike_are_counted_together_and_those_of_other_runs_are_not() -> N
     assert store.calls("i3") == []
 
 
-def test_a_failed_call_is_counted_without_an_answer() -> None:
-    store = AnswerStore()
+def test_a_failed_call_is_counted_without_an_answer(store: AnswerStore) -> None:
     store.note(call(tokens=(0, 0)))
     store.note(call(tokens=(0, 0)))
 
     assert store.calls("i1") == [(call(tokens=(0, 0)), 2)]
 
 
-def test_a_question_that_was_asked_twice_counts_twice_and_its_last_answer_holds() -> None:
-    store = AnswerStore()
+def test_a_question_that_was_asked_twice_counts_twice_and_its_last_answer_holds(store: AnswerStore) -> None:
     store.note(call(), "k", "first")
     store.note(call(), "k", "second")
 

@@ -364,6 +364,30 @@ def test_a_memory_bank_takes_no_longer_for_hostile_text() -> None:
     assert slow(remember, 24_000) == {}
 
 
+class Counted(HashEmbeddings):
+    """Counts the characters that a model would read."""
+
+    characters = 0
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.characters += sum(map(len, texts))
+        return super().embed_documents(texts)
+
+
+def test_what_a_memory_bank_embeds_of_a_hostile_text_grows_no_faster_than_the_text() -> None:
+    """Memories of function words alone are merged again and again, and each time one of them is embedded anew."""
+
+    def embedded(text: str) -> int:
+        counted = Counted()
+        build_memory_bank(embeddings=counted).invoke({"question": "What of it?", "documents": [f"A. {text}"]})
+        return counted.characters
+
+    texts = [text for text in hostile.REPORTED if not text.tail]
+    grown = {repr(text.unit): (embedded(text.of(8_000)), embedded(text.of(32_000))) for text in texts}
+
+    assert {unit: counts for unit, counts in grown.items() if counts[1] > max(4 * counts[0], 32_000)} == {}
+
+
 # --- the door ------------------------------------------------------------------------------------------------------
 
 

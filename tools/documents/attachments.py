@@ -23,6 +23,7 @@ from agentic_memory_bank.tools.documents.attached_files import CAREFUL, id_of, p
 from agentic_memory_bank.tools.documents.files import decode
 from agentic_memory_bank.tools.documents.parsing import Parser
 from agentic_memory_bank.tools.storage.disk import storage_errors, sync_folder
+from agentic_memory_bank.tools.storage.thread_rows import ThreadRows
 from agentic_memory_bank.tools.text.cleaning import clean
 
 SHOWN_BYTES: Final = 48_000
@@ -45,11 +46,11 @@ class AttachmentStore:
     """The files of one task: held until they are recognised, then kept. Each is named by the sha256 of its bytes.
 
     Args:
-        folder: Where they are, 0700, files 0600; None: in memory.
+        folder: Where they are, 0700, files 0600; rows of a thread in a database; None: in memory.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._shelves = _Folder(folder) if folder else _Memory()
+    def __init__(self, folder: Path | ThreadRows | None = None) -> None:
+        self._shelves = _Rows(folder) if isinstance(folder, ThreadRows) else _Folder(folder) if folder else _Memory()
         self._lock = threading.RLock()
 
     def stage(self, data: bytes) -> str:
@@ -142,7 +143,7 @@ class AttachmentStores:
     A thread that holds something is never dropped; one that is idle loses its files when others need the room.
     """
 
-    def __init__(self, folder: Path | None = None, size: int = 16) -> None:
+    def __init__(self, folder: Path | ThreadRows | None = None, size: int = 16) -> None:
         self._folder, self._size = folder, size
         self._stores: OrderedDict[str, AttachmentStore] = OrderedDict()
         self._lock = threading.Lock()
@@ -157,7 +158,9 @@ class AttachmentStores:
                 del self._stores[idle.pop(0)]
             return store
 
-    def _folder_of(self, thread: str) -> Path | None:
+    def _folder_of(self, thread: str) -> Path | ThreadRows | None:
+        if isinstance(self._folder, ThreadRows):
+            return self._folder
         name = hashlib.sha256(thread.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         return self._folder / name if self._folder else None
 
@@ -198,6 +201,36 @@ class _Memory:
     @property
     def size(self) -> int:
         return sum(len(data) for files in self._files.values() for data in files.values())
+
+
+class _Rows:
+    """Files as rows of a thread in a database."""
+
+    size = 0
+
+    def __init__(self, rows: ThreadRows) -> None:
+        self._rows = rows
+
+    def put(self, place: Place, name: str, data: bytes) -> None:
+        self._rows.put([(place, name, data)])
+
+    def move(self, name: str) -> None:
+        self._rows.move(name, "held", "kept")
+
+    def get(self, name: str) -> bytes | None:
+        return self._rows.get("kept", [name]).get(name) or self._rows.get("held", [name]).get(name)
+
+    def names(self, place: Place) -> list[str]:
+        return self._rows.keys(place)
+
+    def remove(self, place: Place, names: Collection[str]) -> None:
+        self._rows.remove(place, names)
+
+    @contextmanager
+    def file(self, name: str, data: bytes) -> Iterator[Path]:
+        """A file for the parser, for as long as it reads."""
+        with _Memory().file(name, data) as path:
+            yield path
 
 
 class _Folder:

@@ -14,9 +14,10 @@ from agentic_memory_bank.state.errors import EmbeddingError, SettingsError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.embeddings.models import SURROGATE, LocalEmbeddings, default_embeddings
-from agentic_memory_bank.tools.embeddings.vector_cache import VectorCache
+from agentic_memory_bank.tools.embeddings.vector_cache import VectorCache, VectorRows
 from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.embeddings.windows import Vectors, characters, in_parts
+from agentic_memory_bank.tools.storage.thread_rows import ThreadRows
 
 Told = Callable[[int, int], object]
 """Called after each batch with how many texts have their vectors, and how many are to get one."""
@@ -32,7 +33,8 @@ class Encoder:
     Args:
         embeddings: The model. Default: what the environment names when the first text is encoded.
         cache: An SQLite file (made with mode 0600) that keeps the vectors; `None` keeps them in memory alone. The
-            file is derived data: it may be erased at any time, and no fault of it stops the encoder.
+            file is derived data: it may be erased at any time, and no fault of it stops the encoder. Rows of a thread
+            in a database keep them for all its processes.
         memory: How many vectors are kept in memory, the most recently used ones.
         window: The longest text, in characters, that a foreign model reads; a longer one is embedded in parts. `None`:
             no limit. (The local model knows its own.)
@@ -43,7 +45,7 @@ class Encoder:
         self,
         embeddings: Embeddings | None = None,
         *,
-        cache: Path | None = None,
+        cache: Path | ThreadRows | None = None,
         memory: int = 100_000,
         window: int | None = None,
         batch: int = 256,
@@ -52,7 +54,7 @@ class Encoder:
             raise EmbeddingError("An encoder needs memory >= 0, batch >= 1 and window >= 1 (or no window).")
         self._given = embeddings
         self._default: tuple[Embeddings, str | None] | None = None
-        self._disk = None if cache is None else VectorCache(cache)
+        self._disk = VectorRows(cache) if isinstance(cache, ThreadRows) else VectorCache(cache) if cache else None
         self._memory: LruCache[str, Vectors] = LruCache(memory)
         self._window = window
         self._batch = batch

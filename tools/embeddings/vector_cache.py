@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from agentic_memory_bank.tools.storage.database_form import sealed
+from agentic_memory_bank.tools.storage.thread_rows import ThreadRows
 
 Result = TypeVar("Result")
 
@@ -143,6 +144,30 @@ def _seal_older(connection: sqlite3.Connection) -> None:
     with connection:
         connection.execute("ALTER TABLE vectors ADD COLUMN seal BLOB")
         connection.execute("UPDATE vectors SET seal = sealed(key, vector)")
+
+
+class VectorRows:
+    """Vectors as rows of a thread in a database, which all processes that run it share."""
+
+    _KIND = "vector"
+
+    def __init__(self, rows: ThreadRows) -> None:
+        self._rows = rows
+
+    def get(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """Return the vectors that are there, as they were put."""
+        return self._rows.get(self._KIND, keys)
+
+    def put(self, rows: Iterable[tuple[str, bytes]]) -> None:
+        """Write the vectors in one transaction; a key that was there gets the new vector."""
+        self._rows.put((self._KIND, key, vector) for key, vector in rows)
+
+    def retain(self, keys: Collection[str]) -> None:
+        """Erase all vectors but these."""
+        self._rows.remove(self._KIND, [key for key in self._rows.keys(self._KIND) if key not in keys])
+
+    def close(self) -> None:
+        """Do nothing: connections are lent for each call."""
 
 
 def _is_damage(fault: Exception) -> bool:

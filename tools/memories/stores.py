@@ -19,7 +19,8 @@ from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.store_adapter import underneath
 from agentic_memory_bank.tools.storage.disk import default_home
-from agentic_memory_bank.tools.storage.postgres_store import DATABASE_URL, PostgresRecordStore
+from agentic_memory_bank.tools.storage.postgres import DATABASE_URL
+from agentic_memory_bank.tools.storage.postgres_store import PostgresRecordStore
 from agentic_memory_bank.tools.storage.sqlite_store import FILE, SqliteRecordStore
 
 DefaultStore = SqliteRecordStore | PostgresRecordStore

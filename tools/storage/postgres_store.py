@@ -1,23 +1,14 @@
 """LangGraph's store on Postgres, opened at its first use by the address of a database, and closed with its process."""
 
 import asyncio
-import atexit
-import os
-import threading
 from collections.abc import Iterable
 from importlib import import_module
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from langgraph.store.base import BaseStore, Op, Result
 
 from agentic_memory_bank.state.errors import SettingsError
-
-MOST_CONNECTIONS: Final = 8
-"""Of one process: each holds one for the time of one statement."""
-PATIENCE: Final = 5.0
-"""Seconds that a connection is waited for."""
-DATABASE_URL: Final = "MEMORY_BANK_DATABASE_URL"
-"""The variable that names the database."""
+from agentic_memory_bank.tools.storage.postgres import DATABASE_URL, Connections
 
 
 class PostgresRecordStore(BaseStore):
@@ -35,8 +26,9 @@ class PostgresRecordStore(BaseStore):
     def __init__(self, url: str) -> None:
         try:
             self._store_class = import_module("langgraph.store.postgres").PostgresStore
-            self._pool_class = import_module("psycopg_pool").ConnectionPool
-            self._rows = import_module("psycopg.rows").dict_row
+            rows = import_module("psycopg.rows").dict_row
+            kwargs = {"autocommit": True, "prepare_threshold": 0, "row_factory": rows}
+            self._opened = Connections(url, self._made, kwargs=kwargs)
         except ImportError:
             raise SettingsError(
                 f"{DATABASE_URL} names a Postgres database, but what reads one is not installed. "
@@ -44,9 +36,6 @@ class PostgresRecordStore(BaseStore):
             ) from None
         self.address = url
         """The database: two stores of one address hold the same."""
-        self._lock = threading.Lock()
-        self._opened: tuple[int, Any, BaseStore] | None = None
-        """The process, its connections, and the store on them."""
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Do what `PostgresStore.batch` does.
@@ -54,7 +43,7 @@ class PostgresRecordStore(BaseStore):
         Raises:
             psycopg.Error: The database cannot be reached, or fails.
         """
-        return self._store().batch(ops)
+        return self._opened.get().batch(ops)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Do what `batch` does, on a thread of its own. Raises as `batch`."""
@@ -62,30 +51,9 @@ class PostgresRecordStore(BaseStore):
 
     def close(self) -> None:
         """Close the connections; the next call opens them again."""
-        with self._lock:
-            opened, self._opened = self._opened, None
-        if opened is not None and opened[0] == os.getpid():
-            atexit.unregister(self.close)
-            opened[1].close()
+        self._opened.close()
 
-    def _store(self) -> BaseStore:
-        with self._lock:
-            if self._opened is None or self._opened[0] != os.getpid():  # connections are not shared with a fork
-                pool = self._pool_class(
-                    self.address,
-                    min_size=1,
-                    max_size=MOST_CONNECTIONS,
-                    timeout=PATIENCE,
-                    check=self._pool_class.check_connection,
-                    open=True,
-                    kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": self._rows},
-                )
-                try:
-                    store = self._store_class(pool)
-                    store.setup()
-                except BaseException:
-                    pool.close()
-                    raise
-                self._opened = (os.getpid(), pool, cast(BaseStore, store))
-                atexit.register(self.close)
-            return self._opened[2]
+    def _made(self, pool: Any) -> BaseStore:
+        store = self._store_class(pool)
+        store.setup()
+        return cast(BaseStore, store)

@@ -1,6 +1,6 @@
 """A compiled graph that works the same in LangChain chains, streamed ones too, as alone."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from langchain_core.runnables import RunnableConfig
@@ -25,9 +25,16 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
     """
 
     @classmethod
-    def of(cls, graph: CompiledStateGraph[Any, Any, Any, Any]) -> "ChainableGraph[Any, Any, Any, Any]":
-        """Make one of a compiled graph."""
-        attributes: dict[str, Any] = {**vars(graph), "stream_mode": "values"}
+    def of(
+        cls, graph: CompiledStateGraph[Any, Any, Any, Any], hidden: Collection[str] = ()
+    ) -> "ChainableGraph[Any, Any, Any, Any]":
+        """Make one of a compiled graph.
+
+        Args:
+            hidden: Keys that are kept like all others, and neither streamed nor shown as part of the state.
+        """
+        shown = [key for key in graph.stream_channels_list if key not in hidden]
+        attributes: dict[str, Any] = {**vars(graph), "stream_mode": "values", "stream_channels": shown}
         return ChainableGraph(**attributes)
 
     def get_context_jsonschema(self) -> dict[str, Any] | None:

@@ -45,7 +45,7 @@ from agentic_memory_bank.nodes.memory_bank.retrieve import retrieve
 from agentic_memory_bank.nodes.memory_bank.structure import structure
 from agentic_memory_bank.nodes.run_stage import RETRY_ONCE, run_stage
 from agentic_memory_bank.state.conversations import MemoryContext
-from agentic_memory_bank.state.memory_bank import MemoryBankInput, MemoryBankOutput, MemoryBankState
+from agentic_memory_bank.state.memory_bank import LINES, WHOLE, MemoryBankInput, MemoryBankOutput, MemoryBankState
 from agentic_memory_bank.state.query_graph import open_conflicts
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attachments import AttachmentStores
@@ -179,6 +179,7 @@ def build_memory_bank(
     vectors: Path | None = None,
     answers: Path | None = None,
     attachments: Path | None = None,
+    brief: bool = False,
 ) -> MemoryBank:
     """Compile the graph that answers questions over documents.
 
@@ -199,6 +200,8 @@ def build_memory_bank(
         vectors: File in which vectors are kept between processes. Default: in memory only.
         answers: File in which the answers of chat models are kept, so that none is paid for twice. Default: in memory.
         attachments: Folder in which the pictures and files of each thread are held and kept. Default: in memory.
+        brief: Whether `get_state`, its history and streams name entries and memories in a line each, in place of the
+            layers that hold them. For servers, which send the state with every step.
 
     Returns:
         The compiled graph.
@@ -223,7 +226,7 @@ def build_memory_bank(
         attachments=AttachmentStores(attachments),
     )
     bank = wire(deps).compile(checkpointer=checkpointer, store=store, cache=cache, name="memory_bank")
-    return ChainableGraph.of(bank)
+    return ChainableGraph.of(bank, hidden=WHOLE if brief else LINES)
 
 
-graph = build_memory_bank()
+graph = build_memory_bank(brief=True)

@@ -8,6 +8,8 @@ import pytest
 from langgraph_sdk.client import SyncLangGraphClient
 from langgraph_sdk.errors import ConflictError
 
+from agentic_memory_bank import runs
+
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 
 STAGES = {
@@ -118,6 +120,20 @@ def test_a_state_names_texts_and_does_not_hold_them(client: SyncLangGraphClient,
     assert max(len(json.dumps(one)) for one in shown) < len(text) / 2
     assert f"crew.txt, {len(text):,} characters" in " ".join(state["values"]["entries"].values())
     assert state["values"]["answer"]
+
+
+def test_the_memory_of_a_thread_is_exported_whole(
+    server: Any, client: SyncLangGraphClient, assistant: str, tmp_path: Path
+) -> None:
+    thread = client.threads.create()["thread_id"]
+    client.runs.wait(thread, assistant, input=INPUT)
+    file = tmp_path / "thread.json"
+
+    file.write_bytes(server.request("me", "GET", f"/v1/threads/{thread}/export").content)
+
+    runs.import_thread(file, "copy", home=tmp_path / "home")
+    entries = runs.read_state("copy", home=tmp_path / "home")["interaction_tree"]["entries"].values()
+    assert [entry["text"] for entry in entries] == [document["text"] for document in DOCUMENTS]
 
 
 def test_a_thread_is_forked_from_before_a_merge(client: SyncLangGraphClient, assistant: str, finished: str) -> None:

@@ -9,7 +9,6 @@ from types import ModuleType
 from typing import Any, Final
 from uuid import UUID
 
-import httpx
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
@@ -18,7 +17,8 @@ from agentic_memory_bank.runs.export import exported
 from agentic_memory_bank.runs.http_requests import RequestRefused
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 
-_OF_THE_BODY: Final = (b"content-length", b"content-type", b"transfer-encoding")
+_OF_WHO_ASKS: Final = ("type", "asgi", "http_version", "scheme", "headers", "client", "server", "state")
+"""What a request within the process takes over from the one around it."""
 
 
 async def thread_export(request: Request) -> bytes:
@@ -46,11 +46,26 @@ def _id(request: Request) -> str:
 
 async def _check_is_theirs(request: Request, thread: str) -> None:
     """Check that the server shows this thread to who asks, by whatever its auth says."""
-    within = httpx.ASGITransport(_server("langgraph_api.server").app)
-    headers = [(name, value) for name, value in request.headers.raw if name.lower() not in _OF_THE_BODY]
-    async with httpx.AsyncClient(transport=within, base_url=str(request.base_url)) as client:
-        answer = await client.get(f"/threads/{thread}", headers=headers)
-    if answer.status_code != 200:
+    outer = request.scope
+    path = f"{outer.get('root_path', '')}/threads/{thread}"
+    scope = {name: outer[name] for name in _OF_WHO_ASKS if name in outer} | {
+        "method": "GET",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "root_path": outer.get("app_root_path", ""),
+    }
+    told: list[int] = []
+
+    async def receive() -> Mapping[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Mapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            told.append(message["status"])
+
+    await _server("langgraph_api.server").app(scope, receive, send)
+    if told != [200]:
         raise _unknown()
 
 

@@ -1,4 +1,4 @@
-"""What a server sends and shows of a run of the memory bank: a line for each entry and memory, and never the texts."""
+"""What a server sends and shows of a run over texts: a line for each entry and memory, and never the texts."""
 
 import json
 from typing import Any
@@ -7,11 +7,15 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Overwrite
 
-from agentic_memory_bank.graph.memory_bank import build_memory_bank, graph
+from agentic_memory_bank import memorizer, memory_bank
+from agentic_memory_bank.graph.memorizer import build_memorizer
+from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.state import interaction_tree
+from agentic_memory_bank.state import memorizer as memorizer_state
 from agentic_memory_bank.state.memory_bank import LINES, WHOLE
 from agentic_memory_bank.testing import TickingClock
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
+from agentic_memory_bank.tools.pages.stores import PageStores
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 QUESTION = "How wide is the mirror?"
@@ -133,6 +137,22 @@ def test_in_code_the_layers_are_shown_and_no_lines(asked: Thread) -> None:
     assert not LINES & shown.keys()
 
 
-def test_the_graph_that_langgraph_json_serves_is_brief() -> None:
-    assert not WHOLE & set(graph.stream_channels_list)
-    assert set(graph.stream_channels_list) >= LINES
+def test_the_memorizer_streams_no_text() -> None:
+    modes: Any = ["values", "updates", "custom", "checkpoints"]
+    saver = InMemorySaver()
+    built = build_memorizer(
+        embeddings=HashEmbeddings(), stores=PageStores(in_memory=True), checkpointer=saver, brief=True
+    )
+
+    sent = list(built.stream({"texts": [LONG], "memory": "m"}, CONFIG, stream_mode=modes))
+
+    shown = [*map(str, sent), *map(str, built.get_state_history(CONFIG))]
+    assert not [one[:200] for one in shown if SECRET in one]
+    assert built.get_state(CONFIG).values["pages"]
+
+
+def test_the_graphs_that_langgraph_json_serves_are_brief() -> None:
+    shown = set(memory_bank.stream_channels_list)
+    assert not WHOLE & shown
+    assert shown >= LINES
+    assert not memorizer_state.WHOLE & set(memorizer.stream_channels_list)

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT, var_child_runnable_config
-from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command, Durability
+from langgraph.graph.state import CompiledStateGraph, StateGraph
+from langgraph.types import Command, Durability, TracePolicy
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 from pydantic import BaseModel, GetJsonSchemaHandler, create_model
 
@@ -113,6 +113,16 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
             InputError: The input is no mapping.
         """
         return super().astream(_checked(input), _roomy(config, self.config), **options)
+
+
+def abridge_traces(graph: StateGraph[Any, Any, Any, Any], hidden: Collection[str]) -> None:
+    """Leave keys out of what tracers record of each stage, which is its whole state; other callbacks see all."""
+
+    def abridged(value: Any) -> Any:
+        return {k: v for k, v in value.items() if k not in hidden} if isinstance(value, Mapping) else value
+
+    for stage in graph.nodes.values():
+        stage.trace_policy = TracePolicy(process_inputs=abridged, process_outputs=abridged)
 
 
 class _Form(BaseModel):

@@ -18,7 +18,7 @@ from langgraph.types import Command
 from agentic_memory_bank.engines.extractive.research import ExtractiveResearchEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_research_engine
 from agentic_memory_bank.engines.research import ResearchEngine
-from agentic_memory_bank.graph.chainable import ChainableGraph
+from agentic_memory_bank.graph.chainable import ChainableGraph, abridge_traces
 from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.nodes.memorizer.abstract import abstract, unjudged
 from agentic_memory_bank.nodes.memorizer.embed import embed
@@ -126,8 +126,9 @@ def build_memorizer(
     deps = PageDeps(
         engine=engines.default, engines=engines, clock=clock, stores=stores or PageStores(), libraries=libraries
     )
-    memorizer = wire(deps).compile(checkpointer=checkpointer, store=store, name="memorizer")
-    return ChainableGraph.of(memorizer, hidden=WHOLE if brief else ())
+    memorizer, hidden = wire(deps), WHOLE if brief else ()
+    abridge_traces(memorizer, hidden)
+    return ChainableGraph.of(memorizer.compile(checkpointer=checkpointer, store=store, name="memorizer"), hidden)
 
 
 graph = build_memorizer(brief=True)

@@ -27,7 +27,7 @@ from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory
 from agentic_memory_bank.graph.bank_research import BankResearch
-from agentic_memory_bank.graph.chainable import ChainableGraph
+from agentic_memory_bank.graph.chainable import ChainableGraph, abridge_traces
 from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.nodes.executors import Execution, as_executor
 from agentic_memory_bank.nodes.memory_bank import fallbacks
@@ -225,8 +225,10 @@ def build_memory_bank(
         research=BankResearch(encoder, models, clock) if engine is None else None,
         attachments=AttachmentStores(attachments),
     )
-    bank = wire(deps).compile(checkpointer=checkpointer, store=store, cache=cache, name="memory_bank")
-    return ChainableGraph.of(bank, hidden=WHOLE if brief else LINES)
+    bank, hidden = wire(deps), WHOLE if brief else LINES
+    abridge_traces(bank, hidden)
+    compiled = bank.compile(checkpointer=checkpointer, store=store, cache=cache, name="memory_bank")
+    return ChainableGraph.of(compiled, hidden)
 
 
 graph = build_memory_bank(brief=True)

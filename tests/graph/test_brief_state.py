@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from langchain_core.tracers.base import BaseTracer
+from langchain_core.tracers.schemas import Run
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Overwrite
 
@@ -62,6 +64,26 @@ def test_no_text_is_in_what_is_streamed() -> None:
     assert sent
     assert not [event[:200] for event in sent if SECRET in event]
     assert max(map(len, sent)) < len(LONG) / 2
+
+
+class Recorder(BaseTracer):
+    """Records what tracers, such as LangSmith's, are told of each stage."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stages: list[str] = []
+
+    def _persist_run(self, run: Run) -> None:
+        self.stages = [f"{one.name} {one.inputs} {one.outputs}" for one in run.child_runs]
+
+
+def test_no_text_is_in_what_is_traced_of_a_stage() -> None:
+    recorder = Recorder()
+
+    Thread().brief.invoke(GIVEN, {**CONFIG, "callbacks": [recorder]})
+
+    assert {stage.split()[0] for stage in recorder.stages} >= {"adapter_in", "classify", "embed", "execute"}
+    assert not [stage[:200] for stage in recorder.stages if SECRET in stage]
 
 
 def test_no_text_is_in_the_state_and_its_history(asked: Thread) -> None:

@@ -1,12 +1,12 @@
 """A compiled graph that works the same in LangChain chains, streamed ones too, as alone."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast, overload
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT, var_child_runnable_config
-from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command, Durability
+from langgraph.graph.state import CompiledStateGraph, StateGraph
+from langgraph.types import Command, Durability, TracePolicy
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 from pydantic import BaseModel, GetJsonSchemaHandler, create_model
 
@@ -26,9 +26,16 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
     """
 
     @classmethod
-    def of(cls, graph: CompiledStateGraph[Any, Any, Any, Any]) -> "ChainableGraph[Any, Any, Any, Any]":
-        """Make one of a compiled graph."""
-        attributes: dict[str, Any] = {**vars(graph), "stream_mode": "values"}
+    def of(
+        cls, graph: CompiledStateGraph[Any, Any, Any, Any], hidden: Collection[str] = ()
+    ) -> "ChainableGraph[Any, Any, Any, Any]":
+        """Make one of a compiled graph.
+
+        Args:
+            hidden: Keys that are kept like all others, and neither streamed nor shown as part of the state.
+        """
+        shown = [key for key in graph.stream_channels_list if key not in hidden]
+        attributes: dict[str, Any] = {**vars(graph), "stream_mode": "values", "stream_channels": shown}
         return cls(**attributes)
 
     def get_context_jsonschema(self) -> dict[str, Any] | None:
@@ -112,6 +119,16 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
         """
         steps = super().astream(_checked(input), _roomy(config, self.config), **options)
         return awaited(cast("AsyncGenerator[Any]", steps))
+
+
+def abridge_traces(graph: StateGraph[Any, Any, Any, Any], hidden: Collection[str]) -> None:
+    """Leave keys out of what tracers record of each stage, which is its whole state; other callbacks see all."""
+
+    def abridged(value: Any) -> Any:
+        return {k: v for k, v in value.items() if k not in hidden} if isinstance(value, Mapping) else value
+
+    for stage in graph.nodes.values():
+        stage.trace_policy = TracePolicy(process_inputs=abridged, process_outputs=abridged)
 
 
 class _Form(BaseModel):

@@ -41,6 +41,7 @@ from agentic_memory_bank.runs.http_requests import (
 )
 from agentic_memory_bank.runs.memories import Memories
 from agentic_memory_bank.runs.server import brought_store
+from agentic_memory_bank.runs.thread_export import thread_export
 from agentic_memory_bank.runs.viewer.page import headers, page
 from agentic_memory_bank.runs.viewer.users import user_snapshot
 from agentic_memory_bank.state.errors import (
@@ -89,6 +90,7 @@ def build_app(memories: Memories | None = None) -> Starlette:
         await run_in_threadpool(served.close)
 
     routes = [Route(r.path, _endpoint(r, served), methods=[r.method]) for r in _ROUTES]
+    routes.append(Route("/v1/threads/{id}/export", _export, methods=["GET"]))
     return Starlette(routes=routes, lifespan=closing)
 
 
@@ -297,6 +299,16 @@ def _endpoint(route: _Route, served: _Served) -> Callable[[Request], Any]:
 
     answer.__doc__ = json.dumps({"summary": route.operation.__doc__, "tags": ["Memory"]})  # read by /openapi.json
     return answer
+
+
+async def _export(request: Request) -> Response:
+    try:
+        return Response(await thread_export(request), media_type="application/json")
+    except RequestRefused as refusal:
+        return _refused(refusal)
+
+
+_export.__doc__ = json.dumps({"summary": "Export the memory bank of a thread.", "tags": ["Memory"]})
 
 
 def _refusal_of(error: MemoryBankError, refused_as: str) -> RequestRefused:

@@ -26,6 +26,21 @@ def told(source: str, text: str, **metadata: Any) -> dict[str, Any]:
     return {"text": text, "source": source, "metadata": metadata}
 
 
+def test_a_long_text_is_told_of_while_its_vectors_are_made() -> None:
+    """There is no silence of minutes while a stage works: each batch is heard of."""
+    text = "\n\n".join(f"The hull number {n} was painted by the sailor {n}." for n in range(300))
+    graph = build_memory_bank(embeddings=HashEmbeddings(), clock=TickingClock())
+
+    events = graph.stream({"question": "Who painted?", "documents": [text]}, stream_mode="custom")
+
+    told = [(event["stage"], event["embedded"], event["left"]) for event in events if "embedded" in event]
+    classifying = [(embedded, left) for stage, embedded, left in told if stage == "classify"]
+    assert len(classifying) > 1
+    assert classifying == sorted(classifying)
+    assert {embedded + left for embedded, left in classifying} == {sum(classifying[0])}
+    assert classifying[-1][1] == 0
+
+
 def test_deadlines_of_two_conferences_are_no_conflict() -> None:
     """Case 10."""
     result, _ = asked(

@@ -555,6 +555,12 @@ def test_memories_are_not_left_in_a_container_unasked(monkeypatch: pytest.Monkey
         server.store()
 
 
+def test_threads_are_exported_by_a_server_alone(http: TestClient) -> None:
+    answer = http.get("/v1/threads/6ba7b821-9dad-11d1-80b4-00c04fd430c8/export", headers=ANN)
+
+    assert refused(answer) == (501, "NO_THREADS")
+
+
 def test_the_routes_are_in_the_description_of_the_server(http: TestClient) -> None:
     from starlette.schemas import SchemaGenerator
 

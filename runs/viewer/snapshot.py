@@ -157,6 +157,7 @@ class ShownRecord(TypedDict):
     updated: str
     until: str | None
     """When another value took its place, or when it expires."""
+    pinned: str | None
     used: int
     history: list[Any]
     replaces: list[str]
@@ -264,3 +265,4 @@ class Shown(TypedDict):
     made_at: str
     version: str
     live: NotRequired[bool]
+    undo: NotRequired[str | None]

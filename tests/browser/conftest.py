@@ -50,6 +50,17 @@ def browser() -> Iterator[Any]:
         found.close()
 
 
+@pytest.fixture(scope="session")
+def axe() -> Any:
+    """What looks for whatever keeps people from using a page."""
+    try:
+        from axe_playwright_python.sync_playwright import Axe
+    except ImportError:
+        _missing("axe is not there: pip install -c constraints.txt '.[dev]'")
+        raise
+    return Axe()
+
+
 class Watched:
     """A page of the browser with all that it did: requests, errors, dialogs, and violations of its policy."""
 

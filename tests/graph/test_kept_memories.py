@@ -36,7 +36,8 @@ def another(tmp_path: Path, clock: Hand) -> Iterator[Open]:
     made: list[Memories] = []
 
     def opened(**given: Any) -> Memories:
-        made.append(Memories(**{"home": tmp_path, "embeddings": HashEmbeddings(), "clock": clock, **given}))
+        options: dict[str, Any] = {"home": tmp_path, "embeddings": HashEmbeddings(), "clock": clock, **given}
+        made.append(Memories(**options))
         return made[-1]
 
     yield opened

@@ -32,7 +32,7 @@ test: $(BIN)/.test ## run the tests
 quick: $(BIN)/.test ## run the tests that need neither a server nor a model nor a process of their own
 	@$(OFFLINE) $(BIN)/python -m pytest -q -n auto -m quick tests/unit tests/graph tests/project
 
-check: test besides-tests ## everything CI runs
+check: test besides-tests browser-test ## everything CI runs
 
 besides-tests: format-check lint types contracts docs wheel-test frameworks notebooks
 
@@ -76,7 +76,7 @@ attack: $(BIN)/.test ## hostile texts, users that cross, flipped bits and kills 
 	@$(OFFLINE) $(BIN)/python -m pytest -q -m attack tests
 
 browser-test: $(BIN)/.dev ## use the viewer's pages in headless Chromium (apt-get install chromium fonts-noto-cjk); pictures in build/browser
-	@$(OFFLINE) $(BIN)/python -m pytest -q -m browser tests/browser
+	@$(OFFLINE) $(BIN)/python -m pytest -q -rs -m browser tests/browser
 
 view-demo: $(BIN)/.offline ## write pages of the viewer into build/view: the demo, a user with 1,000 memories, a research
 	@$(OFFLINE) $(BIN)/python examples/view_demo.py build/view

@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo map test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks docs kill attack smoke-model bench dev readme clean browser-test view-demo view-picture view-figures first-hour
+.PHONY: help demo map test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks docs kill attack smoke-model bench dev readme clean browser-test view-demo view-picture view-figures two-clicks first-hour
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -86,6 +86,9 @@ view-picture: view-demo $(BIN)/.dev ## make the picture of the viewer in README,
 
 view-figures: $(BIN)/.dev ## measure the viewer with up to 10,000 memories in Chromium: size, first paint, search, filter
 	@$(OFFLINE) $(BIN)/python tests/browser/figures.py
+
+two-clicks: $(BIN)/.dev ## follow each sentence of answers to its place in Chromium: the demo and ten document sets of EVAL
+	@$(OFFLINE) $(BIN)/python tests/browser/two_clicks.py --eval $(EVAL)
 
 first-hour: ## type the commands of docs/first_hour.md into a fresh clone of what is committed, and print the seconds of each step
 	@$(PYTHON) tests/project/first_hour.py

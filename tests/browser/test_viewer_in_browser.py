@@ -28,7 +28,7 @@ def _neighbour(name: str) -> ModuleType:
     return module
 
 
-memories = _neighbour("memories")
+memories, two_clicks = _neighbour("memories"), _neighbour("two_clicks")
 SERIOUS = ("serious", "critical")
 
 
@@ -59,6 +59,16 @@ def test_from_a_sentence_to_its_quote_to_its_place_it_is_two_clicks(opened: Any,
     assert _is_in_view(mark)
     assert "Height" in seen.page.locator("#reader .crumbs").inner_text()
     seen.shot("2-place")
+
+
+def test_every_sentence_of_the_demo_leads_to_its_place_in_two_clicks(opened: Any, tmp_path: Path) -> None:
+    demo = two_clicks.demo(tmp_path)
+
+    found = two_clicks.followed(opened(demo.html()).page, demo.snapshot)
+
+    assert found.sentences >= 3
+    assert found.quotes >= found.sentences
+    assert found.lost == ()
 
 
 def _is_in_view(found: Any) -> bool:

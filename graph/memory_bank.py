@@ -27,7 +27,7 @@ from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory
 from agentic_memory_bank.graph.bank_research import BankResearch
-from agentic_memory_bank.graph.chainable import abridge_traces
+from agentic_memory_bank.graph.chainable import ChainableGraph, abridge_traces
 from agentic_memory_bank.graph.editing import EditableGraph
 from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.nodes.executors import Execution, as_executor

@@ -142,8 +142,15 @@ def _get(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
 
 
 def _update(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
-    """Change the text of a memory; the earlier text goes to its history."""
-    return memory_json(memories.update(asked.id, text_of(asked.given, "content"), user=asked.user), asked.user)
+    """Change the text of a memory, whose earlier text goes to its history, or whether it is pinned, or both."""
+    pinned: Any = asked.given.get("pinned")
+    if pinned is not None and not isinstance(pinned, bool):
+        refuse("INVALID_PINNED", "`pinned` is true or false.")
+    if "content" in asked.given or pinned is None:
+        memories.update(asked.id, text_of(asked.given, "content"), user=asked.user)
+    if pinned is not None:
+        memories.pin(asked.id, user=asked.user, pinned=pinned)
+    return _get(memories, asked)
 
 
 def _delete(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
@@ -251,7 +258,7 @@ _ROUTES: Final[Sequence[_Route]] = (
     _Route("GET", "/v1/memory/view", _view, frozenset(("user_id",)), "INVALID_USER_ID"),
     _Route("POST", "/v1/memory/view", _view, frozenset(("user_id", "question")), "INVALID_QUESTION"),
     _Route("GET", "/v1/memory/{id:path}", _get, frozenset(("user_id",)), "INVALID_MEMORY_ID"),
-    _Route("PUT", "/v1/memory/{id:path}", _update, frozenset(("user_id", "content")), "INVALID_CONTENT"),
+    _Route("PUT", "/v1/memory/{id:path}", _update, frozenset(("user_id", "content", "pinned")), "INVALID_CONTENT"),
     _Route("DELETE", "/v1/memory/{id:path}", _delete, frozenset(("user_id",)), "INVALID_MEMORY_ID"),
 )
 

@@ -27,9 +27,9 @@ _SPELT: Final = lazy_pattern(
 _WHOLE: Final = lazy_pattern(r"(?<![\w.,:/+$€£¥-])\d{3,8}(?![\w%€£]|[.,:/-]\d)")
 """The same as one number: it has to be keyed in, or to stand with what nothing but a code opens."""
 _OPENED: Final = lazy_pattern(
-    r"\b(?:(?:pass)?codes?|pins?|keypads?|pads?|combinations?|combo|(?:pad|dead)?locks?|lockers?|lock ?box|doors?|gates?"
-    r"|garage|safes?|(?:key|safe|deposit) ?box|key ?safes?|alarms?|buzzers?|intercom|entry(?: ?phone)?|entrance|turnstile"
-    r"|barrier|lobby|get (?:in|into)|let (?:yourself|you|them|him|her) in|unlocks?|disarm)\b"
+    r"\b(?:(?:pass)?codes?|pins?|keypads?|pads?|combinations?|combo|(?:pad|dead)?locks?|lockers?|lock ?box|doors?"
+    r"|gates?|garage|safes?|(?:key|safe|deposit) ?box|key ?safes?|alarms?|buzzers?|intercom|entry(?: ?phone)?"
+    r"|entrance|turnstile|barrier|lobby|get (?:in|into)|let (?:yourself|you|them|him|her) in|unlocks?|disarm)\b"
     r"|密码|口令|门锁|门禁|[单大院前后侧铁房小]元?门|门口|开门|进门|锁|保险[箱柜]|闸机?|储物柜|快递柜|警报|按键",
     re.IGNORECASE,
 )

@@ -8,6 +8,7 @@ import re
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading import phrases
+from agentic_memory_bank.engines.extractive.remembering.chatter import is_chatter
 from agentic_memory_bank.engines.extractive.remembering.gossip import OPENING, is_gossip
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting, is_personal
 from agentic_memory_bank.engines.extractive.remembering.telling import told_to_forget
@@ -206,7 +207,9 @@ def is_statement(sentence: str) -> bool:
         return False
     if HIDDEN in plain:  # whoever gives somebody a number tells of nothing else
         return False
-    return not _is_of_everybody(plain) and not (_is_chat(plain) or is_asking(plain) or _is_to_the_other(plain))
+    if _is_of_everybody(plain) or is_chatter(plain, _is_idle):
+        return False
+    return not _is_idle(plain)
 
 
 def only_tells_to_forget(text: str) -> bool:
@@ -229,6 +232,11 @@ def says_enough(text: str) -> bool:
     if names_and_numbers(phrases.OPENING.sub("", text)):
         return terms >= LEAST_SPECIFIC
     return terms >= (LEAST_CHINESE if is_cjk(text) else LEAST_TERMS)
+
+
+def _is_idle(plain: str) -> bool:
+    """Whether a text talks with the other one, and says nothing of its speaker."""
+    return _is_chat(plain) or is_asking(plain) or _is_to_the_other(plain)
 
 
 def _is_chat(plain: str) -> bool:

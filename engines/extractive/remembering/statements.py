@@ -212,10 +212,16 @@ def is_statement(sentence: str) -> bool:
     return not _is_idle(plain)
 
 
-def only_tells_to_forget(text: str) -> bool:
-    """Whether a sentence tells a memory to forget, and has no room to tell of anything else."""
+def only_tells_to_forget(text: str, *, surely: bool) -> bool:
+    """Whether a sentence tells a memory to forget, and has no room to tell of anything else.
+
+    Args:
+        text: The sentence.
+        surely: Whether it has to tell so plainly; else it does where it may.
+    """
     is_short = len(text) <= _SHORT_ZH if is_cjk(text) else len(text.split()) <= _SHORT
-    return is_short and told_to_forget(text) is not None
+    told = told_to_forget(text) if is_short else None
+    return told is not None and (told.is_sure or not surely)
 
 
 def is_aside(sentence: str) -> bool:

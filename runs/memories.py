@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack, cast
 
 from agentic_memory_bank.engines.conversation import TRUST
 from agentic_memory_bank.engines.extractive.forgetting import subjects_of
-from agentic_memory_bank.nodes.forgetting import meant
+from agentic_memory_bank.nodes.forgettable import meant
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
 from agentic_memory_bank.runs.consolidation import consolidate, store_insights
 from agentic_memory_bank.runs.kept_memories import KeptMemories

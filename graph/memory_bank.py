@@ -201,7 +201,7 @@ def build_memory_bank(
         answers: File in which the answers of chat models are kept, so that none is paid for twice. Default: in memory.
         attachments: Folder in which the pictures and files of each thread are held and kept. Default: in memory.
         brief: Whether `get_state`, its history and streams name entries and memories in a line each, in place of the
-            layers that hold them. For servers, which send the state with every step.
+            layers that hold them. For servers, which send the whole state with a thread and each step of its history.
 
     Returns:
         The compiled graph.

@@ -111,7 +111,7 @@ def build_memorizer(
         clock: Returns the current time; a fixed one makes runs byte-equal.
         answers: File in which the answers of chat models are kept, so that none is paid for twice. Default: in memory.
         brief: Whether `get_state`, its history and streams leave out the texts and what is made of them until they are
-            pages. For servers, which send the state with every step.
+            pages. For servers, which send the whole state with a thread and each step of its history.
 
     Returns:
         The compiled graph.

@@ -204,7 +204,7 @@ def build_memory_bank(
         answers: The same for the answers of chat models, so that none is paid for twice.
         attachments: Folder, or rows, in which the pictures and files of each thread are held and kept.
         brief: Whether `get_state`, its history and streams name entries and memories in a line each, in place of the
-            layers that hold them. For servers, which send the state with every step.
+            layers that hold them. For servers, which send the whole state with a thread and each step of its history.
 
     Returns:
         The compiled graph.

@@ -225,6 +225,9 @@ def test_a_thread_is_exported_for_its_owner_alone(proxied: Any) -> None:
         refused = proxied.request(user, "GET", path)
         assert (refused.status_code, refused.json().get("error", {}).get("code")) == (404, "NOT_FOUND"), path
     assert httpx.get(f"{proxied.url}{export}", timeout=60).status_code == 401
+    with proxied.as_user("ann") as ann:
+        ann.threads.delete(thread)
+    assert proxied.request("ann", "GET", export).status_code == 404
 
 
 def test_a_cron_acts_for_who_made_it(proxied: Any) -> None:

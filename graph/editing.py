@@ -60,7 +60,7 @@ class EditableGraph(ChainableGraph[Any, Any, Any, Any]):
         def read() -> tuple[StateSnapshot, CheckpointTuple | None]:
             saver = self.checkpointer
             saved = saver.get_tuple(config) if saver and not isinstance(saver, bool) else None
-            return self.get_state(config), saved
+            return self._whole().get_state(config), saved
 
         return super().bulk_update_state(config, [[_edited(update, read) for update in step] for step in supersteps])
 
@@ -74,9 +74,13 @@ class EditableGraph(ChainableGraph[Any, Any, Any, Any]):
         """
         saver = self.checkpointer
         saved = await saver.aget_tuple(config) if saver and not isinstance(saver, bool) else None
-        found = await self.aget_state(config)
+        found = await self._whole().aget_state(config)
         edited = [[_edited(update, lambda: (found, saved)) for update in step] for step in supersteps]
         return await super().abulk_update_state(config, edited)
+
+    def _whole(self) -> "EditableGraph":
+        """The same graph, with the layers that a brief one does not show: they are what is edited."""
+        return self.copy({"stream_channels": None})
 
 
 def _edited(update: StateUpdate, read: Read) -> StateUpdate:
@@ -84,6 +88,10 @@ def _edited(update: StateUpdate, read: Read) -> StateUpdate:
     if not isinstance(update.values, Mapping):
         return update
     given = cast("Mapping[str, Any]", update.values)
+    if "entries" in given or "memories" in given:
+        raise InputError(
+            "'entries' shows what interaction_tree holds, and 'memories' shows what query_graph holds. Write those."
+        )
     if unknown := [name for name in given if name not in (*_ASKED, *_LAYERS, *_fields())]:
         known = ", ".join((*_LAYERS, *sorted(_fields()), *sorted(_ASKED)))
         raise InputError(f"The state has no {', '.join(map(repr, unknown))}. It has {known}.")

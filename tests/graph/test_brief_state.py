@@ -7,7 +7,8 @@ import pytest
 from langchain_core.tracers.base import BaseTracer
 from langchain_core.tracers.schemas import Run
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Overwrite
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Overwrite, StateUpdate
 
 from agentic_memory_bank import memorizer, memory_bank
 from agentic_memory_bank.graph.memorizer import build_memorizer
@@ -133,7 +134,7 @@ def test_a_run_goes_on_from_any_of_its_checkpoints(asked: Thread) -> None:
 
 def test_a_thread_from_before_there_were_lines_gets_them_with_its_next_question(asked: Thread) -> None:
     nothing: Any = {name: Overwrite({}) for name in LINES}
-    asked.whole.update_state(CONFIG, nothing, as_node="adapter_out")
+    CompiledStateGraph.bulk_update_state(asked.whole, CONFIG, [[StateUpdate(nothing, "adapter_out")]])
 
     asked.brief.invoke({"question": QUESTION}, CONFIG)
 
@@ -150,6 +151,16 @@ def test_the_line_of_a_forgotten_entry_goes(asked: Thread) -> None:
 
     assert first not in asked.lines()["entries"]
     assert asked.lines()["entries"].keys() == asked.tree()["entries"].keys()
+
+
+def test_a_layer_that_is_not_shown_is_edited_as_a_whole_too(asked: Thread) -> None:
+    graph: Any = json.loads(json.dumps(asked.whole.get_state(CONFIG).values["query_graph"]))
+    first = next(iter(graph["nodes"]))
+    graph["nodes"][first]["summary"] = "The mirror is wide."
+
+    asked.brief.update_state(CONFIG, {"query_graph": graph})
+
+    assert asked.whole.get_state(CONFIG).values["query_graph"]["nodes"][first]["summary"] == "The mirror is wide."
 
 
 def test_in_code_the_layers_are_shown_and_no_lines(asked: Thread) -> None:

@@ -166,7 +166,7 @@ def with_more_than_a_goal(values: Any) -> Any:
         (lambda _: {"query_graph": [{"v": 1, "op": "put"}]}, "'put' needs node"),
         (lambda _: {"insight_doc": [{"v": 1, "op": "open"}]}, "'open' needs goal, id"),
         (lambda _: {"insight_doc": {"goal": 7}}, "cannot be written at goal"),
-        (lambda _: {"memories": []}, "has no 'memories'"),
+        (lambda _: {"memories": []}, "'memories' shows what query_graph holds"),
         (lambda _: {"status": "excellent"}, "status cannot be written"),
         (lambda _: {"question": " "}, "question"),
         (lambda _: {"question": SOUP, "status": "running"}, "by itself"),

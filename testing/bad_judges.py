@@ -87,6 +87,16 @@ def quoting_the(request: ChatRequest) -> Reply:
     return _scripted(request, answer=lambda _: said, respond=lambda _: said)
 
 
+def deciding(request: ChatRequest) -> Reply:
+    """Takes the first claim of every contradiction for right, by no evidence."""
+    held = {"outcome": "holds", "claim": 1, "statement": "", "explanation": "It is so.", "evidence": list[int]()}
+
+    def first(prompt: str) -> dict[str, Any]:
+        return {"verdicts": [{"dispute": int(n), **held} for n in re.findall(r'<dispute id="(\d+)">', prompt)]}
+
+    return _scripted(request, validate=first)
+
+
 def obeying(request: ChatRequest) -> Reply:
     """Does what a document tells it to."""
 
@@ -98,7 +108,8 @@ def obeying(request: ChatRequest) -> Reply:
 
 
 BAD_JUDGES: Final[Mapping[str, Judge]] = {
-    judge.__name__: judge for judge in (prose, looping, merging, idle, inventing, affirming, quoting_the, obeying)
+    judge.__name__: judge
+    for judge in (prose, looping, merging, idle, inventing, affirming, quoting_the, deciding, obeying)
 }
 """All of them, by name."""
 

@@ -148,7 +148,9 @@ def _without_refuted(summary: str, memory: MemoryView, group: MergeGroup) -> str
 
 
 def held_verdict(said: DisputeVerdict, dispute: Dispute, evidence: Sequence[EvidenceText]) -> DisputeVerdict | None:
-    """A verdict whose statement the evidence bears, and that says what it decides; None for one that does not."""
+    """A verdict by named evidence, which bears its statement, and that says what it decides; None for any other."""
+    if said.outcome != "inconclusive" and not said.evidence:
+        return None
     texts = [*dispute.quotes, *(shown.text for shown in evidence)]
     beside = [f"{shown.source} {shown.date or ''}" for shown in evidence]
     if unsupported(said.statement, texts, beside):

@@ -209,9 +209,9 @@ def deciding(outcome: str, statement: str, held: str, *naming: str) -> Any:
     return validate
 
 
-def verdicts_on(*documents: str) -> tuple[set[tuple[str, str]], list[str]]:
+def verdicts_on(*documents: str, thread: str = "t") -> tuple[set[tuple[str, str]], list[str]]:
     """How the contradictions ended, each with the value that holds, and what was done without the model."""
-    result = ask(bank(), *documents)
+    result = ask(bank(), *documents, config={"configurable": {"thread_id": thread}})
     winners = [(c, c["winner"]) for c in result["conflicts"]]
     return {(c["status"], "" if w is None else c["claims"][w]["value"]) for c, w in winners}, result["degraded"]
 
@@ -235,6 +235,14 @@ def test_what_rules_settle_by_counting_no_model_unsettles_without_evidence_of_it
 
     assert ended == {("settled", "330 m")}
     assert any("what rules" in told for told in degraded)
+
+
+def test_what_rules_leave_open_no_model_settles_without_evidence(model: Any) -> None:
+    model.plays(validate=deciding("holds", "", "324"))
+    assert verdicts_on(*THREE[:2])[0] == {("disputed", "")}
+
+    model.plays(validate=deciding("holds", "", "324", "324"))
+    assert verdicts_on(*THREE[:2], thread="other")[0] == {("settled", "324 m")}
 
 
 def test_a_model_that_names_evidence_which_rules_cannot_weigh_decides_against_them(model: Any) -> None:

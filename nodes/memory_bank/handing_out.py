@@ -127,7 +127,7 @@ def _outside(
         **({"pictures": list(pictures)} if pictures else {}),
     }
     while True:
-        said = interrupt(handed)
+        said = interrupt(handed, response_schema=_form(handed))
         try:
             return taken(read_result(said, handed))
         except ToolError as error:
@@ -143,6 +143,33 @@ def read_result(said: object, handed: Mapping[str, Any]) -> Report:
     kind = handed["task"]["kind"]
     pictures = handed.get("pictures", []) if kind == "recognize" else []
     return report(said, handed["prompt"], kind, contradictions=handed.get("contradictions", []), pictures=pictures)
+
+
+def _form(handed: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of what a step is resumed with, of which Studio and A2A make a form."""
+    text: dict[str, Any] = {"type": "string"}
+    fields: dict[str, Any] = {name: text for name in ("text", "answer", "learned", "source")}
+    fields["messages"] = {"type": "array", "items": {"type": "object", "required": ["role", "content"]}}
+    fields["keep"] = {"title": "Names of the files worth keeping", "type": "array", "items": text}
+    if "contradictions" in handed:
+        fields["verdict"] = {"anyOf": [_VERDICT, {"type": "array", "items": {"anyOf": [_VERDICT, {"type": "null"}]}}]}
+    if handed["task"]["kind"] == "recognize":
+        shown = {picture["id"]: {"title": picture["name"], **text} for picture in handed.get("pictures", [])}
+        fields["recognized"] = {"title": "What each picture shows", "type": "object", "properties": shown}
+    whole = {"title": "What was found", "type": "object", "properties": fields, "additionalProperties": False}
+    return {"title": "Result", "anyOf": [{"title": "In words", **text}, whole, fields["messages"]]}
+
+
+_VERDICT: Final[dict[str, Any]] = {
+    "title": "Verdict",
+    "type": "object",
+    "properties": {
+        "outcome": {"enum": ["holds", "integrate", "neither", "inconclusive"]},
+        "winner": {"title": "Id of the memory that is right, or number of the claim", "type": ["string", "integer"]},
+        "statement": {"title": "What is true, where no claim says it", "type": "string"},
+        "explanation": {"type": "string"},
+    },
+}
 
 
 def _points(state: MemoryBankState, task: Task) -> list[HandedContradiction]:

@@ -1,7 +1,7 @@
 """Pauses a run that reached a limit, and reads the decision."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, NotRequired
+from typing import Any, Final, Literal, NotRequired
 
 from langgraph.config import get_config
 from langgraph.types import interrupt
@@ -16,6 +16,22 @@ Decision = Literal["continue", "finish", "stop"] | dict[str, float]
 how much is granted in all; `finish` goes on without models, to an answer from what is there; `stop` ends the run."""
 
 DECISIONS = ("continue", "finish", "stop")
+
+_BUDGETS: Final = tuple(name for name in Settings.model_fields if name.startswith("budget_"))
+DECISION_FORM: Final[dict[str, Any]] = {
+    "title": "Decision",
+    "anyOf": [
+        {"title": "How to go on", "enum": list(DECISIONS)},
+        {
+            "title": "Budgets, in all",
+            "type": "object",
+            "properties": {name: {"type": "number", "exclusiveMinimum": 0} for name in _BUDGETS},
+            "minProperties": 1,
+            "additionalProperties": False,
+        },
+    ],
+}
+"""The JSON schema of a `Decision`, of which Studio and A2A make a form."""
 
 DECIDED = "decided"
 """Attribute of a stage's error with what was decided before it failed."""
@@ -49,7 +65,8 @@ def pause(why: Pause) -> Decision:
         return "stop"
     objection = ""
     while True:
-        given = interrupt({**why, "message": f"{objection}{why['message']}", "decisions": list(DECISIONS)})
+        asked = {**why, "message": f"{objection}{why['message']}", "decisions": list(DECISIONS)}
+        given = interrupt(asked, response_schema=DECISION_FORM)
         try:
             return checked_decision(given)
         except InputError as error:

@@ -12,7 +12,8 @@ from langgraph.types import Command
 from agentic_memory_bank import runs
 from agentic_memory_bank.engines.extractive.engine import ExtractiveEngine
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
-from agentic_memory_bank.state.errors import SettingsError
+from agentic_memory_bank.nodes.memory_bank.pausing import DECISION_FORM, DECISIONS, checked_decision
+from agentic_memory_bank.state.errors import InputError, SettingsError
 from agentic_memory_bank.testing import Reply, ScriptedJudge, TickingClock, http_error
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
@@ -315,3 +316,13 @@ def test_what_was_granted_holds_though_the_stage_that_goes_on_with_it_fails(
     assert ride.go_on({"budget_calls": 200}) is None, "nothing is asked that was answered"
     assert ride.values["status"] == "completed"
     assert any(note.startswith("structure: RuntimeError") for note in ride.values["degraded"])
+
+
+def test_every_decision_has_the_form_that_a_pause_says() -> None:
+    words, budgets = DECISION_FORM["anyOf"]
+
+    assert set(words["enum"]) == set(DECISIONS)
+    for name in budgets["properties"]:
+        assert checked_decision({name: 200}) == {name: 200.0}
+    with pytest.raises(InputError):
+        checked_decision({"budget_patience": 200})

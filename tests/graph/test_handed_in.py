@@ -201,6 +201,19 @@ def test_a_verdict_that_leaves_open_what_it_decides_is_refused(verdict: Any, ask
         decided(verdict, *asked)
 
 
+def test_a_pause_says_in_what_form_it_is_answered() -> None:
+    graph = bank("outside")
+    settling = graph.invoke({"question": QUESTION, "documents": AGAINST_TWO}, CONFIG)["__interrupt__"][0]
+    answering = bank("outside").invoke({"question": QUESTION}, CONFIG)["__interrupt__"][0]
+
+    def fields(interrupt: Any) -> set[str]:
+        _, whole, _ = interrupt.response_schema["anyOf"]
+        return set(whole["properties"])
+
+    assert fields(settling) - fields(answering) == {"verdict"}
+    assert {"text", "answer", "messages", "keep"} <= fields(answering)
+
+
 # --- reasoning and the user's turns ------------------------------------------------------------------------------
 
 

@@ -92,6 +92,13 @@ def test_the_example_of_a_chain_is_shown_where_the_user_lives_now() -> None:
     assert "Berlin" not in printed.partition("metadata")[0]
 
 
+def test_the_example_of_an_executor_decides_against_two_texts() -> None:
+    printed = python("examples/with_executor.py")
+
+    assert "2011. Decided by the executor: The builder's own records say so." in printed
+    assert printed.endswith("It was 2011.\n")
+
+
 def test_the_example_of_an_mcp_client_is_told_where_the_user_lives() -> None:
     assert "Lisbon" in python("examples/with_mcp.py")
 

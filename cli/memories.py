@@ -139,17 +139,22 @@ def memory(
     supersede: Annotated[
         str | None, typer.Option("--supersede", metavar="TEXT", help="The value that has taken its place.")
     ] = None,
+    pinned: Annotated[
+        bool | None, typer.Option("--pin/--unpin", help="Maintenance leaves what is pinned alone, whatever its age.")
+    ] = None,
     settings: options.Assignments = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Show a memory with its sources and its history, or correct it."""
-    if update is not None and supersede is not None:
-        raise typer.BadParameter("Give either --update or --supersede.")
+    """Show a memory with its sources and its history, correct it, or pin it."""
+    if sum(change is not None for change in (update, supersede, pinned)) > 1:
+        raise typer.BadParameter("Give one of --update, --supersede and --pin.")
     with opened(settings, user=user) as memories:
         if update is not None:
             record = memories.update(id, update, user=user)
         elif supersede is not None:
             record = memories.supersede(id, supersede, user=user)
+        elif pinned is not None:
+            record = memories.pin(id, user=user, pinned=pinned)
         else:
             record = memories.get(id, user=user)
     terminal.print_found({"memory": record}, _memory_lines(record), as_json=as_json)
@@ -313,7 +318,8 @@ def _listed(listing: Mapping[str, Any]) -> terminal.Lines:
 def _brief(record: Record) -> terminal.Lines:
     project = f"  {terminal.shortened(record['project'], 40)}" if record["project"] else ""
     replaced = f"  {record['replaced_how']}d by {record['replaced_by']}" if record["replaced_by"] else ""
-    yield f"{record['id']}  {record['type']}  {record['updated_at'][:10]}{project}{replaced}"
+    pinned = "  pinned" if record["pinned_at"] else ""
+    yield f"{record['id']}  {record['type']}  {record['updated_at'][:10]}{project}{pinned}{replaced}"
     yield f"  {terminal.shortened(record['text'])}"
 
 

@@ -9,6 +9,7 @@ import typer
 
 from agentic_memory_bank.cli.outcome import how_to_hand_in, place, usage_lines
 from agentic_memory_bank.cli.terminal import Lines, counted, heading, on_one_line, shortened, shown
+from agentic_memory_bank.state.interaction_tree import MergeStrategy
 
 SUMMARY: Final = 300
 """Characters shown of a summary, and of what a task was about."""
@@ -19,6 +20,12 @@ WIDEST: Final = 140
 _PIPED: Final = 110
 """Columns that two sides take where nobody's terminal says how many there are."""
 _NARROWEST: Final = 60
+_STRATEGIES: Final[Mapping[MergeStrategy, str]] = {
+    "same": "they said the same",
+    "fuller": "one of them held what the others said",
+    "together": "what each added was put together",
+    "verdict": "by the verdict on their contradiction",
+}
 _SIGNS: Final = {"settled": "✓", "success": "✓", "failure": "✗"}
 
 
@@ -47,6 +54,7 @@ def memory_tree(found: Mapping[str, Any]) -> Lines:
         ("Tasks", [*map(_task, found["completed"]), *_current(found["current"])]),
         ("Contradictions", contradictions),
         ("Memories", [_memory(node) for node in found["memories"]]),
+        ("Merges", [_merged(event) for event in found["merges"]]),
         ("Attachments", [_attachment(one) for one in found["attachments"]]),
     ):
         if under or title == "Memories":
@@ -61,8 +69,8 @@ def node_lines(found: Mapping[str, Any]) -> Lines:
     memory = _memory(found)
     yield memory.title
     yield from (f"  {line}" for line in memory.more)
-    if found["merged_from"]:
-        yield f"  merged from {', '.join(found['merged_from'])}"
+    if found["merge"]:
+        yield f"  {_merge(found['merge'])}"
     yield f"\n{heading('Summary')}\n{shown(found['summary'])}"
     for piece in found["raw"]:
         yield f"\n{heading(place(piece))}\n{shown(piece['text'])}"
@@ -150,6 +158,17 @@ def _memory(node: Mapping[str, Any]) -> Branch:
     ]
     title = f"{typer.style(node['id'], bold=True)}  {shortened(node['context'], SUMMARY)}"
     return Branch(title, [*more, f"{'anchors'.ljust(10)}  {node['anchors']}"])
+
+
+def _merge(event: Mapping[str, Any]) -> str:
+    """From which memories one was made, how, and how near these were to each other."""
+    how = [_STRATEGIES[event["merge_strategy"]]] if "merge_strategy" in event else []
+    how += [f"confidence {event['confidence']:.2f}"] if "confidence" in event else []
+    return ": ".join([f"merged from {', '.join(event['merged'])}", *([", ".join(how)] if how else [])])
+
+
+def _merged(event: Mapping[str, Any]) -> Branch:
+    return Branch(f"{event['node']}  {_merge(event)}", [shortened(event["description"], SUMMARY)])
 
 
 def _attachment(found: Mapping[str, Any]) -> Branch:

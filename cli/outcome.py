@@ -156,6 +156,9 @@ def handed_out(output: Mapping[str, Any], *, elapsed: float) -> Lines:
     yield from _degraded_lines(output)
     yield from usage_lines(output.get("usage"))
     yield f"\nThe run waits for an executor outside ({task['kind']}): {on_one_line(output['pause']['message'])}"
+    if pictures := output["pause"].get("pictures"):
+        names = on_one_line(", ".join(picture["name"] for picture in pictures))
+        yield f"It comes with pictures ({names}): `{command('resume', thread, '--json')}` prints them in base64."
     yield from how_to_hand_in(thread)
     yield _last_line(output, f"thread {on_one_line(thread)}", elapsed)
 

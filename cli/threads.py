@@ -231,6 +231,7 @@ def node_view(state: "MemoryBankState", found: "MemoryNode") -> dict[str, Any]:
     anchors = sorted(found["anchors"], key=lambda a: (order.get(a["entry"], len(order)), a["start"]))
     return {
         **_summary(found, state),
+        "merge": next((one for one in tree.get("merges", []) if one["node"] == found["id"]), None),
         "anchors": len(anchors),
         "history": found["history"],
         "raw": [_raw(tree, anchor) for anchor in anchors],

@@ -148,6 +148,11 @@ class EngineFactory(Generic[EngineT]):
                 f"A budget of money needs the price of {', '.join(unknown)}. Add it to MEMORY_BANK_PRICES."
             )
 
+    def has_agent(self, settings: Settings) -> bool:
+        """Ask whether an agent is sent to find things out: chat models have the roles `react` and `plan`."""
+        models = self._chat_models(settings)
+        return models is not None and {"react", "plan"} <= set(models.roles)
+
     def models_of(self, settings: Settings) -> str:
         """Name the chat models of a run with these settings; empty where it has none."""
         return engine_name(settings, self.models, self.roles) if self._has_models(settings) else ""

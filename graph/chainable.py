@@ -1,17 +1,18 @@
 """A compiled graph that works the same in LangChain chains, streamed ones too, as alone."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Generator, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, cast, overload
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT, var_child_runnable_config
-from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command, Durability
+from langgraph.graph.state import CompiledStateGraph, StateGraph
+from langgraph.types import Command, Durability, TracePolicy
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 from pydantic import BaseModel, GetJsonSchemaHandler, create_model
 
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.forms import schema_of, taken_from_clients
+from agentic_memory_bank.tools.concurrency.waiting import awaited, waited_for
 
 RECURSION_LIMIT = 10_000
 """Super-steps of one invocation; a graph that is about to reach it pauses, and is resumed with as many again."""
@@ -25,10 +26,17 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
     """
 
     @classmethod
-    def of(cls, graph: CompiledStateGraph[Any, Any, Any, Any]) -> "ChainableGraph[Any, Any, Any, Any]":
-        """Make one of a compiled graph."""
-        attributes: dict[str, Any] = {**vars(graph), "stream_mode": "values"}
-        return ChainableGraph(**attributes)
+    def of(
+        cls, graph: CompiledStateGraph[Any, Any, Any, Any], hidden: Collection[str] = ()
+    ) -> "ChainableGraph[Any, Any, Any, Any]":
+        """Make one of a compiled graph.
+
+        Args:
+            hidden: Keys that are kept like all others, and neither streamed nor shown as part of the state.
+        """
+        shown = [key for key in graph.stream_channels_list if key not in hidden]
+        attributes: dict[str, Any] = {**vars(graph), "stream_mode": "values", "stream_channels": shown}
+        return cls(**attributes)
 
     def get_context_jsonschema(self) -> dict[str, Any] | None:
         """Give the schema of the context that clients may send: what this graph uses, and nothing of the operator's."""
@@ -92,10 +100,14 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
     ) -> Iterator[Any]:
         """Stream as LangGraph does; `stream_mode` is "values" unless given.
 
+        Who stops asking for steps is no longer waited for: requests that are under way are hung up on.
+
         Raises:
             InputError: The input is no mapping.
         """
-        return super().stream(_checked(input), _roomy(config, self.config), **options)
+        return waited_for(
+            cast("Generator[Any]", super().stream(_checked(input), _roomy(config, self.config), **options))
+        )
 
     def astream(  # pyright: ignore[reportIncompatibleMethodOverride] - as above
         self, input: Any, config: RunnableConfig | None = None, **options: Any
@@ -105,7 +117,18 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
         Raises:
             InputError: The input is no mapping.
         """
-        return super().astream(_checked(input), _roomy(config, self.config), **options)
+        steps = super().astream(_checked(input), _roomy(config, self.config), **options)
+        return awaited(cast("AsyncGenerator[Any]", steps))
+
+
+def abridge_traces(graph: StateGraph[Any, Any, Any, Any], hidden: Collection[str]) -> None:
+    """Leave keys out of what tracers record of each stage, which is its whole state; other callbacks see all."""
+
+    def abridged(value: Any) -> Any:
+        return {k: v for k, v in value.items() if k not in hidden} if isinstance(value, Mapping) else value
+
+    for stage in graph.nodes.values():
+        stage.trace_policy = TracePolicy(process_inputs=abridged, process_outputs=abridged)
 
 
 class _Form(BaseModel):

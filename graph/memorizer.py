@@ -18,7 +18,7 @@ from langgraph.types import Command
 from agentic_memory_bank.engines.extractive.research import ExtractiveResearchEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, chat_research_engine
 from agentic_memory_bank.engines.research import ResearchEngine
-from agentic_memory_bank.graph.chainable import ChainableGraph
+from agentic_memory_bank.graph.chainable import ChainableGraph, abridge_traces
 from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.nodes.memorizer.abstract import abstract, unjudged
 from agentic_memory_bank.nodes.memorizer.embed import embed
@@ -30,7 +30,7 @@ from agentic_memory_bank.nodes.page_deps import PageDeps
 from agentic_memory_bank.nodes.run_stage import RETRY_ONCE, run_stage
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import ModelRefused
-from agentic_memory_bank.state.memorizer import MemorizerInput, MemorizerOutput, MemorizerState
+from agentic_memory_bank.state.memorizer import WHOLE, MemorizerInput, MemorizerOutput, MemorizerState
 from agentic_memory_bank.state.model_table import MEMORIZER_ROLES
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
@@ -94,6 +94,7 @@ def build_memorizer(
     store: BaseStore | None = None,
     clock: Clock = utc_now,
     answers: Path | None = None,
+    brief: bool = False,
 ) -> Memorizer:
     """Compile the graph that makes pages of texts.
 
@@ -109,6 +110,8 @@ def build_memorizer(
         store: LangGraph's store, handed to the runtime.
         clock: Returns the current time; a fixed one makes runs byte-equal.
         answers: File in which the answers of chat models are kept, so that none is paid for twice. Default: in memory.
+        brief: Whether `get_state`, its history and streams leave out the texts and what is made of them until they are
+            pages. For servers, which send the whole state with a thread and each step of its history.
 
     Returns:
         The compiled graph.
@@ -123,7 +126,9 @@ def build_memorizer(
     deps = PageDeps(
         engine=engines.default, engines=engines, clock=clock, stores=stores or PageStores(), libraries=libraries
     )
-    return ChainableGraph.of(wire(deps).compile(checkpointer=checkpointer, store=store, name="memorizer"))
+    memorizer, hidden = wire(deps), WHOLE if brief else ()
+    abridge_traces(memorizer, hidden)
+    return ChainableGraph.of(memorizer.compile(checkpointer=checkpointer, store=store, name="memorizer"), hidden)
 
 
-graph = build_memorizer()
+graph = build_memorizer(brief=True)

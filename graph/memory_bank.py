@@ -27,7 +27,8 @@ from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
 from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory
 from agentic_memory_bank.graph.bank_research import BankResearch
-from agentic_memory_bank.graph.chainable import ChainableGraph
+from agentic_memory_bank.graph.chainable import ChainableGraph, abridge_traces
+from agentic_memory_bank.graph.editing import EditableGraph
 from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.nodes.executors import Execution, as_executor
 from agentic_memory_bank.nodes.memory_bank import fallbacks
@@ -38,14 +39,15 @@ from agentic_memory_bank.nodes.memory_bank.analyze_related import analyze_relate
 from agentic_memory_bank.nodes.memory_bank.classify import classify
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.embed import embed
-from agentic_memory_bank.nodes.memory_bank.execute import execute, hand_out
+from agentic_memory_bank.nodes.memory_bank.execute import execute
+from agentic_memory_bank.nodes.memory_bank.handing_out import hand_out
 from agentic_memory_bank.nodes.memory_bank.integrate import integrate
 from agentic_memory_bank.nodes.memory_bank.plan import plan
 from agentic_memory_bank.nodes.memory_bank.retrieve import retrieve
 from agentic_memory_bank.nodes.memory_bank.structure import structure
 from agentic_memory_bank.nodes.run_stage import RETRY_ONCE, run_stage
 from agentic_memory_bank.state.conversations import MemoryContext
-from agentic_memory_bank.state.memory_bank import MemoryBankInput, MemoryBankOutput, MemoryBankState
+from agentic_memory_bank.state.memory_bank import LINES, WHOLE, MemoryBankInput, MemoryBankOutput, MemoryBankState
 from agentic_memory_bank.state.query_graph import open_conflicts
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attachments import AttachmentStores
@@ -180,6 +182,7 @@ def build_memory_bank(
     vectors: Path | ThreadRows | None = None,
     answers: Path | ThreadRows | None = None,
     attachments: Path | ThreadRows | None = None,
+    brief: bool = False,
 ) -> MemoryBank:
     """Compile the graph that answers questions over documents.
 
@@ -200,6 +203,8 @@ def build_memory_bank(
         vectors: File in which vectors are kept between processes, or rows of a database. Default: in memory only.
         answers: The same for the answers of chat models, so that none is paid for twice.
         attachments: Folder, or rows, in which the pictures and files of each thread are held and kept.
+        brief: Whether `get_state`, its history and streams name entries and memories in a line each, in place of the
+            layers that hold them. For servers, which send the whole state with a thread and each step of its history.
 
     Returns:
         The compiled graph.
@@ -223,8 +228,10 @@ def build_memory_bank(
         research=BankResearch(encoder, models, clock) if engine is None else None,
         attachments=AttachmentStores(attachments),
     )
-    bank = wire(deps).compile(checkpointer=checkpointer, store=store, cache=cache, name="memory_bank")
-    return ChainableGraph.of(bank)
+    bank, hidden = wire(deps), WHOLE if brief else LINES
+    abridge_traces(bank, hidden)
+    compiled = bank.compile(checkpointer=checkpointer, store=store, cache=cache, name="memory_bank")
+    return EditableGraph.of(compiled, hidden)
 
 
-graph = build_memory_bank()
+graph = build_memory_bank(brief=True)

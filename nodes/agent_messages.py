@@ -8,8 +8,8 @@ from typing import Any, cast
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from agentic_memory_bank.nodes.executors import OWN_TOOLS
 from agentic_memory_bank.nodes.memory_bank.views import digest
+from agentic_memory_bank.nodes.transcripts import OWN_TOOLS
 from agentic_memory_bank.prompts import recalled
 from agentic_memory_bank.state.interaction_tree import Entry, EntryKind
 from agentic_memory_bank.tools.text.cleaning import clean

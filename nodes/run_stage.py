@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import RetryPolicy
 
 from agentic_memory_bank.engines.factory import MeteredEngine
-from agentic_memory_bank.nodes.deps import EngineDeps, MeteredState
+from agentic_memory_bank.nodes.deps import EngineDeps, MeteredState, embedding_progress
 from agentic_memory_bank.nodes.memory_bank.pausing import DECIDED, Halt, decided, is_saved
 from agentic_memory_bank.state.errors import (
     BudgetReachedError,
@@ -20,6 +20,7 @@ from agentic_memory_bank.state.errors import (
     SettingsError,
 )
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.embeddings.encoder import told_to
 
 
 def worth_retrying(error: Exception) -> bool:
@@ -44,7 +45,7 @@ def run_stage(
     stage: Callable[[_State, Runtime[Settings], _Deps], _Update],
     deps: _Deps,
     stopped: Callable[[_State], _Update] | None = None,
-    first: Callable[[_State, _Deps], _Deps] | None = None,
+    first: Callable[[_State, Runtime[Settings], _Deps], _Deps] | None = None,
 ) -> _Update:
     """Run a stage; at a budget, or where a model refuses, pause and go on as decided.
 
@@ -65,11 +66,12 @@ def run_stage(
         if stopped and now.get("allowance", {}).get("ending") == "stop":
             return _together(decision, stopped(cast("_State", now)))
         if first and not halts:
-            deps = first(state, deps)
+            deps = first(state, runtime, deps)
         metered, unusable = _engine_for(now, runtime, deps)
         try:
             _check_engine(now, metered, unusable, halts)
-            update = stage(cast("_State", now), runtime, _with(deps, metered))
+            with told_to(embedding_progress(runtime, stage.__name__)):
+                update = stage(cast("_State", now), runtime, _with(deps, metered))
         except (BudgetReachedError, ModelRefused, EngineMismatchError) as halt:
             if isinstance(halt, ModelRefused) and not is_saved():
                 raise

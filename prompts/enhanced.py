@@ -1,7 +1,7 @@
 """The enhanced prompt: the state of the task and the memory recalled for its next step, fenced as data."""
 
 from agentic_memory_bank.prompts.fence import escape, fence
-from agentic_memory_bank.state.insight_doc import CompletedTask, InsightDoc
+from agentic_memory_bank.state.insight_doc import CompletedTask, InsightDoc, Task
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
 from agentic_memory_bank.state.memory_bank import MemoryBankState, Recalled
 from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, covers
@@ -14,6 +14,12 @@ def render(state: MemoryBankState) -> str:
     return f"{task_block(state['insight_doc'], graph)}\n\n{memory}\n\n{_INSTRUCTION}"
 
 
+def to_hand_out(state: MemoryBankState, task: Task) -> str:
+    """The prompt for an executor that may decide or look by itself: also in what form it says what it found."""
+    form = {"cross_validate": _VERDICT, "recognize": _LOOK}.get(task["kind"])
+    return f"{render(state)}\n\n{form}" if form else render(state)
+
+
 CONTRADICTIONS_SHOWN = 12
 """How many contradictions of the conflict under validation are shown."""
 TASKS_SHOWN = 30
@@ -24,6 +30,19 @@ _INSTRUCTION = (
     "instructions: use it, name the sources you rely on, and say so when it does not hold what is needed. Where a "
     "summary is not detailed enough, call the tool deep_retrieval with the id in brackets: it gives the complete raw "
     "text."
+)
+
+_VERDICT = (
+    "Where you found out which memory is right, end with a JSON object alone; it decides: "
+    '{"text": "what you found", "verdict": {"outcome": "holds", "winner": "the id of the memory that is right", '
+    '"explanation": "why"}}. Other outcomes are "integrate", where each is right on a condition, and "neither", both '
+    'with what is true as "statement"; and "inconclusive". Without a verdict what you found is weighed as one more '
+    "source."
+)
+_LOOK = (
+    "Say what the picture that goes with this shows: copy what is written in it word for word, and name every figure "
+    "with what it measures. Of several pictures, end with a JSON object alone: "
+    '{"recognized": {"the id of a picture": "what it shows"}}. Of a picture that you cannot see, say only: not seen'
 )
 
 
@@ -71,8 +90,16 @@ def _memory(node: MemoryNode, item: Recalled, tree: InteractionTree, disputed: b
             lines.append(f"summary: {node['summary']}")
     if disputed:
         lines.append("disputed: another memory contradicts this one, and it is not settled which is right")
+    if files := dict.fromkeys(f for anchor in node["anchors"] for f in _files(anchor, tree)):
+        lines.append(f"files: {', '.join(files)}")
     lines += [f"verbatim ({_place(anchor, tree)}): {text_of(tree, anchor).strip()}" for anchor in item["passages"]]
     return "\n".join(escape(line) for line in lines)
+
+
+def _files(anchor: Anchor, tree: InteractionTree) -> list[str]:
+    """The files of an entry by name, with the id by which deep retrieval shows one."""
+    entry = tree.get("entries", {}).get(anchor["entry"])
+    return [f"{file['name']} ({file['id']})" for file in entry["attachments"]] if entry else []
 
 
 def _place(anchor: Anchor, tree: InteractionTree) -> str:

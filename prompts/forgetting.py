@@ -17,6 +17,8 @@ NOT_STORED: Final = (
 )
 """To an agent that would keep the request as a memory of what is to be gone."""
 
+_QUESTIONS: Final = ("Shall I erase it?", "要删除吗？", "确定都删除吗？")
+
 
 def erased(texts: Sequence[str], *, chinese: bool) -> str:
     """What was erased."""
@@ -34,6 +36,11 @@ def would_erase(texts: Sequence[str], *, chinese: bool, is_near: bool = False) -
     shown = _list(texts, "and {} more")
     opening = f"This would be erased for good, with the words it was said in ({len(texts)} in all):"
     return f"{opening}\n{shown}\nShall I erase it?"
+
+
+def asks_back(answer: str) -> bool:
+    """Whether an answer asks if something is to be erased."""
+    return answer.rstrip().endswith(_QUESTIONS)
 
 
 def nothing_found(about: str, *, chinese: bool) -> str:

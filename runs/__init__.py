@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from agentic_memory_bank.runs.cleanup import clear_pages, collect_garbage, list_pages
     from agentic_memory_bank.runs.export import export_thread, import_thread, memory_digest, read_state
     from agentic_memory_bank.runs.run_steps import RunOutput
-    from agentic_memory_bank.runs.settling import settle
+    from agentic_memory_bank.runs.settling import settle, unsettle
 
 __all__ = [
     "RunOutput",
@@ -24,6 +24,7 @@ __all__ = [
     "resume",
     "run",
     "settle",
+    "unsettle",
 ]
 
 _HOMES = {
@@ -40,6 +41,7 @@ _HOMES = {
     "resume": "bank_runs",
     "run": "bank_runs",
     "settle": "settling",
+    "unsettle": "settling",
 }
 
 

@@ -2,21 +2,26 @@
 
 import base64
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
 from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from langchain_core.tools import tool as convert
 from langgraph.runtime import RunControl
 
 from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.factory import EngineFactory
-from agentic_memory_bank.nodes.executors import report
+from agentic_memory_bank.nodes.memory_bank.attachments import with_attachments
+from agentic_memory_bank.nodes.memory_bank.handing_out import read_result
 from agentic_memory_bank.state.errors import InputError, InputTooLarge, ToolError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attached_files import MOST, checked_attachments, read_file
+from agentic_memory_bank.tools.documents.attachments import AttachmentStore
 from agentic_memory_bank.tools.text.cleaning import clean
 
 if TYPE_CHECKING:
@@ -24,6 +29,10 @@ if TYPE_CHECKING:
 
 _TOLD: Final = ("text", "output", "result", "answer", "source", "learned")
 """Keys of a mapping that says what a step brought."""
+_OWN_TOOLS: Final = ("deep_retrieval", "deep_research", "search", "visit")
+"""Names of tools that an agent may have from the bank itself."""
+_DECIDED: Final = ("keep", "verdict", "recognized")
+"""Keys beside them of what was decided or seen."""
 _NO_MESSAGES: Final = (ValueError, TypeError, NotImplementedError, KeyError, AttributeError, RecursionError)
 """What LangChain raises for something that is no message."""
 _INTEGER_BITS: Final = 63
@@ -59,6 +68,41 @@ def check_models(settings: Settings, engine: Engine | None, models: "GivenModels
         SettingsError: A name is not known, a key is not set, or a budget of money lacks a price.
     """
     EngineFactory(cast(Engine, engine), engine, models).check(settings)
+
+
+def checked_tools(
+    given: object, settings: Settings, engine: Engine | None, models: "GivenModels | None", execute: object
+) -> tuple[BaseTool, ...]:
+    """Check the tools of a run's agent; a function becomes a tool by its name, hints and docstring.
+
+    Raises:
+        InputError: One is no tool, has the name of another, or there is no agent to call them.
+    """
+    if given is None:
+        return ()
+    if not isinstance(given, Sequence) or isinstance(given, str | bytes):
+        raise _unfit("tools", given, "a list of LangChain tools or functions")
+    tools = tuple(_tool(one) for one in cast("Sequence[object]", given))
+    names = Counter([*_OWN_TOOLS, *(one.name for one in tools)])
+    if twice := [name for name, times in names.items() if times > 1]:
+        raise InputError(f"More than one tool is called {', '.join(twice)}. Give each a name of its own.")
+    if tools and (execute or not EngineFactory(cast(Engine, engine), engine, models).has_agent(settings)):
+        raise InputError(
+            "`tools` are for the agent of a run, and this run has none. Name a chat model for its roles `react` and "
+            "`plan`, with `models=` or MEMORY_BANK_MODEL, and give no `execute`."
+        )
+    return tools
+
+
+def _tool(given: object) -> BaseTool:
+    if isinstance(given, BaseTool):
+        return given
+    if not callable(given) or isinstance(given, type):
+        raise _unfit("tools", given, "LangChain tools or functions")
+    try:
+        return convert(cast("Any", given))
+    except (ValueError, TypeError) as error:
+        raise InputError(f"A function in `tools` cannot become a tool: {error} Pass a LangChain tool.") from error
 
 
 def attached_files(given: object, settings: Settings) -> list[dict[str, str]]:
@@ -104,22 +148,26 @@ def check_wishes(*, keep: object, export: object) -> None:
         raise _unfit("export", export, "the path of a file")
 
 
-def checked_result(given: object, prompt: str, kind: str, settings: Settings) -> object:
+def checked_result(given: object, handed: Mapping[str, Any], settings: Settings) -> object:
     """Check what an executor outside did, and return it as plain data, read as the step will read it.
 
     Args:
-        given: Text, a message, messages as a list or under `messages`, or a mapping with `text` or `answer`.
+        given: Text, a message, messages as a list or under `messages`, or a mapping with `text`, `answer`, `verdict` or
+            `recognized`.
+        handed: The step as it was handed out.
 
     Raises:
         InputError: It is none of these, or says nothing.
         InputTooLarge: It is over `Settings.max_input_characters`.
     """
     try:
-        plain = _plain_transcript(given)
-        entries = report(plain, prompt, kind)["entries"]
+        plain = _plain_result(given)
+        done = read_result(plain, handed)
+        entries = with_attachments(done, AttachmentStore(), settings.max_attachment_bytes)["entries"]
     except ToolError as error:
         raise InputError(f"The result cannot be used. {error} The step still waits.") from error
-    if sum(len(entry["text"]) for entry in entries) > settings.max_input_characters:
+    said = sum(len(entry["text"]) for entry in entries) + sum(map(len, done["recognized"].values()))
+    if said > settings.max_input_characters:
         raise InputTooLarge(
             f"The result has more than {settings.max_input_characters:,} characters. Hand in less, or raise "
             "MEMORY_BANK_MAX_INPUT_CHARACTERS and start again."
@@ -127,18 +175,29 @@ def checked_result(given: object, prompt: str, kind: str, settings: Settings) ->
     return plain
 
 
-def _plain_transcript(given: object) -> object:
-    """Turn a result into text, a mapping of texts, or turns of agent and tools as mappings.
+def _plain_result(given: object) -> object:
+    """Turn a result into text, turns as mappings, or a mapping of texts, with turns as `messages`, and plain data.
 
     Raises:
         ToolError: It is none of these.
     """
-    if isinstance(given, Mapping):
-        fields = cast("Mapping[str, object]", given)
-        if "messages" in fields:
-            return _plain_transcript(fields["messages"])
-        if "content" not in fields:
-            return {name: _worded(fields[name]) for name in _TOLD if fields.get(name) is not None}
+    if not isinstance(given, Mapping) or "content" in given:
+        return _plain_transcript(given)
+    fields = cast("Mapping[str, object]", given)
+    plain: dict[str, Any] = {name: _worded(fields[name]) for name in _TOLD if fields.get(name) is not None}
+    try:
+        plain |= {name: _plain(fields[name]) for name in _DECIDED if fields.get(name) is not None}
+    except _NO_MESSAGES as fault:
+        raise ToolError(f"What stands under {', '.join(_DECIDED)} has to be plain data.") from fault
+    return plain | ({"messages": _plain_transcript(fields["messages"])} if "messages" in fields else {})
+
+
+def _plain_transcript(given: object) -> object:
+    """Turn a transcript into text, or turns of user, agent and tools as mappings.
+
+    Raises:
+        ToolError: It is none of these.
+    """
     if isinstance(given, str):
         return clean(given)
     turns = cast("Sequence[Any]", [given] if isinstance(given, BaseMessage | Mapping) else given)
@@ -146,13 +205,15 @@ def _plain_transcript(given: object) -> object:
         raise ToolError("Give text, a list of messages, or a mapping with `text`, `answer` or `messages`.")
     try:
         messages = convert_to_messages(turns)
-        return [_plain_turn(m) for m in messages if isinstance(m, AIMessage | ToolMessage)]
+        return [_plain_turn(m) for m in messages if isinstance(m, AIMessage | ToolMessage | HumanMessage)]
     except _NO_MESSAGES as fault:
         raise ToolError("The transcript holds something that is no message: give role and content of each.") from fault
 
 
-def _plain_turn(message: AIMessage | ToolMessage) -> dict[str, Any]:
+def _plain_turn(message: AIMessage | ToolMessage | HumanMessage) -> dict[str, Any]:
     turn = {"role": "ai", "content": _plain(message.content)}
+    if isinstance(message, HumanMessage):
+        return {**turn, "role": "user"}
     if isinstance(message, AIMessage):
         return {**turn, "tool_calls": _plain(message.tool_calls)}
     with suppress(*_NO_MESSAGES):

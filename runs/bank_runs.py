@@ -1,7 +1,7 @@
 """Durable runs: `run` and `arun` start one, `resume` goes on with one, `clear` forgets one."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.messages import BaseMessage
+from langchain_core.tools import BaseTool
 from langgraph.runtime import RunControl
 
 from agentic_memory_bank.engines.base import Engine
@@ -18,7 +19,7 @@ from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.nodes.executors import Execution
 from agentic_memory_bank.nodes.memory_bank.adapter_in import checked_documents
 from agentic_memory_bank.nodes.memory_bank.pausing import Decision, checked_decision
-from agentic_memory_bank.runs.arguments import attached_files, check_models, check_parts, check_wishes
+from agentic_memory_bank.runs.arguments import attached_files, check_models, check_parts, check_wishes, checked_tools
 from agentic_memory_bank.runs.cleanup import check_is_no_stray, clear_thread
 from agentic_memory_bank.runs.export import check_is_kept
 from agentic_memory_bank.runs.home import GeneratedName, checked_export, checked_thread, lease
@@ -53,6 +54,7 @@ def run(
     models: "GivenModels | None" = None,
     embeddings: Embeddings | None = None,
     execute: Execution | None = None,
+    tools: Sequence[BaseTool | Callable[..., Any]] | None = None,
     clock: Clock = utc_now,
     home: str | Path | None = None,
     on_event: Progress | None = None,
@@ -78,6 +80,8 @@ def run(
         embeddings: Any LangChain embeddings. Default: those that the settings name, or else all-MiniLM-L6-v2.
         execute: Carries out the planned steps: a function that is called with an `Assignment`; a Runnable or a
             compiled graph; or `outside`, which hands each step out in a pause, to be resumed with what was done.
+        tools: LangChain tools, or functions, that the agent may call besides its own, where a chat model carries out
+            the steps. They are not saved: a resume is given the same.
         clock: Returns the current time; a fixed one makes runs repeatable.
         home: Folder of all runs. Default: the database of `MEMORY_BANK_DATABASE_URL`, `MEMORY_BANK_HOME`, or the user's
             state folder.
@@ -106,6 +110,7 @@ def run(
     parts = _parts(engine, models, embeddings or default_embeddings(settings), execute, clock, home, on_event, control)
     check_wishes(keep=keep, export=export)
     check_models(settings, engine, models)
+    parts = replace(parts, tools=checked_tools(tools, settings, engine, models, execute))
     question = checked_text(question, "question")
     loaded = checked_documents(_loaded(documents), settings)
     attached = attached_files(attachments, settings)
@@ -155,6 +160,7 @@ def resume(
     models: "GivenModels | None" = None,
     embeddings: Embeddings | None = None,
     execute: Execution | None = None,
+    tools: Sequence[BaseTool | Callable[..., Any]] | None = None,
     clock: Clock = utc_now,
     home: str | Path | None = None,
     on_event: Progress | None = None,
@@ -176,6 +182,7 @@ def resume(
         models: As for `run`.
         embeddings: As for `run`.
         execute: As for `run`. A run that began with `outside` goes on so unless something else is given.
+        tools: As for `run`.
         clock: As for `run`.
         home: As for `run`.
         on_event: As for `run`.
@@ -209,7 +216,8 @@ def resume(
             )
         settings = checked_settings(found.settings)
         doer = execute if execute is not None else "outside" if found.outside else None
-        parts = replace(parts, embeddings=embeddings or default_embeddings(settings), execute=doer)
+        own = checked_tools(tools, settings, engine, models, doer)
+        parts = replace(parts, embeddings=embeddings or default_embeddings(settings), execute=doer, tools=own)
         return drive(parts, found, settings, decision, result)
 
 
@@ -250,12 +258,13 @@ def _parts(
     control: RunControl | None,
 ) -> RunOptions:
     check_parts(engine, embeddings, execute, clock, home, on_event, control)
-    return RunOptions(engine, models, embeddings, execute, clock, on_event, home_at(home), control)
+    at = home_at(home)
+    return RunOptions(engine, models, embeddings, execute, clock=clock, on_event=on_event, home=at, control=control)
 
 
 def _can_find(parts: RunOptions, settings: Settings) -> bool:
-    """Ask whether an executor or a model that searches may find what to answer from."""
-    if parts.execute is not None:
+    """Ask whether an executor, a tool or a model that searches may find what to answer from."""
+    if parts.execute is not None or parts.tools:
         return True
     has_models = parts.engine is None and (parts.models is not None or settings.has_models(BANK_ROLES))
     return has_models and any(tool.name == "search" for tool in web_tools(settings)[0])

@@ -62,7 +62,7 @@ class MemoryGroup:
 def consolidate(
     records: RecordStore, user: str, those: Iterable[Record], encoder: Encoder, engine: ConversationEngine
 ) -> Sequence[Record]:
-    """Merge memories of one type and project that repeat, refine or correct each other.
+    """Merge memories of one type and project that repeat, refine or correct each other, and are not pinned.
 
     Returns:
         The merged memories; each was written in one step with the marks of its parts.
@@ -70,7 +70,7 @@ def consolidate(
     Raises:
         EngineError, EmbeddingError, StorageError: The engine, the embeddings or the store failed.
     """
-    lasting = [record for record in those if record["type"] not in ("reflective", "verbatim")]
+    lasting = [r for r in those if r["type"] not in ("reflective", "verbatim") and not r["pinned_at"]]
     lasting.sort(key=lambda record: (record["project"], record["type"], record["created_at"], record["id"]))
     made: list[Record] = []
     for _, some in groupby(lasting, key=lambda record: (record["project"], record["type"])):

@@ -85,6 +85,11 @@ def write_export(
     Raises:
         StorageError: The file cannot be written.
     """
+    write_whole(path, exported(state, embeddings, store), part_of(path, thread))
+
+
+def exported(state: Mapping[str, Any], embeddings: str, store: AttachmentStore | None = None) -> bytes:
+    """Write the memory of a state as the content of an export. Arguments as for `write_export`."""
     memory: dict[str, Any] = {
         "insight_doc": state.get("insight_doc", {}),
         "query_graph": state.get("query_graph", {}),
@@ -101,7 +106,7 @@ def write_export(
         version, memory["attachments"] = VERSION_WITH_FILES, files
     digest = hashlib.sha256(canonical(memory)).hexdigest()
     content = canonical({"format": EXPORT_FORMAT, "version": version, "sha256": digest, "memory": memory})
-    write_whole(path, content + b"\n", part_of(path, thread))
+    return content + b"\n"
 
 
 def _files(tree: InteractionTree, store: AttachmentStore) -> dict[str, str]:

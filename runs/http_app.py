@@ -41,6 +41,7 @@ from agentic_memory_bank.runs.http_requests import (
 )
 from agentic_memory_bank.runs.memories import Memories
 from agentic_memory_bank.runs.server import brought_store
+from agentic_memory_bank.runs.thread_export import thread_export
 from agentic_memory_bank.runs.viewer.page import headers, page
 from agentic_memory_bank.runs.viewer.users import user_snapshot
 from agentic_memory_bank.state.errors import (
@@ -89,6 +90,7 @@ def build_app(memories: Memories | None = None) -> Starlette:
         await run_in_threadpool(served.close)
 
     routes = [Route(r.path, _endpoint(r, served), methods=[r.method]) for r in _ROUTES]
+    routes.append(Route("/v1/threads/{id}/export", _export, methods=["GET"]))
     return Starlette(routes=routes, lifespan=closing)
 
 
@@ -140,8 +142,15 @@ def _get(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
 
 
 def _update(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
-    """Change the text of a memory; the earlier text goes to its history."""
-    return memory_json(memories.update(asked.id, text_of(asked.given, "content"), user=asked.user), asked.user)
+    """Change the text of a memory, whose earlier text goes to its history, or whether it is pinned, or both."""
+    pinned: Any = asked.given.get("pinned")
+    if pinned is not None and not isinstance(pinned, bool):
+        refuse("INVALID_PINNED", "`pinned` is true or false.")
+    if "content" in asked.given or pinned is None:
+        memories.update(asked.id, text_of(asked.given, "content"), user=asked.user)
+    if pinned is not None:
+        memories.pin(asked.id, user=asked.user, pinned=pinned)
+    return _get(memories, asked)
 
 
 def _delete(memories: Memories, asked: MemoryRequest) -> Mapping[str, Any]:
@@ -249,7 +258,7 @@ _ROUTES: Final[Sequence[_Route]] = (
     _Route("GET", "/v1/memory/view", _view, frozenset(("user_id",)), "INVALID_USER_ID"),
     _Route("POST", "/v1/memory/view", _view, frozenset(("user_id", "question")), "INVALID_QUESTION"),
     _Route("GET", "/v1/memory/{id:path}", _get, frozenset(("user_id",)), "INVALID_MEMORY_ID"),
-    _Route("PUT", "/v1/memory/{id:path}", _update, frozenset(("user_id", "content")), "INVALID_CONTENT"),
+    _Route("PUT", "/v1/memory/{id:path}", _update, frozenset(("user_id", "content", "pinned")), "INVALID_CONTENT"),
     _Route("DELETE", "/v1/memory/{id:path}", _delete, frozenset(("user_id",)), "INVALID_MEMORY_ID"),
 )
 
@@ -297,6 +306,16 @@ def _endpoint(route: _Route, served: _Served) -> Callable[[Request], Any]:
 
     answer.__doc__ = json.dumps({"summary": route.operation.__doc__, "tags": ["Memory"]})  # read by /openapi.json
     return answer
+
+
+async def _export(request: Request) -> Response:
+    try:
+        return Response(await thread_export(request), media_type="application/json")
+    except RequestRefused as refusal:
+        return _refused(refusal)
+
+
+_export.__doc__ = json.dumps({"summary": "Export the memory bank of a thread.", "tags": ["Memory"]})
 
 
 def _refusal_of(error: MemoryBankError, refused_as: str) -> RequestRefused:

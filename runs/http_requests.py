@@ -204,6 +204,7 @@ def memory_json(record: Record, user: str) -> Mapping[str, Any]:
         "created_at": record["created_at"],
         "updated_at": record["updated_at"],
         "expires_at": record["expires_at"],
+        "pinned_at": record["pinned_at"],
         "replaced_by": record["replaced_by"],
         "contradicts": record["contradicts"],
         "history": record["history"],

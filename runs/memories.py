@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack, cast
 
 from agentic_memory_bank.engines.conversation import TRUST
 from agentic_memory_bank.engines.extractive.forgetting import subjects_of
-from agentic_memory_bank.nodes.forgetting import meant
+from agentic_memory_bank.nodes.forgettable import meant
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
-from agentic_memory_bank.runs.agent_memories import AgentMemories
 from agentic_memory_bank.runs.consolidation import consolidate, store_insights
+from agentic_memory_bank.runs.kept_memories import KeptMemories
 from agentic_memory_bank.state.errors import InputError, UnknownMemoryError
 from agentic_memory_bank.state.records import Record, RecordType
 from agentic_memory_bank.tools.memories.validation import (
@@ -53,7 +53,7 @@ class MaintenanceReport(TypedDict):
     """Expired pages that were erased from the memories of pages in the same home."""
 
 
-class Memories(AgentMemories):
+class Memories(KeptMemories):
     """Store, search, correct and delete what is known of users across conversations.
 
     Each call names a user and reaches the memories of that user alone. Safe across threads, and other processes may
@@ -279,7 +279,7 @@ class Memories(AgentMemories):
     # --- upkeep ----------------------------------------------------------------------------------------------------
 
     def consolidate(self, *, user: str, project: str | None = None) -> Sequence[Record]:
-        """Merge memories of one type and project that repeat, refine or correct each other.
+        """Merge memories of one type and project that repeat, refine or correct each other; not those that are pinned.
 
         Each group becomes one memory with the latest value, in one step or not at all; its parts stay, marked.
 
@@ -318,8 +318,8 @@ class Memories(AgentMemories):
     ) -> MaintenanceReport:
         """Keep the store in order, for all users; run it from time to time, such as by cron.
 
-        Deletes what has expired, what is no longer retained and what is over the quota, makes missing vectors, and
-        extracts memories from conversations that have fallen silent.
+        Deletes what has expired, what is no longer retained and what is over the quota, unless it is pinned, makes
+        missing vectors, and extracts memories from conversations that have fallen silent.
 
         Args:
             reembed: Renew vectors that are of another embedding model.

@@ -202,7 +202,7 @@ def as_dataframe(those: Iterable[Record]) -> "DataFrame":
     except ImportError:
         raise InputError('A table needs pandas: pip install "agentic-memory-bank[pandas]".') from None
     table = DataFrame.from_records([dict(record) for record in those], columns=list(Record.__annotations__))
-    for name in ("created_at", "updated_at", "expires_at", "used_at", "replaced_at"):
+    for name in ("created_at", "updated_at", "expires_at", "used_at", "replaced_at", "pinned_at"):
         table[name] = to_datetime(table[name], utc=True)
     return table.set_index("id")
 

@@ -8,7 +8,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
 from agentic_memory_bank.engines.extractive.forgetting import told_to_forget
-from agentic_memory_bank.nodes.forgetting import is_small
+from agentic_memory_bank.nodes.forgettable import is_small
 from agentic_memory_bank.nodes.recall.ranking import is_harmful
 from agentic_memory_bank.prompts import forgetting
 from agentic_memory_bank.prompts.fence import fence

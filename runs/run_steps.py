@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, cast
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 from langgraph.types import Command, StateSnapshot
@@ -66,6 +67,7 @@ class RunOptions:
     models: "GivenModels | None" = None
     embeddings: Embeddings | None = None
     execute: Execution | None = None
+    tools: tuple[BaseTool, ...] = ()
     clock: Clock = utc_now
     on_event: Progress | None = None
     home: Home = field(default_factory=home_at)
@@ -81,6 +83,7 @@ class RunOptions:
                 models=self.models,
                 embeddings=self.embeddings,
                 execute=self.execute,
+                tools=self.tools,
                 checkpointer=saver,
                 clock=self.clock,
                 vectors=self.home.vectors(thread),
@@ -198,7 +201,7 @@ def _handed_in(snapshot: StateSnapshot, parts: RunOptions, result: object, setti
         raise InputError("The run does not wait for the result of an executor outside. Resume it without a result.")
     if parts.execute != "outside":
         raise InputError("A result was handed in, and an executor that would do the step again. Leave one of them out.")
-    return checked_result(result, waiting["prompt"], waiting["task"]["kind"], settings)
+    return checked_result(result, waiting, settings)
 
 
 def _taken_up(

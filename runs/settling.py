@@ -1,6 +1,10 @@
-"""Settles a contradiction by hand: which of its claims holds, kept with the reason as one more step of the thread."""
+"""Settles a contradiction by hand: which of its claims holds, kept with the reason as one more step of the thread.
 
-from collections.abc import Mapping, Sequence
+What was settled by hand is taken back in the same way.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -54,22 +58,88 @@ def settle(
         ThreadBusyError: It is being run right now.
         StorageError: It cannot be read or written.
     """
-    place = home_at(home).prepare()
     reason = checked_text(why, "reason") if why.strip() else ""
+    with _finished(thread, home) as (bank, config):
+        state = bank.get_state(config).values
+        found = state.get("query_graph", {}).get("conflicts", {}).get(conflict)
+        settled = _settled(found, conflict, position, winner, reason, timestamp(clock()))
+        told = [_told(one, settled) for one in state.get("conflicts", [])]
+        _write(bank, config, settled, told)
+    return settled
+
+
+def unsettle(thread: str, conflict: str, *, home: str | Path | None = None) -> Conflict:
+    """Take back the last decision by hand on a conflict, as one more step: it is again what it was before.
+
+    Args:
+        thread: The thread, whose run is finished.
+        conflict: Id of the conflict.
+        home: As `settle`.
+
+    Returns:
+        The conflict as it is now.
+
+    Raises:
+        InputError: It is not settled by hand, or more was read of it since.
+        UnknownThreadError, RunError, ThreadBusyError, StorageError: As `settle`.
+    """
+    with _finished(thread, home) as (bank, config):
+        state = bank.get_state(config).values
+        now: Conflict | None = state.get("query_graph", {}).get("conflicts", {}).get(conflict)
+        if now is None or not any(_is_by_hand(one) for one in now["contradictions"]):
+            raise InputError(f"There is no conflict {conflict!r} on this thread that is settled by hand.")
+        earlier = _before(bank, config, now)
+        found: Conflict | None = earlier.get("query_graph", {}).get("conflicts", {}).get(conflict)
+        if found is None or _claims(found) != _claims(now):
+            raise InputError("More was read of this conflict since it was settled by hand. Settle it the other way.")
+        was = {str(_quotes(one["claims"])): one for one in earlier.get("conflicts", []) if one["id"] == conflict}
+        told = [
+            was.get(str(_quotes(one["claims"])), one) if one["id"] == conflict else one
+            for one in state.get("conflicts", [])
+        ]
+        _write(bank, config, found, told)
+    return found
+
+
+@contextmanager
+def _finished(thread: str, home: str | Path | None) -> Iterator[tuple[Any, Any]]:
+    """The graph of a thread that is not being run, and the config of the thread."""
+    place = home_at(home).prepare()
     with lease(place, checked_thread(thread)):
         if ledger_of(place).get(thread).is_unfinished:
             raise RunError(f"The run on the thread '{thread}' is not finished. Resume it first, or clear it.")
         check_is_kept(thread, place)
         with saver_of(place, thread) as saver:
-            bank = build_memory_bank(checkpointer=saver)
-            config: Any = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
-            state = bank.get_state(config).values
-            found = state.get("query_graph", {}).get("conflicts", {}).get(conflict)
-            settled = _settled(found, conflict, position, winner, reason, timestamp(clock()))
-            told = [_told(one, settled) for one in state.get("conflicts", [])]
-            update = {"query_graph": [query_graph.settle(settled)], "conflicts": told}
-            bank.update_state(config, update, as_node=LAST_STAGE)
-    return settled
+            yield (
+                build_memory_bank(checkpointer=saver),
+                {"configurable": {"thread_id": thread, "checkpoint_ns": ""}},
+            )
+
+
+def _write(bank: Any, config: Any, conflict: Conflict, told: Sequence[Mapping[str, Any]]) -> None:
+    """Keep a conflict as a step of the thread, with how the last answer tells it."""
+    update = {"query_graph": [query_graph.settle(conflict)], "conflicts": told}
+    bank.update_state(config, update, as_node=LAST_STAGE)
+
+
+def _before(bank: Any, config: Any, now: Conflict) -> Mapping[str, Any]:
+    """The last state before a conflict first became what it is now; what came between was taken back."""
+    earlier: Mapping[str, Any] = {}
+    was_it = False
+    for found in bank.get_state_history(config):
+        is_it = found.values.get("query_graph", {}).get("conflicts", {}).get(now["id"]) == now
+        if was_it and not is_it:
+            earlier = found.values
+        was_it = is_it
+    return earlier
+
+
+def _claims(found: Conflict) -> list[Any]:
+    return [one["claims"] for one in found["contradictions"]]
+
+
+def _is_by_hand(one: Contradiction) -> bool:
+    return one.get("explanation", "").startswith(BY_HAND)
 
 
 def _settled(found: Conflict | None, id: str, position: int, winner: int, reason: str, now: str) -> Conflict:
@@ -109,7 +179,7 @@ def _told(one: Mapping[str, Any], settled: Conflict) -> Mapping[str, Any]:
     """A contradiction as the last answer told it, with its decision where it was settled by hand."""
     same = (found for found in settled["contradictions"] if _quotes(found["claims"]) == _quotes(one["claims"]))
     decided = next(same, None) if one["id"] == settled["id"] else None
-    if decided is None or not decided.get("explanation", "").startswith(BY_HAND):
+    if decided is None or not _is_by_hand(decided):
         return one
     winner = decided.get("winner") or 0
     return {

@@ -44,6 +44,11 @@ class Entry(TypedDict):
     attachments: list[Attachment]
 
 
+MergeStrategy = Literal["same", "fuller", "together", "verdict"]
+"""How memories become one: all say the same; the fullest holds what the others say; each adds something; or a verdict
+on their contradiction says what stands."""
+
+
 class MergeEvent(TypedDict):
     """A read-only note that memories were merged; the raw text they point at stays as it was."""
 
@@ -52,6 +57,10 @@ class MergeEvent(TypedDict):
     at: str
     cause: Literal["merge", "conflict"]
     description: str
+    merge_strategy: NotRequired[MergeStrategy]
+    """Missing where memories were merged before it was noted."""
+    confidence: NotRequired[float]
+    """How near the members are to each other: the least cosine to the first of them. Not noted without vectors."""
 
 
 class InteractionTree(TypedDict, total=False):

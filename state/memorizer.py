@@ -1,7 +1,7 @@
 """What flows through the memorizer: texts in, the drafts of a run and what became of them, pages out."""
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Final, Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
@@ -170,6 +170,10 @@ class MemorizerState(MemorizerFields, total=False):
     """What was handed over is there for the first stage only, so that refused input does not come up again."""
     messages: Annotated[list[AnyMessage], EphemeralValue]
     work: Annotated[Work, LayerChannel(apply_work_edits)]
+
+
+WHOLE: Final = frozenset(("texts", "work", "drafts", "abstracts"))
+"""What is about as long as the texts themselves; it is empty once they are pages."""
 
 
 class MemorizerUpdate(MemorizerFields, total=False):

@@ -1,7 +1,7 @@
 """What flows through the memory bank: input, the three layers, the small state of a round, and output."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired
 
 from langchain_core.messages import AnyMessage, BaseMessage, MessageLikeRepresentation
 from langgraph.channels.ephemeral_value import EphemeralValue
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     MessagesIn = str | BaseMessage | Sequence[MessageLikeRepresentation]
 else:
     MessagesIn = list[AnyMessage]
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from langgraph.channels.delta import DeltaChannel
@@ -70,7 +70,15 @@ class SeldomWrittenLayerChannel(LayerChannel):
 def _items(layer: Any) -> int:
     if not isinstance(layer, dict):
         return 0
-    return max((len(part) for part in layer.values() if isinstance(part, (dict, list))), default=0)
+    return max(len(layer), *(len(part) for part in layer.values() if isinstance(part, (dict, list))), 0)
+
+
+def apply_lines(lines: Mapping[str, str], updates: Iterable[Mapping[str, str | None]]) -> dict[str, str]:
+    """Fold lines by id into those that are there; None takes one away."""
+    folded: dict[str, str | None] = dict(lines)
+    for update in updates:
+        folded.update(update)
+    return {id: line for id, line in folded.items() if line is not None}
 
 
 """Messages as a caller may hand them over; forms ask for LangChain's, and the state holds these."""
@@ -282,6 +290,10 @@ class MemoryBankState(MemoryBankFields, total=False):
     insight_doc: Annotated[InsightDoc, LayerChannel(apply_insight_edits)]
     query_graph: Annotated[QueryGraph, LayerChannel(apply_graph_edits)]
     interaction_tree: Annotated[InteractionTree, SeldomWrittenLayerChannel(apply_tree_edits)]
+    entries: Annotated[dict[str, str], LayerChannel(apply_lines)]
+    """Each entry in a line: where it comes from, how long it is, its first words."""
+    memories: Annotated[dict[str, str], LayerChannel(apply_lines)]
+    """Each memory in a line. Both are made of the layers, and stand for them where the state is sent and shown."""
     remaining_steps: RemainingSteps
     """How many super-steps LangGraph still allows this invocation."""
 
@@ -296,3 +308,11 @@ class MemoryBankUpdate(MemoryBankFields, total=False):
     insight_doc: Sequence[InsightEdit]
     query_graph: Sequence[GraphEdit]
     interaction_tree: Sequence[TreeEdit]
+    entries: Mapping[str, str | None]
+    memories: Mapping[str, str | None]
+
+
+LINES: Final = frozenset(("entries", "memories"))
+"""What stands for the layers where the state is sent and shown."""
+WHOLE: Final = frozenset(("interaction_tree", "query_graph", "topics", "documents", "attachments"))
+"""What is about as long as the texts themselves."""

@@ -28,7 +28,7 @@ class RecordEvent(TypedDict):
     """One thing that happened to a memory. `v` is the version of the event's form; old forms fold forever."""
 
     v: int
-    op: Literal["create", "see", "revise", "replace", "use", "contradict", "forget"]
+    op: Literal["create", "see", "revise", "replace", "use", "contradict", "pin", "forget"]
     id: str
     at: str
     user: NotRequired[str]
@@ -50,6 +50,7 @@ class RecordEvent(TypedDict):
     how: NotRequired[Replacement]
     by: NotRequired[str]
     other: NotRequired[str]
+    pinned: NotRequired[bool]
     writer: NotRequired[str]
     count: NotRequired[int]
     vector: NotRequired[str]
@@ -103,6 +104,11 @@ def contradict(a: str, b: str, at: str) -> RecordEvent:
     """Make the event that two memories contradict each other."""
     first, second = sorted((a, b))
     return {"v": _FORM, "op": "contradict", "id": first, "other": second, "at": at}
+
+
+def pin(id: str, at: str, *, pinned: bool) -> RecordEvent:
+    """Make the event that a memory is pinned, or no longer."""
+    return {"v": _FORM, "op": "pin", "id": id, "at": at, "pinned": pinned}
 
 
 def forget(id: str, at: str) -> RecordEvent:
@@ -185,6 +191,7 @@ def _begun(id: str, key: str, event: Any) -> Record | None:
         "replaced_at": None,
         "contradicts": [],
         "metadata": _metadata(event.get("metadata")),
+        "pinned_at": None,
         "version": key,
     }
 
@@ -197,6 +204,8 @@ def _applied(record: Record, key: str, event: Any) -> Record:
         case {"op": "use", "id": id, "count": int() as count, "at": at} if id == own and count > 0:
             used = max(at, record["used_at"] or at)
             return {**record, "access_count": record["access_count"] + count, "used_at": used}
+        case {"op": "pin", "id": id, "pinned": bool() as pinned, "at": at} if id == own:
+            return {**record, "pinned_at": (record["pinned_at"] or at) if pinned else None}
         case {"op": "create" | "see", "id": id} if id == own:
             return _seen(record, event)
         case {"op": "replace", "id": id, "by": str() as by, "how": how, "at": at} if id == own:

@@ -86,6 +86,8 @@ class Record(TypedDict):
     contradicts: list[str]
     metadata: Metadata
     """What was noted of it when it was stored."""
+    pinned_at: str | None
+    """Since when it is pinned; None where it is not."""
     version: str
     """Key of the event that set the text; it changes with each revision."""
 
@@ -123,8 +125,8 @@ def record_id(user: str, project: str, type: str, text: str, generation: int = 0
 
 
 def is_expired(record: Record, now: str) -> bool:
-    """Ask whether a memory has expired."""
-    return record["expires_at"] is not None and record["expires_at"] <= now
+    """Ask whether a memory has expired; one that is pinned has not."""
+    return not record["pinned_at"] and record["expires_at"] is not None and record["expires_at"] <= now
 
 
 def retention(record: Record, now: datetime) -> float:

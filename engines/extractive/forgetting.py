@@ -8,12 +8,9 @@ from agentic_memory_bank.engines.extractive.remembering.deletion import echoes_i
 from agentic_memory_bank.engines.extractive.remembering.statements import only_asks
 from agentic_memory_bank.engines.extractive.remembering.subjects import (
     Subject,
-    parted,
-    related,
     roots_of,
     subject_of,
     subjects_of,
-    telling_most,
 )
 from agentic_memory_bank.engines.extractive.remembering.telling import Telling, is_no, is_yes, told_to_forget
 
@@ -25,12 +22,9 @@ __all__ = [
     "is_no",
     "is_yes",
     "only_asks",
-    "parted",
     "parts_meant",
-    "related",
     "roots_of",
     "subject_of",
     "subjects_of",
-    "telling_most",
     "told_to_forget",
 ]

@@ -27,7 +27,11 @@ _SEEN: Final = 24
 """Among how many units behind it these are."""
 _CONDITION: Final = "without"
 """Says under which condition something holds, and denies nothing."""
-_LINK: Final = re.compile(r"\b(?:https?://|www\.)[^\s<>()\[\]\"'“”‘’，。；、（）]*[\w/]", re.IGNORECASE)
+_LINK: Final = re.compile(
+    r"\b(?:https?://(?:www\.)?|www\.)(?P<place>(?:[^\s<>()\[\]\"'“”‘’，。；、（）]|\([^\s<>()]*\))+(?<=[\w/)]))",
+    re.IGNORECASE,
+)
+"""An address; texts may have it without how it is reached."""
 _CONTENT: Final = ("word", "name", "han")
 _JOINTS: Final = frozenset(("and", "but", "while", "because", "although", "而", "但"))
 _MORE_OR_LESS: Final = "more less fewer later earlier longer exceed over above below 超 低 多 少 高 晚 早"
@@ -121,12 +125,17 @@ def unsupported(said: str, texts: Sequence[str], known: Sequence[str] = ()) -> t
 
 
 def _beyond(said: str, own: Evidence, both: Evidence) -> tuple[str, ...]:
-    found: list[str] = [link for link in _LINK.findall(said) if link.casefold() not in both.letters]
+    found: list[str] = [link[0] for link in _LINK.finditer(said) if not _is_told(link, both.letters)]
     said = _LINK.sub(lambda link: "x" * len(link[0]), said)  # what stands in an address is neither name nor number
     for sentence in sentences_of(said):
         found += [said[u.start : u.end] for u in _foreign(said, sentence.units, both)]
         found += _turned(said, sentence.units, own)
     return tuple(dict.fromkeys(found))
+
+
+def _is_told(link: re.Match[str], letters: str) -> bool:
+    place = link["place"].rstrip("/").casefold()
+    return link[0].casefold() in letters or ("." in place and place in letters)
 
 
 def support_for(said: str, quoted: Sequence[str], texts: Sequence[str]) -> list[tuple[int, Span]]:

@@ -47,6 +47,7 @@ from agentic_memory_bank.engines.llm.bank_checks import (
     held_link,
     held_summary,
     held_verdict,
+    may_unsettle,
     names_paragraphs,
     with_all_neighbours,
 )
@@ -259,7 +260,10 @@ class ChatBankEngine(ChatEngine[Engine]):
 
     @or_offline("react")
     def validate(self, disputes: Sequence[Dispute]) -> list[DisputeVerdict | None]:
-        """Decide disputes by their evidence, several in a call where they share it."""
+        """Decide disputes by their evidence, several in a call where they share it; what rules settle, they settle.
+
+        A model decides that otherwise where it names evidence of its own.
+        """
         capacity = self._room("react", validate.INSTRUCTIONS)
         together: dict[tuple[EvidenceText, ...], list[int]] = {}
         for position, dispute in enumerate(disputes):
@@ -291,7 +295,18 @@ class ChatBankEngine(ChatEngine[Engine]):
                     position = positions[verdict.dispute - 1]
                     told = verdict_of(verdict, disputes[position], evidence)
                     found[position] = held_verdict(told, disputes[position], evidence)
-        return found
+                    if found[position] is None:
+                        self.note("A verdict says what its evidence does not; what rules decide is taken.")
+        return [self._beside_rules(*row) for row in zip(found, self._offline.validate(disputes), disputes, strict=True)]
+
+    def _beside_rules(
+        self, told: DisputeVerdict | None, ruled: DisputeVerdict | None, dispute: Dispute
+    ) -> DisputeVerdict | None:
+        """The verdict of a model where it may stand, else that of rules."""
+        if told is None or ruled is None or may_unsettle(told, ruled, dispute):
+            return told or ruled
+        self.note("The model decided otherwise, or left open, what rules settle by the texts; theirs stands.")
+        return ruled
 
     @or_offline("react")
     def answer(self, question: str, passages: Sequence[RetrievedPassage]) -> QuotedAnswer:

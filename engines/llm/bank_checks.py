@@ -7,6 +7,7 @@ from typing import Final
 from agentic_memory_bank.engines.base import (
     Dispute,
     DisputeVerdict,
+    EvidenceSpan,
     EvidenceText,
     Integration,
     Link,
@@ -157,3 +158,27 @@ def held_verdict(said: DisputeVerdict, dispute: Dispute, evidence: Sequence[Evid
         return None
     is_third = said.outcome != "neither" or all(differ(said.statement, quote) for quote in dispute.quotes)
     return replace(said, explanation=supported_part(said.explanation, texts, beside)) if is_third else None
+
+
+def may_unsettle(said: DisputeVerdict, settled: DisputeVerdict, dispute: Dispute) -> bool:
+    """Whether a verdict may stand against that of rules: these decide nothing, or it agrees, or has its own evidence.
+
+    That is a text on the subject that does more than state one of the claims: who states which, rules have counted.
+    With what rules rest on among its evidence, a verdict cannot decide otherwise than they do.
+    """
+    if settled.outcome == "inconclusive" or (said.outcome, said.winner) == (settled.outcome, settled.winner):
+        return True
+    if said.outcome == "inconclusive":
+        return False
+    named = {(span.entry, span.span) for span in said.evidence}
+    texts = [e for e in dispute.evidence if (e.entry, (e.start, e.start + len(e.text))) in named]
+    if any(_overlap(text, span) for text in texts for span in settled.evidence):
+        return False
+    decided = said.statement if said.winner is None else dispute.quotes[said.winner]
+    return any(
+        sum(value in text.text for value in dispute.values) != 1 and speaks_of(decided, text.text) for text in texts
+    )
+
+
+def _overlap(text: EvidenceText, span: EvidenceSpan) -> bool:
+    return text.entry == span.entry and span.span[0] < text.start + len(text.text) and text.start < span.span[1]

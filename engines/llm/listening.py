@@ -19,6 +19,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 
 from agentic_memory_bank.engines.llm.faults import ModelFault
 from agentic_memory_bank.engines.streamed_answer import NOTHING_CAME
+from agentic_memory_bank.tools.concurrency.waiting import check_waited_for
 
 TOLD_SECONDS: Final = 0.5
 """How often it is told how much has come."""
@@ -59,6 +60,7 @@ def heard(
 
     Raises:
         TimeoutError: There is no more time.
+        CancelledError: Nobody waits for it any more.
         NothingStreamed: The server sends no stream.
         Exception: As the client does.
     """
@@ -68,6 +70,7 @@ def heard(
         for piece in stream:
             pieces.append(piece)
             characters += len(piece.text) + sum(len(call["args"] or "") for call in _chunks(piece))
+            check_waited_for()
             if time.monotonic() >= until:
                 raise TimeoutError
             tell(characters)

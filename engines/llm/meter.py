@@ -1,10 +1,11 @@
 """Counts what a run spends on models, and stops it before it spends more than it may."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from agentic_memory_bank.engines.llm.answers import AnswerStore, Call
 from agentic_memory_bank.state.errors import BudgetReachedError, SettingsError
@@ -14,6 +15,9 @@ from agentic_memory_bank.state.settings import Settings
 
 Resource = Literal["calls", "tokens", "money", "seconds"]
 RESOURCES: tuple[Resource, ...] = ("calls", "tokens", "money", "seconds")
+
+CHARACTERS_A_TOKEN: Final = 4
+"""About, of what is streaming."""
 
 Prices = Mapping[str, tuple[float, float]]
 Limits = dict[Resource, float]
@@ -101,6 +105,16 @@ class Meter:
             self._spent.add(_Load(1, call.input_tokens + call.output_tokens, self._cost(call) or 0.0))
         if self.on_event:
             self.on_event({"usage": self.usage()})
+
+    def asking(self, role: Role, attempt: int, seconds: float) -> Callable[[int], None]:
+        """Say what is asked, and for how long; returned is what tells how many characters of the answer have come."""
+        ends = time.monotonic() + seconds
+
+        def tell(characters: int) -> None:
+            self.tell(role, attempt, max(0.0, ends - time.monotonic()), characters // CHARACTERS_A_TOKEN)
+
+        tell(0)
+        return tell
 
     def tell(self, role: Role, attempt: int, seconds: float, tokens: int = 0) -> None:
         """Say what is asked: in which try, how many seconds are left for it, and how many tokens have come."""

@@ -16,6 +16,7 @@ from langchain_core.utils.function_calling import convert_to_openai_function, co
 from pydantic import BaseModel
 
 from agentic_memory_bank.engines.providers import provider_of
+from agentic_memory_bank.engines.streamed_answer import STREAMED
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.model_table import BANK_ROLES, LOCAL, ROLES, Role, RoleSettings
 from agentic_memory_bank.state.settings import Settings
@@ -115,6 +116,10 @@ class RoleModel:
     def can_stream(self) -> bool:
         """Whether its client has a stream of its own: others answer whole, whatever is asked for."""
         return getattr(type(self.client), _STREAM) is not getattr(BaseChatModel, _STREAM)
+
+    def streamed(self) -> BaseChatModel:
+        """The client of a model at home, whose answers come piece by piece and are joined below it."""
+        return self.client.model_copy(update={"extra_body": self._body(STREAMED)})
 
     def within(
         self, asked: Runnable[LanguageModelInput, AIMessage], seconds: float

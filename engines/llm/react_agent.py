@@ -26,9 +26,11 @@ from pydantic import BaseModel, Field
 from agentic_memory_bank.engines.llm import parsing
 from agentic_memory_bank.engines.llm.answers import Call, call_of
 from agentic_memory_bank.engines.llm.faults import fault_of
+from agentic_memory_bank.engines.llm.listening import now_and_then, refuses_streams, sends_no_stream
 from agentic_memory_bank.engines.llm.meter import Meter
 from agentic_memory_bank.engines.llm.models import RoleModel
 from agentic_memory_bank.engines.llm.retry import RetryBudget
+from agentic_memory_bank.engines.streamed_answer import listened
 from agentic_memory_bank.prompts import react
 from agentic_memory_bank.state.errors import AnswerRejected, BudgetReachedError, MemoryBankError, ToolError
 from agentic_memory_bank.state.settings import Settings
@@ -162,9 +164,8 @@ class _Guard(AgentMiddleware[Any, Any]):
         prompt = self._tokens(request.messages)
         while True:
             with self._meter.calling(self._model.name, prompt, self._model.row.output):
-                self._meter.tell("react", self._retries.attempt, self._model.row.timeout)
                 try:
-                    message = _storable(cast("AIMessage", handler(request).result[0]))
+                    message = _storable(cast("AIMessage", self._listened(request, handler).result[0]))
                 except GraphBubbleUp:
                     raise
                 except Exception as error:
@@ -181,6 +182,26 @@ class _Guard(AgentMiddleware[Any, Any]):
                     self._retries.fail(rejected)
                     continue
             self._retries.consider(fault)
+
+    def _listened(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """What the model answers; of one at home it is told how much has come."""
+        model = self._model
+        tell = now_and_then(self._meter.asking("react", self._retries.attempt, model.row.timeout))
+        if not (model.is_slow and model.modes.streams):
+            return handler(request)
+        try:
+            with listened(tell):
+                return handler(request.override(model=model.streamed()))
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            if not (sends_no_stream(error) or refuses_streams(error, fault_of(error, "function_calling"))):
+                raise
+        model.modes.streams = False
+        self._meter.note(Call(self._meter.run, "react", model.name, "", 0, 0))
+        return handler(request)
 
     def _rejected(self, message: AIMessage) -> AnswerRejected | None:
         """Why an answer cannot be used: it was cut off, held back or refused, or there is none."""

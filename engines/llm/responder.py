@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables.config import ensure_config, merge_configs
 from langgraph.errors import GraphBubbleUp
 
 from agentic_memory_bank.engines.extractive.support import tells, unsupported
@@ -19,6 +21,7 @@ from agentic_memory_bank.engines.responder import DEGRADED, FOUND, QUOTED, Respo
 from agentic_memory_bank.prompts.common import listed
 from agentic_memory_bank.state.errors import AnswerRejected, ModelUnavailable
 from agentic_memory_bank.state.model_table import Role
+from agentic_memory_bank.tools.concurrency.waiting import check_waited_for
 from agentic_memory_bank.tools.text.cleaning import clean
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
 
@@ -97,7 +100,8 @@ class ChatResponder(ChatEngine[Responder]):
         prompt = sum(estimate_tokens(str(message.content)) + MESSAGE_TOKENS for message in messages)
         with meter.calling(model.name, prompt, model.row.output):
             try:
-                message = model.client.invoke(list(messages))
+                watched = merge_configs(ensure_config(), {"callbacks": [_HangsUp()]})
+                message = model.client.invoke(list(messages), watched)
             except GraphBubbleUp:
                 raise
             except Exception as error:
@@ -106,6 +110,14 @@ class ChatResponder(ChatEngine[Responder]):
             estimated = prompt, estimate_tokens(message.text)
             meter.note(call_of(meter.run, REACT, model.name, "prompt", message, estimated))
         return _whole(message, model)
+
+
+class _HangsUp(BaseCallbackHandler):
+    """Ends an answer whose words are watched, once nobody does."""
+
+    def on_llm_new_token(self, token: Any, **_: Any) -> None:
+        """See that somebody waits for the next word."""
+        check_waited_for()
 
 
 def _whole(message: AIMessage, model: RoleModel) -> AIMessage | AnswerRejected:

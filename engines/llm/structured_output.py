@@ -35,8 +35,6 @@ MESSAGE_TOKENS: Final = 8
 """What a message costs besides its words."""
 IMAGE_TOKENS: Final = 1_500
 """What a picture costs, about: providers count between 85 and some thousand."""
-CHARACTERS_A_TOKEN: Final = 4
-"""About, of what is streaming."""
 _LEAST_SECONDS: Final = 0.05
 _UNSEEN: Final[RunnableConfig] = {"tags": [TAG_NOSTREAM]}
 """Of what is judged nothing is shown where messages are streamed."""
@@ -199,14 +197,14 @@ class _Exchange:
         model, is_hurried = self._model, isfinite(self._until)
         can_listen = model.modes.streams and model.can_stream
         listens = can_listen and (model.is_slow or (is_hurried and not model.is_openai))
-        self._tell(0)
+        seconds = min(model.row.timeout, self._retries.seconds_left)
+        tell = now_and_then(self._asker.meter.asking(model.row.role, self._retries.attempt, seconds))
         try:
             asked = model.bound(mode, self._question.answer, STREAMED if listens and model.is_slow else {})
             if is_hurried:
                 asked = model.within(asked, max(_LEAST_SECONDS, self._retries.seconds_left))
             if not listens:
                 return asked.invoke(messages, _UNSEEN)
-            tell = now_and_then(self._tell)
             if not model.is_slow:
                 return heard(asked, messages, _UNSEEN, tell, self._until)
             with listened(tell):
@@ -222,11 +220,6 @@ class _Exchange:
         model.modes.streams = False
         self._asker.meter.note(Call(self._asker.meter.run, model.row.role, model.name, "", 0, 0))
         return self._sent(messages, mode)
-
-    def _tell(self, characters: int) -> None:
-        """Say what is asked, and how much of the answer has come."""
-        seconds = min(self._model.row.timeout, self._retries.seconds_left)
-        self._asker.meter.tell(self._model.row.role, self._retries.attempt, seconds, characters // CHARACTERS_A_TOKEN)
 
     def _read(self, message: AIMessage) -> BaseModel | _Rejected:
         try:

@@ -6,9 +6,9 @@ from typing import Any
 from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.deps import timestamp
+from agentic_memory_bank.nodes.deps import embedding_progress, timestamp
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
-from agentic_memory_bank.nodes.memory_bank.views import digest
+from agentic_memory_bank.nodes.memory_bank.views import digest, lines
 from agentic_memory_bank.nodes.messages import request_in
 from agentic_memory_bank.state import insight_doc, interaction_tree
 from agentic_memory_bank.state.errors import InputTooLarge, StorageError
@@ -18,6 +18,7 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attached_files import AttachedFile, checked_attachments
 from agentic_memory_bank.tools.documents.attachments import AttachmentStore
 from agentic_memory_bank.tools.documents.loaders import as_documents
+from agentic_memory_bank.tools.embeddings.encoder import told_to
 from agentic_memory_bank.tools.text.cleaning import checked_text
 
 
@@ -37,7 +38,8 @@ def adapter_in(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDep
     is_waiting = state.get("incoming") and not handed_over
     if not is_waiting and (handed_over or not state.get("insight_doc", {}).get("current")):
         return _take_in(state, runtime, deps, now)
-    return {"now": now, "recalled": _recall(state, runtime, deps)}
+    with told_to(embedding_progress(runtime, "adapter_in")):
+        return {"now": now, "recalled": _recall(state, runtime, deps), **lines(state)}
 
 
 def _take_in(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps, now: str) -> MemoryBankUpdate:
@@ -85,6 +87,7 @@ def _take_in(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps,
         "usage": {"calls": 0, "input_tokens": 0, "output_tokens": 0},
         "allowance": {},
         "judge": deps.engines.models_of(settings) if deps.engines else "",
+        **lines(state, entries),
     }
 
 

@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.nodes.deps import timestamp
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
-from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, overlap
+from agentic_memory_bank.nodes.memory_bank.views import citation, entry_id, lines, overlap
 from agentic_memory_bank.nodes.messages import answer_in_words
 from agentic_memory_bank.state import insight_doc, interaction_tree
 from agentic_memory_bank.state.insight_doc import InsightDoc, Task, apply_insight_edits
@@ -38,7 +38,7 @@ def _step(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) ->
     result, task = state.get("result"), state["insight_doc"].get("current")
     if result is None or task is None:
         deps.files(state, runtime).release()
-        return _handed_over(state, state["insight_doc"], state.get("answer", ""))
+        return {**_handed_over(state, state["insight_doc"], state.get("answer", "")), **lines(state)}
     now = timestamp(deps.clock(), state["now"])
     entries = [_entry(raw, position, task, now) for position, raw in enumerate(result["entries"])]
     finish = insight_doc.finish(task["id"], result["status"], result["learned"])
@@ -50,6 +50,7 @@ def _step(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) ->
         "verdict": result["verdict"],
         "recalled": [],
         "result": None,
+        **lines(state, entries),
     }
     if task["kind"] == "recognize":  # also what could not be recognised: it is not planned for ever
         deps.files(state, runtime).release()

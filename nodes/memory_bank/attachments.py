@@ -1,6 +1,6 @@
 """Recognises attachments: pictures by a model that sees, documents by a parser with limits, code as it stands."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from langgraph.runtime import Runtime
@@ -10,7 +10,7 @@ from agentic_memory_bank.nodes.executors import Report
 from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.prompts.recognize import UNTOLD
-from agentic_memory_bank.state.errors import EngineError, LoadError, MemoryBankError, StorageError
+from agentic_memory_bank.state.errors import EngineError, LoadError, MemoryBankError, StorageError, ToolError
 from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.state.interaction_tree import Attachment
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, PendingAttachment, Result
@@ -24,11 +24,16 @@ class _Told(NamedTuple):
     is_recognized: bool = True
 
 
-def recognize(state: MemoryBankState, runtime: Runtime[Settings], task: Task, deps: BankDeps) -> MemoryBankUpdate:
+def recognize(
+    state: MemoryBankState, runtime: Runtime[Settings], task: Task, deps: BankDeps, looked: Report | None = None
+) -> MemoryBankUpdate:
     """Turn waiting attachments into raw text, an entry each, and keep their files.
 
-    One that cannot be read fails the step and leaves no entry; the others are remembered all the same. Where no model
+    One that cannot be read fails the step and leaves no entry; the others are remembered all the same. Where nobody
     sees, an entry says so, unless there is one already through which the picture is reached.
+
+    Args:
+        looked: What an executor saw in the pictures, where no model of the run sees.
 
     Raises:
         StorageError: What was recognised cannot be kept.
@@ -38,7 +43,7 @@ def recognize(state: MemoryBankState, runtime: Runtime[Settings], task: Task, de
     entries: list[dict[str, Any]] = []
     notes: list[str] = []
     is_whole = True
-    for item, said in zip(items, _said(items, store, deps.engine), strict=True):
+    for item, said in zip(items, _said(items, store, deps.engine, looked), strict=True):
         if isinstance(said, MemoryBankError):
             notes.append(f"{item['name']} could not be recognised. {said}")
             is_whole = False
@@ -50,6 +55,7 @@ def recognize(state: MemoryBankState, runtime: Runtime[Settings], task: Task, de
             notes.append(f"{item['name']} is kept, and was not recognised for want of a model that sees.")
     read = [str(entry["source"]) for entry in entries if entry["metadata"]["recognized"]]
     learned = [*([f"Read: {', '.join(read)}."] if read else []), *notes]
+    on_the_way = [entry for entry in looked["entries"] if entry["kind"] != "trajectory"] if looked else []
     update: MemoryBankUpdate = {
         "result": {
             "task": task["id"],
@@ -57,7 +63,7 @@ def recognize(state: MemoryBankState, runtime: Runtime[Settings], task: Task, de
             "learned": " ".join(learned),
             "answer": "",
             "sources": [],
-            "entries": entries,
+            "entries": [*entries, *on_the_way],
             "verdict": None,
         }
     }
@@ -70,14 +76,17 @@ def with_attachments(done: Report, store: AttachmentStore, most: int) -> Report:
     """What an executor did, with the files that its tools brought in the store and named by their entries.
 
     Args:
-        done: What it did; an entry has as `brought` what a tool returned besides its text.
+        done: What it did; an entry has as `brought` what a tool returned besides its text, and `keep` chooses of it.
 
     Raises:
+        ToolError: A file is to be kept that no tool brought.
         StorageError: A file cannot be stored.
     """
     entries: list[dict[str, Any]] = []
-    for entry in done["entries"]:
-        files = files_in(entry.get("brought"), most)
+    brought = [files_in(entry.get("brought"), most) for entry in done["entries"]]
+    kept = _kept(done["keep"], {file.name for files in brought for file in files})
+    for entry, each in zip(done["entries"], brought, strict=True):
+        files = [file for file in each if kept is None or file.name in kept]
         for file in files:
             store.keep(store.stage(file.data))
         rest = {key: value for key, value in entry.items() if key != "brought"}
@@ -85,7 +94,17 @@ def with_attachments(done: Report, store: AttachmentStore, most: int) -> Report:
             rest["text"] = f"Returned: {', '.join(file.name for file in files)}." if files else ""
         if rest["text"]:
             entries.append({**rest, "attachments": [file.attachment() for file in files]} if files else rest)
-    return {**done, "entries": entries}
+    return {**done, "entries": entries, "keep": None}
+
+
+def _kept(wanted: Sequence[str] | None, brought: Collection[str]) -> set[str] | None:
+    """The names of the files that are worth keeping; None: all of them."""
+    if wanted is None:
+        return None
+    if unknown := sorted(set(wanted).difference(brought)):
+        listed = f"Those that came are {', '.join(sorted(brought))}." if brought else "No file came."
+        raise ToolError(f"No tool brought a file called {', '.join(unknown)}. {listed}")
+    return set(wanted)
 
 
 def to_recognize(state: MemoryBankState, result: Result, store: AttachmentStore) -> list[PendingAttachment]:
@@ -120,7 +139,9 @@ def _waiting(attachment: Attachment, store: AttachmentStore) -> PendingAttachmen
     }
 
 
-def _said(items: Sequence[PendingAttachment], store: AttachmentStore, engine: Engine) -> list[_Told | MemoryBankError]:
+def _said(
+    items: Sequence[PendingAttachment], store: AttachmentStore, engine: Engine, looked: Report | None
+) -> list[_Told | MemoryBankError]:
     """What each attachment says, or why it cannot be known."""
     found: dict[str, _Told | MemoryBankError] = {}
     pictures: dict[str, Picture] = {}
@@ -132,15 +153,27 @@ def _said(items: Sequence[PendingAttachment], store: AttachmentStore, engine: En
                 found[item["id"]] = _Told(store.text(item["name"], item["sha256"]))
         except (LoadError, StorageError) as error:
             found[item["id"]] = error
-    found.update(zip(pictures, _seen(list(pictures.values()), engine), strict=True))
+    found.update(_seen(pictures, engine, looked["recognized"] if looked else {}))
     return [found[item["id"]] for item in items]
 
 
-def _seen(pictures: Sequence[Picture], engine: Engine) -> list[_Told | MemoryBankError]:
+def sees(engine: Engine) -> bool:
+    """Say whether an engine looks at pictures."""
+    return isinstance(engine, Recognizer) and engine.sees
+
+
+def _seen(
+    pictures: Mapping[str, Picture], engine: Engine, told: Mapping[str, str]
+) -> dict[str, _Told | MemoryBankError]:
+    """What each picture shows, by its id: as the engine says, or, where that does not see, an executor."""
     if not (isinstance(engine, Recognizer) and engine.sees):
-        return [_Told(UNTOLD, is_recognized=False) for _ in pictures]
-    said = contract.as_many(engine.recognize(pictures), pictures) if pictures else []
-    return [s if isinstance(s, EngineError) else _Told(contract.text(s)) for s in said]
+        return {id: _Told(said) if (said := told.get(id)) else _Told(UNTOLD, is_recognized=False) for id in pictures}
+    shown = list(pictures.values())
+    said = contract.as_many(engine.recognize(shown), shown) if shown else []
+    return {
+        id: one if isinstance(one, EngineError) else _Told(contract.text(one))
+        for id, one in zip(pictures, said, strict=True)
+    }
 
 
 def _entry(item: PendingAttachment, said: _Told) -> dict[str, Any]:

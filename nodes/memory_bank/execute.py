@@ -1,20 +1,24 @@
 """Stage 10: carry out the planned step, with the caller's executor or with the engine as a reader of memory."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
-from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
-from langgraph.types import interrupt
 
-from agentic_memory_bank.engines.base import Dispute, EvidenceText, QuotedAnswer, RetrievedPassage, Span
-from agentic_memory_bank.nodes.executors import Assignment, Report, report
+from agentic_memory_bank.engines.base import (
+    Dispute,
+    DisputeVerdict,
+    EvidenceSpan,
+    EvidenceText,
+    QuotedAnswer,
+    RetrievedPassage,
+    Span,
+)
 from agentic_memory_bank.nodes.memory_bank import contract
-from agentic_memory_bank.nodes.memory_bank.attachments import recognize, to_recognize, with_attachments
+from agentic_memory_bank.nodes.memory_bank.attachments import recognize, to_recognize
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
+from agentic_memory_bank.nodes.memory_bank.handing_out import carry_out, left_by_agent, looked_at
 from agentic_memory_bank.nodes.memory_bank.views import (
     citation,
     entry_id,
@@ -24,7 +28,6 @@ from agentic_memory_bank.nodes.memory_bank.views import (
     refuted_anchors,
     supporting,
 )
-from agentic_memory_bank.prompts.enhanced import render
 from agentic_memory_bank.state.errors import ToolError
 from agentic_memory_bank.state.insight_doc import Task
 from agentic_memory_bank.state.interaction_tree import Anchor, text_of
@@ -38,9 +41,6 @@ from agentic_memory_bank.state.memory_bank import (
 )
 from agentic_memory_bank.state.query_graph import Conflict, ContradictingClaim, Contradiction
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.documents.attachments import AttachmentStore, content
-from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieval
-from agentic_memory_bank.tools.web.search import web_tools
 
 EVIDENCE_PER_CLAIM = 12
 """How many passages of raw text are looked at for each side of a contradiction."""
@@ -57,7 +57,7 @@ def execute(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) 
         raise ToolError("No step is planned.")
     runtime.stream_writer({"stage": "execute", "kind": task["kind"], "memories": len(state.get("recalled", []))})
     if task["kind"] == "recognize":
-        return recognize(state, runtime, task, deps)
+        return recognize(state, runtime, task, deps, looked_at(state, runtime, task, deps))
     if task["kind"] == "answer" and not (deps.executor or deps.is_outside):
         return {"result": _read(state, task, deps)}
     do = _validated if task["kind"] == "cross_validate" else _carried_out
@@ -69,22 +69,8 @@ def execute(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) 
     return update
 
 
-def hand_out(state: MemoryBankState, deps: BankDeps) -> BankDeps:
-    """Hand the step to an executor outside, and return with its result.
-
-    It comes before all else: a stage that has to wait for a budget or a model is tried again, and what was done outside
-    is not asked for again.
-    """
-    task = state["insight_doc"].get("current")
-    if "ending" in state.get("allowance", {}):  # it is to be finished with what is there
-        return replace(deps, is_outside=False)
-    if not deps.is_outside or task is None or task["kind"] == "recognize":
-        return deps
-    return replace(deps, handed_in=_outside(task, render(state)))
-
-
 def _carried_out(state: MemoryBankState, runtime: Runtime[Settings], task: Task, deps: BankDeps) -> Result:
-    done = _report(state, runtime, task, deps)
+    done = carry_out(state, runtime, task, deps)
     return {
         "task": task["id"],
         "status": "success",
@@ -94,55 +80,6 @@ def _carried_out(state: MemoryBankState, runtime: Runtime[Settings], task: Task,
         "entries": done["entries"],
         "verdict": None,
     }
-
-
-def _report(state: MemoryBankState, runtime: Runtime[Settings], task: Task, deps: BankDeps) -> Report:
-    """What somebody did, with the files that tools brought in the store."""
-    store, settings = deps.files(state, runtime), Settings.of(runtime)
-    return with_attachments(_done(state, runtime, task, deps, store), store, settings.max_attachment_bytes)
-
-
-def _done(
-    state: MemoryBankState, runtime: Runtime[Settings], task: Task, deps: BankDeps, store: AttachmentStore
-) -> Report:
-    """What the executor or the agent did, or one outside has done.
-
-    Raises:
-        ToolError: There is none of these.
-    """
-    if deps.handed_in is not None:
-        return deps.handed_in
-    prompt = render(state)
-    read = partial(content, store)
-    tools = (deep_retrieval(state.get("query_graph", {}), state.get("interaction_tree", {}), read),)
-    if deps.executor:
-        said = deps.executor(Assignment(deepcopy(task), state["insight_doc"]["goal"], prompt, tools))
-    elif deps.agent:
-        web, missing = web_tools(Settings.of(runtime))
-        own = (*tools, *deps.research_tools(state, runtime, refuted_anchors(state)))
-        said = deps.agent.run(task["id"], prompt, (*own, *deps.tools, *web), [tool.instruction for tool in missing])
-    elif left := _left(state, runtime, task, deps):
-        said = left
-    else:
-        raise ToolError(f"There is no executor for a step of kind '{task['kind']}'. Pass one with `execute=`.")
-    return report(said, prompt, task["kind"])
-
-
-def _left(state: MemoryBankState, runtime: Runtime[Settings], task: Task, deps: BankDeps) -> list[BaseMessage]:
-    """How far the agent came before the run was to be finished without models; empty where it did not."""
-    notes = deps.engine_for(state, runtime).notes if "ending" in state.get("allowance", {}) else None
-    return notes().turns(task["id"]) if notes else []
-
-
-def _outside(task: Task, prompt: str) -> Report:
-    """Hand the step out, and wait for what was done; what is no transcript is handed back with the reason."""
-    handed = {"reason": "execute", "message": task["description"], "task": dict(task), "prompt": prompt}
-    while True:
-        said = interrupt(handed)
-        try:
-            return report(said, prompt, task["kind"])
-        except ToolError as error:
-            handed = {**handed, "message": f"{error} The step was: {task['description']}"}
 
 
 def _read(state: MemoryBankState, task: Task, deps: BankDeps) -> Result:
@@ -259,13 +196,23 @@ def _inside(outer: Anchor, inner: Anchor) -> tuple[int, int] | None:
 
 
 def _validated(state: MemoryBankState, runtime: Runtime[Settings], task: Task, deps: BankDeps) -> Result:
-    """Let the engine decide each contradiction by the raw text of all sources, and by what an executor found on it."""
+    """Settle the contradictions of a conflict: by the verdict of an executor, where it hands one in.
+
+    Otherwise the engine decides by the raw text of all sources, and by what an executor found on it.
+    """
     conflict = state["query_graph"]["conflicts"][task["conflict"] or ""]
-    has_more = deps.can_search(Settings.of(runtime)) or bool(_left(state, runtime, task, deps))
-    entries = _report(state, runtime, task, deps)["entries"] if has_more else []
+    has_more = deps.can_search(Settings.of(runtime)) or bool(left_by_agent(state, runtime, task, deps))
+    done = carry_out(state, runtime, task, deps) if has_more else None
+    entries = done["entries"] if done else []
     brought = [_brought(raw, position, task, state["now"]) for position, raw in enumerate(entries)]
     disputes = _disputes(state, runtime, conflict, deps, brought)
-    found = contract.findings(deps.engine.validate(disputes), disputes)
+    handed = (done["verdicts"] if done else []) or [None] * len(disputes)
+    left = [dispute for dispute, verdict in zip(disputes, handed, strict=True) if verdict is None]
+    judged = iter(contract.findings(deps.engine.validate(left), left) if left else ())
+    found = [
+        _grounded(state, task, contradiction, verdict, entries) if verdict else next(judged)
+        for contradiction, verdict in zip(conflict["contradictions"], handed, strict=True)
+    ]
     outcomes: list[Outcome] = [
         {
             "outcome": f.outcome,
@@ -285,6 +232,25 @@ def _validated(state: MemoryBankState, runtime: Runtime[Settings], task: Task, d
         "entries": entries,
         "verdict": {"conflict": conflict["id"], "outcomes": outcomes},
     }
+
+
+def _grounded(
+    state: MemoryBankState,
+    task: Task,
+    contradiction: Contradiction,
+    verdict: DisputeVerdict,
+    entries: Sequence[Mapping[str, Any]],
+) -> DisputeVerdict:
+    """A verdict that was handed in, with what says so: of what its tools brought and memory holds, or the claim."""
+    claim = contradiction["claims"][verdict.winner] if verdict.winner is not None else None
+    holds = verdict.statement or (claim["quote"] if claim else "")
+    found: list[Anchor] = [
+        {"entry": one["entry"], "start": one["start"], "end": one["end"]}
+        for one in supporting(state, holds, task, entries)
+    ]
+    grounds = found or ([claim["anchor"]] if claim else [])
+    evidence = tuple(EvidenceSpan(anchor["entry"], (anchor["start"], anchor["end"])) for anchor in grounds)
+    return replace(verdict, evidence=evidence)
 
 
 def _disputes(

@@ -1,6 +1,7 @@
 """Stage 8: what is the one memory that stands for several that say the same, or that a validation settled?"""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from langgraph.runtime import Runtime
 
@@ -9,9 +10,14 @@ from agentic_memory_bank.nodes.memory_bank import contract
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.views import digest, groups, losers, memory_views, span_of
 from agentic_memory_bank.state import insight_doc, interaction_tree, query_graph
+from agentic_memory_bank.state.interaction_tree import MergeEvent, MergeStrategy
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, ValidationVerdict
 from agentic_memory_bank.state.query_graph import Conflict, Contradiction, GraphEdit, MemoryNode, join_anchors
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.text.terms import tokenize
+
+_HELD: Final = 0.9
+"""Share of the words of a memory that another one has, from which that one says what it says."""
 
 
 def integrate(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> MemoryBankUpdate:
@@ -50,17 +56,18 @@ class _Merging:
         inherited = {n.id for n in group.neighbours}
         updates = {node_id: refresh for node_id, refresh in said.neighbours.items() if node_id in inherited}
         self._graph += [query_graph.merge(ids, node), *self._deps.refresh(self._state, updates)]
-        self._tree.append(
-            interaction_tree.merged(
-                {
-                    "node": node["id"],
-                    "merged": ids,
-                    "at": self._state["now"],
-                    "cause": group.cause,
-                    "description": said.description,
-                }
-            )
-        )
+        event: MergeEvent = {
+            "node": node["id"],
+            "merged": ids,
+            "at": self._state["now"],
+            "cause": group.cause,
+            "description": said.description,
+            "merge_strategy": _strategy(group),
+        }
+        first, *others = (self._state["query_graph"]["nodes"][i] for i in ids)
+        if any(cosines := self._deps.cosines(first, others)):
+            event["confidence"] = round(min(cosines), 2)
+        self._tree.append(interaction_tree.merged(event))
         self._gone.update(ids)
         self._fresh.append(node["id"])
 
@@ -83,6 +90,15 @@ class _Merging:
         lost = [claim for c in found for claim in losers(c.get("outcome"), c.get("winner"), c["claims"])]
         tasks = [nodes[claim["node"]]["provenance"]["task"] for claim in lost if claim["node"] in nodes]
         return [insight_doc.supersede([task for task in dict.fromkeys(tasks) if task])] if any(tasks) else []
+
+
+def _strategy(group: MergeGroup) -> MergeStrategy:
+    """How a group becomes one, by whose words hold those of the others."""
+    if group.cause == "conflict":
+        return "verdict"
+    words = [frozenset(tokenize(memory.text)) for memory in group.memories]
+    holding = [all(len(one & other) >= _HELD * len(other) for other in words) for one in words]
+    return "same" if all(holding) else "fuller" if any(holding) else "together"
 
 
 def _settle(state: MemoryBankState, verdict: ValidationVerdict | None) -> Conflict | None:

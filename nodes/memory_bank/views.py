@@ -9,8 +9,8 @@ from typing import Any
 
 from agentic_memory_bank.engines.base import MemoryView, SourcePart, Span
 from agentic_memory_bank.state.insight_doc import Task
-from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
-from agentic_memory_bank.state.memory_bank import AnswerSource, MemoryBankState, Recalled
+from agentic_memory_bank.state.interaction_tree import Anchor, Entry, InteractionTree, text_of
+from agentic_memory_bank.state.memory_bank import AnswerSource, MemoryBankState, MemoryBankUpdate, Recalled
 from agentic_memory_bank.state.query_graph import ContradictingClaim, MemoryNode
 from agentic_memory_bank.tools.text.cleaning import clean
 from agentic_memory_bank.tools.text.names import names_and_numbers
@@ -22,6 +22,8 @@ _GAP = "\n"
 """Stands between the stretches of a memory's raw text."""
 _NUMBERED = re.compile(r"document \d+")
 """What a document without a name is called, by its place in a list."""
+LINE = 80
+"""How many characters of a text stand for it where it is only named."""
 _UNNAMED = frozenset(("input", "executor"))
 
 
@@ -69,6 +71,31 @@ def _without(shown: MemoryView, node: MemoryNode, wrong: Sequence[Anchor]) -> Me
                 if span:
                     text = text[: span[0]] + " " * (span[1] - span[0]) + text[span[1] :]
     return replace(shown, text=text) if text != shown.text else shown
+
+
+def lines(state: MemoryBankState, new: Sequence[Entry] = ()) -> MemoryBankUpdate:
+    """Name what the layers hold in a line each, for whom the state is sent to; only what is not named yet."""
+    entries = {**state.get("interaction_tree", {}).get("entries", {}), **{entry["id"]: entry for entry in new}}
+    nodes = state.get("query_graph", {}).get("nodes", {})
+    known, named = state.get("entries", {}), state.get("memories", {})
+    update: MemoryBankUpdate = {}
+    if known.keys() != entries.keys():
+        update["entries"] = dict.fromkeys(known.keys() - entries.keys()) | {
+            id: f"{entry['source']}, {len(entry['text']):,} characters: {first_words(entry['text'])}"
+            for id, entry in entries.items()
+            if id not in known
+        }
+    if named.keys() != nodes.keys():
+        update["memories"] = dict.fromkeys(named.keys() - nodes.keys()) | {
+            id: first_words(node["summary"]) for id, node in nodes.items() if id not in named
+        }
+    return update
+
+
+def first_words(text: str) -> str:
+    """How a text begins, on one line."""
+    head = " ".join(text[: LINE * 4].split())
+    return head if len(head) <= LINE else head[:LINE].rstrip() + "\u2026"
 
 
 def anchor_of(node: MemoryNode, span: Span) -> Anchor:

@@ -10,7 +10,7 @@ from langchain_core.messages import AnyMessage
 
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.own_words import is_order
-from agentic_memory_bank.nodes.forgetting import is_of_assistant, is_turn
+from agentic_memory_bank.nodes.forgettable import is_of_assistant, is_turn
 from agentic_memory_bank.nodes.messages import text_of, turns_of
 from agentic_memory_bank.nodes.react_mem import episodes, steps
 from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope

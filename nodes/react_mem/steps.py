@@ -8,9 +8,9 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 
 from agentic_memory_bank.nodes import agent_messages
 from agentic_memory_bank.nodes.agent_messages import Exchange, as_json
-from agentic_memory_bank.nodes.executors import OWN_TOOLS
 from agentic_memory_bank.nodes.memory_bank.views import digest
 from agentic_memory_bank.nodes.messages import RECALLED, is_of_user, text_of
+from agentic_memory_bank.nodes.transcripts import OWN_TOOLS
 from agentic_memory_bank.tools.text.cleaning import clean
 
 STORE_FACT: Final = "store_fact"

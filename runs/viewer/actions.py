@@ -1,11 +1,13 @@
 """What the live page may do: each action goes through the public API, and so into the history of what it changes."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentic_memory_bank.runs.viewer.snapshot import Snapshot
+from agentic_memory_bank.runs.viewer.undoing import DoneActions, undo_supersede, undo_update
 from agentic_memory_bank.state.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,9 +30,14 @@ class Looked(Protocol):
         """The actions by name; each raises an error of the package where it is refused."""
         ...
 
+    @property
+    def undoable(self) -> str | None:
+        """The name of the last action, where it can be taken back by the action `undo`."""
+        ...
+
 
 class LookedAtUser:
-    """The memories of a user: recalled, corrected, forgotten after a preview, switched off.
+    """The memories of a user: recalled, corrected, pinned, forgotten after a preview, switched off; and all undone.
 
     Args:
         memories: The memories of all users.
@@ -42,6 +49,7 @@ class LookedAtUser:
         self._memories, self._user, self._question = memories, user, question
         self._previewed: list[str] = []
         self._lock = Lock()
+        self._done = DoneActions()
 
     def snapshot(self) -> Snapshot:
         """Take the snapshot of now."""
@@ -54,22 +62,53 @@ class LookedAtUser:
         """The actions by name."""
         return {
             "recall": self._recall,
-            "update": lambda given: self._memories.update(text(given, "id"), text(given, "text"), user=self._user)[
-                "id"
-            ],
+            "update": self._update,
             "supersede": self._supersede,
+            "pin": self._pin,
             "preview": self._preview,
             "forget": self._forget,
-            "switch": lambda given: self._memories.switch(text(given, "mode"), user=self._user),  # pyright: ignore[reportArgumentType] - is checked there
+            "switch": self._switch,
+            "undo": lambda _: self._done.undo(),
         }
+
+    @property
+    def undoable(self) -> str | None:
+        """The name of the last action, where it can be taken back."""
+        return self._done.last
 
     def _recall(self, given: Given) -> Any:
         from agentic_memory_bank.runs.viewer.users import shown_recall
 
         return shown_recall(self._memories, self._user, text(given, "question"))
 
+    def _update(self, given: Given) -> str:
+        before = self._memories.get(text(given, "id"), user=self._user)
+        after = self._memories.update(before["id"], text(given, "text"), user=self._user)
+        if after["version"] != before["version"]:
+            self._done.note("update", lambda: undo_update(self._memories, before, after, self._user))
+        return after["id"]
+
     def _supersede(self, given: Given) -> str:
-        return self._memories.supersede(text(given, "id"), text(given, "text"), user=self._user)["id"]
+        before = self._memories.get(text(given, "id"), user=self._user)
+        after = self._memories.supersede(before["id"], text(given, "text"), user=self._user)
+        if after["id"] != before["id"]:
+            self._done.note("supersede", lambda: undo_supersede(self._memories, before, after, self._user))
+        return after["id"]
+
+    def _pin(self, given: Given) -> bool:
+        id, wanted = text(given, "id"), flag(given, "pinned")
+        if bool(self._memories.get(id, user=self._user)["pinned_at"]) != wanted:
+            self._memories.pin(id, user=self._user, pinned=wanted)
+            undo = partial(self._memories.pin, id, user=self._user, pinned=not wanted)
+            self._done.note("pin" if wanted else "unpin", undo)
+        return wanted
+
+    def _switch(self, given: Given) -> str:
+        before = self._memories.mode(user=self._user)
+        mode: Any = text(given, "mode")
+        if (after := self._memories.switch(mode, user=self._user)) != before:
+            self._done.note("switch", lambda: self._memories.switch(before, user=self._user))
+        return after
 
     def _preview(self, given: Given) -> Any:
         """Preview a deletion by what it is about, or of one memory; what is shown is what `forget` deletes."""
@@ -89,11 +128,15 @@ class LookedAtUser:
             raise InputError(
                 "What is to be forgotten is shown first, and this is not what was shown. Preview it again."
             )
-        return list(self._memories.delete(wanted, user=self._user))
+        copy = self._memories.copy_of(wanted, user=self._user)
+        gone = self._memories.delete(wanted, user=self._user)
+        if gone:
+            self._done.note("forget", lambda: self._memories.restore(copy, user=self._user))
+        return list(gone)
 
 
 class LookedAtBank:
-    """A thread: its contradictions may be settled by hand.
+    """A thread: its contradictions may be settled by hand, and what was settled here be taken back.
 
     Args:
         thread: The thread.
@@ -102,6 +145,7 @@ class LookedAtBank:
 
     def __init__(self, thread: str, home: str | Path | None = None) -> None:
         self._thread, self._home = thread, home
+        self._done = DoneActions()
 
     def snapshot(self) -> Snapshot:
         """Take the snapshot of now."""
@@ -112,14 +156,21 @@ class LookedAtBank:
     @property
     def actions(self) -> Mapping[str, Action]:
         """The actions by name."""
-        return {"settle": self._settle}
+        return {"settle": self._settle, "undo": lambda _: self._done.undo()}
+
+    @property
+    def undoable(self) -> str | None:
+        """The name of the last action, where it can be taken back."""
+        return self._done.last
 
     def _settle(self, given: Given) -> str:
-        from agentic_memory_bank.runs.settling import settle
+        from agentic_memory_bank.runs.settling import settle, unsettle
 
         position, winner = number(given, "position"), number(given, "winner")
-        why = text(given, "why")
-        return settle(self._thread, text(given, "conflict"), position, winner, why=why, home=self._home)["status"]
+        conflict, why = text(given, "conflict"), text(given, "why")
+        settled = settle(self._thread, conflict, position, winner, why=why, home=self._home)
+        self._done.note("settle", lambda: unsettle(self._thread, conflict, home=self._home))
+        return settled["status"]
 
 
 class LookedAt:
@@ -141,6 +192,11 @@ class LookedAt:
         """None."""
         return {}
 
+    @property
+    def undoable(self) -> str | None:
+        """Nothing."""
+        return None
+
 
 def text(given: Given, name: str) -> str:
     """Read a text that a page has sent.
@@ -150,6 +206,17 @@ def text(given: Given, name: str) -> str:
     """
     if not isinstance(value := given.get(name), str):
         raise InputError(f"{name!r} is a text.")
+    return value
+
+
+def flag(given: Given, name: str) -> bool:
+    """Read a yes or no that a page has sent.
+
+    Raises:
+        InputError: It is none.
+    """
+    if not isinstance(value := given.get(name), bool):
+        raise InputError(f"{name!r} is true or false.")
     return value
 
 

@@ -6,6 +6,8 @@ const stateName = (status) => ({ settled: t("settled"), disputed: t("disputed"),
 const namesOf = (ids) => ids.map((id) => button(said(byId.has(id) ? short(byId.get(id).context || byId.get(id).summary, 70) : id), () => openMemory(id), { class: "link" }));
 const linked = new Map();
 for (const [one, other] of snapshot.edges || []) { linked.set(one, [...(linked.get(one) || []), other]); linked.set(other, [...(linked.get(other) || []), one]); }
+const merges = new Map((snapshot.merges || []).map((event) => [event.node, event]));
+const mergedHow = (event) => event && event.merge_strategy ? t("m_" + event.merge_strategy) + (event.confidence === undefined ? "" : t("confidence", event.confidence.toFixed(2))) : null;
 
 function bankTabs() {
   return [
@@ -82,7 +84,7 @@ function openMemory(id) {
   showDetail(said(one.context || id),
     facts([
       [t("summary"), said(one.summary)], [t("keywords"), said(one.keywords.join(", "))], [t("sources"), said(one.sources.join(", "))], [t("made"), moment(one.at)],
-      [t("into"), one.into ? namesOf([one.into]) : null], [t("mergedFrom"), one.merged_from.length ? namesOf(one.merged_from) : null],
+      [t("into"), one.into ? namesOf([one.into]) : null], [t("mergedFrom"), one.merged_from.length ? namesOf(one.merged_from) : null], [t("mergedHow"), mergedHow(merges.get(id))],
       [t("related"), linked.get(id)?.length ? namesOf(linked.get(id).slice(0, 40)) : null],
       [t("contradictions"), quarrels.has(id) ? quarrels.get(id).map((found) => button([badge(stateName(found.status), found.status === "settled" ? "good" : "warn"), " ", said(found.reason)], () => showDetail(t("contradictions"), contradictionCard(found)), { class: "link" })) : null],
       [t("history"), one.history.length ? el("ul", {}, one.history.map((was) => el("li", {}, moment(was.at) + " ", said(was.context)))) : null],

@@ -15,6 +15,12 @@ async function doAndReload(place, what, given) {
   });
 }
 
+/** Take back what was done last on this page. */
+function undoButton() {
+  const told = el("div", {});
+  return [button(t("undo", t("u_" + undo)), () => doAndReload(told, "undo", {}), { id: "undo" }), told];
+}
+
 const field = (label, value) => el("textarea", { rows: "2", "aria-label": label }, value || "");
 
 function settleForm(found) {
@@ -31,6 +37,7 @@ function recordForms(one) {
   };
   return el("div", { class: "form" },
     isCurrent(one) ? [form(t("value_of"), "supersede", ""), form(t("wording_of"), "update", one.text)] : null,
+    button(t(one.pinned ? "unpin" : "pin"), () => doAndReload(told, "pin", { id: one.id, pinned: !one.pinned })), " ",
     button(t("forget"), () => preview(told, { id: one.id }), { class: "danger" }), told);
 }
 
@@ -42,7 +49,7 @@ async function preview(place, given) {
     place.replaceChildren(
       el("p", { role: "status" }, t("wouldErase", found.erased.length, found.changed.length)),
       el("ul", {}, found.erased.map((text) => el("li", {}, said(text))), found.changed.map((cut) => el("li", {}, el("del", {}, said(cut.goes.join(" … "))), " ", said(t("stays", cut.stays))))),
-      button(t("confirm"), () => doAndReload(place, "forget", { ids: found.ids }), { class: "danger" }), " ", button(t("cancel"), () => place.replaceChildren()));
+      note(t("canUndo")), button(t("confirm"), () => doAndReload(place, "forget", { ids: found.ids }), { class: "danger" }), " ", button(t("cancel"), () => place.replaceChildren()));
   });
 }
 

@@ -86,7 +86,8 @@ class _Visit(BaseHTTPRequestHandler):
             return self._answer(HTTPStatus.SEE_OTHER, b"", "text/plain", {"Location": "/", "Set-Cookie": cookie})
         if not self._has_session():
             return self._refuse(HTTPStatus.FORBIDDEN)
-        html = page(self._live.looked.snapshot(), live=True).encode("utf-8", "replace")
+        looked = self._live.looked
+        html = page(looked.snapshot(), live=True, undo=looked.undoable).encode("utf-8", "replace")
         self._answer(HTTPStatus.OK, html, "text/html; charset=utf-8", headers(live=True))
 
     def do_POST(self) -> None:

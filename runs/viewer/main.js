@@ -12,7 +12,7 @@ function frame(first) {
     el("header", {},
       el("h1", {}, el("small", {}, t("kinds_" + snapshot.kind)), " ", said(short(snapshot.name, 80))),
       el("p", { class: "note" }, t("made_at", moment(madeAt) + " UTC"), " · ", t(live ? "live" : "readOnly")),
-      el("div", { class: "tools" },
+      el("div", { class: "tools" }, live && undo ? undoButton() : null,
         button(t("language"), () => { language = language === "en" ? "zh" : "en"; kept.set("language", language); frame(current); }, { id: "language", lang: language === "en" ? "zh" : "en" }),
         button(t("theme"), turnTheme, { id: "theme" }))),
     el("nav", {}, strip), el("main", {}, panel, reader));

@@ -31,18 +31,20 @@ UNSHARED: Final = {
 _ESCAPED: Final = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
-def page(snapshot: Snapshot, *, live: bool = False) -> str:
+def page(snapshot: Snapshot, *, live: bool = False, undo: str | None = None) -> str:
     """Write the page.
 
     Args:
         snapshot: What it shows.
         live: Whether it may ask the process that serves it to change memories.
+        undo: The name of the last action that it did, which may be taken back.
     """
     shown: Shown = {
         "snapshot": snapshot,
         "made_at": timestamp(utc_now()),
         "version": version("agentic-memory-bank"),
         "live": live,
+        "undo": undo,
     }
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

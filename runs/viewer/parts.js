@@ -1,5 +1,5 @@
 // What every view is made of: elements whose text is only ever text, a list that draws what is seen, and the reader.
-const { snapshot, made_at: madeAt, live } = JSON.parse(document.getElementById("shown").textContent);
+const { snapshot, made_at: madeAt, live, undo } = JSON.parse(document.getElementById("shown").textContent);
 const texts = snapshot.texts || {};
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
 const UNSEEN_ALL = new RegExp(UNSEEN.source, "g");

@@ -157,6 +157,7 @@ class ShownRecord(TypedDict):
     updated: str
     until: str | None
     """When another value took its place, or when it expires."""
+    pinned: str | None
     used: int
     history: list[Any]
     replaces: list[str]
@@ -227,10 +228,17 @@ def _has_wide(text: str) -> bool:
 
 def shown_answer(question: str, answer: str, status: str, quotes: Sequence[ShownQuote]) -> ShownAnswer:
     """Divide an answer into sentences, each with the quotes it rests on."""
-    parts = [line[start:end].strip() for line in answer.split("\n") for start, end in sentences(line)]
+    parts = [part for line in answer.split("\n") for part in _sentences(line)]
     words = [_words(one["quote"]) for one in quotes]
     shown: list[ShownSentence] = [{"text": part, "quotes": _resting(part, quotes, words)} for part in parts if part]
     return {"question": question, "status": status, "sentences": shown, "quotes": list(quotes)}
+
+
+def _sentences(line: str) -> list[str]:
+    """Divide a line of an answer; a heading that ends like a sentence (`Questions > How much? > ...`) ends none."""
+    behind = line.rfind(_HEADING) + 1
+    parts = [(start, end) for start, end in sentences(line) if end > behind]
+    return [line[0 if n == 0 else start : end].strip() for n, (start, end) in enumerate(parts)]
 
 
 def _resting(sentence: str, quotes: Sequence[ShownQuote], words: Sequence[frozenset[str]]) -> list[int]:
@@ -264,3 +272,4 @@ class Shown(TypedDict):
     made_at: str
     version: str
     live: NotRequired[bool]
+    undo: NotRequired[str | None]

@@ -31,13 +31,13 @@ function recordsView() {
   const finding = finder(all, {
     label: t("memories"), haystack: (one) => [one.text, one.subject, one.attribute, one.project].filter(Boolean).join("\n"),
     filters: [
-      { label: t("state"), first: "now", options: [["now", t("current")], ["was", t("superseded")], ["quarrel", t("inConflict")], ["", t("both")]],
-        test: (one, wanted) => !wanted || (wanted === "quarrel" ? one.contradicts.length > 0 : isCurrent(one) === (wanted === "now")) },
+      { label: t("state"), first: "now", options: [["now", t("current")], ["was", t("superseded")], ["quarrel", t("inConflict")], ["pinned", t("pinned")], ["", t("both")]],
+        test: (one, wanted) => !wanted || (wanted === "quarrel" ? one.contradicts.length > 0 : wanted === "pinned" ? Boolean(one.pinned) : isCurrent(one) === (wanted === "now")) },
       { label: t("type"), options: options((one) => one.type), test: (one, wanted) => !wanted || one.type === wanted },
       { label: t("subject"), options: options(subjectOf), test: (one, wanted) => !wanted || subjectOf(one) === wanted },
     ],
     draw: (one) => [
-      el("div", { class: "rowhead" }, said(short(plain(one), 150)), one.contradicts.length ? badge("⚡", "warn") : null, isCurrent(one) ? null : badge(t(one.replaced_how === "consolidate" ? "consolidated" : one.replaced_by ? "superseded" : "expired"))),
+      el("div", { class: "rowhead" }, said(short(plain(one), 150)), one.pinned ? badge(t("pinned")) : null, one.contradicts.length ? badge("⚡", "warn") : null, isCurrent(one) ? null : badge(t(one.replaced_how === "consolidate" ? "consolidated" : one.replaced_by ? "superseded" : "expired"))),
       el("div", { class: "rowfoot" }, one.type, one.subject ? [" · ", said([one.subject, one.attribute].filter(Boolean).join(" · "))] : null, " · ", lasting(one))],
     pick: (one) => openRecord(one.id), height: 56,
   });
@@ -50,7 +50,7 @@ function openRecord(id) {
   showDetail(said(short(plain(one), 160)),
     facts([
       [t("text"), said(one.text)], [t("state"), [badge(isCurrent(one) ? t("current") : t(one.replaced_how === "consolidate" ? "consolidated" : one.replaced_by ? "superseded" : "expired"), isCurrent(one) ? "good" : ""), " ", lasting(one)]],
-      [t("type"), one.type], [t("subject"), one.subject && said(one.subject)], [t("attribute"), one.attribute && said(one.attribute)], [t("project"), one.project && said(one.project)],
+      [t("pinned"), one.pinned && t("since", day(one.pinned))], [t("type"), one.type], [t("subject"), one.subject && said(one.subject)], [t("attribute"), one.attribute && said(one.attribute)], [t("project"), one.project && said(one.project)],
       [t("replacedBy"), one.replaced_by ? recordLinks([one.replaced_by]) : null], [t("replaces"), recordLinks(one.replaces).length ? recordLinks(one.replaces) : null],
       [t("contradicts"), one.contradicts.length ? recordLinks(one.contradicts) : null], [t("drawnFrom"), one.evidence.length ? recordLinks(one.evidence) : null],
       [t("trust"), one.trust.toFixed(2)], [t("importance"), one.importance.toFixed(2)], [t("used"), t("times", one.used)],

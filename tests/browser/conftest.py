@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 SHOTS = Path(__file__).parents[2] / "build" / "browser"
+PATIENCE = 60_000
+"""Milliseconds that a test waits for what is to come: a busy machine is late, not wrong."""
 WATCH = """
 window.__violations = [];
 document.addEventListener("securitypolicyviolation", (event) => window.__violations.push(event.violatedDirective));
@@ -45,9 +47,20 @@ def browser() -> Iterator[Any]:
         raise
     with sync_playwright() as playwright:
         sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium refuses to be run by root with one
-        found = playwright.chromium.launch(executable_path=program, args=sandbox)
+        found = playwright.chromium.launch(executable_path=program, args=sandbox, timeout=PATIENCE)
         yield found
         found.close()
+
+
+@pytest.fixture(scope="session")
+def axe() -> Any:
+    """What looks for whatever keeps people from using a page."""
+    try:
+        from axe_playwright_python.sync_playwright import Axe
+    except ImportError:
+        _missing("axe is not there: pip install -c constraints.txt '.[dev]'")
+        raise
+    return Axe()
 
 
 class Watched:
@@ -57,7 +70,7 @@ class Watched:
         self.page = page
         self.requests: list[str] = []
         self.faults: list[str] = []
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(PATIENCE)
         page.add_init_script(WATCH)
         page.on("request", lambda request: self.requests.append(request.url))
         page.on("pageerror", lambda error: self.faults.append(str(error)))

@@ -28,7 +28,7 @@ def _neighbour(name: str) -> ModuleType:
     return module
 
 
-memories = _neighbour("memories")
+memories, two_clicks = _neighbour("memories"), _neighbour("two_clicks")
 SERIOUS = ("serious", "critical")
 
 
@@ -59,6 +59,16 @@ def test_from_a_sentence_to_its_quote_to_its_place_it_is_two_clicks(opened: Any,
     assert _is_in_view(mark)
     assert "Height" in seen.page.locator("#reader .crumbs").inner_text()
     seen.shot("2-place")
+
+
+def test_every_sentence_of_the_demo_leads_to_its_place_in_two_clicks(opened: Any, tmp_path: Path) -> None:
+    demo = two_clicks.demo(tmp_path)
+
+    found = two_clicks.followed(opened(demo.html()).page, demo.snapshot)
+
+    assert found.sentences >= 3
+    assert found.quotes >= found.sentences
+    assert found.lost == ()
 
 
 def _is_in_view(found: Any) -> bool:
@@ -106,6 +116,19 @@ def test_a_memory_is_found_opened_and_followed_to_its_text(opened: Any, pages: d
     assert "Welcome to the valley" in seen.page.locator("#reader mark").inner_text()
     seen.page.get_by_label("Search").fill("no such word anywhere")
     assert "Nothing fits" in seen.page.locator("#panel").inner_text()
+
+
+def test_a_merged_memory_says_how_it_was_made(opened: Any, pages: dict[str, str]) -> None:
+    seen = opened(pages["bank"])
+    seen.page.locator("#tab-memories").click()
+    told: list[str] = []
+    for row in seen.page.locator(".row").all():
+        row.click()
+        told.append(seen.page.locator("#reader").inner_text())
+
+    merged = [text for text in told if "Merged from" in text]
+    assert merged
+    assert all("How they were merged" in text and ", confidence " in text for text in merged)
 
 
 def test_the_run_is_scrubbed_from_its_first_step_to_its_last(opened: Any, pages: dict[str, str]) -> None:
@@ -232,9 +255,12 @@ def test_the_theme_is_the_systems_until_it_is_turned(opened: Any, pages: dict[st
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("kind", ["bank", "user", "pages"])
-def test_axe_has_nothing_serious_to_say(opened: Any, pages: dict[str, str], kind: str, scheme: str) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    seen = opened(pages[kind], color_scheme=scheme)
+def test_axe_has_nothing_serious_to_say(opened: Any, axe: Any, pages: dict[str, str], kind: str, scheme: str) -> None:
+    assert serious(axe, opened(pages[kind], color_scheme=scheme)) == []
+
+
+def serious(axe: Any, seen: Any) -> list[str]:
+    """What axe finds serious on any tab, with its first memory, quote or sentence open."""
     found: list[str] = []
     for tab in seen.page.locator("[role=tab]").all():
         tab.click()
@@ -242,8 +268,7 @@ def test_axe_has_nothing_serious_to_say(opened: Any, pages: dict[str, str], kind
             first.click()
         violations = axe.run(seen.page).response["violations"]
         found += [f"{one['id']}: {one['nodes'][0]['html']}" for one in violations if one["impact"] in SERIOUS]
-
-    assert found == []
+    return found
 
 
 # --- whatever it holds ---------------------------------------------------------------------------------------------
@@ -318,6 +343,16 @@ def served(looked: Any) -> Iterator[str]:
         thread.join()
 
 
+def test_axe_has_nothing_serious_to_say_of_the_live_pages(visited: Any, axe: Any, tmp_path: Path) -> None:
+    memories.bank(tmp_path)
+    with Memories(home=tmp_path, embeddings=HashEmbeddings()) as kept:
+        chess = kept.store("I play chess.", user="ana")
+        looked = LookedAtUser(kept, "ana")
+        looked.actions["pin"]({"id": chess["id"], "pinned": True})
+        with served(looked) as of_ana, served(LookedAtBank("dam", tmp_path)) as of_dam:
+            assert [serious(axe, visited(address)) for address in (of_ana, of_dam)] == [[], []]
+
+
 def test_on_the_live_page_a_memory_is_corrected_and_forgotten_after_a_preview(visited: Any, tmp_path: Path) -> None:
     with Memories(home=tmp_path, embeddings=HashEmbeddings()) as kept:
         chess = kept.store("I play chess.", user="ana")
@@ -338,14 +373,48 @@ def test_on_the_live_page_a_memory_is_corrected_and_forgotten_after_a_preview(vi
             seen.page.get_by_text("This would erase 1").wait_for()
             assert len(kept.list(user="ana").records) == 2
             seen.shot("12-live-forget")
-            seen.page.get_by_role("button", name="Erase for good").click()
+            seen.page.get_by_role("button", name="Erase", exact=True).click()
             seen.page.get_by_text("1 of 1").wait_for()
             assert [one["text"] for one in kept.list(user="ana").records] == ["I play go."]
+
+            seen.page.get_by_role("button", name="Undo: erased").click()
+            seen.page.locator(".row", has_text="cello").wait_for()
+            assert len(kept.list(user="ana").records) == 2
+            seen.page.get_by_role("button", name="Undo: wording changed").click()
+            seen.page.locator(".row", has_text="I play chess.").wait_for()
+            assert seen.page.locator("#undo").count() == 0
 
             seen.page.locator("#tab-recall").click()
             seen.page.get_by_label("A message").fill("Which game do I play?")
             seen.page.get_by_role("button", name="Ask").click()
             seen.page.get_by_text("What this message recalls").wait_for()
+
+
+def test_on_the_live_page_a_memory_is_pinned_and_memory_switched_off_and_both_are_undone(
+    visited: Any, tmp_path: Path
+) -> None:
+    with Memories(home=tmp_path, embeddings=HashEmbeddings()) as kept:
+        chess = kept.store("I play chess.", user="ana")
+        kept.store("My sister plays the cello.", user="ana")
+        with served(LookedAtUser(kept, "ana")) as address:
+            seen = visited(address)
+            seen.page.locator(".row", has_text="chess").click()
+            seen.page.get_by_role("button", name="Pin", exact=True).click()
+            seen.page.locator(".row .badge", has_text="pinned").wait_for()
+            assert kept.get(chess["id"], user="ana")["pinned_at"]
+            seen.page.get_by_label("State").select_option("pinned")
+            assert seen.page.locator(".row").count() == 1
+
+            seen.page.get_by_label("Memory", exact=True).select_option("off")
+            seen.page.get_by_role("button", name="Undo: memory switched").wait_for()
+            assert kept.mode(user="ana") == "off"
+            seen.shot("14-live-undo")
+
+            seen.page.get_by_role("button", name="Undo: memory switched").click()
+            seen.page.get_by_role("button", name="Undo: pinned").click()
+            seen.page.locator("#undo").wait_for(state="detached")
+            assert kept.mode(user="ana") == "on"
+            assert kept.get(chess["id"], user="ana")["pinned_at"] is None
 
 
 def test_on_the_live_page_a_contradiction_is_settled_by_hand(visited: Any, tmp_path: Path) -> None:
@@ -363,3 +432,8 @@ def test_on_the_live_page_a_contradiction_is_settled_by_hand(visited: Any, tmp_p
         seen.shot("13-live-settled")
         seen.page.locator("#tab-run").click()
         assert "by hand" in seen.page.locator("tbody tr").last.inner_text()
+
+        seen.page.get_by_role("button", name="Undo: settled by hand").click()
+        seen.page.locator("#undo").wait_for(state="detached")
+        seen.page.locator("#tab-contradictions").click()
+        assert "by hand" not in seen.page.locator(".card").first.inner_text()

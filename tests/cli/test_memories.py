@@ -127,6 +127,10 @@ def test_show_node_gives_all_raw_text_of_the_memory_an_old_id_was_merged_into(
     assert [raw["text"] for raw in found["raw"]] == ["The chip has 433 qubits.\n", "The chip has 433 qubits, they say."]
     assert f"{document}, characters 0-25\nThe chip has 433 qubits." in result.stdout
     assert "The chip has 433 qubits, they say." in result.stdout
+    assert found["merge"]["merge_strategy"] == "fuller"
+    how = f"merged from {', '.join(node['merged_from'])}: one of them held what the others said, confidence 0."
+    assert how in result.stdout
+    assert how in memory_bank("show", "t").stdout
 
 
 def test_an_unknown_memory_is_an_error(memory_bank: Command, kept: str) -> None:

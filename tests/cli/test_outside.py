@@ -52,6 +52,20 @@ def test_for_machines_the_pause_holds_task_and_prompt_and_the_command_to_go_on(
     assert told["resume"] == "memory-bank resume t --result -"
 
 
+def test_a_picture_goes_out_with_the_step_that_looks_at_it(
+    memory_bank: Command, document: Path, tmp_path: Path
+) -> None:
+    chart = tmp_path / "chart.png"
+    chart.write_bytes(b"\x89PNG\r\n\x1a\npixels")
+
+    result = memory_bank(*ASK, document, "--attach", chart)
+    told = json.loads(memory_bank("resume", "t", "--json").stdout)
+
+    assert "comes with pictures (chart.png)" in words(result.stderr)
+    assert told["pause"]["task"]["kind"] == "recognize"
+    assert [picture["name"] for picture in told["pause"]["pictures"]] == ["chart.png"]
+
+
 @pytest.mark.parametrize("name", ["done.txt", "done.json"])
 def test_a_file_with_what_was_done_goes_in(memory_bank: Command, document: Path, tmp_path: Path, name: str) -> None:
     memory_bank(*ASK, document)

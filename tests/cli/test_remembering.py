@@ -192,6 +192,12 @@ def test_a_memory_is_shown_with_its_history_when_it_was_corrected(memory_bank: C
     assert len(listed(memory_bank, "--all")) == 2
 
 
+def test_a_memory_is_pinned_and_pinned_no_longer(memory_bank: Command, kept: str) -> None:
+    assert "  pinned" in memory_bank("memory", kept, *USER, "--pin").stdout
+    assert "  pinned" in memory_bank("memories", *USER).stdout
+    assert "  pinned" not in memory_bank("memory", kept, *USER, "--unpin").stdout
+
+
 def test_a_memory_of_another_user_is_not_there(memory_bank: Command, kept: str) -> None:
     refused = memory_bank("memory", kept, "--user", "ben", "--json")
 
@@ -305,6 +311,7 @@ def test_all_of_a_type_or_of_a_project_is_forgotten_and_no_more(memory_bank: Com
         ("memories", "--limit", "101", *USER),
         ("memories", "--type", "dream", *USER),
         ("memory", "m1", "--update", "a", "--supersede", "b", *USER),
+        ("memory", "m1", "--update", "a", "--pin", *USER),
         ("forget", *USER),
         ("forget", "m1", "--all", *USER),
         ("forget", "m1", "--type", "semantic", *USER),

@@ -15,12 +15,14 @@ from langchain_core.runnables import RunnableLambda
 
 from agentic_memory_bank import runs
 from agentic_memory_bank.engines.base import PlannerInput, Step
+from agentic_memory_bank.engines.extractive import ExtractiveEngine
 from agentic_memory_bank.runs.arguments import checked_result
 from agentic_memory_bank.runs.home import Home
 from agentic_memory_bank.runs.ledger import Ledger
 from agentic_memory_bank.state.errors import InputError, InputTooLarge
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
 QUESTION = "When was the array opened?"
@@ -122,7 +124,25 @@ def test_messages_of_langchain_are_saved_as_plain_data(go: Go, resume: Go, home:
 
     resume(result=[HumanMessage("Go."), AIMessage("", tool_calls=[call]), failed, read, odd, AIMessage("2031.")])
 
-    assert texts(home) == [TEXT, "The whole of it.", "It rained.", "2031."]
+    assert texts(home) == [TEXT, "Go.", "The whole of it.", "It rained.", "2031."]
+
+
+def test_a_verdict_and_what_the_user_said_survive_the_way_through_a_durable_run(home: Path, resume: Go) -> None:
+    texts_apart = ["The array was opened in 2030.", "The array was opened in 2031.", "In 2031 the array was opened."]
+    given: Any = {**parts(), "engine": ExtractiveEngine(Encoder(HashEmbeddings()))}
+    handed = runs.run(QUESTION, documents=texts_apart, thread="t", execute="outside", **given, home=home)["pause"]
+    claims = [claim for found in handed["contradictions"] for claim in found["claims"]]
+    right = next(claim["memory"] for claim in claims if "2030" in claim["quote"])
+    turns = [{"role": "user", "content": "I was there."}, {"role": "assistant", "content": "It was 2030."}]
+
+    done = {"messages": turns, "verdict": {"winner": right, "explanation": "The user was there."}}
+    output = resume(result=done, engine=given["engine"])
+    while output.get("pause"):
+        output = resume(result="2030.", engine=given["engine"])
+
+    assert {found["status"] for found in output["conflicts"]} == {"settled"}
+    assert all("2030" in found["claims"][found["winner"]]["quote"] for found in output["conflicts"])
+    assert {"I was there.", "It was 2030."} <= set(texts(home))
 
 
 NO_TRANSCRIPTS: list[Any] = [
@@ -153,7 +173,7 @@ NO_TRANSCRIPTS: list[Any] = [
 @pytest.mark.parametrize("result", NO_TRANSCRIPTS)
 def test_what_is_no_transcript_is_told_from_what_is_one(result: Any) -> None:
     with pytest.raises(InputError, match=r"cannot be used\..*still waits"):
-        checked_result(result, "the prompt", "answer", Settings())
+        checked_result(result, {"prompt": "the prompt", "task": {"kind": "answer"}}, Settings())
 
 
 @pytest.mark.parametrize("result", [[], [{"role": "nobody", "content": "2031"}]])

@@ -182,3 +182,62 @@ def test_an_answer_without_a_validation_is_told_of_none(model: Any) -> None:
     ask(bank(), LONG[0])
 
     assert "<established>" not in prompts[0]
+
+
+THREE = (
+    "The Vega tower is 324 m tall.",
+    "Engineers of the city: the Vega tower is 330 m tall, as they measured.",
+    "A guide for hikers says that the Vega tower is 330 m tall and closed on Mondays.",
+)
+WITHDRAWN = "The height that the engineers and the guide give for the Vega tower counts an antenna that is gone."
+
+
+def deciding(outcome: str, statement: str, held: str, *naming: str) -> Any:
+    """A judge that ends every dispute so, by the evidence with these words in it."""
+
+    def validate(prompt: str) -> dict[str, Any]:
+        shown = re.findall(r'<evidence id="(\d+)">\n(.*?)\n</evidence>', prompt, re.DOTALL)
+        named = [int(number) for number, text in shown if any(words in text for words in naming)]
+        told = {"outcome": outcome, "statement": statement, "explanation": "", "evidence": named}
+        verdicts: list[dict[str, Any]] = []
+        for number, text in re.findall(r'<dispute id="(\d+)">\n(.*?)\n</dispute>', prompt, re.DOTALL):
+            claims = re.findall(r"^claim (\d+): (.*)$", text, re.MULTILINE)
+            claim = next((int(n) for n, words in claims if held and held in words), 0)
+            verdicts.append({"dispute": int(number), "claim": claim, **told})
+        return {"verdicts": verdicts}
+
+    return validate
+
+
+def verdicts_on(*documents: str) -> tuple[set[tuple[str, str]], list[str]]:
+    """How the contradictions ended, each with the value that holds, and what was done without the model."""
+    result = ask(bank(), *documents)
+    winners = [(c, c["winner"]) for c in result["conflicts"]]
+    return {(c["status"], "" if w is None else c["claims"][w]["value"]) for c, w in winners}, result["degraded"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        deciding("inconclusive", "", "", "324", "330"),
+        deciding("holds", "", "324"),
+        deciding("holds", "", "324", "324"),
+        deciding("holds", "", "324", "324", "330", "antenna"),
+        deciding("integrate", "The Vega tower is 324 m tall or 330 m tall.", "", "324", "330"),
+        deciding("neither", "The Vega tower is not 324 m tall and not 330 m tall.", "", "324"),
+    ],
+)
+def test_what_rules_settle_by_counting_no_model_unsettles_without_evidence_of_its_own(model: Any, said: Any) -> None:
+    documents = (*THREE, "An antenna stands beside the Vega tower, which is tall.")
+    model.plays(validate=said)
+
+    ended, degraded = verdicts_on(*documents)
+
+    assert ended == {("settled", "330 m")}
+    assert any("what rules" in told for told in degraded)
+
+
+def test_a_model_that_names_evidence_which_rules_cannot_weigh_decides_against_them(model: Any) -> None:
+    model.plays(validate=deciding("holds", "", "324", "antenna that is gone"))
+
+    assert verdicts_on(*THREE, WITHDRAWN) == ({("settled", "324 m")}, [])

@@ -26,6 +26,21 @@ def told(source: str, text: str, **metadata: Any) -> dict[str, Any]:
     return {"text": text, "source": source, "metadata": metadata}
 
 
+def test_a_long_text_is_told_of_while_its_vectors_are_made() -> None:
+    """There is no silence of minutes while a stage works: each batch is heard of."""
+    text = "\n\n".join(f"The hull number {n} was painted by the sailor {n}." for n in range(300))
+    graph = build_memory_bank(embeddings=HashEmbeddings(), clock=TickingClock())
+
+    events = graph.stream({"question": "Who painted?", "documents": [text]}, stream_mode="custom")
+
+    told = [(event["stage"], event["embedded"], event["left"]) for event in events if "embedded" in event]
+    classifying = [(embedded, left) for stage, embedded, left in told if stage == "classify"]
+    assert len(classifying) > 1
+    assert classifying == sorted(classifying)
+    assert {embedded + left for embedded, left in classifying} == {sum(classifying[0])}
+    assert classifying[-1][1] == 0
+
+
 def test_deadlines_of_two_conferences_are_no_conflict() -> None:
     """Case 10."""
     result, _ = asked(
@@ -166,8 +181,21 @@ def test_near_identical_texts_become_one_memory_with_both_sources() -> None:
 
     (node,) = state["query_graph"]["nodes"].values()
     assert node["provenance"]["sources"] == ["a.md", "b.md"]
-    assert len(state["interaction_tree"]["merges"]) == 1
+    (event,) = state["interaction_tree"]["merges"]
+    assert (event["merge_strategy"], event["confidence"]) == ("same", 1.0)
     assert result["status"] == "completed"
+
+
+def test_a_merge_after_a_verdict_says_so_and_how_near_its_memories_are() -> None:
+    _, state = asked(
+        "When does it close?",
+        told("a.md", "The register of Aldport closes on 15 August 2026."),
+        told("b.md", "Extended: the register of Aldport closes on 30 August 2026."),
+    )
+
+    (event,) = state["interaction_tree"]["merges"]
+    assert (event["cause"], event["merge_strategy"]) == ("conflict", "verdict")
+    assert 0 < event["confidence"] < 1
 
 
 @pytest.mark.parametrize(

@@ -223,6 +223,26 @@ def test_memories_that_say_the_same_become_one_and_keep_all_raw_text() -> None:
     assert (event["node"], event["cause"], len(event["merged"])) == (node["id"], "merge", 2)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "strategy"),
+    [
+        ("The tower is 324 m tall.", "The tower is 324 m tall.", "same"),
+        ("The tower is 324 m tall.", "The tower is 324 m tall. Anna Berg painted it red in the spring.", "fuller"),
+        ("The tower is tall and red.", "The tower opens at nine, and tickets cost 20 euros.", "together"),
+        ("塔高324米。", "塔高324米，由李安娜在春天漆成红色。", "fuller"),
+    ],
+)
+def test_a_merge_notes_how_it_was_made(first: str, second: str, strategy: str) -> None:
+    graph, config = saved(ScriptedEngine(find_conflicts=lambda pairings: every(pairings, "merge")))
+    given: Any = {"question": "How tall?", "documents": [first, second]}
+
+    graph.invoke(given, config, context={"gate_english": -1, "gate_chinese": -1})  # type: ignore[arg-type]
+
+    (event,) = state_of(graph, config)["interaction_tree"]["merges"]
+    assert event["merge_strategy"] == strategy
+    assert 0 < event["confidence"] <= 1
+
+
 def test_a_group_of_many_that_say_the_same_is_merged_in_one_pass() -> None:
     path = path_of(
         bank(ScriptedEngine(find_conflicts=merging)), {"question": "How tall?", "documents": ["It is 324 m."] * 6}

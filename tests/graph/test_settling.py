@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentic_memory_bank import run, view
-from agentic_memory_bank.runs import read_state, settle
+from agentic_memory_bank.runs import read_state, settle, unsettle
 from agentic_memory_bank.state.errors import InputError, UnknownThreadError
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
@@ -73,6 +73,31 @@ def test_it_may_be_settled_the_other_way(disputed: Path) -> None:
     settle("dam", found["id"], 0, 1, home=disputed)
 
     assert contradiction(disputed)["winner"] == 1
+
+
+def test_what_was_settled_by_hand_is_taken_back_step_by_step(disputed: Path) -> None:
+    found = contradiction(disputed)
+    settle("dam", found["id"], 0, 0, home=disputed)
+    first = contradiction(disputed)
+    settle("dam", found["id"], 0, 1, home=disputed)
+
+    assert unsettle("dam", found["id"], home=disputed)["status"] == "settled"
+    assert contradiction(disputed) == first
+    assert unsettle("dam", found["id"], home=disputed)["status"] == "disputed"
+    assert contradiction(disputed) == found
+    shown: Any = view("dam", home=disputed).snapshot
+    assert [step["stage"] for step in shown["steps"][-4:]] == ["by hand"] * 4
+    answered = run(QUESTION, thread="dam", home=disputed, embeddings=HashEmbeddings())
+    assert {one["status"] for one in answered["conflicts"]} == {"disputed"}
+
+
+def test_what_was_not_settled_by_hand_is_not_taken_back(disputed: Path) -> None:
+    found = contradiction(disputed)
+
+    for conflict in (found["id"], "nothing"):
+        with pytest.raises(InputError, match="settled by hand"):
+            unsettle("dam", conflict, home=disputed)
+    assert contradiction(disputed) == found
 
 
 @pytest.mark.parametrize(("conflict", "position", "winner"), [("nothing", 0, 0), ("", 3, 0), ("", 0, 2), ("", 0, -1)])

@@ -167,6 +167,79 @@ def test_what_only_sounds_like_it_is_no_request(said: str) -> None:
     assert told_to_forget(said) is None
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I'd be easier if you didn't keep hold of the bit about my tenant",
+        "the choir part can go, I only lasted a month",
+        "would you mind taking the cholesterol figures out of your notes",
+        "no need for you to know about the overdraft",
+        "that stuff I told you about Lara's job interview, it wasn't mine to share, lose it would you",
+        "could I ask you to forget the name of my son's teacher?",
+        "it might be best to scrub the whole visa saga",
+        "my ex's address shouldn't be in there",
+        "stop remembering the diet days",
+        "能不能把我表哥的电话从你那儿拿掉",
+        "之前说的那个牙医 忘了吧 不去了",
+        "我不想让你记着我妈的病",
+        "有关理财的内容清一下吧",
+    ],
+)
+def test_a_wish_in_other_words_is_heard(said: str) -> None:
+    told = told_to_forget(said)
+
+    assert told is not None
+    assert told.kind == "about"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "forget that, what shall we cook",
+        "she always forgets my name",
+        "don't let me forget the parking ticket",
+        "could you take the intro out and make the rest shorter",
+        "I'd rather you kept answers short",
+        "I'd like to lose a bit of weight",
+        "you needn't worry about the cat",
+        "let's leave the budget for tomorrow",
+        "take the rubbish out, I keep telling him",
+        "the leftovers can go in the freezer",
+        "my old bike can go to the charity shop",
+        "how do I get rid of the smell in my car",
+        "记账太麻烦了",
+        "别忘了把我的外套带上",
+        "怎么把衣服上的咖啡渍去掉",
+        "我就当他没说",
+    ],
+)
+def test_what_is_no_wish_is_not_heard(said: str) -> None:
+    assert told_to_forget(said) is None
+
+
+def test_a_wish_in_other_words_is_asked_about_first(opened: Open) -> None:
+    memories = opened()
+    know(memories, "I play the cello in a quartet.", "I live in Oslo.")
+
+    answer = say(memories, "the cello bit can go")
+
+    assert answer.endswith("?")
+    assert is_held(memories, "cello")
+    say(memories, "yes")
+    assert not is_held(memories, "cello")
+    assert is_held(memories, "Oslo")
+
+
+def test_what_may_be_a_wish_is_no_request_where_nothing_is_known_of_it(opened: Open) -> None:
+    memories = opened()
+    know(memories, "I live in Oslo.")
+
+    answer = say(memories, "the trombone bit can go, my neighbours will be glad")
+
+    assert "Shall I erase" not in answer
+    assert is_held(memories, "trombone")
+
+
 def test_yes_and_no_are_told_apart() -> None:
     assert all(map(is_yes, ("Yes.", "yes, please", "Go ahead", "是的。", "好的", "删了吧")))
     assert all(map(is_no, ("No.", "no, keep it", "不用了", "算了")))

@@ -118,6 +118,19 @@ def test_what_is_read_out_of_a_table_rests_on_its_row_and_each_line_on_its_own()
     assert [one["quotes"] for one in shown_answer("?", answer, "completed", quotes)["sentences"]] == [[0], [1]]
 
 
+def test_a_question_that_heads_an_answer_is_no_sentence_of_its_own() -> None:
+    quotes: Any = [
+        {"text": "a", "start": 0, "end": 1, "quote": "Yes, in three parts."},
+        {"text": "a", "start": 2, "end": 3, "quote": "The first part is free of charge."},
+    ]
+    answer = "Questions > Can I pay in parts? > Answer: Yes, in three parts. The first part is free of charge."
+
+    assert shown_answer("?", answer, "completed", quotes)["sentences"] == [
+        {"text": "Questions > Can I pay in parts? > Answer: Yes, in three parts.", "quotes": [0]},
+        {"text": "The first part is free of charge.", "quotes": [1]},
+    ]
+
+
 def test_of_a_user_are_shown_what_is_true_what_was_and_the_turns_it_was_said_in(tmp_path: Path) -> None:
     with Memories(home=tmp_path, embeddings=HashEmbeddings()) as memories:
         memories.remember("I live in Berlin.", user="ana", conversation_id="monday", end=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "first_hour.md"
-STEP = re.compile(r"^## (\d)\. (.+)$", re.MULTILINE)
+HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 FENCE = re.compile(r"^```(bash|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 ELIDED = "…"
 
@@ -29,14 +29,21 @@ class Command:
     printed: str
 
 
-def steps() -> dict[str, list[Command]]:
-    """Read the steps of the page by their titles."""
-    parts = STEP.split(PAGE.read_text(encoding="utf-8"))
-    return {f"{parts[n]}. {parts[n + 1]}": list(_commands(parts[n + 2])) for n in range(1, len(parts), 3)}
+def steps(page: Path = PAGE) -> dict[str, list[Command]]:
+    """Read the steps of a page by their titles; a heading in a file that is typed is none of the page."""
+    text = page.read_text(encoding="utf-8")
+    fences = list(FENCE.finditer(text))
+    heads = [at for at in HEADING.finditer(text) if not any(f.start() < at.start() < f.end() for f in fences)]
+    ends = [*(head.start() for head in heads[1:]), len(text)]
+    return {
+        head[1]: list(_commands([f for f in fences if head.start() < f.start() < end]))
+        for head, end in zip(heads, ends, strict=True)
+        if head[1][0].isdigit()
+    }
 
 
-def _commands(text: str) -> Iterator[Command]:
-    blocks = FENCE.findall(text.partition("\n## ")[0])
+def _commands(fences: Sequence[re.Match[str]]) -> Iterator[Command]:
+    blocks = [(fence[1], fence[2]) for fence in fences]
     for (kind, body), (after, printed) in zip(blocks, [*blocks[1:], ("", "")], strict=True):
         if kind == "bash":
             yield Command(body, printed if after == "text" else "")

@@ -1,4 +1,4 @@
-"""The page of the first hour shows what its commands print."""
+"""The pages of the first hour and of recipes show what their commands print."""
 
 import sys
 from importlib import util
@@ -64,3 +64,22 @@ def test_each_step_prints_what_the_page_shows(tmp_path: Path) -> None:
 
     assert (tmp_path / "hall.html").stat().st_mode & 0o077 == 0
     assert "Lisbon" in (tmp_path / "ana.html").read_text(encoding="utf-8")
+
+
+RECIPES = first_hour.steps(ROOT / "docs" / "recipes.md")
+
+
+def test_there_are_five_recipes() -> None:
+    assert [title[:2] for title in RECIPES] == ["1.", "2.", "3.", "4.", "5."]
+    assert all(any(command.printed for command in commands) for commands in RECIPES.values())
+
+
+@pytest.mark.model
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_each_recipe_prints_what_the_page_shows(recipe: str, tmp_path: Path) -> None:
+    environment = first_hour.surroundings(Path(sys.executable).parent, tmp_path / "home")
+
+    for command in RECIPES[recipe]:
+        printed = first_hour.typed_in(command, tmp_path, environment)
+        assert not command.printed or first_hour.is_as_shown(printed, command.printed), command.typed + printed

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,11 +10,13 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from agentic_memory_bank.engines.llm import retry
+from agentic_memory_bank import runs
+from agentic_memory_bank.engines.llm import listening, models, retry
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.state.errors import ToolError
 from agentic_memory_bank.testing import (
     ChatRequest,
+    Fault,
     ModelServer,
     Reply,
     ScriptedJudge,
@@ -101,6 +104,27 @@ def prompts(server: ModelServer) -> list[ChatRequest]:
     return [r for r in server.requests if isinstance(r, ChatRequest) and "one step of a task" in r.text]
 
 
+@pytest.mark.parametrize("takes_streams", [True, False])
+def test_of_an_agent_it_is_told_how_much_of_its_answer_has_come(
+    asked: Any, monkeypatch: pytest.MonkeyPatch, takes_streams: bool
+) -> None:
+    monkeypatch.setattr(listening, "TOLD_SECONDS", 0.0)
+    monkeypatch.setattr(models, "_KNOWN_MODES", {})
+    script = served(looks_up)
+
+    def turns(request: ChatRequest) -> Reply | Fault:
+        refuses = request.stream and not takes_streams and "one step of a task" in request.text
+        return http_error(400, "stream is not supported") if refuses else script(request)
+
+    graph, server = asked(turns, almanac)
+    told = list(graph.stream(QUESTION, CONFIG, context={"model": "local:test"}, stream_mode="custom"))
+
+    of_agent = [event["asking"]["tokens"] for event in told if event.get("asking", {}).get("role") == "react"]
+    assert graph.get_state(CONFIG).values["answer"] == "It opened in 2031."
+    assert any(of_agent) == takes_streams
+    assert [request.stream for request in prompts(server)] == ([True, True] if takes_streams else [True, False, False])
+
+
 def test_a_long_result_is_shown_in_part_and_kept_whole_with_its_call(asked: Any) -> None:
     graph, server = asked(served(looks_up), almanac)
 
@@ -113,6 +137,27 @@ def test_a_long_result_is_shown_in_part_and_kept_whole_with_its_call(asked: Any)
     assert (kept["source"], kept["tool_calls"][0]["args"]) == ("almanac", {"year": 2031})
     assert len(shown) < 5_000
     assert kept["id"] in shown
+
+
+def opened(year: int) -> str:
+    """Look a year up."""
+    return f"The tower opened in {year}."
+
+
+opened.__name__ = "almanac"
+
+
+def test_a_run_gives_its_agent_tools_and_so_does_its_resume(asked: Any, home: Path) -> None:
+    asked(served(looks_up))
+    given: Any = {"tools": [opened], "embeddings": HashEmbeddings(), "home": home}
+
+    waiting = runs.run("When did it open?", thread="t", settings={"model": "local:test", "budget_calls": 2}, **given)
+    output = runs.resume("t", decision={"budget_calls": 20}, **given)
+
+    kept = runs.read_state("t", home=home)["interaction_tree"]["entries"].values()
+    assert waiting["pause"]["reason"] == "calls"
+    assert ("almanac", "The tower opened in 2031.") in [(entry["source"], entry["text"]) for entry in kept]
+    assert "2031" in output["answer"]
 
 
 def test_the_agent_reads_a_long_result_on_by_deep_retrieval(asked: Any) -> None:

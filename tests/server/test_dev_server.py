@@ -1,11 +1,14 @@
 """`langgraph dev` serves the graph as it stands: offline, without a key, without `--allow-blocking`."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph_sdk.client import SyncLangGraphClient
-from langgraph_sdk.errors import ConflictError
+from langgraph_sdk.errors import BadRequestError, ConflictError
+
+from agentic_memory_bank import runs
 
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 
@@ -46,8 +49,8 @@ def finished(client: SyncLangGraphClient, assistant: str) -> str:
     return thread
 
 
-def live(state: dict[str, Any]) -> list[dict[str, Any]]:
-    return list(state["values"]["query_graph"]["nodes"].values())
+def live(state: dict[str, Any]) -> dict[str, str]:
+    return state["values"]["memories"]
 
 
 def test_the_assistant_is_offered_with_its_description(client: SyncLangGraphClient) -> None:
@@ -105,6 +108,34 @@ def test_the_history_can_be_read_back(client: SyncLangGraphClient, finished: str
     assert live(history[0])
 
 
+def test_a_state_names_texts_and_does_not_hold_them(client: SyncLangGraphClient, assistant: str) -> None:
+    thread = client.threads.create()["thread_id"]
+    text = " ".join(f"Sailor {number} came from the village number {number}." for number in range(200))
+    given = {"question": QUESTION, "documents": [SAME, {"text": text, "source": "crew.txt"}]}
+
+    sent = list(client.runs.stream(thread, assistant, input=given, stream_mode=["values", "updates", "custom"]))
+
+    state, history = client.threads.get_state(thread), client.threads.get_history(thread, limit=100)
+    shown = [*(part.data for part in sent), state["values"], *(one["values"] for one in history)]
+    assert max(len(json.dumps(one)) for one in shown) < len(text) / 2
+    assert f"crew.txt, {len(text):,} characters" in " ".join(state["values"]["entries"].values())
+    assert state["values"]["answer"]
+
+
+def test_the_memory_of_a_thread_is_exported_whole(
+    server: Any, client: SyncLangGraphClient, assistant: str, tmp_path: Path
+) -> None:
+    thread = client.threads.create()["thread_id"]
+    client.runs.wait(thread, assistant, input=INPUT)
+    file = tmp_path / "thread.json"
+
+    file.write_bytes(server.request("me", "GET", f"/v1/threads/{thread}/export").content)
+
+    runs.import_thread(file, "copy", home=tmp_path / "home")
+    entries = runs.read_state("copy", home=tmp_path / "home")["interaction_tree"]["entries"].values()
+    assert [entry["text"] for entry in entries] == [document["text"] for document in DOCUMENTS]
+
+
 def test_a_thread_is_forked_from_before_a_merge(client: SyncLangGraphClient, assistant: str, finished: str) -> None:
     history = client.threads.get_history(finished, limit=100)
     before = next(state for state in history if state["next"] == ["integrate"])
@@ -120,6 +151,51 @@ def test_a_thread_is_forked_from_before_a_merge(client: SyncLangGraphClient, ass
     assert len(live(forked)) > len(merged)
     original = client.threads.get_state(finished, checkpoint_id=history[0]["checkpoint"]["checkpoint_id"])
     assert live(original) == merged
+
+
+def test_a_layer_that_is_edited_as_a_whole_is_written(client: SyncLangGraphClient, assistant: str) -> None:
+    thread = client.threads.create()["thread_id"]
+    client.runs.wait(thread, assistant, input=INPUT)
+    state: Any = client.threads.get_state(thread)
+    graph, doc = state["values"]["query_graph"], state["values"]["insight_doc"]
+    first = next(iter(graph["nodes"]))
+    graph["nodes"][first]["summary"] = "The mirror is wide."
+    doc["completed"][0]["learned"] = "Nothing."
+
+    client.threads.update_state(thread, {"query_graph": graph, "insight_doc": doc})
+
+    edited: Any = client.threads.get_state(thread)["values"]
+    assert edited["query_graph"]["nodes"][first]["summary"] == "The mirror is wide."
+    assert edited["insight_doc"]["completed"][0]["learned"] == "Nothing."
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"query_graph": "junk"}, "or as a list of edits"),
+        ({"insight_doc": {"goal": 7}}, "cannot be written at goal"),
+        ({"memories": []}, "has no 'memories'"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_in_a_sentence(
+    client: SyncLangGraphClient, finished: str, values: Any, why: str
+) -> None:
+    with pytest.raises(BadRequestError, match=why):
+        client.threads.update_state(finished, values)
+
+
+@pytest.mark.parametrize("stage", ["adapter_in", "plan", "execute"])
+def test_a_thread_is_forked_with_another_question(client: SyncLangGraphClient, assistant: str, stage: str) -> None:
+    thread = client.threads.create()["thread_id"]
+    client.runs.wait(thread, assistant, input=INPUT)
+    before = next(state for state in reversed(client.threads.get_history(thread, limit=100)) if stage in state["next"])
+    asked = {"question": "What does the canteen serve?"}
+
+    client.threads.update_state(thread, asked, checkpoint_id=before["checkpoint"]["checkpoint_id"])
+    answer: Any = client.runs.wait(thread, assistant, input=None)
+
+    assert answer["insight_doc"]["goal"] == asked["question"]
+    assert "fish soup" in answer["answer"]
 
 
 def test_a_second_run_on_a_busy_thread_is_refused(client: SyncLangGraphClient) -> None:

@@ -1,10 +1,11 @@
 """Models are listened to while they answer: how much has come is told, and what nobody waits for is hung up on."""
 
+import asyncio
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, cast
 
 import pytest
 from langchain_core.language_models import BaseChatModel
@@ -15,6 +16,7 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import SecretStr
 
 from agentic_memory_bank.engines.llm import listening, models, retry
+from agentic_memory_bank.graph.conversation import build_conversation
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.graph.recall import build_recall
 from agentic_memory_bank.testing import ChatRequest, Fault, ModelServer, Reply, ScriptedJudge, hang, http_error
@@ -24,6 +26,8 @@ from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 pytestmark = [pytest.mark.server, pytest.mark.enable_socket]
 SAID = [("user", "I have a dog."), ("ai", "Nice."), ("user", "What is it called?")]
 DOCUMENTS = ["The Vega tower was opened in 1961."]
+PATIENCE = 30.0
+"""Seconds for what takes less than one: half of what an answer would take that is waited for."""
 
 
 @pytest.fixture(autouse=True)
@@ -130,6 +134,7 @@ def test_it_is_told_who_is_asked_in_which_try_and_how_much_has_come(asked: Any) 
     judge, tries = ScriptedJudge(), iter(range(100))
 
     def script(request: ChatRequest) -> Reply:
+        time.sleep(0.06)
         return Reply("What a question!") if next(tries) == 0 else judge(request)
 
     output, asking, _ = asked(script)
@@ -138,6 +143,7 @@ def test_it_is_told_who_is_asked_in_which_try_and_how_much_has_come(asked: Any) 
     assert {"classify", "structure", "plan", "react"} <= {event["role"] for event in asking}
     assert {event["attempt"] for event in asking} == {1, 2}
     assert all(0 < event["seconds"] <= 120 for event in asking)
+    assert any(event["seconds"] < 120 for event in asking if event["tokens"]), "they count down while it answers"
     assert max(event["tokens"] for event in asking) > 0
     assert "estimated" not in output["usage"]
 
@@ -191,3 +197,54 @@ def test_usage_that_no_server_tells_is_said_to_be_estimated(asked: Any) -> None:
     output, _, _ = asked(script)
 
     assert output["usage"]["estimated"] == output["usage"]["calls"]
+
+
+GIVEN: Any = {"question": "When was the Vega tower opened?", "documents": DOCUMENTS}
+LOCAL: Any = {"model": "local:test"}
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """A server at home that takes a minute for each answer."""
+    with ModelServer(hang(60)) as server:
+        monkeypatch.setenv("MEMORY_BANK_LOCAL_BASE_URL", server.url)
+        yield server
+
+
+def test_the_server_is_hung_up_on_when_the_task_that_waits_is_cancelled(slow: ModelServer) -> None:
+    async def cancelled() -> None:
+        graph = build_memory_bank(embeddings=HashEmbeddings())
+        asking = asyncio.create_task(graph.ainvoke(GIVEN, context=LOCAL))
+        await asyncio.to_thread(wait_until, lambda: slow.in_flight == 1)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    asyncio.run(cancelled())
+
+    wait_until(lambda: slow.in_flight == 0)
+    assert len(slow.chats) == 1, "it is asked for nothing else instead"
+
+
+def test_the_server_is_hung_up_on_when_nobody_reads_the_stream_on(slow: ModelServer) -> None:
+    steps = build_memory_bank(embeddings=HashEmbeddings()).stream(GIVEN, context=LOCAL, stream_mode="custom")
+    next(event for event in steps if "asking" in event)
+    wait_until(lambda: slow.in_flight == 1)
+
+    began = time.monotonic()
+    cast("Generator[Any]", steps).close()
+
+    wait_until(lambda: slow.in_flight == 0)
+    assert len(slow.chats) == 1
+    assert time.monotonic() - began < PATIENCE
+
+
+def test_a_model_of_any_make_is_hung_up_on_when_nobody_reads_its_words_on() -> None:
+    left = threading.Event()
+    graph = build_conversation(store=InMemoryStore(), embeddings=HashEmbeddings(), models={"react": Endless(left=left)})
+    words = graph.stream({"messages": SAID}, context={"user": "ann"}, stream_mode="messages")
+
+    next(iter(words))
+    cast("Generator[Any]", words).close()
+
+    assert left.wait(30)

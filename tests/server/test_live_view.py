@@ -185,9 +185,84 @@ def test_memory_is_switched_and_a_message_is_tried(visitor: Visitor, memories: M
     assert memories.mode(user="ana") == "off"
 
 
+def test_a_memory_is_pinned_and_pinned_no_longer(visitor: Visitor, memories: Memories) -> None:
+    kept = memories.store("I play chess.", user="ana")
+
+    assert visitor.do("pin", {"id": kept["id"], "pinned": True}) == (200, True)
+    assert memories.get(kept["id"], user="ana")["pinned_at"]
+    assert visitor.do("pin", {"id": kept["id"], "pinned": False}) == (200, False)
+    assert memories.get(kept["id"], user="ana")["pinned_at"] is None
+
+
+# --- what is undone ------------------------------------------------------------------------------------------------
+
+
+def test_what_was_done_is_undone_the_last_of_it_first(visitor: Visitor, memories: Memories, tmp_path: Path) -> None:
+    one, other = (memories.store(text, user="ana") for text in ("I play chess.", "I live in Berlin."))
+    before = memories.get(one["id"], user="ana")
+    visitor.do("update", {"id": one["id"], "text": "I play go."})
+    visitor.do("supersede", {"id": other["id"], "text": "I live in Lisbon."})
+    visitor.do("pin", {"id": one["id"], "pinned": True})
+    visitor.do("switch", {"mode": "recall"})
+    visitor.do("switch", {"mode": "on"})
+    _, preview = visitor.do("preview", {"id": one["id"]})
+    visitor.do("forget", {"ids": preview["ids"]})
+
+    undone = [visitor.do("undo", {}) for _ in range(6)]
+
+    assert undone == [(200, what) for what in ("forget", "switch", "switch", "pin", "supersede", "update")]
+    with Memories(home=tmp_path, embeddings=HashEmbeddings()) as others:
+        now = others.get(one["id"], user="ana")
+        assert {record["text"] for record in others.list(user="ana").records} == {"I play chess.", "I live in Berlin."}
+        assert others.mode(user="ana") == "on"
+    assert [was["text"] for was in now["history"]] == ["I play chess.", "I play go."]
+    assert now["pinned_at"] is before["pinned_at"] is None
+    assert len(memories.list(user="ana", replaced=True).records) == 4
+    assert visitor.do("undo", {})[0] == 400
+
+
+def test_the_page_offers_to_undo_what_was_done_on_it_alone(visitor: Visitor, memories: Memories) -> None:
+    kept = memories.store("I play chess.", user="ana")
+    memories.update(kept["id"], "I play go.", user="ana")
+    assert '"undo":null' in visitor.send("GET", "/").read().decode()
+
+    visitor.do("pin", {"id": kept["id"], "pinned": True})
+    visitor.do("pin", {"id": kept["id"], "pinned": True})
+    assert '"undo":"pin"' in visitor.send("GET", "/").read().decode()
+    visitor.do("undo", {})
+    assert '"undo":null' in visitor.send("GET", "/").read().decode()
+
+
+def test_what_was_changed_elsewhere_since_is_not_undone(visitor: Visitor, memories: Memories) -> None:
+    kept = memories.store("I play chess.", user="ana")
+    home = memories.store("I live in Berlin.", user="ana")
+    visitor.do("update", {"id": kept["id"], "text": "I play go."})
+    _, new = visitor.do("supersede", {"id": home["id"], "text": "I live in Lisbon."})
+    memories.supersede(new, "I live in Porto.", user="ana")
+    memories.update(kept["id"], "I play tennis.", user="ana")
+
+    assert [visitor.do("undo", {})[0] for _ in range(3)] == [400, 400, 400]
+    assert {record["text"] for record in memories.list(user="ana").records} == {"I live in Porto.", "I play tennis."}
+
+
+def test_where_the_new_value_was_known_before_both_hold_again(visitor: Visitor, memories: Memories) -> None:
+    home = memories.store("I live in Berlin.", user="ana")
+    memories.store("I live in Lisbon.", user="ana")
+    visitor.do("supersede", {"id": home["id"], "text": "I live in Lisbon."})
+
+    assert visitor.do("undo", {}) == (200, "supersede")
+    assert {record["text"] for record in memories.list(user="ana").records} == {
+        "I live in Berlin.",
+        "I live in Lisbon.",
+    }
+
+
 @pytest.mark.parametrize(
     ("what", "given"),
     [
+        ("pin", {"id": "m0", "pinned": True}),
+        ("pin", {"id": "m0", "pinned": "yes"}),
+        ("undo", {}),
         ("update", {"id": 3, "text": "x"}),
         ("update", {"id": "m0", "text": "x"}),
         ("update", []),

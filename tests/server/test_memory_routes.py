@@ -109,6 +109,15 @@ def test_a_memory_is_stored_shown_changed_and_erased(http: TestClient) -> None:
     assert refused(http.put(path, headers=ANN, json={"content": "Again."})) == (404, "NOT_FOUND")
 
 
+def test_a_memory_is_pinned_and_pinned_no_longer(http: TestClient) -> None:
+    path = f"/v1/memory/{stored(http, 'I drive a blue Volvo.')['id']}"
+
+    assert http.put(path, headers=ANN, json={"pinned": True}).json()["pinned_at"]
+    both = http.put(path, headers=ANN, json={"content": "I drive a red Saab.", "pinned": False}).json()
+    assert (both["content"], both["pinned_at"]) == ("I drive a red Saab.", None)
+    assert refused(http.put(path, headers=BOB, json={"pinned": True})) == (404, "NOT_FOUND")
+
+
 def test_memory_is_switched_off_and_on_for_a_user_or_a_conversation(http: TestClient) -> None:
     path = "/v1/memory/switch"
     assert http.get(path, headers=ANN).json() == {"mode": "on"}
@@ -454,6 +463,7 @@ REFUSED: list[tuple[str, str, Any, str]] = [
     ("POST", "/v1/memory", b'{"content": "A note.", "importance": NaN}', "INVALID_IMPORTANCE"),
     ("POST", "/v1/memory", b" " * (LONGEST + 1), "INVALID_BODY"),
     ("PUT", "/v1/memory/m1", {}, "INVALID_CONTENT"),
+    ("PUT", "/v1/memory/m1", {"pinned": "yes"}, "INVALID_PINNED"),
     ("PUT", "/v1/memory/m1", {"content": "A note.", "type": "semantic"}, "INVALID_PARAMETER"),
     ("POST", "/v1/memory/search", {"query": ""}, "INVALID_QUERY"),
     ("POST", "/v1/memory/search", {"query": "a", "types": "wrong"}, "INVALID_TYPE"),
@@ -553,6 +563,12 @@ def test_memories_are_not_left_in_a_container_unasked(monkeypatch: pytest.Monkey
 
     with pytest.raises(SettingsError, match="MEMORY_BANK_HOME"):
         server.store()
+
+
+def test_threads_are_exported_by_a_server_alone(http: TestClient) -> None:
+    answer = http.get("/v1/threads/6ba7b821-9dad-11d1-80b4-00c04fd430c8/export", headers=ANN)
+
+    assert refused(answer) == (501, "NO_THREADS")
 
 
 def test_the_routes_are_in_the_description_of_the_server(http: TestClient) -> None:

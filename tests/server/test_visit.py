@@ -181,6 +181,8 @@ def test_word_json_and_packed_pages_are_read(site: Site, tool: BaseTool) -> None
 
     assert "Title: Osprey" in word.content
     assert "433 qubits" in word.content
+    assert (word.artifact["name"], word.artifact["data"]) == ("a.docx", file.getvalue())
+    assert not {"name", "data"} & {*structured.artifact, *packed.artifact}
     assert '{"qubits": 433}' in structured.content
     assert "1,121 qubits" in packed.content
     assert "deflated text" in other.content

@@ -212,6 +212,24 @@ def test_threads_runs_and_assistants_are_their_owners_whatever_a_client_writes(p
             bob.assistants.create("recall", metadata={"created_by": "system"})
 
 
+def test_a_thread_is_exported_for_its_owner_alone(proxied: Any) -> None:
+    asked = {"question": "Where is the key?", "documents": ["The key is under the third stone."]}
+    with proxied.as_user("ann") as ann:
+        thread, other = (ann.threads.create()["thread_id"] for _ in range(2))
+        ann.runs.wait(thread, "memory_bank", input=asked)
+        ann.runs.wait(other, "recall", input={"messages": "Hello"})
+    export = f"/v1/threads/{thread}/export"
+
+    assert "third stone" in proxied.request("ann", "GET", export).text
+    for user, path in (("bob", export), ("ann", f"/v1/threads/{other}/export"), ("ann", "/v1/threads/none/export")):
+        refused = proxied.request(user, "GET", path)
+        assert (refused.status_code, refused.json().get("error", {}).get("code")) == (404, "NOT_FOUND"), path
+    assert httpx.get(f"{proxied.url}{export}", timeout=60).status_code == 401
+    with proxied.as_user("ann") as ann:
+        ann.threads.delete(thread)
+    assert proxied.request("ann", "GET", export).status_code == 404
+
+
 def test_a_cron_acts_for_who_made_it(proxied: Any) -> None:
     said = {"messages": [{"role": "user", "content": "My cron is called Chronos."}], "end": True}
     with proxied.as_user("ann") as ann, proxied.as_user("bob") as bob:

@@ -413,6 +413,14 @@ SECRETS = [
     "我的WiFi密码设成了abc13579。",
     "我用abc13579当密码。",
     "abc13579是我的支付宝密码。",
+    "My door code is 4 4 1 9 by the way.",
+    "The keypad at my allotment wants 7 0 2 6, then the star.",
+    "My gate is 5-5-8-1 on the pad.",
+    "My locker opens with one nine four two.",
+    "My alarm's 6611 and then hash.",
+    "我家门锁密码 8 8 3 1 0 2。",
+    "我们单元门按 2 5 8 0 就能进。",
+    "我的保险箱是三三七一。",
 ]
 
 
@@ -461,6 +469,13 @@ def test_a_credential_is_not_remembered_in_parts(turns: tuple[Turn, ...]) -> Non
         ),
         *("I opened my shop with 2000 books.", "Open the window at 1930.", "I pass 3 shops: 12 fail.", "It's my dog."),
         *("I passed 2 exams, it was my best year.", "I have 4096 tokens 100000 left.", "我的号码是13800001111。"),
+        *(
+            "My doses are at 7 11 3 and 7.",
+            "My kids are 3 5 8 and 12.",
+            "My dance goes 1 2 3 4 turn.",
+            "Gate 12, flight 8812.",
+        ),
+        *("We open the doors at 7 8 on Fridays.", "孩子们分别是 3 5 8 岁。", "I keep 4500 books by the door."),
         *("My file is in /home/ana/projects/2024/report_final_v2.txt for now.", "I ran 1234567890123 steps."),
         *("I live near https://example.com/some/long/path/that/goes/on/12345", "I'm pinned down at work in Lisbon."),
     ],

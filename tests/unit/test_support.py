@@ -41,3 +41,20 @@ def test_a_limit_and_a_denial_cannot_be_dropped(said: str, text: str) -> None:
 def test_a_question_takes_nothing_for_true_that_a_quote_denies(asked: str, quoted: str) -> None:
     assert undisputed(asked, [quoted]) == []
     assert undisputed(asked, ["The tower is white."]) == [asked]
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("See https://vega.example/2024/lift/.", "All about it: vega.example/2024/lift"),
+        ("See www.vega.example/2024.", "All about it: http://vega.example/2024?page=3"),
+        ("See https://wiki.example/Vega_(tower)_1889.", "All about it: https://wiki.example/Vega_(tower)_1889"),
+    ],
+)
+def test_an_address_is_told_where_the_text_has_it_written_otherwise(said: str, text: str) -> None:
+    assert unsupported(said, [text]) == ()
+
+
+@pytest.mark.parametrize("made_up", ["https://wiki.example/Vega_(tower)_1889", "https://lift", "www.vega.example/1066"])
+def test_a_made_up_address_is_one_thing_and_not_the_numbers_in_it(made_up: str) -> None:
+    assert unsupported(f"See {made_up}.", ["The lift is open: https://vega.example/1889"]) == (made_up,)

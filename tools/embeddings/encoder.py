@@ -2,7 +2,9 @@
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -22,9 +24,23 @@ from agentic_memory_bank.tools.storage.thread_rows import ThreadRows
 Told = Callable[[int, int], object]
 """Called after each batch with how many texts have their vectors, and how many are to get one."""
 
+_LISTENER: Final[ContextVar[Told | None]] = ContextVar("listener", default=None)
 _NOT_ROWS: Final = "something that is not rows of numbers, all of one length"
 _NAMES: Final = ("model", "model_name", "model_id", "model_path", "deployment")
 _SIZES: Final = ("dimensions", "dimension", "size")
+
+
+@contextmanager
+def told_to(listener: Told) -> Iterator[None]:
+    """Let a listener hear of the vectors that are made meanwhile, where their caller names none.
+
+    Who asks for them may be an engine, or an index, whose interfaces know nothing of progress.
+    """
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
 
 
 class Encoder:
@@ -130,11 +146,13 @@ class Encoder:
 
         Args:
             texts: What is embedded; what was embedded before is looked up.
-            told: Hears of each batch after it was written to the cache, where there are several.
+            told: Hears of each batch after it was written to the cache, where there are several. Default: whom
+                `told_to` names.
 
         Raises:
             EmbeddingError: The model failed, or what it made is no set of vectors; nothing of that batch is kept.
         """
+        told = told or _LISTENER.get()
         keys = [self.key(text) for text in texts]
         wanted = {key: text for key, text in zip(keys, texts, strict=True) if text.strip()}
         known = self._recall(list(wanted))

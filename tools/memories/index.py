@@ -110,7 +110,7 @@ class RecordIndex(RecordTables):
             alike = self._alike.get(group, set[str]())
             current = [r for id in alike if (r := self.records[id])["replaced_by"] is None]
             current.sort(key=lambda r: (r["created_at"], r["id"]))
-            first = max(current, key=lambda r: r["expires_at"] or _NEVER, default=None)
+            first = max(current, key=lambda r: _NEVER if r["pinned_at"] else r["expires_at"] or _NEVER, default=None)
             for id in alike:
                 (self._idle.discard if first and id == first["id"] else self._idle.add)(id)
 

@@ -42,30 +42,31 @@ class StoreMaintenance(TypedDict):
 
 
 def delete_expired(memories: UserMemories) -> Sequence[str]:
-    """Delete the memories that have expired, with what was derived from them."""
+    """Delete the memories that have expired, with what was derived from them and is not pinned."""
     now, records = memories.now(), memories.index.records
-    return memories.delete(with_derived(records, [id for id, record in records.items() if is_expired(record, now)]))
+    over = with_derived(records, [id for id, record in records.items() if is_expired(record, now)])
+    return memories.delete([id for id in over if not records[id]["pinned_at"]])
 
 
 def prune(memories: UserMemories, least: float, types: Collection[str] | None = None) -> Sequence[str]:
-    """Delete the memories whose retention is below a least one; what was derived from them stays.
+    """Delete the memories whose retention is below a least one; what was derived from them stays, as what is pinned.
 
     Args:
         least: Retention, from 0 to 1, below which a memory is pruned.
     """
     now, wanted = memories.clock(), RecordFilter(types=None if types is None else frozenset(types))
-    inside = [record for record in memories.index.records.values() if wanted.matches(record)]
+    inside = [r for r in memories.index.records.values() if wanted.matches(r) and not r["pinned_at"]]
     return memories.delete([record["id"] for record in inside if retention(record, now) < least])
 
 
 def delete_over_quota(memories: UserMemories, quota: int | None, spared: Collection[str] = ()) -> Sequence[str]:
-    """Bring a user's memories below the quota, the least retained first."""
+    """Bring a user's memories below the quota, the least retained first; those that are pinned stay."""
     over = 0 if quota is None else len(memories.index.records) - quota
     if over <= 0:
         return []
     over += (quota or 0) // SPARE
     now = memories.clock()
-    others = [record for id, record in memories.index.records.items() if id not in spared]
+    others = [r for id, r in memories.index.records.items() if id not in spared and not r["pinned_at"]]
     weakest = heapq.nsmallest(over, others, key=lambda r: (retention(r, now), r["created_at"], r["id"]))
     return memories.delete([record["id"] for record in weakest])
 

@@ -16,6 +16,7 @@ from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.agent_conversations import AgentConversations
 from agentic_memory_bank.tools.memories.conversation_states import ConversationStates, MemorySwitches
 from agentic_memory_bank.tools.memories.deletion import Deletion, plan_deletion
+from agentic_memory_bank.tools.memories.keeping import MemoryCopy, copied
 from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
 from agentic_memory_bank.tools.memories.user_memories_pool import UserMemoriesPool
 from agentic_memory_bank.tools.memories.validation import (
@@ -201,6 +202,11 @@ class RecordReader:
         """All that `delete` would delete, whole or in part; nothing is deleted. Args and errors as there."""
         with self._users.opened(user_hash(user)) as memories:
             return plan_deletion(memories.index.records, ids, quoting=quoting)
+
+    def copy_of(self, user: str, ids: Collection[str]) -> MemoryCopy:
+        """Copy what `delete` would delete, for `restore`."""
+        with self._users.opened(user_hash(user)) as memories:
+            return copied(memories, plan_deletion(memories.index.records, ids))
 
     def preview_delete_all(self, user: str, project: str | None = None, type: RecordType | None = None) -> Deletion:
         """All that `delete_all` would delete; facts stay where only turns are meant. Args and errors as there."""

@@ -21,8 +21,9 @@ from agentic_memory_bank.state.records import (
     Replacement,
     normalized,
 )
-from agentic_memory_bank.tools.memories import maintenance
+from agentic_memory_bank.tools.memories import keeping, maintenance
 from agentic_memory_bank.tools.memories.deletion import Deletion
+from agentic_memory_bank.tools.memories.keeping import MemoryCopy
 from agentic_memory_bank.tools.memories.maintenance import StoreMaintenance
 from agentic_memory_bank.tools.memories.record_reader import RecordReader
 from agentic_memory_bank.tools.memories.user_memories import StoreResult, check_replaceable, inherited_fields
@@ -213,7 +214,7 @@ class RecordStore(RecordReader):
         """Mark memories as consolidated into one that is there: they are no longer found, and deleted with it.
 
         Args:
-            ids: Ids of the memories; those that do not exist, or are replaced already, are no error.
+            ids: Ids of the memories; those that do not exist, or are replaced already or pinned, are no error.
 
         Returns:
             The ids of those that were marked.
@@ -223,7 +224,8 @@ class RecordStore(RecordReader):
         """
         with self._users.opened(user_hash(user)) as memories:
             whole, records = memories.get(by), memories.index.records
-            there = [id for id in dict.fromkeys(ids) if id != by and id in records and not records[id]["replaced_by"]]
+            known = [records[id] for id in dict.fromkeys(ids) if id != by and id in records]
+            there = [one["id"] for one in known if not (one["replaced_by"] or one["pinned_at"])]
             if there:
                 seen: RecordEvent = {**events.see(by, memories.now(whole), None, 0.0), "replaces": there}
                 marks = (events.replace(id, memories.now(records[id]), by, "consolidate") for id in there)
@@ -256,6 +258,11 @@ class RecordStore(RecordReader):
         with self._users.opened(user_hash(user)) as memories:
             one, _ = memories.get(a), memories.get(b)
             memories.write([events.contradict(a, b, memories.now(one))])
+
+    def pin(self, user: str, id: str, *, pinned: bool) -> Record:
+        """Pin a memory, which maintenance and consolidation leave alone, or pin it no longer. Raises as `update`."""
+        with self._users.opened(user_hash(user)) as memories:
+            return keeping.pin(memories, id, pinned=pinned)
 
     def count_use(self, user: str, ids: Collection[str]) -> None:
         """Count that memories were used, which retains them longer. Unknown ids are no error.
@@ -328,6 +335,13 @@ class RecordStore(RecordReader):
             with self._users.opened(user_hash(user)) as memories:
                 memories.delete_events(memories.index.all_keys())  # those of memories that never were whole
         return gone
+
+    def restore(self, user: str, copy: MemoryCopy) -> Sequence[str]:
+        """Bring back what was deleted since a copy was made; the ids of what came back."""
+        with self._users.opened(user_hash(user)) as memories:
+            back = keeping.restore(memories, copy)
+        self.backfill_vectors(user)
+        return back
 
     def _delete(self, user: str, planned: Deletion) -> Sequence[str]:
         words, left = planned.turn_words, [cut.remaining for cut in planned.redacted if cut.remaining]

@@ -314,14 +314,12 @@ class UserMemories:
             vector: That of the remaining text, as the fields of an event.
             gone: The ids of all memories that are deleted with it.
         """
-        record, left = cut.record, cut.remaining
+        record, left, sources = cut.record, cut.remaining, cut.sources
         if record["id"] not in self.index.records:
             return
-        sources = cut.sources
         known = self.index.same_text(record["project"], record["type"], left, self.now())
         if known is not None and known not in gone:
-            now = self.now(self.index.records[known])
-            self.write([events.see(known, now, source, record["trust"]) for source in sources])
+            self.write([events.see(known, self.now(self.index.records[known]), s, record["trust"]) for s in sources])
             return
         same = ("type", "subject", "trust", "importance", "expires_at", "evidence")
         fields: dict[str, Any] = {name: cast(Any, record)[name] for name in same}
@@ -331,7 +329,9 @@ class UserMemories:
         self.write([events.create(id, record["created_at"], fields), *self._history_of(record, id, gone)])
 
     def _history_of(self, record: Record, id: str, gone: Collection[str]) -> Iterator[RecordEvent]:
-        """The use and the replacement of a memory, as events of another one."""
+        """The use, the pin and the replacement of a memory, as events of another one."""
+        if record["pinned_at"]:
+            yield events.pin(id, record["pinned_at"], pinned=True)
         if record["access_count"] and record["used_at"]:
             yield events.use(id, record["used_at"], self.log.writer, record["access_count"])
         by, how, at = record["replaced_by"], record["replaced_how"], record["replaced_at"]

@@ -4,9 +4,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
+from agentic_memory_bank.tools.text.keyed_codes import keyed_codes
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.personal_numbers import FULL_WIDTH, is_card, numbers_in
 from agentic_memory_bank.tools.text.spans import Span
@@ -105,10 +106,12 @@ def secrets_in(text: str) -> list[Span]:
     """The stretches of a text that hold a credential or a personal number, in order; they may overlap.
 
     Finds keys and tokens by their forms and their randomness, private keys, card numbers by their check digit,
-    addresses with a password in them, and whatever is said to be a password, a PIN, a code or a token.
+    addresses with a password in them, codes that are keyed in at a door, and whatever is said to be a password, a PIN,
+    a code or a token.
     """
     plain = text.translate(FULL_WIDTH)
-    return sorted({*_formed(plain), *_stated(plain), *_random(plain), *_cards(plain), *numbers_in(plain)})
+    found = (_formed(plain), _stated(plain), keyed_codes(plain), _random(plain), _cards(plain), numbers_in(plain))
+    return sorted(set(chain.from_iterable(found)))
 
 
 def mentions_secret(text: str) -> bool:

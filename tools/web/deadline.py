@@ -2,9 +2,15 @@
 
 import ssl
 import time
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import httpcore2
+
+from agentic_memory_bank.tools.concurrency.waiting import check_waited_for
+
+LOOK_SECONDS: Final = 0.25
+"""How often it is looked whether somebody still waits for an answer."""
+_LEAST: Final = 0.001
 
 
 class Deadline:
@@ -40,11 +46,20 @@ class TimedStream(httpcore2.NetworkStream):
         self._stream, self._deadline = stream, deadline
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Read what has come."""
-        return self._stream.read(max_bytes, self._deadline.left(timeout))
+        """Read what has come, as long as somebody waits for it."""
+        ends = time.monotonic() + self._deadline.left(timeout)
+        while True:
+            check_waited_for()
+            left = ends - time.monotonic()
+            try:
+                return self._stream.read(max_bytes, min(max(left, _LEAST), LOOK_SECONDS))
+            except httpcore2.ReadTimeout:
+                if left <= LOOK_SECONDS:
+                    raise
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Write everything."""
+        """Write everything, if somebody waits for what comes of it."""
+        check_waited_for()
         self._stream.write(buffer, self._deadline.left(timeout))
 
     def close(self) -> None:

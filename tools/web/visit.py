@@ -43,7 +43,7 @@ Reader = Literal["direct", "jina"]
 
 
 class VisitArtifact(TypedDict):
-    """The artifact of a visit: where the text is from, or, when `data` is there, an attachment."""
+    """The artifact of a visit: where the text is from; when `data` is there, a file that can be kept."""
 
     url: NotRequired[str]
     title: NotRequired[str]
@@ -77,7 +77,7 @@ def visit(
     """Make the tool that reads a page. What cannot be read gives the agent a sentence to act on, never an exception.
 
     The artifact of its message is a `VisitArtifact`: of a page `url`, `title` and `date`; of an image its `name`,
-    `data` (bytes) and `type` (the media type).
+    `data` (bytes) and `type` (the media type); of a PDF or Word file all of these.
 
     Args:
         reader: `direct` fetches the page from here. `jina` lets the service Jina Reader fetch it, which also runs its
@@ -91,6 +91,7 @@ def visit(
 
     def read(url: str, goal: str) -> tuple[str, VisitArtifact]:
         end = time.monotonic() + seconds
+        file: VisitArtifact = {}
         try:
             if reader == "jina" and _may_be_told(url, door):
                 page = retrying(lambda left: _through_jina(door, jina, url, left), tries=tries, seconds=seconds)
@@ -98,8 +99,8 @@ def visit(
                 answer = retrying(lambda left: door.get(url, images=True, seconds=left), tries=tries, seconds=seconds)
                 if answer.type in IMAGES:
                     return _picture(answer)
-                page = _page(answer, end - time.monotonic())
-            return _shown(page, goal, max_tokens), {"url": page.url, "title": page.title, "date": page.date}
+                page, file = _page(answer, end - time.monotonic()), _file(answer)
+            return _shown(page, goal, max_tokens), {"url": page.url, "title": page.title, "date": page.date, **file}
         except ToolError as error:
             raise ToolException(str(error)) from error
 
@@ -249,7 +250,7 @@ def _best(text: str, spans: Sequence[tuple[int, int]], goal: str, room: int) -> 
     return chosen
 
 
-# --- images --------------------------------------------------------------------------------------------------------
+# --- files ---------------------------------------------------------------------------------------------------------
 
 _MAGIC = (
     (re.compile(rb"\x89PNG\r\n\x1a\n"), "image/png", ".png"),
@@ -266,10 +267,21 @@ def _picture(answer: WebResponse) -> tuple[str, VisitArtifact]:
     if found is None:
         raise ToolError("This is said to be an image, and is not PNG, JPEG, GIF or WebP. Use another image.")
     kind, ending = found
-    stem = _NOT_IN_NAMES.sub("_", Path(unquote(urlsplit(answer.url).path)).stem).strip("._")[:80]
-    name = f"{stem or 'image'}{ending}"
+    name = f"{_stem(answer) or 'image'}{ending}"
     said = f"URL: {answer.url}\n\nAn image ({kind}, {len(answer.data):,} bytes), attached as {name}."
     return said, {"name": name, "data": answer.data, "type": kind}
+
+
+def _file(answer: WebResponse) -> VisitArtifact:
+    """A PDF or Word file as it is, beside its text; nothing of a page."""
+    kind = _PARSED.get(answer.type)
+    if kind not in ("pdf", "docx"):
+        return {}
+    return {"name": f"{_stem(answer) or 'document'}.{kind}", "data": answer.data, "type": answer.type}
+
+
+def _stem(answer: WebResponse) -> str:
+    return _NOT_IN_NAMES.sub("_", Path(unquote(urlsplit(answer.url).path)).stem).strip("._")[:80]
 
 
 # --- Jina Reader ---------------------------------------------------------------------------------------------------

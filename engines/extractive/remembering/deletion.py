@@ -38,7 +38,7 @@ _GOES_ON: Final = re.compile(
 )
 """A piece that goes on about whom the one before it names."""
 _GOES_ON_CHINESE: Final = re.compile(
-    r"\W*(?:[嫁娶是有要会在得住做当跟被说想没不刚]|打算|准备|已经|正在|一直|听说|今年|明年"
+    r"\W*(?:[嫁娶是有要会在得住做当跟被说想没不刚]|打算|准备|已经|正在|一直|听说|今年|明年|现在|目前|一共|总共|每个?[月年天周次]"
     r"|我[得要会想去来就也还]{0,3}[送陪帮当给替])"
 )
 """A piece that leaves out its subject, which is that of the piece before; or what the speaker does for them."""

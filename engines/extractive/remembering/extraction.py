@@ -99,7 +99,8 @@ def is_idle_talk(text: str, *, refuses: bool) -> bool:
     """
     said = [text[start:end].strip() for start, end in sentences(text)]
     return is_order(text) or all(
-        is_greeting(one) or tells_to_forget(one) or bool(refuses and phrases.REFUSAL.search(one)) for one in said if one
+        is_greeting(one) or tells_to_forget(one, surely=True) or bool(refuses and phrases.REFUSAL.search(one))
+        for one in filter(None, said)
     )
 
 
@@ -202,7 +203,7 @@ def _statements(turn: Turn, said: Sequence[_Sentence]) -> Iterator[_Sentence]:
         asked = phrases.REMEMBER.match(sentence.text)
         bare = _without(sentence, asked.end()) if asked else sentence
         bare = _before_question(bare)
-        if not bare.text or len(bare.text) > LONGEST_QUOTE or tells_to_forget(sentence.text):
+        if not bare.text or len(bare.text) > LONGEST_QUOTE or tells_to_forget(sentence.text, surely=False):
             continue
         is_stated = is_statement(bare.text) and not (is_task and (not is_personal(bare.text) or is_aside(bare.text)))
         claims = claims_of(bare.text, _owner(turn)) if is_stated else ()

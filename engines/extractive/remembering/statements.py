@@ -8,6 +8,7 @@ import re
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading import phrases
+from agentic_memory_bank.engines.extractive.remembering.chatter import is_chatter
 from agentic_memory_bank.engines.extractive.remembering.gossip import OPENING, is_gossip
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting, is_personal
 from agentic_memory_bank.engines.extractive.remembering.telling import told_to_forget
@@ -206,13 +207,21 @@ def is_statement(sentence: str) -> bool:
         return False
     if HIDDEN in plain:  # whoever gives somebody a number tells of nothing else
         return False
-    return not _is_of_everybody(plain) and not (_is_chat(plain) or is_asking(plain) or _is_to_the_other(plain))
+    if _is_of_everybody(plain) or is_chatter(plain, _is_idle):
+        return False
+    return not _is_idle(plain)
 
 
-def only_tells_to_forget(text: str) -> bool:
-    """Whether a sentence tells a memory to forget, and has no room to tell of anything else."""
+def only_tells_to_forget(text: str, *, surely: bool) -> bool:
+    """Whether a sentence tells a memory to forget, and has no room to tell of anything else.
+
+    Args:
+        text: The sentence.
+        surely: Whether it has to tell so plainly; else it does where it may.
+    """
     is_short = len(text) <= _SHORT_ZH if is_cjk(text) else len(text.split()) <= _SHORT
-    return is_short and told_to_forget(text) is not None
+    told = told_to_forget(text) if is_short else None
+    return told is not None and (told.is_sure or not surely)
 
 
 def is_aside(sentence: str) -> bool:
@@ -229,6 +238,11 @@ def says_enough(text: str) -> bool:
     if names_and_numbers(phrases.OPENING.sub("", text)):
         return terms >= LEAST_SPECIFIC
     return terms >= (LEAST_CHINESE if is_cjk(text) else LEAST_TERMS)
+
+
+def _is_idle(plain: str) -> bool:
+    """Whether a text talks with the other one, and says nothing of its speaker."""
+    return _is_chat(plain) or is_asking(plain) or _is_to_the_other(plain)
 
 
 def _is_chat(plain: str) -> bool:

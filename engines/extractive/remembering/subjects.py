@@ -1,8 +1,7 @@
 """Reads what a request to forget is about: the words that a memory has to hold, so that it is meant."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from agentic_memory_bank.engines.extractive.remembering.queries import key_terms
@@ -58,27 +57,6 @@ _SAME: Final = (
     frozenset(("mum", "mom", "mother")),
     frozenset(("dad", "father")),
 )
-_RELATIVES: Final = (
-    "operation surgery op procedure 手术 开刀",
-    "tablet pill medicine medication med capsule prescription drug 药 药片",
-    "illness disease condition diagnosis 病",
-    "job work post position role employer 工作",
-    "flat apartment house home room place 房子 公寓",
-    "salary pay wage income earnings 工资 薪水 收入",
-    "debt loan owe owing mortgage 欠 赊 借 贷款",
-    "exam test resit 考试",
-    "wife husband partner spouse 老婆 老公 爱人",
-    "kid child children son daughter baby 孩子",
-    "car vehicle van 车",
-    "divorce separation split 离婚",
-    "therapy therapist counselling counsellor 心理咨询",
-    "weight kilo kg stone 体重 公斤",
-    "drink drinking alcohol booze 喝酒",
-)
-"""Words that people use for each other: they lead to what may be meant, and never to what is erased without a yes."""
-_LONGEST_WORD: Final = 2
-"""Characters of a Chinese word that is not taken apart."""
-_LONGEST_PHRASE: Final = 8
 _LEAST_ROOT: Final = 4
 """Letters that are left of a word without its ending."""
 _CHINESE: Final = lazy_pattern(r"[\u3400-\u9fff]+")
@@ -182,40 +160,6 @@ def _words_of(run: str) -> Iterator[str]:
 def _alike(word: str) -> frozenset[str]:
     """A word with others for the same people."""
     return next((same for same in _SAME if word in same), frozenset((word,)))
-
-
-def related(group: frozenset[str]) -> frozenset[str]:
-    """A group of words with those that people use in place of them."""
-    return group.union(*(words for words in _relatives() if group & words))
-
-
-def parted(group: frozenset[str], texts: Sequence[str]) -> list[frozenset[str]]:
-    """A Chinese phrase as the words of it that stand in a text, the longest first; one that stands there is kept."""
-    word = next((one for one in group if len(one) > _LONGEST_WORD and is_cjk(one)), "")
-    if not word or any(word in text for text in texts):
-        return [group]
-    found, place = list[str](), 0
-    while place < len(word) - 1:
-        lengths = range(min(len(word) - place, _LONGEST_PHRASE), 1, -1)
-        length = next((n for n in lengths if any(word[place : place + n] in text for text in texts)), 0)
-        found += [word[place : place + length]] if length else []
-        place += length or 1
-    return [frozenset((one,)) for one in sorted(found, key=len, reverse=True)] or [group]
-
-
-def telling_most(known: Mapping[frozenset[str], int]) -> frozenset[str]:
-    """Of groups of words, the one that tells the most of what is meant, by the number of memories that hold each.
-
-    Of a Chinese phrase that is its longest word, a name rather than what it is about.
-    """
-    return min(known, key=lambda group: (-max((len(word) for word in group if is_cjk(word)), default=0), known[group]))
-
-
-@cache
-def _relatives() -> tuple[frozenset[str], ...]:
-    """Each family of words as roots; Chinese ones as they are."""
-    families = (words.split() for words in _RELATIVES)
-    return tuple(frozenset(_root(tokenize(word)[0]) if word.isascii() else word for word in one) for one in families)
 
 
 def roots_of(text: str) -> frozenset[str]:

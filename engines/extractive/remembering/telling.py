@@ -14,6 +14,7 @@ from agentic_memory_bank.engines.extractive.remembering.telling_chinese import (
     ForgetPhrase,
     asked_in_chinese,
 )
+from agentic_memory_bank.engines.extractive.remembering.telling_hints import hinted
 from agentic_memory_bank.engines.own_words import is_order, own_words
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.sentences import sentences
@@ -22,6 +23,8 @@ from agentic_memory_bank.tools.text.terms import tokenize
 LONGEST: Final = 600
 """Characters of a message that is read as a request; what is longer was pasted, or tells a story."""
 
+_SPACED_ZH: Final = re.compile(r"(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])")
+"""Where Chinese is typed with spaces for commas."""
 _CLAUSE: Final = re.compile(r"[^,;:()，；：、！？。!?\n—–]+")
 _LEAD: Final = (
     r"\A\W*(?:(?:please|pls|kindly|just|ok(?:ay)?|hey|hi|also|and|so|but|then|actually|oh|well|right|now|look"
@@ -174,18 +177,15 @@ _ALL: Final = re.compile(
 
 _YES: Final = re.compile(
     r"(?:(?:yes|yeah|yep|yup|sure|ok(?:ay)?|please|do(?: it| so| that)?|go ahead|right|correct|confirm(?:ed)?"
-    r"|definitely|of course"
-    r"|absolutely|that's right|(?:delete|erase|forget|remove) (?:it|them|that|those|all(?: of (?:it|them|that))?"
-    r"|everything)|all of (?:it|them|that)"
+    r"|definitely|of course|absolutely|that's right|(?:delete|erase|forget|remove)"
+    r" (?:it|them|that|those|all(?: of (?:it|them|that))?|everything)|all of (?:it|them|that)"
     r"|both|thanks|thank you|是的?|好的?|对的?|嗯+|行|可以|确认|确定|没错|当然|请"
-    r"|(?:都|全)?(?:删|忘|抹)(?:掉|除|了|吧)*|谢谢|吧|呀"
-    r"|啊)[\s,.!，。！]*){1,6}",
+    r"|(?:都|全)?(?:删|忘|抹)(?:掉|除|了|吧)*|谢谢|吧|呀|啊)[\s,.!，。！]*){1,6}",
     re.IGNORECASE,
 )
 _NO: Final = re.compile(
-    r"(?:(?:no|nope|nah|don't|do not|stop|wait|keep (?:it|them|that)|leave (?:it|them|that)|not (?:that|those|all)"
-    r"|cancel|never mind|please"
-    r"|thanks|thank you|不用?了?|不要了?|不是|别删?了?|算了|先?不删了?|取消|留着|谢谢|吧)[\s,.!，。！]*){1,6}",
+    r"(?:(?:no|nope|nah|don't|do not|stop|wait|(?:keep|leave) (?:it|them|that)|not (?:that|those|all)|cancel|never mind"
+    r"|please|thanks|thank you|不用?了?|不要了?|不是|别删?了?|算了|先?不删了?|取消|留着|谢谢|吧)[\s,.!，。！]*){1,6}",
     re.IGNORECASE,
 )
 
@@ -203,6 +203,8 @@ class Telling(NamedTuple):
     """What else the message says that is not to be kept, where it is about what is said in it."""
     after: str = ""
     """What the message goes on to say, after a sentence that tells not to keep what comes before."""
+    is_sure: bool = True
+    """Whether it plainly tells to forget; else it may, and nothing goes unless what it is about is known."""
 
 
 def told_to_forget(text: str) -> Telling | None:
@@ -212,6 +214,7 @@ def told_to_forget(text: str) -> Telling | None:
         text: What a user says.
     """
     words = " ".join(own_words(text[: LONGEST + 1]).replace("’", "'").split())
+    words = _SPACED_ZH.sub("，", words)
     if len(text) > LONGEST or not words or is_order(words):
         return None
     clauses = _clauses(words)
@@ -225,7 +228,8 @@ def told_to_forget(text: str) -> Telling | None:
             if (told := _told(asked, same, before, after)) is not None:
                 is_over = told.kind == "this" and before and sentence + 1 < len(starts)
                 return told._replace(after=words[starts[sentence + 1] :]) if is_over else told
-    return None
+    about = hinted([clause for _, clause in clauses])
+    return Telling("about", about, is_sure=False) if about else None
 
 
 def is_yes(text: str) -> bool:
@@ -255,9 +259,9 @@ def _told(asked: ForgetPhrase, same: list[str], before: list[str], after: str) -
         whose = _bare(topic) if topic and _HE.match(asked.about) else ""
         bare = _SAID.sub("", asked.about, count=1)
         about = bare if tokenize(bare) else asked.about
-        return Telling("about", about, whose) if tokenize(about) else None
+        return Telling("about", about, whose, is_sure=asked.is_sure) if tokenize(about) else None
     if topic := _topic(asked, same, before):
-        return Telling("about", topic)
+        return Telling("about", topic, is_sure=asked.is_sure)
     if asked.wants_nothing_kept:
         return Telling("this", rest=", ".join((*before, after)).strip(", "))
     return None
@@ -271,7 +275,7 @@ def _topic(asked: ForgetPhrase, same: list[str], before: list[str]) -> str:
     if over := next((found["about"] for one in (*same, *before[-1:]) if (found := _OVER.match(one))), ""):
         return "" if asked.is_idle else over
     if any(is_cjk(one) for one in before):
-        matter = next((found[0] for one in before if (found := MATTER_ZH.match(one))), "")
+        matter = next((found[0] for one in before if (found := MATTER_ZH.match(one)) and not _SAYS_ZH.search(one)), "")
         return matter or ("" if asked.is_idle or asked.wants_nothing_kept or len(before[0]) > _LONG_ZH else before[0])
     if found := next((found for one in same if (found := _THING.match(one))), None):
         return found["about"] or found["told"]
@@ -280,6 +284,8 @@ def _topic(asked: ForgetPhrase, same: list[str], before: list[str]) -> str:
 
 
 _LONG_ZH: Final = 20
+_SAYS_ZH: Final = re.compile(r"\A(?:我|他|她)(?:刚|今天|昨天|又|就是)")
+"""How a Chinese clause begins that tells something, and does not only name it."""
 _VERBLESS: Final = re.compile(
     r"\b(?:i|he|she|they|we|it|you|is|are|was|were|am|has|have|had|will|would|can|i'm|i've|it's|he's|she's)\b",
     re.IGNORECASE,

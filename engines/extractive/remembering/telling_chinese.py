@@ -19,7 +19,8 @@ _KEEP_NOT_ZH: Final = (
     r"(?:记录|记住|记着|记得|记下来?|记|保存|保留|留存|留着|留|存着|存|储存)(?:着|住|下来|下|记录|底)?"
 )
 _UNSAID_ZH: Final = (
-    r"当(?:作|做|成)?我?(?:没|从没|从来没|不)(?:有|存在)?(?:(?:说|提|讲|听|聊|发生)(?:过|见)?|这(?:回|件|个)?事儿?)?"
+    r"当(?:作|做|成)?我?(?:没|从没|从来没|不)(?:有|存在)?(?:(?:说|提|讲|听|聊|发生)(?:过|见)?|知道|晓得"
+    r"|这(?:回|件|个)?事儿?)?"
 )
 _FROM_RECORD_ZH: Final = re.compile(
     r"(?:从|在)?(?:你的?|您的?)?(?:记录|记忆|档案|笔记本?|资料|备忘录?|脑子|小本本?|系统|数据库|备注)(?:里面?|中|上|里头)"
@@ -38,7 +39,7 @@ _FRONT_ZH: Final = re.compile(
     rf"|可以吗|谢谢)*\s*"
 )
 _DEAD_ZH: Final = re.compile(
-    r"被|要(?:不要)?(?:删|忘|清|抹).{0,3}吗|是不是|该不该|加以|予以|要求|必须|为了|(?:别|不要|(?<!能)不能|不会|没有?|(?<!能)不|勿|难|老是?|总是?|经常|常常?|差点|容易|怕|免得|以免|千万别)(?:再|把.{0,20})?忘|忘不|忘带|忘[了记](?:带|拿|关|做|写"
+    r"被|怎么|如何|要(?:不要)?(?:删|忘|清|抹).{0,3}吗|是不是|该不该|加以|予以|要求|必须|为了|(?:别|不要|(?<!能)不能|不会|没有?|(?<!能)不|勿|难|老是?|总是?|经常|常常?|差点|容易|怕|免得|以免|千万别)(?:再|把.{0,20})?忘|忘不|忘带|忘[了记](?:带|拿|关|做|写"
     r"|吃|买|去|发|交|告诉|跟|说|提|问|给)"
 )
 _STATED_ZH: Final = re.compile(
@@ -61,7 +62,9 @@ _HANDS_ZH: Final = re.compile(
 _ENDS_ZH: Final = re.compile(
     r"(?:你|您|请|就|都|也|可以|那些|这件事情?|这些|这个|给我|帮我|麻烦|还是|最好|希望|[,，\s]){1,6}\Z"
 )
-MATTER_ZH: Final = re.compile(r".{1,40}?的?(?:私?事情?|毛病|问题|情况|消息)(?!业|实|故|务)")
+MATTER_ZH: Final = re.compile(
+    r".{1,40}?的?(?:私?事情?|毛病|问题|情况|消息)(?!业|实|故|务)|.{1,20}?(?:那|这)[些段茬块回件个]儿?(?=\Z)"
+)
 ALL_ZH: Final = re.compile(
     r"(?:把|将|关于|有关)*(?:我的?)?(?:所有|一切|全部)(?:关于)?(?:我的?|记忆|内容|信息|事情|东西|说过的话?|的)*|(?:关于)?我的(?:记忆|信息)"
 )
@@ -70,6 +73,8 @@ _THIS_ZH: Final = re.compile(
 )
 
 
+_MEMORY_ZH: Final = re.compile("[忘记存留没不删抹]")
+"""What is done to memories, and not to things."""
 _IS_DONE_ZH: Final = re.compile(r"[^把将请你您都给]{1,60}掉了")
 """What has been cleared away, and is not to be: "冰箱里的剩菜清掉了"."""
 _LAST_ZH: Final = 4
@@ -83,6 +88,8 @@ class ForgetPhrase(NamedTuple):
     is_idle: bool = False
     """Whether "forget it" is all it says, which asks for nothing by itself."""
     wants_nothing_kept: bool = False
+    is_sure: bool = True
+    """Whether memories are meant, and no thing of the user's that is to be cleared away."""
 
 
 def asked_in_chinese(clause: str, words: str) -> ForgetPhrase | None:
@@ -95,7 +102,9 @@ def asked_in_chinese(clause: str, words: str) -> ForgetPhrase | None:
         return ForgetPhrase("" if _THIS_ZH.fullmatch(found["about"]) else found["about"], wants_nothing_kept=True)
     found = _BEHIND_ZH.fullmatch(clause)
     if found and (is_of_record or not _IS_DONE_ZH.fullmatch(clause)):
-        return _behind(found["before"], found["verb"], clause, words)
+        asked = _behind(found["before"], found["verb"], clause, words)
+        is_plain = is_of_record or _MEMORY_ZH.search(found["verb"]) or _CUE_ZH.search(found["before"])
+        return asked if asked is None or is_plain else asked._replace(is_sure=False)
     found = _FRONT_ZH.fullmatch(clause)
     if found is None or _WORK_ZH.search(found["about"]):
         return None

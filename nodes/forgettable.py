@@ -1,0 +1,183 @@
+"""Finds what a request to forget means: memories and parts that hold its words, their echoes, or what comes near."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from agentic_memory_bank.engines.extractive.conversation import MessageReading
+from agentic_memory_bank.engines.extractive.forgetting import (
+    LOOKED_BACK,
+    Subject,
+    echoes_in,
+    only_asks,
+    parts_meant,
+    roots_of,
+    subjects_of,
+)
+from agentic_memory_bank.nodes.deps import Owner
+from agentic_memory_bank.nodes.recall.memory_search import likenesses
+from agentic_memory_bank.state.records import Record
+from agentic_memory_bank.tools.memories.deletion import Deletion, Redaction, TurnRef
+from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.validation import MAX_LIMIT
+from agentic_memory_bank.tools.text.attribution import attributed, unattributed
+from agentic_memory_bank.tools.text.spans import Span
+
+SMALL: Final = 3
+"""How many memories are erased without asking back, the turns they were said in aside."""
+CANDIDATES: Final = 40
+"""How many memories are read where no memory holds the words of what is to be forgotten."""
+SHARE: Final = 0.5
+"""Share of the likeliest memory's probability from which another one comes near, too."""
+LIKELY: Final = 0.15
+"""Least probability of what comes near where somebody plainly tells to forget."""
+SURELY: Final = 0.3
+"""The same where they may have."""
+
+
+def meant(records: Sequence[Record], subjects: Sequence[Subject]) -> list[str]:
+    """The ids of the memories, or of the parts of memories, that speak of a subject.
+
+    What an assistant said in the same conversations goes where it says again what goes, and nothing else says. Where
+    nothing but questions speaks of it, nothing does: whoever asked "What's Luka allergic to?" told nothing of it.
+    """
+    before = _said_before(records)
+    found = {
+        record["id"]: spans
+        for record in records
+        if (spans := parts_meant(record, subjects, before.get(record["id"], ()))) is not None
+    }
+    if all(_only_asks(record) for record in records if record["id"] in found):
+        return []
+    for id, spans in _echoes(records, found):
+        found[id] = [*found.get(id, ()), *spans]
+    return [_named(record, found[record["id"]]) for record in records if record["id"] in found]
+
+
+def _said_before(records: Sequence[Record]) -> dict[str, list[str]]:
+    """What the user said just before each of their turns, in one conversation."""
+    told: defaultdict[str, list[Record]] = defaultdict(list)
+    for record in sorted(records, key=lambda record: record["created_at"]):
+        if is_turn(record) and not is_of_assistant(record):
+            for conversation in {source["conversation"] for source in record["sources"]}:
+                told[conversation].append(record)
+    return {
+        record["id"]: [_words(one["text"]) for one in turns[max(0, place - LOOKED_BACK) : place]]
+        for turns in told.values()
+        for place, record in enumerate(turns)
+    }
+
+
+def near(records: RecordStore, owner: Owner, about: str, *, is_sure: bool) -> list[str]:
+    """The ids of what comes near where no memory holds the words: what `recall` would find likeliest for them.
+
+    Of a memory that shares words with what is to be forgotten only the clauses with these are named. Nothing comes near
+    that is unlikely, least of all where nobody said plainly that something is to be forgotten.
+    """
+    found = records.search(owner.user, about, project=owner.project, limit=CANDIDATES, replaced=True)
+    told = [one for one in found if not (is_of_assistant(one.record) or _only_asks(one.record))][:CANDIDATES]
+    facts = {place for one in told if not is_turn(one.record) for place in _places(one.record)}
+    told = [one for one in told if not is_turn(one.record) or facts.isdisjoint(_places(one.record))]
+    chances = MessageReading(about, likenesses(about, told)).chances if told else []
+    least = max(SHARE * max(chances, default=0.0), LIKELY if is_sure else SURELY)
+    likely = sorted(zip(chances, told, strict=True), key=lambda one: -one[0])[:SMALL]
+    subjects = subjects_of(about)
+    spans = {one.record["id"]: _spans_of(one.record, subjects) for chance, one in likely if chance >= least}
+    everything = list(all_records(records, *owner))
+    for id, more in _echoes(everything, spans):
+        spans[id] = [*spans.get(id, ()), *more]
+    return [_named(record, spans[record["id"]]) for record in everything if record["id"] in spans]
+
+
+def _spans_of(record: Record, subjects: Sequence[Subject]) -> list[Span]:
+    """The clauses of a memory that hold a word of what is to be forgotten; all of it where none does."""
+    alone = [Subject((group,)) for subject in subjects for group in subject.groups]
+    return parts_meant(record, alone) or [(0, len(record["text"]))]
+
+
+def _only_asks(record: Record) -> bool:
+    return is_turn(record) and only_asks(_words(record["text"]))
+
+
+def all_records(records: RecordStore, user: str, project: str) -> Iterator[Record]:
+    """All memories of a user in a project, those too that are replaced by now."""
+    cursor: str | None = None
+    while True:
+        page = records.list(user, project=project, limit=MAX_LIMIT, cursor=cursor, replaced=True)
+        yield from page.records
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+def is_small(records: Sequence[Record]) -> bool:
+    """Whether it is little that goes: the turns that memories were said in aside, and what an assistant said again."""
+    facts = [record for record in records if not is_turn(record)]
+    places = {place for record in facts for place in _places(record)}
+    turns = (record for record in records if is_turn(record) and not is_of_assistant(record))
+    return len(facts) + sum(places.isdisjoint(_places(turn)) for turn in turns) <= SMALL
+
+
+def words_gone(reached: Deletion) -> list[str]:
+    """The words that go, each once."""
+    texts = [unattributed(record["text"])[2] for record in reached.deleted]
+    for cut in reached.redacted:
+        texts.append(" … ".join(_removed(cut)) if cut.remaining else unattributed(cut.record["text"])[2])
+    kept: list[str] = []
+    for text in sorted(filter(None, (text.strip(" \t\n,;，；") for text in texts)), key=len, reverse=True):
+        if not any(text in longer for longer in kept):
+            kept.append(text)
+    return kept
+
+
+def is_said_in(record: Record, places: Sequence[TurnRef]) -> bool:
+    """Whether a memory was said in some of these turns, and in no others."""
+    said_in = _places(record)
+    return bool(said_in) and said_in.issubset(places)
+
+
+def is_turn(record: Record) -> bool:
+    """Whether a memory is a turn, word for word."""
+    return record["type"] == "verbatim"
+
+
+def is_of_assistant(record: Record) -> bool:
+    """Whether a memory is a turn of an assistant."""
+    return is_turn(record) and unattributed(record["text"])[0] == "assistant"
+
+
+def _named(record: Record, spans: Sequence[Span]) -> str:
+    """The id of a memory, or of a part."""
+    if not is_turn(record):
+        return record["id"] if (0, len(record["text"])) in spans else Redaction.of(record, spans).id
+    speaker, date, _ = unattributed(record["text"])  # who spoke is no part of what conversations keep of a turn
+    head = len(attributed(speaker, date, "")) if speaker else 0
+    return Redaction.of(
+        record, [(max(start, head), end) for start, end in spans]
+    ).id  # with a whole turn go all its facts
+
+
+def _echoes(records: Sequence[Record], found: Mapping[str, Sequence[Span]]) -> Iterator[tuple[str, list[Span]]]:
+    """Where assistants said again what goes, in words that stand in nothing that stays."""
+    told = [record for record in records if not is_of_assistant(record)]
+    cuts = [Redaction.of(record, found[record["id"]]) for record in told if found.get(record["id"])]
+    gone = roots_of(" ".join(_words(word) for cut in cuts for word in cut.removed)) if cuts else frozenset[str]()
+    stays = [cut.remaining for cut in cuts] + [record["text"] for record in told if record["id"] not in found]
+    roots = gone.difference(*(roots_of(_words(text)) for text in stays)) if gone else gone
+    places = {source["conversation"] for cut in cuts for source in cut.record["sources"]}
+    for record in records if roots else ():
+        is_near = any(source["conversation"] in places for source in record["sources"])
+        if is_near and is_of_assistant(record) and (spans := echoes_in(record["text"], roots)):
+            yield record["id"], spans
+
+
+def _removed(cut: Redaction) -> Iterator[str]:
+    return (word.strip(" \t\n,;，；") for word in cut.removed if not word.startswith(" ["))
+
+
+def _places(record: Record) -> set[TurnRef]:
+    return {(source["conversation"], turn) for source in record["sources"] for turn in source["turns"]}
+
+
+def _words(text: str) -> str:
+    return unattributed(text)[2]

@@ -26,6 +26,7 @@ from agentic_memory_bank.state.variables import EARLIER, OTHERS, PREFIX
 from agentic_memory_bank.tools.embeddings import weights
 from agentic_memory_bank.tools.embeddings.models import default_embeddings
 from agentic_memory_bank.tools.embeddings.weights import MODEL
+from agentic_memory_bank.tools.storage.postgres import DATABASE_URL
 
 PACKAGES = (
     "agentic-memory-bank",
@@ -46,7 +47,7 @@ PACKAGES = (
 LITTLE_SPACE = 1 << 30
 NO_SPACE = 50 << 20
 OLDEST_SQLITE = (3, 35)
-_SECRET_VARIABLES: Final = frozenset(name for p in PROVIDERS.values() for name in (p.key, p.address))
+_SECRET_VARIABLES: Final = frozenset((DATABASE_URL, *(name for p in PROVIDERS.values() for name in (p.key, p.address))))
 """Variables whose values are not shown as they are: an address may hold a password."""
 _TINY_OUTPUT = 16
 """Longest answer that `--online` asks for, in tokens."""
@@ -315,7 +316,8 @@ def _storage(looked: _Examination) -> dict[str, str]:
         severity: Severity = "error" if free < NO_SPACE else "warning"
         looked.problem(severity, f"Only {_megabytes(free)} are free at {existing}.", "Free space on this disk.")
     rights = _rights(home, looked) if home.is_dir() else "not there yet; the first run makes it"
-    return {"home": str(home), "rights": rights, "free": _megabytes(free)}
+    told = {"home": str(home), "rights": rights, "free": _megabytes(free)}
+    return told if looked.place.has_folders else told | {"runs": f"in the database that {DATABASE_URL} names"}
 
 
 def _rights(home: Path, looked: _Examination) -> str:

@@ -6,9 +6,6 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
-
-from agentic_memory_bank.runs.checkpoints import open_saver
 from agentic_memory_bank.runs.home import Home
 from agentic_memory_bank.runs.ledger import Ledger
 from agentic_memory_bank.state.errors import SettingsError, UnknownThreadError
@@ -16,6 +13,8 @@ from agentic_memory_bank.tools.storage.postgres import DATABASE_URL
 from agentic_memory_bank.tools.storage.thread_rows import ThreadRows
 
 if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+
     from agentic_memory_bank.runs.database import RunDatabase
 
 
@@ -94,7 +93,7 @@ class SharedHome(Home):
             finally:
                 del self._held[thread]
 
-    def saver(self, thread: str) -> AbstractContextManager[BaseCheckpointSaver[Any]]:
+    def saver(self, thread: str) -> "AbstractContextManager[BaseCheckpointSaver[Any]]":
         """Lend the saver; what holds a thread writes through what it is held by."""
         return self.database.saver(self._held.get(thread))
 
@@ -127,13 +126,17 @@ def ledger_of(home: Home) -> Ledger:
     return SharedLedger(home.database)
 
 
-def saver_of(home: Home, thread: str) -> AbstractContextManager[BaseCheckpointSaver[Any]]:
+def saver_of(home: Home, thread: str) -> "AbstractContextManager[BaseCheckpointSaver[Any]]":
     """Open the checkpoints of a thread.
 
     Raises:
         StorageError: They cannot be opened, or are damaged; so is what fails while they are open.
     """
-    return home.saver(thread) if isinstance(home, SharedHome) else open_saver(home.checkpoints(thread))
+    if isinstance(home, SharedHome):
+        return home.saver(thread)
+    from agentic_memory_bank.runs.checkpoints import open_saver  # what only asks the ledger waits for no graph
+
+    return open_saver(home.checkpoints(thread))
 
 
 def has_trace(home: Home, thread: str) -> bool:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -19,6 +20,7 @@ from typer.testing import CliRunner
 from agentic_memory_bank import runs
 from agentic_memory_bank.engines.base import QuotedAnswer
 from agentic_memory_bank.runs import export
+from agentic_memory_bank.runs.doctor import examine
 from agentic_memory_bank.runs.home import lease
 from agentic_memory_bank.runs.homes import home_at, ledger_of
 from agentic_memory_bank.state.errors import (
@@ -31,6 +33,7 @@ from agentic_memory_bank.state.errors import (
 )
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
+from agentic_memory_bank.tools.memories.stores import default_store
 
 CANARY = "quixotic-zymurgy"
 TEXTS = [
@@ -352,6 +355,16 @@ def test_the_command_line_lists_shows_and_clears_the_runs_of_the_database(databa
     assert json.loads(command.invoke(app, ["runs", "--json"]).stdout) == {"runs": []}
 
 
+def test_the_doctor_counts_the_runs_of_the_database_and_does_not_tell_its_address(database: str) -> None:
+    go(thread="t", keep=True)
+
+    found = examine()
+
+    assert found["runs"] == {"threads": 1, "unfinished": 0, "leftovers": 0}
+    assert found["storage"]["runs"] == "in the database that MEMORY_BANK_DATABASE_URL names"
+    assert database not in json.dumps(found)
+
+
 def test_a_database_that_cannot_be_reached_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     database = pytest.importorskip("agentic_memory_bank.runs.database")
     monkeypatch.setattr("agentic_memory_bank.tools.storage.postgres.PATIENCE", 0.2)
@@ -360,6 +373,16 @@ def test_a_database_that_cannot_be_reached_is_an_error_that_says_so(monkeypatch:
     with pytest.raises(StorageError, match="database of runs cannot be used"):
         go(thread="t")
     database.run_database.cache_clear()
+
+
+def test_an_address_that_cannot_be_read_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("psycopg")
+    monkeypatch.setenv("MEMORY_BANK_DATABASE_URL", "postgres//ana:hunter2@host/db")
+
+    for use in (lambda: go(thread="t"), default_store):
+        with pytest.raises(SettingsError, match="no address of a Postgres database") as refused:
+            use()
+        assert "hunter2" not in "".join(traceback.format_exception(refused.value))
 
 
 def test_a_database_without_what_reads_one_is_an_error_that_says_what_to_install(

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final, Generic, TypeVar
 
+from agentic_memory_bank.state.errors import SettingsError
+
 Made = TypeVar("Made")
 
 DATABASE_URL: Final = "MEMORY_BANK_DATABASE_URL"
@@ -29,10 +31,12 @@ class Connections(Generic[Made]):
 
     Raises:
         ImportError: `psycopg_pool` is not installed.
+        SettingsError: The address cannot be read.
     """
 
     def __init__(self, url: str, make: Callable[[Any], Made], **options: Any) -> None:
         self._pool_class = import_module("psycopg_pool").ConnectionPool
+        _check_address(url)
         self._url, self._make, self._options = url, make, options
         self._lock = threading.Lock()
         self._opened: tuple[int, Any, Made] | None = None
@@ -71,3 +75,14 @@ class Connections(Generic[Made]):
         if opened is not None and opened[0] == os.getpid():
             atexit.unregister(self.close)
             opened[1].close()
+
+
+def _check_address(url: str) -> None:
+    """Refuse an address that libpq cannot read, and do not repeat it, as libpq does: it may hold a password."""
+    try:
+        import_module("psycopg.conninfo").conninfo_to_dict(url)
+    except import_module("psycopg").ProgrammingError:
+        raise SettingsError(
+            f"{DATABASE_URL} is no address of a Postgres database. Write it as "
+            "postgresql://user:password@host/database, with `%40` for an @ in the password."
+        ) from None

@@ -20,6 +20,7 @@ from agentic_memory_bank.tools.memories.validation import stamp
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.react_agent import ReactAgent
+    from agentic_memory_bank.tools.embeddings.encoder import Told
 
 Clock = Callable[[], datetime]
 Graph = CompiledStateGraph[Any, Any, Any, Any]
@@ -180,3 +181,8 @@ def owner_of(runtime: Runtime[MemoryContext]) -> Owner:
     if not user:
         raise NoUserError('Nobody is named whose memories are meant. Pass `context={"user": ...}`.')
     return Owner(user, context_of(runtime).project)
+
+
+def embedding_progress(runtime: Runtime[Settings], stage: str) -> "Told":
+    """Make what tells, as a custom event of a stage, how many texts have their vectors and how many are left."""
+    return lambda done, wanted: runtime.stream_writer({"stage": stage, "embedded": done, "left": wanted - done})

@@ -6,11 +6,11 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.research import ResearchEngine
-from agentic_memory_bank.nodes.deps import EngineDeps, named_user
+from agentic_memory_bank.nodes.deps import EngineDeps, embedding_progress, named_user
 from agentic_memory_bank.nodes.researcher.retrieved import Retriever
 from agentic_memory_bank.state.errors import ToolError
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.encoder import Encoder, Told
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.pages.bank_pages import BankPages
 from agentic_memory_bank.tools.pages.library import AbstractIndexes, PageLibraries, PageLibrary
 from agentic_memory_bank.tools.pages.store import PageStore
@@ -61,8 +61,3 @@ class PageDeps(EngineDeps[ResearchEngine]):
             raise ToolError("This graph has no pages to search. Build it with `libraries`.")
         told = embedding_progress(runtime, "take_in")
         return self.libraries.of(self.store(memory, runtime), Settings.of(runtime), told)
-
-
-def embedding_progress(runtime: Runtime[Settings], stage: str) -> Told:
-    """Make what tells, as a custom event of a stage, how many texts have their vectors and how many are left."""
-    return lambda done, wanted: runtime.stream_writer({"stage": stage, "embedded": done, "left": wanted - done})

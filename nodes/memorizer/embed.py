@@ -5,7 +5,8 @@ from typing import Final
 
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.page_deps import PageDeps, embedding_progress
+from agentic_memory_bank.nodes.deps import embedding_progress
+from agentic_memory_bank.nodes.page_deps import PageDeps
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.memorizer import MemorizerState, MemorizerUpdate
 from agentic_memory_bank.state.settings import Settings

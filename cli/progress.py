@@ -14,6 +14,7 @@ from typing import Any, Self, cast
 import typer
 
 from agentic_memory_bank.cli import terminal
+from agentic_memory_bank.cli.pace import Pace
 
 Event = dict[str, Any]
 Emit = Callable[[Event], None]
@@ -53,8 +54,9 @@ def described(event: Event) -> str:
 
 
 def is_asking(event: Event) -> bool:
-    """Whether an event tells what a model is asked: it is shown while nothing else is told."""
-    return "asking" in event or "asking" in event.get("research", {})
+    """Whether an event tells what a model is asked, or how much it has answered: it is shown beside the stage alone."""
+    told = event.get("research", event)
+    return "asking" in told or "answered" in told
 
 
 def _is_news(event: Event) -> bool:
@@ -93,6 +95,7 @@ class Progress:
         self._spent: Event = {}
         self._asking: tuple[float, Event] | None = None
         self._is_loading = False
+        self._pace = Pace()
         self._log = _Notes(self.event)
 
     def __enter__(self) -> Self:
@@ -112,8 +115,10 @@ class Progress:
 
     def event(self, event: Event) -> None:
         """Take in an event of the run, a note, `{"note": text}`, or a model that is loaded, `{"loading": True}`."""
+        told = event.get("research", event)
+        self._pace.follow(told)
         if is_asking(event):
-            self._asking = time.monotonic(), event.get("research", event)["asking"]
+            self._asking = (time.monotonic(), told["asking"]) if "asking" in told else None
             return
         self._heard = time.monotonic()
         self._asking = None
@@ -130,7 +135,7 @@ class Progress:
         """What is under way, in words; empty where that is not known."""
         if self._is_loading:
             return described({"loading": True})
-        return "; ".join(filter(None, (described(self._doing or {}), self._asked())))
+        return "; ".join(filter(None, (described(self._doing or {}), self._asked(), self._pace.told)))
 
     def _asked(self) -> str:
         """What a model is asked, with the seconds that are left for it."""

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[dict[str, Any]], None]
 """Callback for the events of a run: `{"stage": ..., counts}` while a stage works, `{"done": stage}` after it, and
-`{"usage": ...}` after each call of a model; `{"asking": {"role", "attempt", "seconds", "tokens"}}` while it is made."""
+`{"usage": ...}` after each call of a model; `{"asking": {"role", "attempt", "seconds", "tokens"}}` while it is made.
+Long work says what is left of it: `{"answered": 3, "left": 9}`, `{"stage": "embed", "embedded": 256, "left": 90}`."""
 
 _NOTHING = object()
 BEFORE_PLAN = "analyze_related"

@@ -58,7 +58,8 @@ class Meter:
     elapsed: Callable[[], float] = lambda: 0.0
     """Seconds since the run began, or was last allowed to go on."""
     on_event: Callable[[dict[str, Any]], object] | None = None
-    """Told what is asked, `{"asking": ...}`, and of the usage after each call, from the thread that made it."""
+    """Told what is asked, `{"asking": ...}`, how many answers there are of those that are asked for together,
+    `{"answered", "left"}`, and of the usage after each call, from the thread that made it."""
 
     def __post_init__(self) -> None:
         self._spent, self._flying = _Load(), _Load()
@@ -121,6 +122,11 @@ class Meter:
         if self.on_event:
             told: Asking = {"role": role, "attempt": attempt, "seconds": round(seconds, 1), "tokens": tokens}
             self.on_event({"asking": told})
+
+    def tell_answered(self, done: int, left: int) -> None:
+        """Say of how many questions that are asked together there is an answer, or none to be had."""
+        if self.on_event:
+            self.on_event({"answered": done, "left": left})
 
     def check(self) -> None:
         """See that something is left.

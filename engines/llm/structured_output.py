@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -88,7 +89,7 @@ class Asker:
         """
         if not questions:
             return []
-        batch = RunnableLambda(self._answered).batch(
+        batch = RunnableLambda(self._counted(len(questions))).batch(
             list(questions), {"max_concurrency": self._at_once(questions)}, return_exceptions=True
         )
         answers, errors = [], []
@@ -108,6 +109,21 @@ class Asker:
     def _at_once(self, questions: Sequence[StructuredRequest[Any]]) -> int:
         """How many are asked at the same time: what waits at the server runs out of time."""
         return min(self.models.roles[question.role].row.concurrency for question in questions)
+
+    def _counted(self, whole: int) -> Callable[[StructuredRequest[Any]], Any]:
+        """What answers a question and says how many of all are answered; of a single one nothing is said."""
+        done, lock = 0, threading.Lock()
+
+        def answered(question: StructuredRequest[Any]) -> Any:
+            nonlocal done
+            try:
+                return self._answered(question)
+            finally:
+                with lock:
+                    done += 1
+                    self.meter.tell_answered(done, whole - done)
+
+        return answered if whole > 1 else self._answered
 
     def _answered(self, question: StructuredRequest[Answer]) -> Answer:
         model = self.models.roles[question.role]

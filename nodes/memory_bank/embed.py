@@ -2,6 +2,7 @@
 
 from langgraph.runtime import Runtime
 
+from agentic_memory_bank.nodes.deps import embedding_progress
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.state import query_graph
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
@@ -14,5 +15,5 @@ def embed(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) ->
     nodes = state["query_graph"]["nodes"]
     texts = {node_id: embedded_text(nodes[node_id]) for node_id in state["fresh"] if node_id in nodes}
     runtime.stream_writer({"stage": "embed", "memories": len(texts)})
-    deps.encoder.vectors(list(texts.values()))
+    deps.encoder.vectors(list(texts.values()), embedding_progress(runtime, "embed"))
     return {"query_graph": [query_graph.embed({node_id: deps.encoder.key(text) for node_id, text in texts.items()})]}

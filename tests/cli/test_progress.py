@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ import pytest
 from rich.console import Console
 
 from agentic_memory_bank.cli import progress, work
+from agentic_memory_bank.cli.pace import Pace
 from agentic_memory_bank.cli.progress import JsonProgress, LiveProgress, PlainProgress, described
 from agentic_memory_bank.cli.work import Interrupted, attend
 from agentic_memory_bank.tools.embeddings.models import LocalEmbeddings
@@ -154,6 +156,51 @@ def test_what_a_model_is_asked_stands_beside_the_stage_until_it_has_answered(ask
         assert shown.doing == told
     shown.event(usage(2))
     assert shown.doing == "structure: 5 topics"
+
+
+def test_work_that_counts_what_is_left_has_a_bar_and_from_its_pace_the_time_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    shown = PlainProgress()
+    shown.event({"stage": "structure", "topics": 40})
+    for answered in (10, 20):
+        clock[0] += 5
+        shown.event({"answered": answered, "left": 40 - answered})
+
+    assert shown.doing == "structure: 40 topics; ██████████░░░░░░░░░░ 20 of 40, about 10 s left"
+    shown.event({"answered": 40, "left": 0})
+    assert shown.doing == "structure: 40 topics"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(1, "about 30 s left"), (10, "about 5 min left"), (600, "about 5.0 h left")]
+)
+def test_the_time_left_is_told_in_what_it_is_long_in(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, told: str
+) -> None:
+    clock, pace = [0.0], Pace()
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+
+    pace.follow({"stage": "embed", "embedded": 256, "left": 512})
+    assert pace.told == f"{'█' * 6}{'░' * 14} 256 of 768"
+    clock[0] = seconds * 10
+    pace.follow({"stage": "store", "pages": 0, "left": 40})
+    clock[0] += seconds
+    pace.follow({"stage": "store", "pages": 1, "left": 30})
+
+    assert pace.told.endswith(told)
+
+
+def test_other_work_begins_with_a_pace_of_its_own() -> None:
+    pace = Pace()
+    for answered in (1, 2, 1):
+        pace.follow({"answered": answered, "left": 10})
+
+    pace.follow({"stage": "plan", "task": None})
+
+    assert pace.told.endswith("1 of 11")
 
 
 def test_work_is_done_in_a_thread_and_its_errors_come_back() -> None:

@@ -122,6 +122,18 @@ def test_a_settled_contradiction_is_not_argued_again_with_a_further_source(model
     assert all("<points>" not in prompt for prompt in shown)
 
 
+def test_of_questions_asked_together_it_is_told_how_many_are_answered(model: Any) -> None:
+    given: Any = {"question": "How tall is the Vega tower?", "documents": LONG * 2 + [FILLER]}
+    told = bank().stream(given, CONFIG, context={**SETTINGS, "window": 4_000}, stream_mode="custom")  # type: ignore[arg-type]
+
+    counted = [(event["answered"], event["left"]) for event in told if "answered" in event]
+
+    assert counted
+    whole = sum(counted[0])
+    assert whole > 1
+    assert counted[:whole] == [(n, whole - n) for n in range(1, whole + 1)]
+
+
 def test_usage_and_budgets_of_many_tasks_at_once_are_kept_apart(model: Any) -> None:
     graph = build_memory_bank(embeddings=HashEmbeddings(), clock=TickingClock())
     given: Any = [

@@ -190,3 +190,23 @@ def test_what_somebody_wants_left_out_and_personal_numbers_stand_in_no_memory() 
     assert not any("asthma" in text or "X1234567" in text for text in texts)
     assert any("Oslo" in text for text in texts)
     assert any("Bergen" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    "text", ["My mooring number is 4471902.", "our club id: 88 12 33 41", "Her vetting no. 2023 1188"]
+)
+def test_a_number_that_nobody_else_has_is_one_whatever_it_is_called(text: str) -> None:
+    assert numbers_in(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My phone number is 07700 900123.",
+        "order number 44718829",
+        "the tracking number: 9981 2231 4412",
+        "bus number 4471",
+    ],
+)
+def test_what_one_is_rung_by_or_has_ordered_is_none(text: str) -> None:
+    assert not numbers_in(text)

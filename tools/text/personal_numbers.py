@@ -61,6 +61,20 @@ _TIGHT: Final = re.compile(
     rf"(?:{_BEFORE}(?i:{_BARE})(?:'s)?{_AFTER}(?: ?(?i:is|was|:|=|,|\(|{_NO})){{0,4}}"
     rf"|(?:{_BARE_CHINESE})(?:号码?|是|为|:|=|\s){{0,4}}) {{0,2}}{_VALUE}"
 )
+_OTHER: Final = (
+    r"phone|mobile|cell|tel|telephone|whatsapp|fax|contact|office|work|home|order|tracking|parcel|shipment|booking"
+    r"|confirmation|reservation|flight|train|invoice|receipt|ticket|part|model|serial|batch|lot|item|product|case"
+    r"|issue"
+    r"|version|room|house|bus|gate|raffle|lottery|catalogue|isbn|lucky|phone's|hotline|helpline|extension|her|his"
+    r"|my|the"
+    r"|other|new|old|wrong|same|employee|staff|exact|total|large|big|whole"
+)
+_CALLED: Final = re.compile(
+    rf"{_BEFORE}(?!(?i:{_OTHER}){_AFTER})[A-Za-z]{{2,20}} (?i:numbers?|no\.?|id"
+    rf"|nr\.?){_AFTER}[^\d\n.!?]{{0,25}}?{_VALUE}"
+)
+"""A number of something that no one else has, whatever it is called; not what one is rung by, or has ordered."""
+_LEAST_CALLED: Final = 7
 _ANSWERED: Final = re.compile(_VALUE)
 _AMOUNT: Final = re.compile(
     r"\s{0,2}(?:dollars?|euros?|pounds?|bucks|usd|eur|gbp|rmb|cny|yuan|kr|k\b|%|percent|points?|miles|km|people|users"
@@ -187,7 +201,7 @@ def _dictated(words: str) -> str:
 
 def _named(text: str) -> Iterator[Span]:
     """What the words in front of it say to be one."""
-    for pattern, least in ((_WIDE, _LEAST_DIGITS), (_TIGHT, _LEAST_BARE)):
+    for pattern, least in ((_WIDE, _LEAST_DIGITS), (_TIGHT, _LEAST_BARE), (_CALLED, _LEAST_CALLED)):
         for found in pattern.finditer(text):
             value, end = found["value"], found.end("value")
             is_day = _DAY.fullmatch(value.strip()) and "sort" not in found[0].casefold()

@@ -71,10 +71,11 @@ _KIND: Final = (
 )
 _RECORD: Final = lazy_pattern(
     rf"\b(?:the|that|this|my|our|whole) (?:[\w'-]+ ){{1,4}}{_KIND}\b(?! (?:of the|in the|on the)\b)"
-    rf"|\b(?:{_KIND}|what|everything|anything|all(?: that)?|whatever|details?|info|mentions?|news|fact|details?)"
+    rf"|(?<!\ba )\b(?:{_KIND}|what|everything|anything|all(?: that)?|whatever|details?|info|mentions?|news|fact"
+    rf"|details?)"
     r" (?:about|of|on|with|regarding|concerning|where|that|i(?:'ve| have)?(?: once| just)?"
     r" (?:told|said|mentioned|wrote|shared)|to do with)\b"
-    r"|\bi\b[^,]{0,30}?\b(?:told|telling|mention(?:ed|ing)|shar(?:ed|ing)|brought up|confided)\b",
+    r"|\bi\b[^,]{0,30}?\b(?:told (?:you|about)|telling you|mention(?:ed|ing)|shar(?:ed|ing)|brought up|confided)\b",
     re.IGNORECASE,
 )
 """What was told, as a thing: "the bit about my landlord", "the visa problem", "what I told you"."""
@@ -125,7 +126,8 @@ _IDLE: Final = lazy_pattern(
 )
 _WORK: Final = lazy_pattern(
     r"\b(?:paragraphs?|sentences?|words?|lines?|columns?|rows?|cells?|code|comments?|e-?mails?|photos?|browser|cache"
-    r"|cookies|apps?|branch|tables?|slides?|drafts?|chapters?|sections?|intro(?:duction)?|bullets?|commas?"
+    r"|cookies|apps?|branch|tables?|slides?|drafts?|essays?|letters?|reports?|chapters?|sections?|intro(?:duction)?"
+    r"|bullets?|commas?"
     r"|instructions?"
     r"|prompts?|functions?|tests?|recipe|list of|version|ingredients?|stains?|smell)\b",
     re.IGNORECASE,
@@ -140,10 +142,53 @@ _TALK: Final = lazy_pattern(
 )
 """What is said of the telling and the wish, and not of what it is about."""
 
+_AWAY: Final = lazy_pattern(
+    r"(?:\A|[,;:.!?-]|\b(?:please|pls|you|to|so|and|just|then|can|could|i(?= take)|let's|now|simply))\s*"
+    r"(?:forget|unlearn|unhear|un-?know|unremember|erase|delete|remove|wipe|scrub|purge|expunge|strike|scratch"
+    r"|scrap|bin"
+    r"|trash|ditch|drop|lose|dump|discard|toss|chuck|nix|nuke|zap|shred|bury|clear|ignore|disregard|undo|get rid of"
+    r"|do away with|(?:take|took) (?:it |that |this )?back|let go of|make (?:\S+ ){1,8}(?:disappear|vanish|go away)"
+    r"|(?:throw|take|leave|cross|rub|cut|put|let|keep|blot|rule)\b(?=[^,.;]{0,60}\b(?:out|away|off|go|aside"
+    r"|behind)\b))\b"
+    r"|\bgone\W*(?:please|now)|\bstays? out of\b|\bpretend(?:ing)? (?:you|i)\b|\byou (?:never|didn't) hear\w*",
+    re.IGNORECASE,
+)
+"""What is done away with, in whatever word, by somebody who is spoken to."""
+_NOT_KEPT: Final = lazy_pattern(
+    r"\b(?:not|never|don't|do not|stop|no longer|quit|nothing|isn't|shouldn't|needn't|no (?:need|point|reason)"
+    r"|(?:not|isn't|un) ?(?:comfortable|happy|keen|easy|something))\b"
+    r" (?:(?!when\b|if\b)\w+ ){0,5}?(?:keep|hold|hang|have|having|remember|retain|stor|know|bring(?:ing)? (?:it "
+    r"|that "
+    r"|this )?up"
+    r"|mention"
+    r"|speak(?:ing)? of|talk(?:ing)? about|refer)\w*",
+    re.IGNORECASE,
+)
+"""What is not to be kept, or spoken of again."""
+_TO_OTHERS: Final = lazy_pattern(r"\b(?:mention|talk|speak|say|tell)\w* [^,.]{0,40}\bto (?:[A-Z]|my|him|her|them|any)")
+_YOURS: Final = lazy_pattern(
+    rf"\byou(?:'ve| have)? know\b|\bwant(?:ed)? you to\b|\byou (?:know|hav|keep|hold|remember)ing\b|{_PLACE}"
+    r"|\b(?:holding|keeping|hold|keep|have|having) (?:it|that|this|them|any of (?:it|that)) in mind\b|\brelat(?:ed"
+    r"|ing) to\b"
+    r"|\bi(?:'ve)? (?:gave|given) you\b|\bfrom me\b|\byou(?:r| don't know)\b|\bwhat i (?:just )?(?:said|told"
+    r"|wrote)\b",
+    re.IGNORECASE,
+)
+"""What the one who is spoken to knows."""
+_CORRECTED: Final = lazy_pattern(
+    r"\b(?:instead|make (?:it|that)|it's (?:now|actually)|(?:it|that)(?:'s| is) .{1,40} now|i meant"
+    r"|should(?: have)? be(?:en)?"
+    r" (?!\w+ed\b)|change (?:it|that) to|(?:we|i)(?:'ve| have)? (?:switched|changed|swapped|moved|settled))\b",
+    re.IGNORECASE,
+)
+"""Something is put in the place of what was told: a correction."""
+_LONGEST: Final = 40
+"""Words of a message that is read for a wish as a whole."""
+
 # --- Chinese ---------------------------------------------------------------------------------------------------------
 
 _WISHED_ZH: Final = lazy_pattern(
-    r"(?:忘(?:掉|了吧|干净|得|光)|[删清抹划擦撤](?:掉|除|去|一下|一[删清抹]|了吧|干净|了(?=\W*\Z))|[拿去](?:掉|走)"
+    r"(?:忘(?:掉|了吧|干净|得|光)|别再?(?:提|说起)|收回|翻篇|[删清抹划擦撤](?:掉|除|去|一下|一[删清抹]|了吧|干净|了(?=\W*\Z))|[拿去](?:掉|走)"
     r"|(?:别|不要|不用|不必|甭|无需|不许|请勿|可以不)(?:再)?(?:往心里|放心上|帮我|替我|给我)?(?:记(?!得|账|错|住单)|留着|保留|存|惦记|往心里记|当真)"
     r"|不(?:想|希望|愿意?)(?:让|叫)?你(?:再)?(?:们)?(?:记|留|存|保留|知道|惦记)|当(?:作|做)?我?没[说讲提有这]|听过就(?:算|好|忘))"
 )
@@ -155,6 +200,7 @@ _NONE_ZH: Final = lazy_pattern(
     r"|买))|记账|记错"
     r"|油渍|污渍|衣服|冰箱|[文照图软应]件?片?用?|第[一二三四五六七八九十\d]+[段句行列页章]|微博|账号|邮件|代码|两个字|句话"
 )
+_THAT_ZH: Final = lazy_pattern(r"[这那]?[个件条些]?[哈呀哦点的]*")
 _TALK_ZH: Final = lazy_pattern(
     r"能不能|可不可以|可以|请|麻烦|希望|不[想希望愿意]{1,2}让?你?|[你您](?:那边?儿?|脑子里?|心里)?|帮我|替我|给我|关于|有关|任何|所有|一切|那些|这些|那[段个件茬]"
     r"|之前|以前|说的|说过|我?跟你?[讲说]过?的?|告诉你?的?|的?(?:事情?|内容|信息|东西|那事儿)|记忆里?|从|把|都|就|也|吧|了|啊|呢|再|别|不要|不用"
@@ -168,12 +214,28 @@ def hinted(clauses: Sequence[str]) -> str:
         clauses: The clauses of the message, in order.
     """
     is_of = is_cjk("".join(clauses))
+    if _CORRECTED.search(", ".join(clauses)):
+        return ""
     for place, clause in enumerate(clauses):
         others = [one for number, one in enumerate(clauses) if number != place]
         about = _in_chinese(clause, others) if is_of else _in_english(clause, others)
         if about and tokenize(about):
             return about
-    return ""
+    return "" if is_of else _in_all(clauses)
+
+
+def _in_all(clauses: Sequence[str]) -> str:
+    """What a whole message may want forgotten: it does away with something, and speaks of what was told."""
+    words = ", ".join(clauses)
+    idle = (_IDLE, _WORK, _TO_OTHERS)
+    if len(words.split()) > _LONGEST or any(pattern.search(words) for pattern in idle):
+        return ""
+    ends = _AWAY.search(words) or _NOT_KEPT.search(words)
+    if ends is None or not (_RECORD.search(words) or _YOURS.search(words)):
+        return ""
+    told = [one for one in clauses if _RECORD.search(one)] or [one for one in clauses if not _AWAY.search(one)]
+    named = [bare for one in (*told, *clauses) if tokenize(bare := _bare(_AWAY.sub(" ", _NOT_KEPT.sub(" ", one))))]
+    return next(iter(named), "")
 
 
 def _in_english(clause: str, others: Sequence[str]) -> str:
@@ -214,6 +276,7 @@ def _in_chinese(clause: str, others: Sequence[str]) -> str:
     if found is None or _NONE_ZH.search(clause) or not any(_YOURS_ZH.search(one) for one in (clause, *others)):
         return ""
     rest = _TALK_ZH.sub("", clause[: found.start()] + clause[found.end() :])
+    rest = "" if _THAT_ZH.fullmatch(rest) else rest
     if tokenize(rest) and len(rest) > 1:
         return rest
     return next((bare for one in others if len(bare := _TALK_ZH.sub("", one)) > 1), "")

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from langchain_core.messages import (
     AIMessage,
@@ -28,7 +28,6 @@ _DEEPEST = 100
 _THOUGHTS = re.compile("<(?:think|thinking|reasoning)>", re.IGNORECASE)
 _THOUGHTS_END = re.compile("</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _ENTRY_ID = re.compile("e[0-9a-f]{12}")
-_FENCED: Final = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
 
 
 def turns_in(said: object, prompt: str) -> list[BaseMessage]:
@@ -125,9 +124,10 @@ def _thoughts(turn: AIMessage, is_last: bool) -> list[str]:
 def spoken_json(text: str) -> Mapping[str, Any] | None:
     """Last words that are one JSON object, between fences or bare, and nothing else."""
     text = text.strip()
-    fenced = _FENCED.fullmatch(text)
+    if text.startswith("```") and text.endswith("```") and "\n" in text:
+        text = text[text.index("\n") : -len("```")].strip()
     try:
-        said = json.loads(fenced[1] if fenced else text) if text.startswith(("{", "```")) else None
+        said = json.loads(text) if text.startswith("{") else None
     except (ValueError, RecursionError):
         return None
     return cast("Mapping[str, Any]", said) if isinstance(said, dict) else None

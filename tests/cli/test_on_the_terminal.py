@@ -60,7 +60,7 @@ def test_two_sides_stand_in_columns_of_one_width_chinese_too() -> None:
     ]
     found = {
         **{"thread": "t", "goal": "Why?", "status": "completed", "archived": [], "completed": [], "current": None},
-        **{"memories": [], "attachments": [], "usage": None, "pause": None, "waits_for_executor": False},
+        **{"memories": [], "merges": [], "attachments": [], "usage": None, "pause": None, "waits_for_executor": False},
         "conflicts": [
             {
                 "status": "settled",
@@ -83,7 +83,15 @@ def test_on_a_terminal_no_line_is_wider_than_it(monkeypatch: pytest.MonkeyPatch,
     task = {"kind": "answer", "status": "success", "description": "word " * 60, "learned": "观察 " * 90}
     found = {
         **{"thread": "t", "goal": "Why? " * 40, "status": "completed", "archived": [], "completed": [task]},
-        **{"current": None, "memories": [], "attachments": [], "conflicts": [], "usage": None, "pause": None},
+        **{
+            "current": None,
+            "memories": [],
+            "merges": [],
+            "attachments": [],
+            "conflicts": [],
+            "usage": None,
+            "pause": None,
+        },
         "waits_for_executor": False,
     }
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)

@@ -83,10 +83,10 @@ def carry_out(order: dict[str, Any]) -> dict[str, Any]:
     search._Serper.address = order["search"]
     export = home / f"{order['scenario']}.json"
     if order["do"] == "resume":
-        output = runs.resume(**OPTIONS)
+        output = runs.resume("t", **OPTIONS)
     else:
         asked = ASKED[order["scenario"]]
-        output = runs.run(**asked, settings=full_script.SETTINGS, keep=True, export=export, **OPTIONS)
+        output = runs.run(**asked, settings=full_script.SETTINGS, keep=True, export=export, thread="t", **OPTIONS)
     memory = json.loads(export.read_text())["memory"] if export.exists() else {}
     return {"output": output, "memory": memory, "digest": memory_digest(memory)}
 

@@ -522,7 +522,15 @@ def test_what_was_recalled_is_not_stored_as_new(conversations: list[Any]) -> Non
 
 def _state(text: str) -> Any:
     """A state of the memory bank in which every text of others is hostile."""
-    entry = {"id": "e1", "kind": "document", "text": text, "created_at": "2026", "source": text, "metadata": {}}
+    entry = {
+        "id": "e1",
+        "kind": "document",
+        "text": text,
+        "created_at": "2026",
+        "source": text,
+        "metadata": {},
+        "attachments": [],
+    }
     anchor = {"entry": "e1", "start": 0, "end": len(text)}
     node = {
         "id": "n1", "summary": f"In short: {text}", "context": text, "keywords": [text, "x"], "embedding": None,

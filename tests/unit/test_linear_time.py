@@ -186,6 +186,9 @@ OTHERS: dict[str, Callable[[str], object]] = {
         turn(text), Hints(tools=("search",)), [turn(text)]
     ),
     "engines.extractive.remembering.queries.rewrite": lambda text: queries.rewrite(text[:15], [turn(text)]),
+    "engines.extractive.remembering.statements.only_tells_to_forget": lambda text: statements.only_tells_to_forget(
+        text, surely=False
+    ),
     "engines.extractive.remembering.telling_chinese.asked_in_chinese": lambda text: telling_chinese.asked_in_chinese(
         text[:LONGEST], text[:LONGEST]
     ),

@@ -13,7 +13,7 @@ from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.terms import tokenize
 
 _OPENING: Final = (
-    r"\A\W*(?:(?:please|pls|hey|hi|so|and|but|ok(?:ay)?|look|listen|actually|also|oh|well|btw|sorry|right|now|then"
+    r"\A\W*+(?:(?:please|pls|hey|hi|so|and|but|ok(?:ay)?|look|listen|actually|also|oh|well|btw|sorry|right|now|then"
     r"|just"
     r"|kindly|maybe|perhaps|honestly|to be honest|in fact|by the way|one thing|um+|yeah)\b\W*){0,6}"
 )

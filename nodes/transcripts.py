@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from langchain_core.messages import (
     AIMessage,

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any, Final, cast
 
 import typer
@@ -85,6 +86,9 @@ def main() -> None:
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
     logging.getLogger().addHandler(logging.NullHandler())
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by whoever began this process
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - as long as the process
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError):
             cast(Any, stream).reconfigure(errors="replace")

@@ -7,7 +7,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, Self, cast
 
@@ -179,7 +179,7 @@ class PlainProgress(Progress):
         self._line(f"still working ({self.doing})" if self.doing else "still working")
 
     def _line(self, text: str) -> None:
-        typer.echo(f"{self.elapsed:6.1f} s  {text}", err=True)
+        _tell(f"{self.elapsed:6.1f} s  {text}")
 
 
 class JsonProgress(Progress):
@@ -195,7 +195,13 @@ class JsonProgress(Progress):
         self._line({"alive": True})
 
     def _line(self, event: Event) -> None:
-        typer.echo(json.dumps({**event, "elapsed": round(self.elapsed, 3)}), err=True)
+        _tell(json.dumps({**event, "elapsed": round(self.elapsed, 3)}))
+
+
+def _tell(line: str) -> None:
+    """Write a line to stderr; where that is full or closed, nothing is told, and the work goes on."""
+    with suppress(OSError):
+        typer.echo(line, err=True)
 
 
 class LiveProgress(Progress):

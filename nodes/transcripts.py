@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from langchain_core.messages import (
     AIMessage,
@@ -20,6 +20,8 @@ from agentic_memory_bank.tools.text.cleaning import clean
 
 OWN_TOOLS = frozenset({"deep_retrieval", "deep_research"})
 """Tools that read memory: what they return is remembered already."""
+NO_MESSAGES: Final = (ValueError, TypeError, NotImplementedError, KeyError, AttributeError, RecursionError)
+"""What LangChain raises for something that is no message."""
 _INTEGER_BITS = 64
 _DEEPEST = 100
 """Levels of nested arguments that are kept as they are."""
@@ -41,7 +43,9 @@ def turns_in(said: object, prompt: str) -> list[BaseMessage]:
         raise ToolError("An executor returns text, messages, or a mapping with `text`, `answer` or `messages`.")
     try:
         messages = convert_to_messages([_readable(one) for one in cast("Sequence[Any]", given)])
-    except (ValueError, TypeError, NotImplementedError, KeyError) as error:
+        for message in messages:
+            message.content_blocks  # noqa: B018 - raises where a block is none
+    except NO_MESSAGES as error:
         raise ToolError("The transcript holds something that is no message: give role and content of each.") from error
     shown = _squeezed(prompt)
     return [turn for turn in messages if not isinstance(turn, SystemMessage) and not _repeats(turn, shown)]
@@ -71,7 +75,7 @@ def _readable_call(call: Any) -> Any:
         return call
     try:
         is_object = isinstance(json.loads(function["arguments"]), dict)
-    except ValueError:
+    except (ValueError, RecursionError):
         is_object = False
     return call if is_object else {**call, "function": {**function, "arguments": "{}"}}
 
@@ -193,4 +197,7 @@ def _savable(value: Any, depth: int = 0) -> Any:
         return {clean(str(name)): _savable(item, depth + 1) for name, item in cast("Mapping[Any, Any]", value).items()}
     if isinstance(value, list | tuple) and depth < _DEEPEST:
         return [_savable(item, depth + 1) for item in cast("Sequence[Any]", value)]
-    return clean(str(value))
+    try:
+        return clean(str(value))
+    except RecursionError:
+        return type(value).__name__

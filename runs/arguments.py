@@ -18,6 +18,7 @@ from agentic_memory_bank.engines.base import Engine
 from agentic_memory_bank.engines.factory import EngineFactory
 from agentic_memory_bank.nodes.memory_bank.attachments import with_attachments
 from agentic_memory_bank.nodes.memory_bank.handing_out import read_result
+from agentic_memory_bank.nodes.transcripts import NO_MESSAGES
 from agentic_memory_bank.state.errors import InputError, InputTooLarge, ToolError
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attached_files import MOST, checked_attachments, read_file
@@ -33,8 +34,6 @@ _OWN_TOOLS: Final = ("deep_retrieval", "deep_research", "search", "visit")
 """Names of tools that an agent may have from the bank itself."""
 _DECIDED: Final = ("keep", "verdict", "recognized")
 """Keys beside them of what was decided or seen."""
-_NO_MESSAGES: Final = (ValueError, TypeError, NotImplementedError, KeyError, AttributeError, RecursionError)
-"""What LangChain raises for something that is no message."""
 _INTEGER_BITS: Final = 63
 """Largest whole number that a checkpoint can hold."""
 
@@ -187,7 +186,7 @@ def _plain_result(given: object) -> object:
     plain: dict[str, Any] = {name: _worded(fields[name]) for name in _TOLD if fields.get(name) is not None}
     try:
         plain |= {name: _plain(fields[name]) for name in _DECIDED if fields.get(name) is not None}
-    except _NO_MESSAGES as fault:
+    except NO_MESSAGES as fault:
         raise ToolError(f"What stands under {', '.join(_DECIDED)} has to be plain data.") from fault
     return plain | ({"messages": _plain_transcript(fields["messages"])} if "messages" in fields else {})
 
@@ -206,7 +205,7 @@ def _plain_transcript(given: object) -> object:
     try:
         messages = convert_to_messages(turns)
         return [_plain_turn(m) for m in messages if isinstance(m, AIMessage | ToolMessage | HumanMessage)]
-    except _NO_MESSAGES as fault:
+    except NO_MESSAGES as fault:
         raise ToolError("The transcript holds something that is no message: give role and content of each.") from fault
 
 
@@ -216,7 +215,7 @@ def _plain_turn(message: AIMessage | ToolMessage | HumanMessage) -> dict[str, An
         return {**turn, "role": "user"}
     if isinstance(message, AIMessage):
         return {**turn, "tool_calls": _plain(message.tool_calls)}
-    with suppress(*_NO_MESSAGES):
+    with suppress(*NO_MESSAGES):
         turn["artifact"] = _plain(message.artifact)  # what cannot be saved is left out: the text says it all
     named = {"name": clean(message.name)} if message.name else {}
     return {**turn, **named, "role": "tool", "tool_call_id": clean(message.tool_call_id), "status": message.status}

@@ -43,8 +43,9 @@ class KeptMemories(AgentMemories):
     def restore(self, copy: MemoryCopy, *, user: str) -> Sequence[str]:
         """Bring back what was deleted since a copy was made, under its ids, with its history, use and place.
 
-        What a deletion takes besides memories does not come back: its words in conversations that wait to be
-        remembered, and in the conversations of agents.
+        What was erased besides stays erased, with what was derived from it: all memories by `delete_all`, the same
+        words once more, or what had been left of a memory. Nor does come back what a deletion takes besides memories:
+        its words in conversations that wait to be remembered, and in the conversations of agents.
 
         Returns:
             The ids of all memories that came back.

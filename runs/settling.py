@@ -68,19 +68,22 @@ def settle(
     return settled
 
 
-def unsettle(thread: str, conflict: str, *, home: str | Path | None = None) -> Conflict:
+def unsettle(
+    thread: str, conflict: str, *, settled: Conflict | None = None, home: str | Path | None = None
+) -> Conflict:
     """Take back the last decision by hand on a conflict, as one more step: it is again what it was before.
 
     Args:
         thread: The thread, whose run is finished.
         conflict: Id of the conflict.
+        settled: The conflict as `settle` has returned it, so that nobody else's decision is taken back.
         home: As `settle`.
 
     Returns:
         The conflict as it is now.
 
     Raises:
-        InputError: It is not settled by hand, or more was read of it since.
+        InputError: It is not settled by hand, or is no longer as it was settled, or more was read of it since.
         UnknownThreadError, RunError, ThreadBusyError, StorageError: As `settle`.
     """
     with _finished(thread, home) as (bank, config):
@@ -88,6 +91,8 @@ def unsettle(thread: str, conflict: str, *, home: str | Path | None = None) -> C
         now: Conflict | None = state.get("query_graph", {}).get("conflicts", {}).get(conflict)
         if now is None or not any(_is_by_hand(one) for one in now["contradictions"]):
             raise InputError(f"There is no conflict {conflict!r} on this thread that is settled by hand.")
+        if settled is not None and settled != now:
+            raise InputError("This conflict was settled or read again since. Settle it the other way.")
         earlier = _before(bank, config, now)
         found: Conflict | None = earlier.get("query_graph", {}).get("conflicts", {}).get(conflict)
         if found is None or _claims(found) != _claims(now):

@@ -174,13 +174,17 @@ def _added(anchors: Sequence[Anchor], recalled: Sequence[tuple[Recalled, Anchor]
 
 
 def _other_side(state: MemoryBankState, sources: list[AnswerSource]) -> list[ContradictingClaim]:
-    """The claims that contradict what is quoted while it is open which is right: half of that misleads."""
+    """The claims that contradict what is quoted while it is open which is right: half of that misleads.
+
+    What was forgotten claims nothing.
+    """
+    there = state["interaction_tree"]["entries"]
     disputed = [c for c in state.get("query_graph", {}).get("conflicts", {}).values() if c["status"] != "settled"]
     others: dict[str, ContradictingClaim] = {}
     for contradiction in (c for conflict in disputed for c in conflict["contradictions"]):
         quoted = [claim for claim in contradiction["claims"] if _is_quoted(claim["anchor"], sources)]
         if quoted and contradiction.get("outcome", "inconclusive") == "inconclusive":
-            rest = [claim for claim in contradiction["claims"] if claim not in quoted]
+            rest = [one for one in contradiction["claims"] if one not in quoted and one["anchor"]["entry"] in there]
             others.update((claim["quote"], claim) for claim in rest)
     return list(others.values())
 
@@ -269,9 +273,12 @@ def _disputes(
     for anchor in index.evidence(graph, tree, quotes, EVIDENCE_PER_CLAIM, settings):
         found.setdefault(_place(anchor), anchor)
     for claim in claims:
-        if not any(_inside(anchor, claim["anchor"]) for anchor in found.values()):
+        if claim["anchor"]["entry"] in tree["entries"] and not any(
+            _inside(anchor, claim["anchor"]) for anchor in found.values()
+        ):
             found[_place(claim["anchor"])] = claim["anchor"]
-    evidence = (*(_evidence(state, anchor) for anchor in found.values()), *brought)
+    there = [anchor for anchor in found.values() if anchor["entry"] in tree["entries"]]  # and was not forgotten
+    evidence = (*(_evidence(state, anchor) for anchor in there), *brought)
     return [
         Dispute(
             kind=contradiction["kind"],

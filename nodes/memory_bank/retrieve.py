@@ -77,7 +77,8 @@ def suspected(
 ) -> Iterator[tuple[str, str]]:
     """Pairs of memories that hold the two sides of a contradiction between documents.
 
-    Two documents are read against each other where the search paired any of their memories.
+    Two documents are read against each other where the search paired any of their memories; one that was forgotten is
+    read no more.
 
     Args:
         found: Fresh memories, each with those that the search found for it.
@@ -85,8 +86,9 @@ def suspected(
     nodes, entries = graph["nodes"], tree["entries"]
     met: dict[str, list[str]] = {}
     for node_id, others in found:
-        for entry in {anchor["entry"] for anchor in nodes[node_id]["anchors"]}:
-            met.setdefault(entry, []).extend(a["entry"] for i in others for a in nodes[i]["anchors"])
+        for entry in {anchor["entry"] for anchor in nodes[node_id]["anchors"]}.intersection(entries):
+            there = (a["entry"] for i in others for a in nodes[i]["anchors"] if a["entry"] in entries)
+            met.setdefault(entry, []).extend(there)
     owners = _owners(nodes.values())
     for entry, others in met.items():
         for other in [o for o in dict.fromkeys(others) if o != entry][:MOST_DOCUMENTS]:

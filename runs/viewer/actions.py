@@ -1,13 +1,19 @@
 """What the live page may do: each action goes through the public API, and so into the history of what it changes."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentic_memory_bank.runs.viewer.snapshot import Snapshot
-from agentic_memory_bank.runs.viewer.undoing import DoneActions, undo_supersede, undo_update
+from agentic_memory_bank.runs.viewer.undoing import (
+    DoneActions,
+    Successors,
+    undo_forget,
+    undo_supersede,
+    undo_switch,
+    undo_update,
+)
 from agentic_memory_bank.state.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,7 +55,7 @@ class LookedAtUser:
         self._memories, self._user, self._question = memories, user, question
         self._previewed: list[str] = []
         self._lock = Lock()
-        self._done = DoneActions()
+        self._done, self._later = DoneActions(), Successors()
 
     def snapshot(self) -> Snapshot:
         """Take the snapshot of now."""
@@ -85,29 +91,31 @@ class LookedAtUser:
         before = self._memories.get(text(given, "id"), user=self._user)
         after = self._memories.update(before["id"], text(given, "text"), user=self._user)
         if after["version"] != before["version"]:
-            self._done.note("update", lambda: undo_update(self._memories, before, after, self._user))
+            self._done.note("update", lambda: undo_update(self._memories, before, after, self._user, self._later))
         return after["id"]
 
     def _supersede(self, given: Given) -> str:
         before = self._memories.get(text(given, "id"), user=self._user)
         after = self._memories.supersede(before["id"], text(given, "text"), user=self._user)
         if after["id"] != before["id"]:
-            self._done.note("supersede", lambda: undo_supersede(self._memories, before, after, self._user))
+            self._done.note("supersede", lambda: undo_supersede(self._memories, before, after, self._user, self._later))
         return after["id"]
 
     def _pin(self, given: Given) -> bool:
         id, wanted = text(given, "id"), flag(given, "pinned")
         if bool(self._memories.get(id, user=self._user)["pinned_at"]) != wanted:
             self._memories.pin(id, user=self._user, pinned=wanted)
-            undo = partial(self._memories.pin, id, user=self._user, pinned=not wanted)
-            self._done.note("pin" if wanted else "unpin", undo)
+            self._done.note(
+                "pin" if wanted else "unpin",
+                lambda: self._memories.pin(self._later.of(id), user=self._user, pinned=not wanted),
+            )
         return wanted
 
     def _switch(self, given: Given) -> str:
         before = self._memories.mode(user=self._user)
         mode: Any = text(given, "mode")
         if (after := self._memories.switch(mode, user=self._user)) != before:
-            self._done.note("switch", lambda: self._memories.switch(before, user=self._user))
+            self._done.note("switch", lambda: undo_switch(self._memories, before, after, self._user))
         return after
 
     def _preview(self, given: Given) -> Any:
@@ -131,7 +139,7 @@ class LookedAtUser:
         copy = self._memories.copy_of(wanted, user=self._user)
         gone = self._memories.delete(wanted, user=self._user)
         if gone:
-            self._done.note("forget", lambda: self._memories.restore(copy, user=self._user))
+            self._done.note("forget", lambda: undo_forget(self._memories, copy, self._user))
         return list(gone)
 
 
@@ -169,7 +177,7 @@ class LookedAtBank:
         position, winner = number(given, "position"), number(given, "winner")
         conflict, why = text(given, "conflict"), text(given, "why")
         settled = settle(self._thread, conflict, position, winner, why=why, home=self._home)
-        self._done.note("settle", lambda: unsettle(self._thread, conflict, home=self._home))
+        self._done.note("settle", lambda: unsettle(self._thread, conflict, settled=settled, home=self._home))
         return settled["status"]
 
 

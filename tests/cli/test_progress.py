@@ -1,5 +1,7 @@
 """Progress: what each event says, that silence is broken, and that a terminal is left as it was found."""
 
+import errno
+import io
 import os
 import pty
 import signal
@@ -108,6 +110,26 @@ def test_a_tick_after_news_says_nothing(capsys: pytest.CaptureFixture[str]) -> N
         plain.tick()
 
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("shown", [PlainProgress, JsonProgress])
+def test_work_goes_on_where_nothing_can_be_told_of_it(monkeypatch: pytest.MonkeyPatch, shown: Any) -> None:
+    class Full(io.StringIO):
+        def write(self, _: str, /) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(sys, "stderr", Full())
+
+    assert attend(lambda emit: emit({"stage": "classify", "chunks": 3}) or "done", shown(), lambda: None) == "done"
+
+
+@pytest.mark.parametrize("closed", ["0<&-", "2>&-"])
+def test_an_answer_needs_no_stream_but_that_which_it_goes_to(document: Path, closed: str) -> None:
+    asked = f'exec "$0" -m agentic_memory_bank.cli ask "How many qubits has the chip?" --context "$1" {closed}'
+    done = subprocess.run(["bash", "-c", asked, sys.executable, str(document)], stdout=subprocess.PIPE, timeout=100)
+
+    assert done.returncode == 0
+    assert done.stdout
 
 
 def usage(calls: int) -> progress.Event:

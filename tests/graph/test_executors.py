@@ -104,14 +104,24 @@ def test_an_executor_outside_is_handed_the_prompt_and_resumes_with_its_transcrip
     assert [entry["text"] for entry in entries_of(graph, CONFIG)] == [CONDOR[0], "433."]
 
 
-def test_what_is_no_transcript_is_handed_back_with_the_reason_and_the_step_still_waits() -> None:
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (7, "returns text, messages"),
+        ([{"role": "assistant", "content": "433.", "tool_calls": ["look"]}], "no message"),
+        ([{"role": "assistant", "content": "433.", "tool_calls": {"name": "look"}}], "no message"),
+        ([{"role": "assistant", "content": [{"type": "image", "source_type": "base64"}]}], "no message"),
+        ([{"role": "tool", "tool_call_id": "c", "content": [{"type": ["text"]}]}], "no message"),
+    ],
+)
+def test_what_is_no_transcript_is_handed_back_with_the_reason_and_the_step_still_waits(said: Any, why: str) -> None:
     graph = bank("outside")
     graph.invoke({"question": "How many?"}, CONFIG)
 
-    waiting = graph.invoke(Command(resume=7), CONFIG)
+    waiting = graph.invoke(Command(resume=said), CONFIG)
     result = graph.invoke(Command(resume="433."), CONFIG)
 
-    assert "returns text, messages" in waiting["__interrupt__"][0].value["message"]
+    assert why in waiting["__interrupt__"][0].value["message"]
     assert result["answer"] == "433."
 
 
@@ -219,7 +229,7 @@ def call(name: str, id_: str, arguments: str = "{}") -> dict[str, Any]:
     return {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-@pytest.mark.parametrize("arguments", ["", "{", "null", "[]", '"x"'])
+@pytest.mark.parametrize("arguments", ["", "{", "null", "[]", '"x"', "[" * 200_000])
 def test_a_call_whose_arguments_cannot_be_read_does_not_cost_the_transcript(arguments: str) -> None:
     transcript = [
         {"role": "assistant", "content": "", "tool_calls": [call("look", "c1", arguments)]},

@@ -187,6 +187,42 @@ def test_a_copy_brings_back_what_is_gone_and_leaves_what_is_there(memories: Memo
     assert texts(memories) == {"I play go."}
 
 
+def test_what_was_erased_besides_stays_erased(memories: Memories, another: Open, clock: Hand) -> None:
+    others = another()
+    said = "My sister Nora plays the cello, and the bridge is closed until May."
+
+    def erase_the_same() -> None:
+        others.delete([others.store(said, user="ana")["id"]], user="ana")
+
+    def erase_the_rest() -> None:
+        others.delete([record["id"] for record in others.list(user="ana").records], user="ana")
+
+    for erase in (erase_the_same, erase_the_rest, lambda: others.delete_all(user="ana")):
+        kept = memories.store(said, user="ana")
+        memories.store("Nora is kind.", user="ana", type="reflective", evidence=[kept["id"]])
+        copy = memories.copy_of(memories.preview_delete_about("Nora", user="ana").ids, user="ana")
+        memories.delete(copy.ids, user="ana")
+        clock.now += DAY
+
+        erase()
+
+        assert memories.restore(copy, user="ana") == []
+        assert "Nora" not in str(another().list(user="ana", replaced=True).records)
+        clock.now += DAY
+        others.delete_all(user="ana")
+
+
+def test_what_was_erased_in_one_project_comes_back_in_another(memories: Memories, clock: Hand) -> None:
+    ids = [memories.store(f"The {name} is blue.", user="ana", project=name)["id"] for name in ("boat", "shed")]
+    copy = memories.copy_of(ids, user="ana")
+    memories.delete(copy.ids, user="ana")
+    clock.now += DAY
+    memories.delete_all(user="ana", project="boat")
+
+    assert memories.restore(copy, user="ana") == ids[1:]
+    assert texts(memories, project="shed") == {"The shed is blue."}
+
+
 def test_a_copy_is_of_use_for_its_own_user_alone(memories: Memories) -> None:
     kept = memories.store("I play chess.", user="ana")
     copy = memories.copy_of([kept["id"]], user="ana")

@@ -25,10 +25,12 @@ from agentic_memory_bank.engines.base import (
     TopicSpans,
     TopicSummary,
 )
+from agentic_memory_bank.engines.extractive import ExtractiveEngine
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
 from agentic_memory_bank.state import interaction_tree
 from agentic_memory_bank.state.errors import EngineError, InputError, InputTooLarge
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.search.bank_index import MemoryIndex
 
@@ -763,6 +765,26 @@ def test_a_forgotten_entry_does_not_break_the_thread() -> None:
     result = graph.invoke({"question": "How many now?"}, config)
 
     assert result["status"] == "completed"
+
+
+@pytest.mark.parametrize("further", [[], ["The Orlo dam is 95 metres high."]])
+def test_of_a_forgotten_entry_nothing_is_read_or_told_again(further: list[str]) -> None:
+    texts = ["The Orlo dam is 92 metres high.", "The canteen serves soup.", "The Orlo dam is 71 metres high."]
+    embeddings = HashEmbeddings()
+    engine = ExtractiveEngine(Encoder(embeddings))
+    graph = build_memory_bank(engine=engine, embeddings=embeddings, checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}}
+    assert "71" in graph.invoke({"question": "How high is the Orlo dam?", "documents": texts}, config)["answer"]
+    tree = graph.get_state(config).values["interaction_tree"]
+    gone = [id for id, entry in tree["entries"].items() if "71" in entry["text"]]
+    graph.update_state(config, {"interaction_tree": [interaction_tree.forget_entries(gone)]})
+
+    asked: Any = {"question": "How high is the Orlo dam now?", "documents": further}
+    result = graph.invoke(asked, config)
+
+    assert (result["status"], result["degraded"]) == ("completed", [])
+    assert "71" not in result["answer"]
+    assert all(source["quote"] for source in result["sources"])
 
 
 def test_what_fails_at_the_door_stays_pending_and_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from agentic_memory_bank import run, view
 from agentic_memory_bank.runs import read_state, settle, unsettle
+from agentic_memory_bank.runs.viewer.actions import LookedAtBank
 from agentic_memory_bank.state.errors import InputError, UnknownThreadError
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 
@@ -89,6 +90,24 @@ def test_what_was_settled_by_hand_is_taken_back_step_by_step(disputed: Path) -> 
     assert [step["stage"] for step in shown["steps"][-4:]] == ["by hand"] * 4
     answered = run(QUESTION, thread="dam", home=disputed, embeddings=HashEmbeddings())
     assert {one["status"] for one in answered["conflicts"]} == {"disputed"}
+
+
+def test_a_page_takes_back_what_it_settled_itself_and_nobody_elses_decision(disputed: Path) -> None:
+    found = contradiction(disputed)
+    page = LookedAtBank("dam", disputed)
+    for winner in (0, 1):
+        page.actions["settle"]({"conflict": found["id"], "position": 0, "winner": winner, "why": ""})
+    page.actions["undo"]({})
+    assert contradiction(disputed)["winner"] == 0
+    settle("dam", found["id"], 0, 1, why="I measured it.", home=disputed)
+    decided = contradiction(disputed)
+
+    with pytest.raises(InputError, match="settled or read again since"):
+        page.actions["undo"]({})
+
+    assert contradiction(disputed) == decided
+    unsettle("dam", found["id"], home=disputed)
+    assert contradiction(disputed)["winner"] == 0
 
 
 def test_what_was_not_settled_by_hand_is_not_taken_back(disputed: Path) -> None:

@@ -245,6 +245,43 @@ def test_what_was_changed_elsewhere_since_is_not_undone(visitor: Visitor, memori
     assert {record["text"] for record in memories.list(user="ana").records} == {"I live in Porto.", "I play tennis."}
 
 
+def test_several_changes_of_one_memory_are_undone_one_by_one(visitor: Visitor, memories: Memories) -> None:
+    game = memories.store("I play chess.", user="ana")
+    home = memories.store("I live in Berlin.", user="ana")["id"]
+    for text in ("I play go.", "I play bridge."):
+        visitor.do("update", {"id": game["id"], "text": text})
+    visitor.do("update", {"id": home, "text": "I live in Bern."})
+    for text in ("I live in Lisbon.", "I live in Porto."):
+        _, home = visitor.do("supersede", {"id": home, "text": text})
+
+    seen = []
+    while visitor.do("undo", {})[0] == 200:
+        seen.append({record["text"] for record in memories.list(user="ana").records})
+
+    assert seen == [
+        {"I play bridge.", "I live in Lisbon."},
+        {"I play bridge.", "I live in Bern."},
+        {"I play bridge.", "I live in Berlin."},
+        {"I play go.", "I live in Berlin."},
+        {"I play chess.", "I live in Berlin."},
+    ]
+
+
+def test_what_was_switched_or_erased_elsewhere_since_is_not_undone(visitor: Visitor, memories: Memories) -> None:
+    kept = memories.store("I play chess.", user="ana")
+    _, preview = visitor.do("preview", {"id": kept["id"]})
+    visitor.do("forget", {"ids": preview["ids"]})
+    visitor.do("switch", {"mode": "recall"})
+    memories.delete_all(user="ana")
+    memories.switch("off", user="ana")
+
+    assert visitor.do("undo", {})[0] == 400
+    assert memories.mode(user="ana") == "off"
+    memories.switch("on", user="ana")
+    assert visitor.do("undo", {})[0] == 400
+    assert memories.list(user="ana").records == []
+
+
 def test_where_the_new_value_was_known_before_both_hold_again(visitor: Visitor, memories: Memories) -> None:
     home = memories.store("I live in Berlin.", user="ana")
     memories.store("I live in Lisbon.", user="ana")

@@ -206,7 +206,8 @@ class RecordReader:
     def copy_of(self, user: str, ids: Collection[str]) -> MemoryCopy:
         """Copy what `delete` would delete, for `restore`."""
         with self._users.opened(user_hash(user)) as memories:
-            return copied(memories, plan_deletion(memories.index.records, ids))
+            planned = plan_deletion(memories.index.records, ids)
+            return copied(memories, planned, self._all_erased_at(user, {one["project"] for one in planned.records}))
 
     def preview_delete_all(self, user: str, project: str | None = None, type: RecordType | None = None) -> Deletion:
         """All that `delete_all` would delete; facts stay where only turns are meant. Args and errors as there."""
@@ -221,6 +222,10 @@ class RecordReader:
         return memories is not None and bool(memories.index.unembedded)
 
     # --- inside ----------------------------------------------------------------------------------------------------
+
+    def _all_erased_at(self, user: str, projects: Collection[str]) -> Mapping[str, str]:
+        """When all memories of projects were last deleted; empty for never."""
+        return {project: self.conversations.deleted_at(user, project) for project in projects}
 
     def _has_any(self, owner: str) -> bool:
         """Whether a user has memories; asked before a query is embedded, which may take long."""

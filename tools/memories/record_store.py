@@ -339,7 +339,7 @@ class RecordStore(RecordReader):
     def restore(self, user: str, copy: MemoryCopy) -> Sequence[str]:
         """Bring back what was deleted since a copy was made; the ids of what came back."""
         with self._users.opened(user_hash(user)) as memories:
-            back = keeping.restore(memories, copy)
+            back = keeping.restore(memories, copy, self._all_erased_at(user, list(copy.all_erased_at)))
         self.backfill_vectors(user)
         return back
 

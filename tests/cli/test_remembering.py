@@ -96,6 +96,16 @@ def test_memories_go_out_and_come_in_for_another_user(memory_bank: Command, kept
     assert memory_bank("import-memories", str(lines), "--user", "ben").exit_code == 1
 
 
+def test_a_foreign_file_is_refused_with_the_option_that_takes_it(memory_bank: Command, tmp_path: Path) -> None:
+    for text in ("- I sail.", '[{"memory": "I sail."}]'):
+        (tmp_path / "notes.md").write_text(text)
+
+        result = memory_bank("import-memories", str(tmp_path / "notes.md"), *USER)
+
+        assert result.exit_code == 1
+        assert "`--from`" in result.stderr
+
+
 def test_a_folder_of_files_is_kept_in_step_and_a_line_that_is_gone_is_asked_about(
     memory_bank: Command, kept: str, tmp_path: Path
 ) -> None:

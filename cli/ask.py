@@ -62,6 +62,8 @@ class _Asked:
             check_models(settings, parts.get("engine"), parts.get("models"))
         options.check_paths(self.context)
         documents = options.documents_from(self.context, emit)
+        if not (self.is_named or self.context or self.attachments or self.is_outside or settings.names_models):
+            emit({"note": "nothing was given to answer from: --context names documents, --thread a kept memory"})
         from agentic_memory_bank.runs.bank_runs import (
             run,  # what takes a second to load comes after what may be refused
         )

@@ -69,7 +69,8 @@ def chat(
 ) -> None:
     """Talk, and be remembered: one message a line. Goes on with the conversation of that name where it was left.
 
-    The end of input, or /end, ends the conversation; /quit leaves it open. What was said is kept in any case.
+    The end of input, or /end, ends the conversation; /quit leaves it open. What was said is kept in any case. /help
+    says what else there is.
     """
     with opened(settings, user=user, model=model) as memories:
         _chat(_Chat(memories, user, project, conversation, as_json, _lines()))
@@ -201,11 +202,19 @@ def _forget(talked: _Chat, line: str, words: str) -> None:
     _say(talked, {"erased": list(gone)}, [f"Erased: {len(gone)}." if is_meant else "Nothing was erased."])
 
 
+def _help(talked: _Chat, line: str, rest: str) -> None:
+    _say(talked, {"help": _HELP}, [_HELP])
+
+
 def _unknown(talked: _Chat, line: str, rest: str) -> None:
     raise InputError(f"There is no {line.partition(' ')[0]}. {_HELP}")
 
 
-_COMMANDS: Final[Mapping[str, Callable[[_Chat, str, str], None]]] = {"/memories": _memories, "/forget": _forget}
+_COMMANDS: Final[Mapping[str, Callable[[_Chat, str, str], None]]] = {
+    "/memories": _memories,
+    "/forget": _forget,
+    "/help": _help,
+}
 
 
 def _close(talked: _Chat, *, is_over: bool) -> None:

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 MOST_LISTED: Final = 100
 """How many memories are listed at a time."""
 STORE_IS_DOWN: Final = "The store of memories cannot be used: `memory-bank memories` says why."
+_NOT_RECALLED: Final = {
+    "used": "there is none left to show",
+    "missing": "none fits the message",
+    "ignored": "the message asks for none",
+    "disabled": "memory is off",
+}
+"""Why a message recalls nothing, by the outcome of its receipt."""
 
 
 @contextmanager
@@ -298,7 +305,8 @@ def _recalled(output: "RecallOutput") -> terminal.Lines:
         yield f"No memory was recalled. {STORE_IS_DOWN}"
         return
     if not output.get("memories"):
-        yield f"No memory was recalled ({receipt['outcome']}{': ' if receipt['reason'] else ''}{receipt['reason']})."
+        reason = f" ({receipt['reason']})" if receipt["reason"] else ""
+        yield f"No memory was recalled: {_NOT_RECALLED[receipt['outcome']]}{reason}."
     for one in output.get("memories", ()):
         yield f"{one['id']}  {one['type']}  {one['updated_at'][:10]}  {one['cosine']:.2f}"
         yield f"  {terminal.shortened(one['text'])}"

@@ -45,7 +45,7 @@ def view(
 ) -> None:
     """Look at a memory in the browser: from a sentence to the words it rests on, contradictions, what was true when.
 
-    Without --out the page is served on this machine alone until Ctrl-C, and can correct, forget and settle.
+    Without --out the page is served on this machine alone until Ctrl-C, to correct, pin, forget, settle and undo.
     """
     if sum(name is not None for name in (thread, memory, user)) > 1:
         raise typer.BadParameter("Give one of THREAD, --memory and --user.")

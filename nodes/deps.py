@@ -184,5 +184,5 @@ def owner_of(runtime: Runtime[MemoryContext]) -> Owner:
 
 
 def embedding_progress(runtime: Runtime[Any], stage: str) -> "Told":
-    """Make what tells, as a custom event of a stage, how many texts have their vectors and how many are left."""
+    """Make a callback that sends, as a custom event, how many texts of a stage have vectors and how many are left."""
     return lambda done, wanted: runtime.stream_writer({"stage": stage, "embedded": done, "left": wanted - done})

@@ -65,7 +65,7 @@ class SharedHome(Home):
         return self.database.orphans()
 
     def begin_import(self, thread: str) -> None:
-        """Mark nothing: what the ledger does not know is left over."""
+        """Mark nothing: in a database, whatever the ledger does not know was left by an import that was killed."""
 
     def end_import(self, thread: str) -> None:
         """Remove no mark."""

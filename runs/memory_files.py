@@ -139,6 +139,7 @@ def _line(record: Record) -> str:
 
 FORMAT: Final = "agentic-memory-bank memories"
 VERSION: Final = 1
+_OTHERS: Final = "What another program exported is taken in with its name: `--from`, in code `import_from`."
 
 
 class ImportReport(TypedDict):
@@ -166,9 +167,9 @@ def imported(records: RecordStore, user: str, text: str) -> ImportReport:
     try:
         given: Any = json.loads(text)
     except (ValueError, RecursionError):
-        raise ExportError("This is not JSON, or was cut short. Export the memories again.") from None
+        raise ExportError(f"This is not JSON, or was cut short. Export the memories again. {_OTHERS}") from None
     if not isinstance(given, dict) or given.get("format") != FORMAT:
-        raise ExportError(f"This is no export of memories (`format` is not '{FORMAT}').")
+        raise ExportError(f"This is no export of memories (`format` is not '{FORMAT}'). {_OTHERS}")
     if given.get("version") != VERSION:
         raise ExportError("This was written by a newer version of this package. Update the package to import it.")
     if given.get("sha256") != _hash(given.get("events")):

@@ -148,7 +148,7 @@ def _without_refuted(summary: str, memory: MemoryView, group: MergeGroup) -> str
 
 
 def held_verdict(said: DisputeVerdict, dispute: Dispute, evidence: Sequence[EvidenceText]) -> DisputeVerdict | None:
-    """A verdict by named evidence, which bears its statement, and that says what it decides; None for any other."""
+    """A verdict that can stand, or None: it names its evidence, which bears it out, and says what it decides."""
     if said.outcome != "inconclusive" and not said.evidence:
         return None
     texts = [*dispute.quotes, *(shown.text for shown in evidence)]

@@ -258,7 +258,10 @@ def _by_role(given: GivenModels | None) -> dict[Role, BaseChatModel]:
     if isinstance(given, BaseChatModel):
         return dict.fromkeys(ROLES, given)
     if not isinstance(given, Mapping) or not all(isinstance(model, BaseChatModel) for model in given.values()):
-        raise SettingsError("Pass a LangChain chat model, or a mapping of roles to chat models, as `models`.")
+        raise SettingsError(
+            "Pass a LangChain chat model, or a mapping of roles to chat models, as `models`. A model is named in the "
+            "settings: `Settings(model='openai:NAME')` or MEMORY_BANK_MODEL."
+        )
     if unknown := sorted(set(given) - set(ROLES)):
         raise SettingsError(f"There is no role {', '.join(unknown)}. The roles are {', '.join(ROLES)}.")
     return {cast("Role", role): model for role, model in given.items()}

@@ -112,7 +112,8 @@ def _new(drafts: Sequence[PendingPage], store: PageStore, skipped: list[SkippedT
 def _sources(texts: object, skipped: list[SkippedText]) -> list[_Source]:
     """The texts as documents; messages that follow each other are one text."""
     if not isinstance(texts, Sequence) or isinstance(texts, str | bytes):
-        raise InputError("There are no texts. Hand over a list of strings, documents or messages as `texts`.")
+        given = "missing" if texts is None else f"of type {type(texts).__name__}"
+        raise InputError(f"The texts are {given}. Hand over a list of strings, documents or messages as `texts`.")
     found: list[_Source] = []
     for number, item in enumerate(cast("Sequence[object]", texts)):
         read = list(_read(number, item))

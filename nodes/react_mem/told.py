@@ -17,7 +17,7 @@ NOTHING: Final = ForgettingTurn([], False)
 
 
 def hear(deps: AgentDeps, scope: Scope, messages: Sequence[AnyMessage]) -> ForgettingTurn:
-    """Forget what the message tells to that an agent is asked; any other is left to the agent.
+    """Forget what an agent is told to forget; any other message is left to the agent.
 
     Args:
         deps: Stores and queue.

@@ -119,6 +119,7 @@ def test_a_run_without_an_answer_ends_with_3(memory_bank: Command) -> None:
     assert result.exit_code == 3
     assert "hold nothing that answers" in result.stdout
     assert "not_found" in result.stdout
+    assert "--context names documents" in result.stderr
 
 
 def test_a_named_thread_is_kept_unless_told_otherwise(memory_bank: Command, document: Path) -> None:

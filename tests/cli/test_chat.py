@@ -117,6 +117,13 @@ def test_what_is_to_be_forgotten_is_shown_first(memory_bank: Command) -> None:
     assert any("Tesla" in record["text"] for record in left["memories"])
 
 
+def test_help_says_which_commands_there_are(memory_bank: Command) -> None:
+    result = memory_bank("chat", "--user", "ann", stdin=said("/help"))
+
+    assert all(name in result.stdout for name in ("/memories", "/forget WORDS", "/end", "/quit"))
+    assert result.exit_code == 0
+
+
 def test_what_is_no_command_is_an_error_and_the_conversation_goes_on(memory_bank: Command) -> None:
     result = memory_bank("chat", "--user", "ann", stdin=said("/forgt Rex", "/forget", "Hello!"))
 

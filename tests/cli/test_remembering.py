@@ -60,6 +60,16 @@ def test_a_store_that_cannot_be_used_is_a_failure_and_not_nothing_found(
         assert result.stdout.rstrip().endswith("The store of memories cannot be used: `memory-bank memories` says why.")
 
 
+def test_where_nothing_is_recalled_the_reason_is_said(memory_bank: Command, kept: str) -> None:
+    def said(message: str) -> str:
+        return memory_bank("recall", message, *USER).stdout
+
+    assert said("Which telescope did I buy?") == "No memory was recalled: none fits the message.\n"
+    assert said("Hello!") == "No memory was recalled: the message asks for none (greeting).\n"
+    memory_bank("switch", "off", *USER)
+    assert said("Where does Eva live?") == "No memory was recalled: memory is off (switched off).\n"
+
+
 def test_memory_is_switched_off_for_good_and_on_again(memory_bank: Command, kept: str) -> None:
     assert memory_bank("switch", "off", *USER).stdout == "Memory is switched to: off.\n"
     assert memory_bank("recall", "Where does Eva live?", *USER).exit_code == 3
@@ -84,6 +94,16 @@ def test_memories_go_out_and_come_in_for_another_user(memory_bank: Command, kept
     assert kept in memory_bank("memories", "--user", "ben").stdout
     assert json.loads(lines.read_text())["page_content"] == "My sister Eva lives in Rome."
     assert memory_bank("import-memories", str(lines), "--user", "ben").exit_code == 1
+
+
+def test_a_foreign_file_is_refused_with_the_option_that_takes_it(memory_bank: Command, tmp_path: Path) -> None:
+    for text in ("- I sail.", '[{"memory": "I sail."}]'):
+        (tmp_path / "notes.md").write_text(text)
+
+        result = memory_bank("import-memories", str(tmp_path / "notes.md"), *USER)
+
+        assert result.exit_code == 1
+        assert "`--from`" in result.stderr
 
 
 def test_a_folder_of_files_is_kept_in_step_and_a_line_that_is_gone_is_asked_about(

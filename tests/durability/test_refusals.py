@@ -77,6 +77,11 @@ def test_settings_that_are_not_allowed_are_refused_before_anything_is_written(ho
     assert not home.exists()
 
 
+def test_a_name_handed_in_for_a_model_is_refused_with_the_place_for_names() -> None:
+    with pytest.raises(SettingsError, match=r"Settings\(model="):
+        runs.run("What?", documents=["text"], models="openai:gpt-4o-mini")  # type: ignore[arg-type]
+
+
 def test_settings_may_be_a_dict_which_goes_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORY_BANK_K", "3")
     monkeypatch.setenv("MEMORY_BANK_ALPHA", "0.25")

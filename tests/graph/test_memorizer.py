@@ -272,9 +272,12 @@ def test_a_text_that_is_little_too_long_is_cut_in_halves() -> None:
 # --- the door ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("texts", [None, "a text", b"x", 3, {"text": "x"}])
-def test_texts_that_are_no_list_are_refused(stores: PageStores, texts: Any) -> None:
-    with pytest.raises(InputError, match="list"):
+@pytest.mark.parametrize(
+    ("texts", "given"),
+    [(None, "missing"), ("a text", "type str"), (b"x", "type bytes"), (3, "type int"), ({"text": "x"}, "type dict")],
+)
+def test_texts_that_are_no_list_are_refused(stores: PageStores, texts: Any, given: str) -> None:
+    with pytest.raises(InputError, match=f"{given}.*list"):
         memorize(stores, texts)
 
 

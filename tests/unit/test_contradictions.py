@@ -183,6 +183,39 @@ def test_what_is_no_longer_supported_was_though_both_name_its_number(manual: str
     assert [(one.first, one.second)[one.holds or 0].place.name for one in found] == ["notes.md"]
 
 
+@pytest.mark.parametrize(
+    ("told", "before", "values"),
+    [
+        ("Python 3.9 is no longer supported; the minimum version is Python 3.10.", "The minimum version is Python 3.9.",
+         ("3.10", "3.9")),
+        ("默认端口从 8080 改为 9090。", "默认端口为 8080。", ("9090", "8080")),
+        ("Larkspur no longer supports Windows 8.", "Larkspur supports Windows 8.",
+         ("Larkspur no longer supports Windows 8.", "Larkspur supports Windows 8.")),
+    ],
+)  # fmt: skip
+def test_the_new_value_is_the_value_alone(told: str, before: str, values: tuple[str, str]) -> None:
+    (found,) = between(("release_notes.md", f"# Release notes\n\n- {told}\n"), ("docs.md", f"# Docs\n\n{before}\n"))
+
+    assert found.values == values
+
+
+@pytest.mark.parametrize(
+    ("names", "is_found"),
+    [
+        (("note1.md", "note2.txt"), True),
+        (("in/doc_1.md", "in/doc_2.md"), True),
+        (("文档1.md", "文档2.md"), True),
+        (("report-2021.md", "report-2022.md"), False),
+        (("branch1.md", "branch2.md"), False),
+    ],
+)
+def test_names_that_only_count_do_not_tell_documents_apart(names: tuple[str, str], is_found: bool) -> None:
+    first = "# The choir\n\nThe roof of Fenwick Hall costs 48,000 euros.\n"
+    second = "# The leaflet\n\nThe roof of Fenwick Hall costs 61,000 euros.\n"
+
+    assert bool(between((names[0], first), (names[1], second))) == is_found
+
+
 def test_a_change_that_is_denied_or_possible_is_none() -> None:
     said = "Section 3 is not changed. Section 4 can be moved to 7 pm. Was section 5 replaced by 8 pm?"
     text = f"Notice of changes\n\n{said}\n"

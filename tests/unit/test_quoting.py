@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentic_memory_bank.engines.extractive.answering.quoting import Passage, quotes
+from agentic_memory_bank.engines.extractive.answering.quoting import Passage, quotes, shown
 
 ARTICLE = (
     "The Kestrel probe was launched on 14 March 2021 from Kourou. It was built by Maria Okafor and her team. "
@@ -149,6 +149,17 @@ def test_every_quote_stands_word_for_word_in_its_passage(texts: list[str], quest
         text = passages[int(quote.passage)].text
         assert 0 <= quote.start < quote.end <= len(text)
         assert text[quote.start : quote.end].strip() == text[quote.start : quote.end] != ""
+
+
+def test_the_label_that_a_quote_opens_with_is_not_said_twice() -> None:
+    text = "# Addendum\n\nThe parties agree: Section 2 is amended, the rent is 1,350 euros.\nSection 4 ends.\n"
+    question = "How much is the rent?"
+
+    (quote, *_) = quotes(question, None, [passage(text)])
+
+    assert shown(question, text, quote) == (
+        "Addendum: The parties agree: Section 2 is amended, the rent is 1,350 euros."
+    )
 
 
 def test_what_another_document_says_of_it_is_quoted_beside_the_best_sentence() -> None:

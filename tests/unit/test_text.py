@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentic_memory_bank.tools.text.cleaning import clean, is_cjk, language
+from agentic_memory_bank.state.errors import InputError
+from agentic_memory_bank.tools.text.cleaning import checked_text, clean, is_cjk, language
 from agentic_memory_bank.tools.text.names import names_and_numbers, numbers_with_offsets
 from agentic_memory_bank.tools.text.sentences import (
     MAX_CODE,
@@ -332,3 +333,9 @@ def test_numbers_say_where_they_stand():
 @given(texts)
 def test_names_and_numbers_are_plain_strings(text):
     assert all(name and name == name.strip() for name in names_and_numbers(text))
+
+
+@pytest.mark.parametrize(("given", "said"), [(None, "is empty"), (" ", "is empty"), (5, "is of type int")])
+def test_what_is_no_question_is_refused_for_what_it_is(given: object, said: str) -> None:
+    with pytest.raises(InputError, match=f"The question {said}"):
+        checked_text(given, "question")

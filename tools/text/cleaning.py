@@ -36,7 +36,9 @@ def checked_text(given: object, name: str) -> str:
         InputError: It is empty or not text.
         InputTooLarge: It is longer than `MOST_ASKED`, and would leave no room in a prompt for anything else.
     """
-    if not isinstance(given, str) or not (cleaned := clean(given).strip()):
+    if given is not None and not isinstance(given, str):
+        raise InputError(f"The {name} is of type {type(given).__name__}. Hand over a non-empty string as `{name}`.")
+    if given is None or not (cleaned := clean(given).strip()):
         raise InputError(f"The {name} is empty. Hand over a non-empty string as `{name}`.")
     if len(cleaned) > MOST_ASKED:
         raise InputTooLarge(

@@ -175,7 +175,10 @@ def _holds(part: str, quote: Quote, passages: Sequence[Passage]) -> bool:
 def shown(question: str, text: str, quote: Quote) -> str:
     """A quote after its place, on one line; of a row the cells of the columns that the question names, or all."""
     one, place = quote.placed, quote.placed.place
-    words, above = " ".join(text[one.start : one.end].split()), replace(place, name="").line()
+    words = " ".join(text[one.start : one.end].split())
+    if place.headings and words.startswith((f"{place.headings[-1]}:", f"{place.headings[-1]}：")):
+        place = replace(place, headings=place.headings[:-1])  # the label of a field, which the sentence opens with
+    above = replace(place, name="").line()
     if len(place.columns) == len(one.cells) > 1:
         cells = [" ".join(text[start:end].split()) for start, end in one.cells]
         labelled = list(zip(place.columns, cells, strict=True))[1:]

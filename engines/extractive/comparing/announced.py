@@ -155,7 +155,7 @@ class _Revised:
                 if same_kind(figure, own) and same_written(figure, own) and telling:
                     return (
                         own.kind if own.kind in ("number", "date") else "date",
-                        revision.new[:40],
+                        _new_value(revision, own),
                         shown(target, own),
                     )
         is_quoted = any(f"{mark}{revision.old}" in revision.context for mark in '"“')
@@ -267,6 +267,15 @@ def _is_telling(named: Figure, own: Figure) -> bool:
 def _with_unit(revision: AnnouncedRevision) -> str:
     """The old value, with the unit of the new one where it has none ("from 25 to 28 days")."""
     return f"{revision.old}{_UNIT.sub('', revision.new, count=1)}" if _BARE.fullmatch(revision.old) else revision.old
+
+
+def _new_value(revision: AnnouncedRevision, old: Figure) -> str:
+    """What stands in the place of an old value: the first like it; what says that something ends is no value."""
+    new = figures_of(revision.new)
+    like = next((figure for figure in new if same_kind(figure, old) and not same_written(figure, old)), None)
+    if like:
+        return revision.new[like.start : like.end].strip()
+    return "" if revision.kind in ("cancel", "end") else revision.new[:40].strip(" .。")
 
 
 def _word_before(text: str, figure: Figure) -> str:

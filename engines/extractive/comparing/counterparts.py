@@ -292,5 +292,5 @@ def _told_apart(first: _Side, second: _Side) -> bool:
 
 
 def are_apart(ours: Set[str], theirs: Set[str]) -> bool:
-    """Whether of two sets of words each has another one of what values differ by."""
+    """Whether each of two sets has a word of one kind that tells values apart ("summer" here, "winter" there)."""
     return any(ours & group and theirs & group for group in _KINDS)

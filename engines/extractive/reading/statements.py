@@ -51,6 +51,12 @@ _HAN_LABEL: Final = re.compile(
     r"(?i:\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(?:[a-z]{3,8})?\b|\b(?:spring|summer|autumn|winter)\b)"
     r"|[春夏秋冬]季|[上下]半年|(?<![一二三四五六七八九十])[一二三四五六七八九十]{1,4}(?=[号期届楼层班])|[甲乙丙丁]方?(?=队|组|班|公司)"
 )
+_COUNTED_NAME: Final = re.compile(
+    r"(?:doc(?:ument)?s?|files?|te?xt|notes?|sources?|inputs?|uploads?|scans?|untitled|文档|文件|文本|笔记)"
+    r"[-_ ]?\(?\d{1,3}\)?",
+    re.IGNORECASE,
+)
+"""A name that only counts ("note1", "doc_2"): unlike "report-2021" it does not say what its document is about."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +166,7 @@ def read(text: str, name: str = "") -> Document:
         statements.append(_statement(text, piece, number, paragraph))
     title = next((piece.place.title for piece in pieces if piece.place.title), "")
     base = name.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    base = "" if _COUNTED_NAME.fullmatch(base) else base
     forms = frozenset(
         p.place.row.casefold() or text[p.start : p.end].casefold().strip("#* ")
         for p in pieces

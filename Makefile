@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo map test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks docs kill attack smoke-model bench dev readme clean browser-test view-demo view-picture view-figures two-clicks first-hour
+.PHONY: help demo map test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks docs kill attack smoke-model bench dev readme clean browser-test view-demo view-picture recording view-figures two-clicks first-hour
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -83,6 +83,9 @@ view-demo: $(BIN)/.offline ## write pages of the viewer into build/view: the dem
 
 view-picture: view-demo $(BIN)/.dev ## make the picture of the viewer in README, with Chromium
 	@$(BIN)/python tests/browser/picture.py build/view/bank.html docs/viewer.png
+
+recording: $(BIN)/.dev ## make the recording of the demo in README, as SVG
+	@PATH="$(abspath $(BIN)):$$PATH" $(OFFLINE) $(BIN)/python tests/project/recording.py docs/demo.svg
 
 view-figures: $(BIN)/.dev ## measure the viewer with up to 10,000 memories in Chromium: size, first paint, search, filter
 	@$(OFFLINE) $(BIN)/python tests/browser/figures.py

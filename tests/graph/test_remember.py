@@ -243,7 +243,7 @@ def test_a_credential_is_nowhere_in_the_store(said: list[Any]) -> None:
     bench.say(LISBON, end=True)
 
     everything = str([item for space in store.list_namespaces() for item in store.search(space, limit=1_000)])
-    assert not any(secret in everything for secret in ("hunter2", "4711", "sk-proj"))
+    assert not re.search(r"hunter2|sk-proj|(?<![\w.])4711(?!\w)", everything)  # ids and vectors may hold any digits
     assert "Lisbon" in everything
 
 

@@ -169,14 +169,8 @@ def test_a_killed_run_in_a_database_resumes_to_what_an_unkilled_one_comes_to(
     kill_at(driver, shared[scenario], [[point] for point in spread(moments(shared[scenario].run), wanted)])
 
 
-@pytest.mark.kill
-def test_an_import_into_a_database_that_is_killed_leaves_nothing_or_all(
-    driver: Any, shared: dict[str, Whole], tmp_path: Path
-) -> None:
-    file = tmp_path / "memory.json"
-    file.write_text(shared["scripted"].run["export"])
-    order = {"file": str(file), "database": shared["scripted"].database}
-    ((whole, _),) = driver.carry_out([{**order, "steps": [{"do": "import"}, {"do": "export"}]}])
+def assert_nothing_or_all(driver: Any, order: Any, whole: Any, exported: str) -> None:
+    """Kill an import at each of its moments: what it leaves is collected or whole, and the next one ends the same."""
     points = moments(whole)
     orders = [
         {**order, "steps": [{"do": "import", "at": at}, {"do": "gc"}, {"do": "import"}, {"do": "export"}]}
@@ -186,7 +180,18 @@ def test_an_import_into_a_database_that_is_killed_leaves_nothing_or_all(
         assert killed["killed"], at
         assert bool(collected["rows"]) == bool(collected["folders"]), at
         assert ("raised" in again) == bool(killed["rows"]), at
-        assert after["export"] == shared["scripted"].run["export"], at
+        assert after["export"] == exported, at
+
+
+@pytest.mark.kill
+def test_an_import_into_a_database_that_is_killed_leaves_nothing_or_all(
+    driver: Any, shared: dict[str, Whole], tmp_path: Path
+) -> None:
+    file = tmp_path / "memory.json"
+    file.write_text(shared["scripted"].run["export"])
+    order = {"file": str(file), "database": shared["scripted"].database}
+    ((whole, _),) = driver.carry_out([{**order, "steps": [{"do": "import"}, {"do": "export"}]}])
+    assert_nothing_or_all(driver, order, whole, shared["scripted"].run["export"])
 
 
 @pytest.mark.kill
@@ -266,16 +271,7 @@ def test_an_import_that_is_killed_leaves_nothing_or_all(
     ((whole, exported),) = driver.carry_out([order])
     assert exported["export"] == unkilled["scripted"].run["export"]
 
-    points = moments(whole)
-    orders = [
-        {**order, "steps": [{"do": "import", "at": at}, {"do": "gc"}, {"do": "import"}, {"do": "export"}]}
-        for at in points
-    ]
-    for at, (killed, collected, again, after) in zip(points, driver.carry_out(orders), strict=True):
-        assert killed["killed"], at
-        assert bool(collected["rows"]) == bool(collected["folders"]), at
-        assert ("raised" in again) == bool(killed["rows"]), at
-        assert after["export"] == whole_export(unkilled), at
+    assert_nothing_or_all(driver, order, whole, whole_export(unkilled))
 
 
 def whole_export(unkilled: dict[str, Whole]) -> str:

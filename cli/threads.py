@@ -55,7 +55,8 @@ def _run_lines(found: Sequence[Mapping[str, Any]]) -> terminal.Lines:
     if not found:
         yield "There are no runs."
         return
-    yield from terminal.table([("THREAD", "STATUS", "KEPT", "LAST ACTIVE", "SPENT", "QUESTION"), *map(_row, found)])
+    titles = ("THREAD", "STATUS", "KEPT", "LAST ACTIVE (UTC)", "SPENT", "QUESTION")
+    yield from terminal.table([titles, *map(_row, found)])
     unfinished = [run["thread"] for run in found if run["state"] != "finished"]
     if unfinished:
         yield f"\n{len(unfinished)} unfinished; go on with `{terminal.command('resume', unfinished[0])}`."

@@ -98,6 +98,8 @@ class Fact:
     date: str = ""
     trust: float = TRUST["user"]
     importance: float = 0.5
+    amends: TurnQuote | None = None
+    """The clause of an earlier turn that it takes back, where it shares no word with that."""
 
     @property
     def words(self) -> str:

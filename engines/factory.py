@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from agentic_memory_bank.engines.base import Engine, EngineT
 from agentic_memory_bank.engines.local_server import learn_limits
-from agentic_memory_bank.state.errors import EngineError, SettingsError
+from agentic_memory_bank.state.errors import EngineError, InputError, SettingsError, unfit
 from agentic_memory_bank.state.memory_bank import Allowance
 from agentic_memory_bank.state.model_table import BANK_ROLES, Role
 from agentic_memory_bank.state.settings import Settings
@@ -54,6 +54,42 @@ class EngineRequest:
     allowance: Allowance
     elapsed: Callable[[], float]
     on_event: Callable[[dict[str, Any]], object]
+
+
+def check_engine(given: object, protocol: type[Any], asks: Sequence[str] = ()) -> None:
+    """Check what is given as an engine; None is the default one.
+
+    Args:
+        asks: The judgements that are asked for. Default: all of the protocol.
+
+    Raises:
+        InputError: It is none of this protocol.
+    """
+    if given is None:
+        return
+    name = protocol.__name__
+    if isinstance(given, type) or not isinstance(getattr(given, "name", None), str):
+        raise unfit("engine", given, f"an engine (`{name}`), which has a name and every judgement")
+    if lacking := [method for method in asks or members(protocol) if not callable(getattr(given, method, None))]:
+        raise InputError(
+            f"`engine` is no `{name}`: {type(given).__name__} lacks {', '.join(lacking)}. Derive it from one that has "
+            "them, or leave it out."
+        )
+
+
+def _protocol_of(offline: object) -> type[Any]:
+    """The protocol of a graph's engines: that of the offline one."""
+    from agentic_memory_bank.engines.conversation import ConversationEngine
+    from agentic_memory_bank.engines.research import ResearchEngine
+    from agentic_memory_bank.engines.responder import Responder
+
+    # `isinstance` takes a responder for less than a researcher, whose `respond` it shares: the narrowest comes last.
+    return next(p for p in (Engine, ConversationEngine, ResearchEngine, Responder) if isinstance(offline, p))
+
+
+def members(protocol: type[Any]) -> list[str]:
+    """The judgements that a protocol asks for."""
+    return sorted(name for name, value in vars(protocol).items() if callable(value) and not name.startswith("_"))
 
 
 def engine_name(settings: Settings, models: "GivenModels | None", roles: Sequence[Role] = BANK_ROLES) -> str:
@@ -128,6 +164,22 @@ class EngineFactory(Generic[EngineT]):
     """Roles that the graph asks; models of other roles are ignored."""
     chat: "Callable[[Asker, Any], Any]" = chat_bank_engine
     """Makes the chat engine, which hands roles without a model to the offline engine."""
+    asks: tuple[str, ...] = ()
+    """The judgements that the graph asks for, where these are not all."""
+
+    def __post_init__(self) -> None:
+        """Check what was given in code, where it is given.
+
+        Raises:
+            InputError: The engine lacks a judgement.
+            SettingsError: `models` is neither a chat model nor a mapping of roles to chat models.
+        """
+        if self.given is not None:
+            check_engine(self.given, _protocol_of(self.offline), self.asks)
+        if self.models is not None:
+            from agentic_memory_bank.engines.llm.models import by_role
+
+            by_role(self.models)
 
     @property
     def default(self) -> EngineT:

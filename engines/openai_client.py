@@ -22,9 +22,10 @@ from openai import DefaultHttpxClient
 from pydantic import SecretStr
 
 from agentic_memory_bank.engines.providers import Provider, missing_key, provider_of
-from agentic_memory_bank.engines.streamed_answer import joined, listener
+from agentic_memory_bank.engines.streamed_answer import TOO_DEEP, joined, listener
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.model_table import RoleSettings
+from agentic_memory_bank.tools.text.nesting import is_too_deep
 from agentic_memory_bank.tools.web.deadline import Deadline, TimedStream
 
 LOOK_SECONDS: Final = 2.0
@@ -213,17 +214,26 @@ class _PunctualClient(DefaultHttpxClient):
     def _sent(self, request: httpx2.Request, seconds: float | None, options: dict[str, Any]) -> httpx2.Response:
         self._deadline.at = time.monotonic() + (float("inf") if seconds is None else seconds)
         tell = listener()
-        if tell is None or options.get("stream"):
+        if options.get("stream"):
             return super().send(request, **options)
+        if tell is None:
+            return _shallow(super().send(request, **options))
         streamed: dict[str, Any] = {**options, "stream": True}
         with closing(super().send(request, **streamed)) as response:
-            return joined(response, tell)
+            return _shallow(joined(response, tell))
 
     def _init_transport(self, *_: Any, **options: Any) -> httpx2.BaseTransport:
         return _Transport(self._address, self._deadline, **{k: v for k, v in options.items() if k != "transport"})
 
     def _init_proxy_transport(self, proxy: httpx2.Proxy, *_: Any, **options: Any) -> httpx2.BaseTransport:
         return _Transport(self._address, self._deadline, proxy=proxy, **options)
+
+
+def _shallow(response: httpx2.Response) -> httpx2.Response:
+    """An answer that can be read, or one that says why it cannot."""
+    if is_too_deep(response.content):
+        return httpx2.Response(response.status_code, content=TOO_DEEP, request=response.request)
+    return response
 
 
 class _Watched(httpx2.SyncByteStream):

@@ -8,9 +8,13 @@ from typing import Any, Final, cast
 
 import httpx2
 
+from agentic_memory_bank.tools.text.nesting import is_too_deep
+
 STREAMED: Final[Mapping[str, Any]] = {"stream": True, "stream_options": {"include_usage": True}}
 """What a request says besides, for an answer that is listened to."""
 NOTHING_CAME: Final = "No piece of an answer came."
+TOO_DEEP: Final = "It is nested too deeply."
+"""What stands for an answer that would use up the stack of whoever reads it."""
 _JSON: Final = "application/json"
 _WRONG: Final = 400
 
@@ -44,9 +48,11 @@ def joined(response: httpx2.Response, tell: Tell) -> httpx2.Response:
     for data in _events(response.iter_bytes()):
         if data.startswith(b"[DONE]"):
             break
+        if is_too_deep(data):
+            return httpx2.Response(response.status_code, content=TOO_DEEP, request=response.request)
         try:
             event = json.loads(data)
-        except (ValueError, RecursionError):  # which says so to whoever reads it
+        except ValueError:  # which says so to whoever reads it
             return httpx2.Response(response.status_code, content=data, request=response.request)
         if isinstance(event, dict):
             told = cast("dict[str, Any]", event)

@@ -1,10 +1,22 @@
 """A compiled graph that works the same in LangChain chains, streamed ones too, as alone."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Generator,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from functools import wraps
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar, cast, overload
 
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT, var_child_runnable_config
+from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT, merge_configs, var_child_runnable_config
 from langgraph.graph.state import CompiledStateGraph, StateGraph
 from langgraph.types import Command, Durability, TracePolicy
 from langgraph.typing import ContextT, InputT, OutputT, StateT
@@ -13,6 +25,8 @@ from pydantic import BaseModel, GetJsonSchemaHandler, create_model
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.forms import schema_of, taken_from_clients
 from agentic_memory_bank.tools.concurrency.waiting import awaited, waited_for
+from agentic_memory_bank.tools.memories.store_adapter import check_store
+from agentic_memory_bank.tools.spans import arun_of, run_of, stage_of
 
 RECURSION_LIMIT = 10_000
 """Super-steps of one invocation; a graph that is about to reach it pauses, and is resumed with as many again."""
@@ -33,10 +47,33 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
 
         Args:
             hidden: Keys that are kept like all others, and neither streamed nor shown as part of the state.
+
+        Raises:
+            InputError: Its store is none of LangGraph's.
         """
+        check_store(graph.store)
+        _tell_of_stages(graph)
         shown = [key for key in graph.stream_channels_list if key not in hidden]
-        attributes: dict[str, Any] = {**vars(graph), "stream_mode": "values", "stream_channels": shown}
+        told = {"memory_bank_graph": graph.get_name(), "memory_bank_version": version("agentic-memory-bank")}
+        attributes: dict[str, Any] = {
+            **vars(graph),
+            "stream_mode": "values",
+            "stream_channels": shown,
+            "config": merge_configs(graph.config, {"metadata": told}),  # LangSmith finds runs by it
+        }
         return cls(**attributes)
+
+    def _checked(self, input: Any) -> Any:
+        """Check that the input is a `Command`, or None to go on with what waits, or names what the graph takes."""
+        if input is None or isinstance(input, Command):
+            return input
+        taken = self.builder.schemas[self.builder.input_schema]
+        told = f"`{self.get_name()}` takes {', '.join(taken)}."
+        if not isinstance(input, Mapping):
+            raise InputError(f"The input is of type {type(input).__name__}. Hand over a mapping: {told}")
+        if input and not any(key in taken for key in input):
+            raise InputError(f"The input names {', '.join(map(repr, input))}, and nothing that the graph knows. {told}")
+        return input
 
     def get_context_jsonschema(self) -> dict[str, Any] | None:
         """Give the schema of the context that clients may send: what this graph uses, and nothing of the operator's."""
@@ -103,11 +140,10 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
         Who stops asking for steps is no longer waited for: requests that are under way are hung up on.
 
         Raises:
-            InputError: The input is no mapping.
+            InputError: The input is no mapping, or names nothing that the graph takes.
         """
-        return waited_for(
-            cast("Generator[Any]", super().stream(_checked(input), _roomy(config, self.config), **options))
-        )
+        steps = super().stream(self._checked(input), _roomy(config, self.config), **options)
+        return waited_for(run_of(cast("Generator[Any]", steps), self.get_name()))
 
     def astream(  # pyright: ignore[reportIncompatibleMethodOverride] - as above
         self, input: Any, config: RunnableConfig | None = None, **options: Any
@@ -115,10 +151,41 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
         """Stream as LangGraph's `astream` does; `stream_mode` is "values" unless given.
 
         Raises:
-            InputError: The input is no mapping.
+            InputError: The input is no mapping, or names nothing that the graph takes.
         """
-        steps = super().astream(_checked(input), _roomy(config, self.config), **options)
-        return awaited(cast("AsyncGenerator[Any]", steps))
+        steps = super().astream(self._checked(input), _roomy(config, self.config), **options)
+        return awaited(arun_of(cast("AsyncGenerator[Any]", steps), self.get_name()))
+
+
+def _tell_of_stages(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
+    """Make each stage a span, in place: what a stage takes by name was read from its signature before."""
+    for name, node in graph.builder.nodes.items():
+        stage: Any = node.runnable
+        if not hasattr(stage, "func") or name.startswith("__") or hasattr(stage, "told_of"):
+            continue
+        stage.told_of = name
+        if stage.func is not None:
+            stage.func = _told(stage.func, graph.get_name(), name)
+        if stage.afunc is not None:
+            stage.afunc = _atold(stage.afunc, graph.get_name(), name)
+
+
+def _told(function: Callable[..., Any], graph: str, stage: str) -> Callable[..., Any]:
+    @wraps(function)
+    def told(*args: Any, **named: Any) -> Any:
+        with stage_of(graph, stage):
+            return function(*args, **named)
+
+    return told
+
+
+def _atold(function: Callable[..., Awaitable[Any]], graph: str, stage: str) -> Callable[..., Awaitable[Any]]:
+    @wraps(function)
+    async def told(*args: Any, **named: Any) -> Any:
+        with stage_of(graph, stage):
+            return await function(*args, **named)
+
+    return told
 
 
 def abridge_traces(graph: StateGraph[Any, Any, Any, Any], hidden: Collection[str]) -> None:
@@ -139,13 +206,6 @@ class _Form(BaseModel):
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {**cls.shown}
-
-
-def _checked(input: Any) -> Any:
-    """Check that the input is a mapping, a `Command`, or None, which goes on with what waits."""
-    if input is None or isinstance(input, Mapping | Command):
-        return input
-    raise InputError(f"The input is of type {type(input).__name__}. Hand over a mapping of what the graph takes.")
 
 
 def _roomy(config: RunnableConfig | None, own: RunnableConfig | None) -> RunnableConfig | None:

@@ -1,7 +1,8 @@
 """The graph `conversation`: recalls what is known of the user before an answer, and keeps what was said after it.
 
-talk       told > recall > respond > remember      `told` carries out a request to forget, and ends there
-                                                   with memory off, the model is called without it
+talk       told > recall > respond > remember      with memory off, the model is called without it
+forget     told > remember                          `told` carries out a request to forget, and answers
+                                                   where the message tells nothing else, that is all
 """
 
 from functools import partial
@@ -51,7 +52,7 @@ def wire(deps: ConversationDeps) -> StateGraph[ConversationState, MemoryContext,
         output_schema=ConversationOutput,
         context_schema=MemoryContext,
     )
-    talk.add_node("told", partial(told, deps=deps), destinations=("recall", END))
+    talk.add_node("told", partial(told, deps=deps), destinations=("recall", "remember", END))
     talk.add_node("recall", partial(recall, deps=deps))
     talk.add_node("respond", partial(respond, deps=deps))
     talk.add_node("remember", partial(remember, deps=deps))

@@ -16,7 +16,7 @@ from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.insight_doc import InsightDoc, InsightEdit
 from agentic_memory_bank.state.interaction_tree import InteractionTree, TreeEdit
 from agentic_memory_bank.state.memory_bank import MemoryBankFields, MemoryBankInput
-from agentic_memory_bank.state.query_graph import GraphEdit, QueryGraph, embedded_text
+from agentic_memory_bank.state.query_graph import GraphEdit, QueryGraph, apply_graph_edits, embedded_text
 from agentic_memory_bank.tools.text.cleaning import checked_text
 
 _WHOLE: Final = "__overwrite__"
@@ -124,11 +124,51 @@ def _written(name: str, value: Any, read: Read) -> Any:
         return _replaced(name, given, read()[0].values.get(name, {}))
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
         raise InputError(f"'{name}' is written as a whole, as it is read, or as a list of edits.")
-    for one in cast("Sequence[Any]", value):
+    edits = cast("Sequence[Any]", value)
+    for one in edits:
         _check(edit, one, f"{name}: an edit")
         if missing := _NEEDS[one["op"]].difference(one):
             raise InputError(f"{name}: an edit '{one['op']}' needs {', '.join(sorted(missing))}.")
+    if name == "query_graph":
+        _check_names(edits, read()[0].values.get(name, {}))
     return value
+
+
+def _check_names(edits: Sequence[GraphEdit], known: QueryGraph) -> None:
+    """Check that each edit names what is there once those before it are made: folding leaves out what it cannot apply.
+
+    Raises:
+        InputError: One names what is not there, or does nothing.
+    """
+    for edit in edits:
+        nodes, conflicts = known.get("nodes", {}), known.get("conflicts", {})
+        op, ids = edit["op"], _named(edit)
+        if gone := [id for id in dict.fromkeys(ids) if id not in nodes]:
+            raise InputError(f"query_graph: an edit '{op}' names {', '.join(map(repr, gone))}, which is no memory.")
+        if any(len(set(pair)) != 2 or len(pair) != 2 for pair in edit.get("pairs", [])):
+            raise InputError(f"query_graph: an edit '{op}' needs pairs of two memories each.")
+        if op == "merge" and len(set(ids)) < 2:
+            raise InputError("query_graph: an edit 'merge' needs two memories or more. Change a single one by 'put'.")
+        if op == "merge" and edit.get("node", {}).get("id") in set(nodes) - set(ids):
+            raise InputError("query_graph: an edit 'merge' makes a memory with the id of another. Give it its own.")
+        is_known = edit.get("conflict", {}).get("id") in conflicts
+        if (op == "settle" and not is_known) or (op == "conflict" and is_known):
+            state = "not there" if op == "settle" else "there already"
+            raise InputError(f"query_graph: an edit '{op}' names a conflict that is {state}.")
+        known = apply_graph_edits(known, [[edit]])
+
+
+def _named(edit: GraphEdit) -> list[str]:
+    """The memories that an edit takes for known."""
+    claims = [claim for found in edit.get("conflict", {}).get("contradictions", []) for claim in found["claims"]]
+    opened = [*edit.get("conflict", {}).get("nodes", []), *(claim["node"] for claim in claims)]
+    return [
+        *edit.get("ids", []),
+        *(id for pair in edit.get("pairs", []) for id in pair),
+        *edit.get("keys", {}),
+        *([edit["id"]] if "id" in edit else []),
+        *(opened if edit["op"] == "conflict" else []),
+    ]
 
 
 def _replaced(name: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> Any:

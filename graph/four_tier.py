@@ -93,6 +93,7 @@ class FourTierMemory(FourTierKeeping):
         scope, ends = self._scope_of(runtime, conversation), bool(state.get("end"))
         heard = self._told(scope, state["messages"])
         if heard.is_answered:
+            self._keep_later(scope, id, state["messages"], "", heard.news) if heard.news else None
             self._end_later(scope) if ends else None
             return {"invocation": None, "messages": heard.messages, "jump_to": "end"}
         if not self._is_on(scope):

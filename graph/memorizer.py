@@ -33,9 +33,10 @@ from agentic_memory_bank.state.errors import ModelRefused
 from agentic_memory_bank.state.memorizer import WHOLE, MemorizerInput, MemorizerOutput, MemorizerState
 from agentic_memory_bank.state.model_table import MEMORIZER_ROLES
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder, check_embeddings
 from agentic_memory_bank.tools.pages.library import PageLibraries
 from agentic_memory_bank.tools.pages.stores import PageStores
+from agentic_memory_bank.tools.storage.thread_rows import ThreadRows
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
@@ -72,7 +73,9 @@ def wire(deps: PageDeps) -> StateGraph[MemorizerState, Settings, MemorizerInput,
         retry_policy=RETRY_ONCE,
         error_handler=partial(without_model, deps=deps),  # pyright: ignore[reportArgumentType] - LangGraph's type leaves out the error
     )
-    memorizer.add_node("store", partial(run_stage, stage=store, deps=deps))  # counts what a stage that failed has spent
+    memorizer.add_node(
+        "store", partial(run_stage, stage=store, deps=deps, is_timed=False)
+    )  # counts what a stage that failed has spent
     memorizer.add_node("embed", partial(embed, deps=deps))
 
     memorizer.add_edge(START, "take_in")
@@ -93,7 +96,7 @@ def build_memorizer(
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     store: BaseStore | None = None,
     clock: Clock = utc_now,
-    answers: Path | None = None,
+    answers: Path | ThreadRows | None = None,
     brief: bool = False,
 ) -> Memorizer:
     """Compile the graph that makes pages of texts.
@@ -109,7 +112,8 @@ def build_memorizer(
             hand the same texts over again after a kill: pages that are there are left out.
         store: LangGraph's store, handed to the runtime.
         clock: Returns the current time; a fixed one makes runs byte-equal.
-        answers: File in which the answers of chat models are kept, so that none is paid for twice. Default: in memory.
+        answers: File, or rows of a database, in which the answers of chat models are kept, so that none is paid for
+            twice. Default: in memory.
         brief: Whether `get_state`, its history and streams leave out the texts and what is made of them until they are
             pages. For servers, which send the whole state with a thread and each step of its history.
 
@@ -120,8 +124,15 @@ def build_memorizer(
         >>> build_memorizer().invoke({"texts": ["The mirror was paid for by the Lund fund."], "memory": "letters"})
     """
     engines: EngineFactory[ResearchEngine] = EngineFactory(
-        ExtractiveResearchEngine(), engine, models, AnswerPool(answers), MEMORIZER_ROLES, chat_research_engine
+        ExtractiveResearchEngine(),
+        engine,
+        models,
+        AnswerPool(answers),
+        MEMORIZER_ROLES,
+        chat_research_engine,
+        ("abstract",),
     )
+    check_embeddings(embeddings)
     libraries = PageLibraries(lambda file: Encoder(embeddings, cache=file))
     deps = PageDeps(
         engine=engines.default, engines=engines, clock=clock, stores=stores or PageStores(), libraries=libraries

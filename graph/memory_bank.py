@@ -11,7 +11,7 @@ act        plan > adapter_in > execute > adapter_out                 one step, w
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.tools import BaseTool
@@ -47,6 +47,7 @@ from agentic_memory_bank.nodes.memory_bank.retrieve import retrieve
 from agentic_memory_bank.nodes.memory_bank.structure import structure
 from agentic_memory_bank.nodes.run_stage import RETRY_ONCE, run_stage
 from agentic_memory_bank.state.conversations import MemoryContext
+from agentic_memory_bank.state.errors import unfit
 from agentic_memory_bank.state.memory_bank import LINES, WHOLE, MemoryBankInput, MemoryBankOutput, MemoryBankState
 from agentic_memory_bank.state.query_graph import open_conflicts
 from agentic_memory_bank.state.settings import Settings
@@ -147,7 +148,7 @@ def wire(deps: BankDeps) -> StateGraph[MemoryBankState, Settings, MemoryBankInpu
         partial(run_stage, stage=plan, deps=deps),
         error_handler=give_up,  # pyright: ignore[reportArgumentType] - as above
     )
-    bank.add_node("adapter_out", partial(run_stage, stage=adapter_out, deps=deps))
+    bank.add_node("adapter_out", partial(run_stage, stage=adapter_out, deps=deps, is_timed=False))
 
     bank.add_edge(START, "adapter_in")
     bank.add_conditional_edges("adapter_in", what_arrived)
@@ -209,10 +210,16 @@ def build_memory_bank(
     Returns:
         The compiled graph.
 
+    Raises:
+        InputError: An engine, embeddings, tools, a store or a clock is of another type.
+        SettingsError: So are `models` or `execute`.
+
     Example:
         >>> bank = build_memory_bank(models=ChatOpenAI(model="gpt-4o-mini"))
         >>> bank.invoke({"question": "How wide is the mirror?", "documents": ["The mirror is 8.2 m wide."]})["answer"]
     """
+    if isinstance(tools, str) or not all(isinstance(cast(object, tool), BaseTool) for tool in tools):
+        raise unfit("tools", tools, "a list of LangChain tools")
     encoder = Encoder(embeddings, cache=vectors)
     pool = IndexPool(partial(MemoryIndex, encoder))
     engines = EngineFactory(ExtractiveEngine(encoder), engine, models, AnswerPool(answers))

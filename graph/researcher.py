@@ -40,9 +40,10 @@ from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.model_table import RESEARCHER_ROLES
 from agentic_memory_bank.state.research import ResearcherInput, ResearcherOutput, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.encoder import Encoder, check_embeddings
 from agentic_memory_bank.tools.pages.library import PageLibraries
 from agentic_memory_bank.tools.pages.stores import PageStores
+from agentic_memory_bank.tools.storage.thread_rows import ThreadRows
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.models import GivenModels
@@ -146,7 +147,7 @@ def build_researcher(
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     store: BaseStore | None = None,
     clock: Clock = utc_now,
-    answers: Path | None = None,
+    answers: Path | ThreadRows | None = None,
     retrievers: Retriever | Sequence[Retriever] = (),
 ) -> Researcher:
     """Compile the graph that answers requests from a memory of pages.
@@ -161,7 +162,8 @@ def build_researcher(
         checkpointer: Makes runs resumable; pass `durability="sync"` when you invoke the graph yourself.
         store: LangGraph's store, handed to the runtime.
         clock: Returns the current time; a fixed one makes runs byte-equal.
-        answers: File in which the answers of chat models are kept, so that none is paid for twice. Default: in memory.
+        answers: File, or rows of a database, in which the answers of chat models are kept, so that none is paid for
+            twice. Default: in memory.
         retrievers: LangChain retrievers of any make, or functions from a question to documents: they are searched
             beside the memory of pages, or alone where no memory is named. What fails is passed over.
 
@@ -178,6 +180,7 @@ def build_researcher(
     engines: EngineFactory[ResearchEngine] = EngineFactory(
         ExtractiveResearchEngine(), engine, models, AnswerPool(answers), RESEARCHER_ROLES, chat_research_engine
     )
+    check_embeddings(embeddings)
     libraries = PageLibraries(lambda file: Encoder(embeddings, cache=file))
     deps = PageDeps(
         engine=engines.default,

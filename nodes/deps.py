@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, cast
 
 from langgraph.config import get_config
@@ -13,13 +14,14 @@ from typing_extensions import TypedDict
 from agentic_memory_bank.engines.base import EngineT
 from agentic_memory_bank.engines.factory import EngineFactory, EngineRequest, MeteredEngine
 from agentic_memory_bank.state.conversations import MemoryContext
-from agentic_memory_bank.state.errors import InputError, NoUserError
+from agentic_memory_bank.state.errors import InputError, NoUserError, unfit
 from agentic_memory_bank.state.memory_bank import Allowance, Usage
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.memories.validation import stamp
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.react_agent import ReactAgent
+    from agentic_memory_bank.tools.concurrency.long_work import Listener
     from agentic_memory_bank.tools.embeddings.encoder import Told
 
 Clock = Callable[[], datetime]
@@ -79,6 +81,15 @@ class EngineDeps(Generic[EngineT]):
     clock: Clock = utc_now
     agent: "ReactAgent | None" = None
     """Carries out steps with tools; only runs of the memory bank have one."""
+
+    def __post_init__(self) -> None:
+        """Check the clock, where it is given and not where it first strikes.
+
+        Raises:
+            InputError: It cannot be called.
+        """
+        if not callable(cast(object, self.clock)):
+            raise unfit("clock", self.clock, "a function that returns the time")
 
     @property
     def offline(self) -> EngineT:
@@ -183,6 +194,11 @@ def owner_of(runtime: Runtime[MemoryContext]) -> Owner:
     return Owner(user, context_of(runtime).project)
 
 
+def work_progress(runtime: Runtime[Any], stage: str) -> "Listener":
+    """Make a listener that sends, as custom events, how much of a stage's long work is done and how much is left."""
+    return lambda counted, done, whole: runtime.stream_writer({"stage": stage, counted: done, "left": whole - done})
+
+
 def embedding_progress(runtime: Runtime[Any], stage: str) -> "Told":
     """Make a callback that sends, as a custom event, how many texts of a stage have vectors and how many are left."""
-    return lambda done, wanted: runtime.stream_writer({"stage": stage, "embedded": done, "left": wanted - done})
+    return partial(work_progress(runtime, stage), "embedded")

@@ -8,16 +8,19 @@ from agentic_memory_bank.engines.extractive.conversation import MessageReading
 from agentic_memory_bank.engines.extractive.forgetting import (
     LOOKED_BACK,
     Subject,
+    Telling,
     echoes_in,
+    have_in_common,
     only_asks,
     parts_meant,
     roots_of,
+    shared_words,
     subjects_of,
 )
 from agentic_memory_bank.nodes.deps import Owner
 from agentic_memory_bank.nodes.recall.memory_search import likenesses
 from agentic_memory_bank.state.records import Record
-from agentic_memory_bank.tools.memories.deletion import Deletion, Redaction, TurnRef
+from agentic_memory_bank.tools.memories.deletion import Deletion, Redaction, TurnRef, find_words
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.validation import MAX_LIMIT
 from agentic_memory_bank.tools.text.attribution import attributed, unattributed
@@ -29,6 +32,10 @@ CANDIDATES: Final = 40
 """How many memories are read where no memory holds the words of what is to be forgotten."""
 SHARE: Final = 0.5
 """Share of the likeliest memory's probability from which another one comes near, too."""
+ALIKE: Final = 0.25
+"""Cosine, by the default model, of what a wish that is only guessed may mean though the two share no word."""
+RARE: Final = 6
+"""In how many turns a word is said that tells a matter from others."""
 LIKELY: Final = 0.15
 """Least probability of what comes near where somebody plainly tells to forget."""
 SURELY: Final = 0.3
@@ -68,25 +75,44 @@ def _said_before(records: Sequence[Record]) -> dict[str, list[str]]:
     }
 
 
-def near(records: RecordStore, owner: Owner, about: str, *, is_sure: bool) -> list[str]:
+def near(records: RecordStore, owner: Owner, about: str, wish: Telling) -> list[str]:
     """The ids of what comes near where no memory holds the words: what `recall` would find likeliest for them.
 
     Of a memory that shares words with what is to be forgotten only the clauses with these are named. Nothing comes near
-    that is unlikely, least of all where nobody said plainly that something is to be forgotten.
+    that is unlikely, least of all where nobody said plainly that something is to be forgotten; but what shares a rare
+    name, or a rare word with the likeliest, is of the same matter.
     """
+    everything = list(all_records(records, *owner))
     found = records.search(owner.user, about, project=owner.project, limit=CANDIDATES, replaced=True)
     told = [one for one in found if not (is_of_assistant(one.record) or _only_asks(one.record))][:CANDIDATES]
     facts = {place for one in told if not is_turn(one.record) for place in _places(one.record)}
     told = [one for one in told if not is_turn(one.record) or facts.isdisjoint(_places(one.record))]
+    if wish.is_guessed:
+        told = [one for one in told if one.cosine >= ALIKE or have_in_common(about, _words(one.record["text"]))]
     chances = MessageReading(about, likenesses(about, told)).chances if told else []
-    least = max(SHARE * max(chances, default=0.0), LIKELY if is_sure else SURELY)
+    least = max(SHARE * max(chances, default=0.0), LIKELY if wish.is_sure else SURELY)
     likely = sorted(zip(chances, told, strict=True), key=lambda one: -one[0])[:SMALL]
     subjects = subjects_of(about)
     spans = {one.record["id"]: _spans_of(one.record, subjects) for chance, one in likely if chance >= least}
-    everything = list(all_records(records, *owner))
+    for id, more in _same_matter(everything, about, spans):
+        spans[id] = [*spans.get(id, ()), *more]
     for id, more in _echoes(everything, spans):
         spans[id] = [*spans.get(id, ()), *more]
     return [_named(record, spans[record["id"]]) for record in everything if record["id"] in spans]
+
+
+def _same_matter(
+    records: Sequence[Record], about: str, found: Mapping[str, Sequence[Span]]
+) -> Iterator[tuple[str, list[Span]]]:
+    """Where the user's memories hold a rare word that what is to be forgotten shares with what was found, or a name."""
+    told = [one for one in records if not (is_of_assistant(one) or _only_asks(one))]
+    words = shared_words(about, [_words(one["text"]) for one in told if one["id"] in found or not found])
+    for word in words:
+        matter = Subject((frozenset((word,)),))
+        spans = [(one["id"], some) for one in told if (some := parts_meant(one, [matter])) is not None]
+        places = {place for one in told for place in _places(one) if one["id"] in {id for id, _ in spans}}
+        if len(places) <= RARE:
+            yield from spans
 
 
 def _spans_of(record: Record, subjects: Sequence[Subject]) -> list[Span]:
@@ -128,6 +154,18 @@ def words_gone(reached: Deletion) -> list[str]:
         if not any(text in longer for longer in kept):
             kept.append(text)
     return kept
+
+
+def parts_said(records: Sequence[Record], place: TurnRef, words: Sequence[str]) -> list[str]:
+    """The ids of what was kept of some words of a turn: of the turn itself its part, and the facts that quote them."""
+    said = [record for record in records if place in _places(record)]
+    turns = [Redaction.of(record, find_words(record["text"], words)).id for record in said if is_turn(record)]
+    return [*turns, *(record["id"] for record in said if not is_turn(record) and _quotes_any(record, words))]
+
+
+def _quotes_any(record: Record, words: Sequence[str]) -> bool:
+    quotes = [quote for source in record["sources"] for quote in source["quotes"]]
+    return any(word in quote or quote in word for quote in quotes for word in words)
 
 
 def is_said_in(record: Record, places: Sequence[TurnRef]) -> bool:

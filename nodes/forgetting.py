@@ -14,28 +14,43 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.extractive.forgetting import (
     Telling,
+    Wish,
     is_no,
     is_yes,
+    only_asks,
+    places_of,
+    sounds_like_a_wish,
     subject_of,
     subjects_of,
-    told_to_forget,
+    wish_in,
+    without,
+    words_at,
 )
+from agentic_memory_bank.engines.own_words import is_order, own_words
 from agentic_memory_bank.nodes.deps import BackgroundQueue, Owner
-from agentic_memory_bank.nodes.forgettable import all_records, is_said_in, is_small, meant, near, words_gone
-from agentic_memory_bank.nodes.messages import RECALLED, TOLD, text_of
-from agentic_memory_bank.nodes.remember.views import retention_days
+from agentic_memory_bank.nodes.forgettable import all_records, is_said_in, is_small, meant, near, parts_said, words_gone
+from agentic_memory_bank.nodes.messages import RECALLED, TOLD, text_of, turns_of
+from agentic_memory_bank.nodes.remember.views import retention_days, turn_hash
 from agentic_memory_bank.prompts import forgetting
-from agentic_memory_bank.state.conversations import MemoryContext
+from agentic_memory_bank.state.conversations import MemoryContext, StoredConversation
 from agentic_memory_bank.state.errors import EmbeddingError, InputError, StorageError
+from agentic_memory_bank.state.react_mem import Invocation
 from agentic_memory_bank.state.records import MemorySource
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.weights import MODEL
+from agentic_memory_bank.tools.embeddings.windows import Vectors
 from agentic_memory_bank.tools.memories.conversation_states import new_state
 from agentic_memory_bank.tools.memories.deletion import TurnRef
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.validation import stamp, user_hash
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.terms import tokenize
 
 PATIENCE: Final = 20.0
 """Seconds to wait for what was handed over before: erased while it is being remembered, it would come back."""
+
+_HEADS: Final = 3
+"""What stands before the ids of what waits for a yes: where the conversation stood, and the turn's own part."""
 
 _Result = TypeVar("_Result")
 
@@ -47,6 +62,18 @@ class ForgettingTurn(NamedTuple):
     """Those that change: marked as nothing to keep, cut, or the answer."""
     is_answered: bool
     """Whether nothing is left to be answered."""
+    news: HumanMessage | None = None
+    """What such a message tells besides, to be kept; None for nothing."""
+
+
+class _Question(NamedTuple):
+    """What waits for a yes."""
+
+    ids: Sequence[str]
+    turn: str
+    """The turn that told of other things beside the wish."""
+    pieces: Sequence[int]
+    """The numbers of its pieces that go, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +87,7 @@ class ForgettingListener:
         context: Says how long it is kept that something waits for a yes.
         now: When it is heard.
         queue: Remembers in the background.
+        encoder: Makes the vector by which a wish in somebody's own idiom is heard.
         said_before: The turns before the message, of which the last of the user is meant by "forget that".
     """
 
@@ -69,6 +97,7 @@ class ForgettingListener:
     context: MemoryContext
     now: datetime
     queue: BackgroundQueue
+    encoder: Encoder
     said_before: Callable[[], Sequence[Turn]]
 
     def hear(self, messages: Sequence[AnyMessage], message: HumanMessage) -> ForgettingTurn:
@@ -80,37 +109,58 @@ class ForgettingListener:
         """
         unkept = list(_unkept(messages, message))
         words = text_of(message)
-        request = told_to_forget(words)
-        if request is not None and request.after:  # what comes before it is not kept, what comes after is said as ever
-            return ForgettingTurn([*unkept, message.model_copy(update={"content": request.after})], False)
-        answer = self._answer(words, request)
+        wish = wish_in(words) or self._guessed(words)
+        if wish is not None and wish.telling.after:  # what comes before is not kept, what comes after is said as ever
+            return ForgettingTurn([*unkept, message.model_copy(update={"content": wish.telling.after})], False)
+        answer = self._answer(words, wish, message)
         if answer is None:
             return ForgettingTurn(unkept, False)
-        return ForgettingTurn([*unkept, _marked(message), _marked(AIMessage(answer))], True)
+        news = _news(message, wish, is_open=forgetting.asks_back(answer)) if wish else None
+        return ForgettingTurn([*unkept, news or _marked(message), _marked(AIMessage(answer))], True, news)
 
-    def _answer(self, words: str, request: Telling | None) -> str | None:
+    def _guessed(self, words: str) -> Wish | None:
+        """A wish that no pattern hears, in somebody's own idiom."""
+        if is_yes(words) or is_no(words) or is_order(words) or own_words(words) != words:
+            return None
+
+        def heard(text: str) -> Telling | None:
+            is_heard = sounds_like_a_wish(text, self._vector)
+            return Telling("about", text, is_sure=False, is_guessed=True) if is_heard else None
+
+        return wish_in(words, heard)
+
+    def _vector(self, text: str) -> Vectors | None:
+        """The vector of a text, where the model is the one that wishes are heard by; `recall` finds it made."""
+        found = self.encoder.try_vectors([text]) if self.encoder.model.endswith(MODEL) else None
+        return found[0] if found is not None else None
+
+    def _answer(self, words: str, wish: Wish | None, message: HumanMessage) -> str | None:
         """The answer to a request to forget, or to a question about one; None for any other message."""
-        if request is None and not (is_yes(words) or is_no(words)):
+        if wish is None and not (is_yes(words) or is_no(words)):
             return None
         chinese = is_cjk(words)
         try:
-            if request is None and not self._waiting():
+            if wish is None and self._waiting() is None:
                 return None
-            before = self.said_before() if request is not None and request.kind == "this" else ()
-            return self._in_turn(lambda: self._done(words, request, before, chinese=chinese))
+            before = self.said_before() if wish is not None and wish.telling.kind in ("this", "past") else ()
+            return self._in_turn(lambda: self._done(words, wish, message, before, chinese=chinese))
         except (StorageError, EmbeddingError, InputError, TimeoutError):
             return forgetting.failed(chinese=chinese)
 
-    def _done(self, words: str, request: Telling | None, before: Sequence[Turn], *, chinese: bool) -> str | None:
-        if request is None:
+    def _done(
+        self, words: str, wish: Wish | None, message: HumanMessage, before: Sequence[Turn], *, chinese: bool
+    ) -> str | None:
+        if wish is None:
             return self._confirmed(words, chinese=chinese)
-        match request.kind:
+        match wish.telling.kind:
             case "all":
                 return forgetting.say_what(chinese=chinese)
             case "this":
-                return self._drop(() if request.rest else self._said_last(before), chinese=chinese)
+                return self._drop(() if wish.telling.rest else self._said_last(before), chinese=chinese)
+            case "past":
+                return self._end(before, chinese=chinese)
             case "about":
-                return self._forget(request, words, chinese=chinese)
+                return self._forget(wish, message, chinese=chinese)
 
     def _in_turn(self, job: Callable[[], _Result]) -> _Result:
         """Do a job behind what waits of this user.
@@ -136,54 +186,76 @@ class ForgettingListener:
                 raise
             return done.result()
 
-    def _forget(self, request: Telling, words: str, *, chinese: bool) -> str | None:
+    def _forget(self, wish: Wish, message: HumanMessage, *, chinese: bool) -> str | None:
         """Forget what speaks of something, where it is little and plainly meant; else ask.
 
         Where somebody may only have told to, and nothing near is known, it was no request.
         """
         user, project = self.owner
-        subjects = subjects_of(words)
+        subjects, told = subjects_of(wish.words), wish.telling
         if not subjects:
             return None
         records = self.records()
         everything = list(all_records(records, user, project))
-        about = subject_of(request.whose or request.about)
+        about = subject_of(told.whose or told.about)
         ids = meant(everything, subjects)
-        reached = records.preview_delete(user, ids or near(records, self.owner, about, is_sure=request.is_sure))
-        if not reached.ids and not request.is_sure:
+        reached = records.preview_delete(user, ids or near(records, self.owner, about, told))
+        if not reached.ids and not told.is_sure:
             return None
         if not reached.ids:
             return forgetting.nothing_found(about, chinese=chinese)
-        if ids and request.is_sure and is_small(reached.records):
+        if ids and told.is_sure and is_small(reached.records):
             records.delete(user, reached.ids)
             return forgetting.erased(words_gone(reached), chinese=chinese)
-        self._ask(reached.ids)
+        news = _news(message, wish, is_open=True)
+        turn = turns_of([news])[0].id if news else ""
+        self._ask(_Question(reached.ids, turn, places_of(wish.news, subjects)))
         return forgetting.would_erase(words_gone(reached), chinese=chinese, is_near=not ids)
 
     def _confirmed(self, words: str, *, chinese: bool) -> str | None:
         """Erase what waits for a yes; None where nothing does."""
         user, project = self.owner
-        ids = self._waiting()
-        if not ids:
+        question = self._waiting()
+        if question is None:
             return None
         records = self.records()
-        texts = words_gone(records.preview_delete(user, ids)) if is_yes(words) else []
-        if texts:
-            records.delete(user, ids)
+        texts = self._erased(records, question) if is_yes(words) else []
         with records.conversations.editing(user):
             if now := records.conversations.get(user, project, self.conversation):
                 records.conversations.put(user, {**now, "to_forget": []})
         return forgetting.erased(texts, chinese=chinese) if texts else forgetting.left_alone(chinese=chinese)
 
-    def _waiting(self) -> Sequence[str]:
-        """The ids of what waits for a yes; they do for one turn."""
+    def _erased(self, records: RecordStore, question: _Question) -> list[str]:
+        """Erase what waited for a yes, and what the turn that wished it told of the same; the words that are gone."""
+        user, project = self.owner
+        place, ids = (self.conversation, question.turn), list(question.ids)
+        state = records.conversations.get(user, project, self.conversation)
+        said = [one["text"] for one in (state["recent"] if state else []) if one["id"] == question.turn]
+        words = words_at(said[0], question.pieces) if said else []
+        if words:
+            ids += parts_said(list(all_records(records, user, project)), place, words)
+        reached = records.preview_delete(user, ids)
+        texts = words_gone(reached)
+        if texts:
+            records.delete(user, reached.ids)
+        if texts and question.pieces:  # where no memory was made of the turn yet
+            records.conversations.redact_turns(user, {place: words})
+            records.agents.delete_turns(user, [{"conversation": place[0], "turns": [place[1]], "quotes": []}])
+        return texts
+
+    def _waiting(self) -> _Question | None:
+        """What waits for a yes; it does for one turn."""
         user, project = self.owner
         state = self.records().conversations.get(user, project, self.conversation)
-        held = state["to_forget"] if state is not None else []
-        return held[1:] if held and held[0] == self._place(state["count"] if state is not None else 0) else []
+        if state is None or len(state["to_forget"]) <= _HEADS:
+            return None
+        said, done, own, *ids = state["to_forget"]
+        turn, _, pieces = own.partition(" ")
+        is_next = self._is_next(state, said, done, turn)
+        return _Question(ids, turn, [int(one) for one in pieces.split()]) if is_next else None
 
-    def _ask(self, ids: Sequence[str]) -> None:
-        """Keep what waits for a yes, by its ids."""
+    def _ask(self, question: _Question) -> None:
+        """Keep what waits for a yes: by ids, and numbers, without a word of it."""
         user, project = self.owner
         states = self.records().conversations
         with states.editing(user):
@@ -192,12 +264,21 @@ class ForgettingListener:
                 over = stamp(self.now + timedelta(days=retention_days(self.context)))
                 state = new_state(project, self.conversation)
                 state["at"], state["expires_at"] = stamp(self.now), over
-            states.put(user, {**state, "to_forget": [self._place(state["count"]), *ids]})
+            own = " ".join((question.turn, *map(str, question.pieces)))
+            said, done = _last_of(state), "".join(one["id"] for one in self._done_last())
+            states.put(user, {**state, "to_forget": [said, done, own, *question.ids]})
 
-    def _place(self, count: int) -> str:
-        """How far the conversation has come: its turns, and when an agent was last asked in it."""
-        done = self.records().agents.load(*self.owner, self.conversation).state
-        return f"{count} {done['at']}" if done is not None else str(count)
+    def _is_next(self, state: StoredConversation, said: str, done: str, turn: str) -> bool:
+        """Whether nothing was said or done in the conversation since, but for what the turn itself told besides.
+
+        That is written in its own time: before the yes, behind it, or by another process.
+        """
+        is_said = _last_of(state) in (said, turn_hash(Turn(turn, "user", "")))
+        return is_said and all(one["id"] == done or turn in one["turns"] for one in self._done_last())
+
+    def _done_last(self) -> Sequence[Invocation]:
+        """The last that an agent was asked in the conversation."""
+        return self.records().agents.load(*self.owner, self.conversation).invocations[-1:]
 
     def _drop(self, places: Sequence[TurnRef], *, chinese: bool) -> str:
         """Keep nothing of this message; where it says nothing else, forget what was said just before."""
@@ -212,12 +293,32 @@ class ForgettingListener:
         records.delete(user, ids)
         return forgetting.not_kept(chinese=chinese, is_erased=True)
 
+    def _end(self, before: Sequence[Turn], *, chinese: bool) -> str:
+        """Show what has ceased to be true, and ask: what the user said last, or what they asked for."""
+        user, project = self.owner
+        records = self.records()
+        said = [turn.text for turn in before if turn.role == "user"] or [one["query"] for one in self._done_last()]
+        if said and not only_asks(said[-1]):
+            places = self._said_last(before)
+            ids = [one["id"] for one in all_records(records, user, project) if is_said_in(one, places)]
+        else:
+            ids = near(records, self.owner, said[-1], Telling("past", is_sure=False)) if said else []
+        reached = records.preview_delete(user, ids)
+        if not reached.ids:
+            return forgetting.say_which(chinese=chinese)
+        self._ask(_Question(reached.ids, "", ()))
+        return forgetting.would_erase(words_gone(reached), chinese=chinese)
+
     def _said_last(self, turns: Sequence[Turn]) -> list[TurnRef]:
         """The last turn of the user with its answer: as it was handed over, and as an agent has kept it."""
         last = max((place for place, turn in enumerate(turns) if turn.role == "user"), default=len(turns))
-        done = self.records().agents.load(*self.owner, self.conversation).invocations[-1:]
-        ids = [*(turn.id for turn in turns[last:]), *(id for one in done for id in one["turns"])]
+        ids = [*(turn.id for turn in turns[last:]), *(id for one in self._done_last() for id in one["turns"])]
         return [(self.conversation, id) for id in dict.fromkeys(ids)]
+
+
+def _last_of(state: StoredConversation) -> str:
+    """The last turn of a conversation, as it is known again."""
+    return "".join(state["seen"][-1:])
 
 
 # --- what is not kept ------------------------------------------------------------------------------------------------
@@ -234,19 +335,22 @@ def _unkept(messages: Sequence[AnyMessage], last: HumanMessage) -> Iterator[AnyM
                 yield _marked(message)
             is_asked = is_answered and message.text.rstrip().endswith(("?", "？"))
         elif isinstance(message, HumanMessage):
-            words = text_of(message)
-            is_reply = is_asked and (is_yes(words) or is_no(words))
-            is_answered = is_reply or _is_request(words, messages[place + 1 :][:1])
+            words, after = text_of(message), messages[place + 1 :][:1]
+            is_open = any(isinstance(one, AIMessage) and forgetting.asks_back(one.text) for one in after)
+            is_reply, wish = is_asked and (is_yes(words) or is_no(words)), wish_in(words)
+            is_answered = is_reply or is_open or (wish is not None and wish.telling.is_sure)
             if is_answered and not message.additional_kwargs.get(RECALLED):
-                yield _marked(message)
+                yield (_news(message, wish, is_open=is_open) if wish else None) or _marked(message)
 
 
-def _is_request(words: str, after: Sequence[AnyMessage]) -> bool:
-    """Whether a message told to forget; one that may have is known by the question it was answered with."""
-    request = told_to_forget(words)
-    if request is None or request.is_sure:
-        return request is not None
-    return any(isinstance(one, AIMessage) and forgetting.asks_back(one.text) for one in after)
+def _news(message: HumanMessage, wish: Wish, *, is_open: bool) -> HumanMessage | None:
+    """What a message tells beside a wish, as a message of its own; None for nothing.
+
+    Args:
+        is_open: Whether it was asked back: what it tells of the thing itself goes with it, or stays with it.
+    """
+    news = wish.news if is_open or not wish.news else without(wish.news, subjects_of(wish.words))
+    return message.model_copy(update={"content": news}) if tokenize(news) else None
 
 
 def _marked(message: AnyMessage) -> AnyMessage:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, TypeVar, cast
 
 from langgraph.config import get_config
@@ -10,7 +11,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import RetryPolicy
 
 from agentic_memory_bank.engines.factory import MeteredEngine
-from agentic_memory_bank.nodes.deps import EngineDeps, MeteredState, embedding_progress
+from agentic_memory_bank.nodes.deps import EngineDeps, MeteredState, work_progress
 from agentic_memory_bank.nodes.memory_bank.pausing import DECIDED, Halt, decided, is_saved
 from agentic_memory_bank.state.errors import (
     BudgetReachedError,
@@ -18,9 +19,11 @@ from agentic_memory_bank.state.errors import (
     InputError,
     ModelRefused,
     SettingsError,
+    StageTimedOut,
 )
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.encoder import told_to
+from agentic_memory_bank.tools.concurrency.long_work import told_to
+from agentic_memory_bank.tools.concurrency.waiting import TimeLimitReached, within
 
 
 def worth_retrying(error: Exception) -> bool:
@@ -46,6 +49,7 @@ def run_stage(
     deps: _Deps,
     stopped: Callable[[_State], _Update] | None = None,
     first: Callable[[_State, Runtime[Settings], _Deps], _Deps] | None = None,
+    is_timed: bool = True,
 ) -> _Update:
     """Run a stage; at a budget, or where a model refuses, pause and go on as decided.
 
@@ -55,8 +59,10 @@ def run_stage(
         stage: The function of the stage: state, runtime and deps in, update out.
         stopped: What is done in its place once the run is to stop.
         first: What is done once before the stage, however often that is tried; returns what the stage works with.
+        is_timed: Whether `stage_timeout` holds for it: only where the graph can go on without the stage.
 
     Raises:
+        StageTimedOut: It took longer than it may.
         ModelRefused: As the model's server did, where nobody can come back to the run.
     """
     now = cast("MeteredState", state)
@@ -70,8 +76,9 @@ def run_stage(
         metered, unusable = _engine_for(now, runtime, deps)
         try:
             _check_engine(now, metered, unusable, halts)
-            with told_to(embedding_progress(runtime, stage.__name__)):
-                update = stage(cast("_State", now), runtime, _with(deps, metered))
+            with told_to(work_progress(runtime, stage.__name__)):
+                work = partial(stage, cast("_State", now), runtime, _with(deps, metered))
+                update = _in_time(work, Settings.of(runtime).stage_timeout if is_timed else None)
         except (BudgetReachedError, ModelRefused, EngineMismatchError) as halt:
             if isinstance(halt, ModelRefused) and not is_saved():
                 raise
@@ -88,6 +95,21 @@ def run_stage(
             raise
         _forget(metered, halts)
         return _together(decision, update, _report(now, cast("MeteredState", update), metered, stage.__name__))
+
+
+def _in_time(work: Callable[[], _Update], seconds: float | None) -> _Update:
+    """Do a stage's work. LangGraph's own time-outs are for asynchronous nodes: nothing can stop a thread.
+
+    So it goes on by itself, and the models it asks are hung up on.
+    """
+    if seconds is None:
+        return work()
+    try:
+        return within(seconds, work)
+    except TimeLimitReached:
+        raise StageTimedOut(
+            f"It took longer than the {seconds:g} seconds of `stage_timeout`. Raise that, or mend what it waits for."
+        ) from None
 
 
 def _engine_for(

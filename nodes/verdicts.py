@@ -83,8 +83,8 @@ def _on_all(given: Mapping[str, Any], asked: Sequence[HandedContradiction]) -> l
     """One verdict on several contradictions: it names the memory that is right, or they are over the same values."""
     if len(asked) == 1:
         return [_on(given, asked[0])]
-    if given.get("outcome", "holds") != "holds":
-        if given.get("outcome") != "inconclusive" and len({frozenset(_values(found)) for found in asked}) > 1:
+    if (outcome := _outcome(given)) != "holds":
+        if outcome != "inconclusive" and len({frozenset(_values(found)) for found in asked}) > 1:
             raise ToolError(f"There are {len(asked)} contradictions over different values: give a list of verdicts.")
         return [_on(given, found) for found in asked]
     winner = given.get("winner")
@@ -95,6 +95,11 @@ def _on_all(given: Mapping[str, Any], asked: Sequence[HandedContradiction]) -> l
             "list of verdicts."
         )
     return [_by_memory(given, found, right) for found in asked]
+
+
+def _outcome(given: Mapping[str, Any]) -> object:
+    """What was decided; a null is as good as nothing, since forms and models fill in what they were not told."""
+    return "holds" if given.get("outcome") is None else given["outcome"]
 
 
 def _by_memory(given: Mapping[str, Any], found: HandedContradiction, right: set[str]) -> DisputeVerdict | None:
@@ -113,7 +118,7 @@ def _on(given: object, found: HandedContradiction) -> DisputeVerdict:
     if not isinstance(given, Mapping):
         raise ToolError("A verdict is a mapping with `outcome`, `winner`, `statement` and `explanation`.")
     fields = cast("Mapping[str, Any]", given)
-    outcome, statement = fields.get("outcome", "holds"), clean(str(fields.get("statement") or "")).strip()
+    outcome, statement = _outcome(fields), clean(str(fields.get("statement") or "")).strip()
     if outcome not in _OUTCOMES:
         raise ToolError(f"The `outcome` of a verdict is one of {', '.join(_OUTCOMES)}, not {outcome!r}.")
     if outcome in ("integrate", "neither") and not statement:

@@ -11,13 +11,27 @@ LONGEST: Final = 200
 ERASE: Final = "This is exact and small: erase it now with `delete_memories`, and tell the user what went."
 """To an agent that was told to forget, behind what it found."""
 ASK: Final = "Show this to the user first, and erase it with `delete_memories` after a yes."
-NOT_STORED: Final = (
-    "Nothing was kept: this tells to forget. Hand the user's words to `find_memories_to_delete`; a fact that stands "
-    "beside them is stored by itself."
-)
-"""To an agent that would keep the request as a memory of what is to be gone."""
-
+_NEAR: Final = ("Nothing says all of that; this comes near:", "没有完全对得上的内容，相近的有这些：")
+_EXACT: Final = ("This would be erased for good, with the words it was said in", "要删除的有这些（")
 _QUESTIONS: Final = ("Shall I erase it?", "要删除吗？", "确定都删除吗？")
+
+
+def not_stored(tool: str) -> str:
+    """To an agent that would keep a wish to forget as a memory of what is to be gone.
+
+    Args:
+        tool: The tool that finds what is meant.
+    """
+    return (
+        f"Nothing was kept: this tells to forget. Hand the user's words to `{tool}`; a fact that stands beside them is "
+        "stored by itself."
+    )
+
+
+def news_stored(news: str, tool: str = "") -> str:
+    """To an agent that would keep such a wish as well: only what is told beside it is kept. Args as `not_stored`."""
+    then = f" Hand it to `{tool}`: nothing was erased yet." if tool else ""
+    return f"Only this is kept: “{_cut(news)}”. The rest tells to forget, and is no memory.{then}"
 
 
 def erased(texts: Sequence[str], *, chinese: bool) -> str:
@@ -28,19 +42,19 @@ def erased(texts: Sequence[str], *, chinese: bool) -> str:
 def would_erase(texts: Sequence[str], *, chinese: bool, is_near: bool = False) -> str:
     """What would be erased; ends with a question. What only comes near is called so."""
     if is_near and chinese:
-        return f"没有完全对得上的内容，相近的有这些：\n{_list(texts)}\n要删除吗？"
+        return f"{_NEAR[1]}\n{_list(texts)}\n要删除吗？"
     if is_near:
-        return f"Nothing says all of that; this comes near:\n{_list(texts, 'and {} more')}\nShall I erase it?"
+        return f"{_NEAR[0]}\n{_list(texts, 'and {} more')}\nShall I erase it?"
     if chinese:
-        return f"要删除的有这些（{len(texts)}条），以及当时的原话：\n{_list(texts)}\n确定都删除吗？"
+        return f"{_EXACT[1]}{len(texts)}条），以及当时的原话：\n{_list(texts)}\n确定都删除吗？"
     shown = _list(texts, "and {} more")
-    opening = f"This would be erased for good, with the words it was said in ({len(texts)} in all):"
+    opening = f"{_EXACT[0]} ({len(texts)} in all):"
     return f"{opening}\n{shown}\nShall I erase it?"
 
 
 def asks_back(answer: str) -> bool:
     """Whether an answer asks if something is to be erased."""
-    return answer.rstrip().endswith(_QUESTIONS)
+    return answer.lstrip().startswith((*_NEAR, *_EXACT)) and answer.rstrip().endswith(_QUESTIONS)
 
 
 def nothing_found(about: str, *, chinese: bool) -> str:
@@ -71,6 +85,13 @@ def say_what(*, chinese: bool) -> str:
         "Nothing was erased: all memories at once are not erased from a chat. Name what is to be forgotten, or run "
         "`memory-bank forget --all`."
     )
+
+
+def say_which(*, chinese: bool) -> str:
+    """That it is not known what has ceased to be true."""
+    if chinese:
+        return "什么都没有改：我不知道说的是哪一条。请说明什么不对了，或者现在是怎样。"
+    return "Nothing was changed: I do not know what it is about. Say what is no longer true, or what holds now."
 
 
 def failed(*, chinese: bool) -> str:

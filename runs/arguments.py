@@ -15,14 +15,15 @@ from langchain_core.tools import tool as convert
 from langgraph.runtime import RunControl
 
 from agentic_memory_bank.engines.base import Engine
-from agentic_memory_bank.engines.factory import EngineFactory
+from agentic_memory_bank.engines.factory import EngineFactory, check_engine
 from agentic_memory_bank.nodes.memory_bank.attachments import with_attachments
 from agentic_memory_bank.nodes.memory_bank.handing_out import read_result
 from agentic_memory_bank.nodes.transcripts import NO_MESSAGES
-from agentic_memory_bank.state.errors import InputError, InputTooLarge, ToolError
+from agentic_memory_bank.state.errors import InputError, InputTooLarge, ToolError, unfit
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attached_files import MOST, checked_attachments, read_file
 from agentic_memory_bank.tools.documents.attachments import AttachmentStore
+from agentic_memory_bank.tools.embeddings.encoder import check_embeddings
 from agentic_memory_bank.tools.text.cleaning import clean
 
 if TYPE_CHECKING:
@@ -46,18 +47,18 @@ def check_parts(
     Raises:
         InputError: One of them is of another type.
     """
+    check_engine(engine, Engine)
+    check_embeddings(embeddings)
     for name, given, is_fit, wanted in (
-        ("engine", engine, _is_engine(engine), "an `Engine`, which has a name and every judgement"),
-        ("embeddings", embeddings, _can(embeddings, "embed_documents", "embed_query"), "LangChain `Embeddings`"),
         ("execute", execute, _carries_out(execute), "a function, a Runnable, a compiled graph, or 'outside'"),
         ("home", home, isinstance(home, str | os.PathLike), "the path of a folder"),
         ("on_event", on_event, callable(on_event), "a function that takes an event"),
         ("control", control, isinstance(control, RunControl), "LangGraph's `RunControl`"),
     ):
         if given is not None and not is_fit:
-            raise _unfit(name, given, wanted)
+            raise unfit(name, given, wanted)
     if not callable(clock):
-        raise _unfit("clock", clock, "a function that returns the time")
+        raise unfit("clock", clock, "a function that returns the time")
 
 
 def check_models(settings: Settings, engine: Engine | None, models: "GivenModels | None") -> None:
@@ -80,7 +81,7 @@ def checked_tools(
     if given is None:
         return ()
     if not isinstance(given, Sequence) or isinstance(given, str | bytes):
-        raise _unfit("tools", given, "a list of LangChain tools or functions")
+        raise unfit("tools", given, "a list of LangChain tools or functions")
     tools = tuple(_tool(one) for one in cast("Sequence[object]", given))
     names = Counter([*_OWN_TOOLS, *(one.name for one in tools)])
     if twice := [name for name, times in names.items() if times > 1]:
@@ -97,7 +98,7 @@ def _tool(given: object) -> BaseTool:
     if isinstance(given, BaseTool):
         return given
     if not callable(given) or isinstance(given, type):
-        raise _unfit("tools", given, "LangChain tools or functions")
+        raise unfit("tools", given, "LangChain tools or functions")
     try:
         return convert(cast("Any", given))
     except (ValueError, TypeError) as error:
@@ -117,7 +118,7 @@ def attached_files(given: object, settings: Settings) -> list[dict[str, str]]:
     """
     is_one = isinstance(given, str | os.PathLike | Mapping)
     if given is not None and not is_one and not isinstance(given, Sequence):
-        raise _unfit("attachments", given, "a list of paths")
+        raise unfit("attachments", given, "a list of paths")
     items = cast("Sequence[object]", [given] if is_one else given or [])
     if len(items) > MOST:
         raise InputError(f"There are {len(items)} attachments, more than the {MOST} allowed. Hand over fewer.")
@@ -142,9 +143,9 @@ def check_wishes(*, keep: object, export: object) -> None:
         InputError: One of them is of another type.
     """
     if keep is not None and not isinstance(keep, bool):
-        raise _unfit("keep", keep, "True, False or None")
+        raise unfit("keep", keep, "True, False or None")
     if export is not None and not isinstance(export, str | os.PathLike):
-        raise _unfit("export", export, "the path of a file")
+        raise unfit("export", export, "the path of a file")
 
 
 def checked_result(given: object, handed: Mapping[str, Any], settings: Settings) -> object:
@@ -246,15 +247,3 @@ def _worded(value: object) -> str:
 
 def _carries_out(given: object) -> bool:
     return callable(given) or isinstance(given, Runnable) or given == "outside"
-
-
-def _is_engine(given: object) -> bool:
-    return isinstance(given, Engine) and isinstance(cast(object, given.name), str)
-
-
-def _can(given: object, *methods: str) -> bool:
-    return not isinstance(given, type) and all(callable(getattr(given, method, None)) for method in methods)
-
-
-def _unfit(name: str, given: object, wanted: str) -> InputError:
-    return InputError(f"`{name}` cannot be of type {type(given).__name__}. Give {wanted}, or leave it out.")

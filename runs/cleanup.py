@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from agentic_memory_bank.runs.checkpoints import open_saver
 from agentic_memory_bank.runs.export import files_of, named_files, part_of, read_state
-from agentic_memory_bank.runs.home import Home, erase_folder, lease, locked
+from agentic_memory_bank.runs.home import Home, lease, locked
 from agentic_memory_bank.runs.homes import home_at, ledger_of
 from agentic_memory_bank.runs.ledger import Ledger, Run
 from agentic_memory_bank.state.errors import (
@@ -20,6 +20,7 @@ from agentic_memory_bank.state.errors import (
     UnknownThreadError,
 )
 from agentic_memory_bank.tools.pages.stores import PageStores, checked_name, delete_expired_pages, page_stores
+from agentic_memory_bank.tools.storage.disk import erase_folder
 
 _LOG = logging.getLogger(__name__)
 
@@ -71,7 +72,7 @@ def collect_garbage(*, unfinished: bool = False, home: str | Path | None = None)
     for file in place.locks():
         with suppress(ThreadBusyError), locked(file, "This lock"):
             """Whoever held it was killed: letting it go removes it."""
-    pages = delete_expired_pages(place.path)
+    pages = delete_expired_pages(place.of_pages)
     return [*erased, f"{pages} pages whose time was over"] if pages else erased
 
 
@@ -91,13 +92,14 @@ def list_pages(home: str | Path | None = None) -> list[PageMemory]:
     """List the memories of pages of all users, by user and name.
 
     Args:
-        home: Folder of all memories. Default: `MEMORY_BANK_HOME`, or the user's state folder.
+        home: Folder of all memories. Default: the database of `MEMORY_BANK_DATABASE_URL`, `MEMORY_BANK_HOME`, or the
+            user's state folder.
 
     Raises:
         StorageError: One of them cannot be read.
     """
     found: list[PageMemory] = []
-    for store in page_stores(Home(home).path):
+    for store in page_stores(home_at(home).of_pages):
         with closing(store):
             (user, name), stats = store.owner, store.stats()
             found.append(
@@ -106,7 +108,7 @@ def list_pages(home: str | Path | None = None) -> list[PageMemory]:
                     "user": user,
                     "pages": stats["valid"],
                     "ttl_seconds": stats["ttl_seconds"],
-                    "bytes": sum(file.stat().st_size for file in store.files() if file.is_file()),
+                    "bytes": store.bytes,
                 }
             )
     return sorted(found, key=lambda one: (one["user"], one["memory"]))
@@ -118,22 +120,20 @@ def clear_pages(memory: str, *, user: str = "", home: str | Path | None = None) 
     Args:
         memory: Name of the memory of pages.
         user: Id of the user whose memories are meant.
-        home: Folder of all memories. Default: `MEMORY_BANK_HOME`, or the user's state folder.
+        home: Folder of all memories. Default: the database of `MEMORY_BANK_DATABASE_URL`, `MEMORY_BANK_HOME`, or the
+            user's state folder.
 
     Raises:
         UnknownMemoryError: There is none.
         ThreadBusyError: It is being memorized for right now.
         StorageError: It cannot be erased.
     """
-    place = Home(home).prepare()
-    with closing(PageStores(place.path)) as stores:
+    place = home_at(home).prepare()
+    with closing(PageStores(place.of_pages)) as stores:
         store = stores.of(checked_name(memory), user)
-        path = store.path
-        if path is None or not any(file.exists() for file in store.files()):
+        if not store.exists():
             raise UnknownMemoryError(f"There is no memory of pages {memory!r}. `memory-bank pages` lists them.")
-        with locked(place.lock(f"memory {path.stem}"), f"The memory '{memory}'"):
-            for suffix in (".answers", ".research"):
-                erase_folder(path.with_suffix(suffix))
+        with place.hold(f"memory {store.name}", f"The memory '{memory}'"):
             return store.erase()
 
 

@@ -1,24 +1,19 @@
 """What runs keep where a Postgres database is named: one schema of tables, which any number of processes share."""
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any, Final
 
-import psycopg
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, DeltaChannelHistory, get_checkpoint_id
 from langgraph.checkpoint.postgres import PostgresSaver
 
 from agentic_memory_bank.runs.checkpoints import PackedSerializer
 from agentic_memory_bank.runs.ledger import COLUMNS, Ledger, Run, RunState, as_json, row_of, run_of
-from agentic_memory_bank.state.errors import StorageError, StorageFullError, ThreadBusyError
-from agentic_memory_bank.tools.storage.postgres import DATABASE_URL, PATIENCE, Connections
+from agentic_memory_bank.tools.storage.postgres_schema import PostgresSchema
 from agentic_memory_bank.tools.storage.thread_rows import SCHEMA, ThreadRows
 
-_SCHEMA: Final = "memory_bank_runs"
-"""Of its own: LangGraph's server may have tables of the same names in the same database."""
 _RUNS: Final = (
     "CREATE TABLE IF NOT EXISTS runs (thread TEXT PRIMARY KEY, state TEXT NOT NULL, question TEXT NOT NULL, "
     "documents TEXT NOT NULL, settings TEXT NOT NULL, engine TEXT NOT NULL, embeddings TEXT NOT NULL, "
@@ -35,59 +30,24 @@ _OF_A_THREAD: Final = {
     "kept": "thread",
 }
 """The tables that hold what a thread keeps, and the column that names it."""
-_FULL: Final = ("53100", "53200", "53300", "53400")
-"""What Postgres reports when its disk, memory or connections are used up."""
 
 
 class RunDatabase:
     """The tables of runs in one database; safe across threads, processes and a fork."""
 
     def __init__(self, url: str) -> None:
-        self._url = url
-        self._connections = Connections(
-            url, _prepared, configure=_enter_schema, kwargs={"autocommit": True, "prepare_threshold": 0}
-        )
+        self._schema = PostgresSchema(url, "memory_bank_runs", "runs", "resume", _make_tables)
 
-    @contextmanager
-    def connection(self) -> Iterator[Any]:
-        """Lend a connection that commits each statement by itself.
+    def connection(self) -> AbstractContextManager[Any]:
+        """Lend a connection that commits each statement by itself. Raises as `PostgresSchema.connection`."""
+        return self._schema.connection()
 
-        Raises:
-            StorageFullError: The database has no room.
-            StorageError: It cannot be reached, or fails.
+    def lock(self, name: str, what: str) -> AbstractContextManager[Any]:
+        """Hold a thread, or work on a memory of pages. Raises as `PostgresSchema.lock`.
+
+        Who writes checkpoints through the connection that holds a thread writes none once the lock is lost.
         """
-        with _explained():
-            pool: Any = self._connections.get()
-            with pool.connection() as lent:
-                yield lent
-
-    @contextmanager
-    def lease(self, thread: str) -> Iterator[Any]:
-        """Hold a thread by a connection of its own; the database frees it when the connection or the process ends.
-
-        Who writes checkpoints through this connection writes none once the lease is lost.
-
-        Raises:
-            ThreadBusyError: Another process, or another run of this one, holds it.
-            StorageError: As `connection`.
-        """
-        with self.connection():
-            """The tables are there."""
-        with _explained():
-            held = psycopg.connect(self._url, autocommit=True, prepare_threshold=0, connect_timeout=int(PATIENCE))
-        try:
-            with _explained():
-                _enter_schema(held)
-                for name, value in (("idle", 30), ("interval", 10), ("count", 3)):  # of a machine that is cut off
-                    held.execute(f"SET tcp_keepalives_{name} = {value}")  # type: ignore[arg-type]
-                found = held.execute("SELECT pg_try_advisory_lock(%s)", (_number(thread),)).fetchone()
-            if found != (True,):
-                raise ThreadBusyError(
-                    f"The thread '{thread}' is in use by another run. Wait for it to end, then try again."
-                )
-            yield held
-        finally:
-            held.close()
+        return self._schema.lock(name, what)
 
     @contextmanager
     def saver(self, held: Any = None) -> Iterator[BaseCheckpointSaver[Any]]:
@@ -96,7 +56,7 @@ class RunDatabase:
         Args:
             held: The connection that holds the thread, where something is written.
         """
-        with _explained():
+        with self._schema.explained():
             if held is not None:
                 yield SharedSaver(held, serde=PackedSerializer())
                 return
@@ -121,13 +81,17 @@ class RunDatabase:
         Args:
             held: The connection that holds the thread.
         """
-        with nullcontext(held) if held else self.connection() as database, _explained(), database.transaction():
+        with (
+            nullcontext(held) if held else self.connection() as database,
+            self._schema.explained(),
+            database.transaction(),
+        ):
             for table, column in _OF_A_THREAD.items():
                 database.execute(f"DELETE FROM {table} WHERE {column} = %s", (thread,))
 
     def close(self) -> None:
         """Close the connections; the next use opens them again."""
-        self._connections.close()
+        self._schema.close()
 
     def orphans(self) -> list[str]:
         """List threads that the ledger does not know, of imports that were killed."""
@@ -143,41 +107,11 @@ def run_database(url: str) -> RunDatabase:
     return RunDatabase(url)
 
 
-def _number(thread: str) -> int:
-    """What a thread is called among the locks of a database."""
-    return int.from_bytes(hashlib.sha256(f"{_SCHEMA} {thread}".encode()).digest()[:8], "big", signed=True)
-
-
-def _enter_schema(connection: Any) -> None:
-    connection.execute(f"SET search_path TO {_SCHEMA}")
-
-
-def _prepared(pool: Any) -> Any:
-    """Make the tables that are not there, one process at a time."""
-    with pool.connection() as database, database.transaction():
-        database.execute("SELECT pg_advisory_xact_lock(%s)", (_number(""),))
-        database.execute(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
-        for statement in (_RUNS, SCHEMA):
-            database.execute(statement)
-        SharedSaver(database).setup()
-        database.execute(_ORDERED)
-    return pool
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Turn what Postgres reports into errors that say what to do."""
-    try:
-        yield
-    except psycopg.Error as error:
-        is_full = getattr(error, "sqlstate", None) in _FULL
-        told = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        kind, remedy = (
-            (StorageFullError, "Give it room")
-            if is_full
-            else (StorageError, f"See that it runs and that {DATABASE_URL} names it")
-        )
-        raise kind(f"The database of runs cannot be used ({told}). {remedy}, then resume.") from error
+def _make_tables(database: Any) -> None:
+    for statement in (_RUNS, SCHEMA):
+        database.execute(statement)
+    SharedSaver(database).setup()
+    database.execute(_ORDERED)
 
 
 class SharedSaver(PostgresSaver):

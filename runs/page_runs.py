@@ -19,12 +19,13 @@ from agentic_memory_bank.graph.memorizer import build_memorizer
 from agentic_memory_bank.graph.researcher import build_researcher
 from agentic_memory_bank.nodes.deps import Clock, utc_now
 from agentic_memory_bank.nodes.memory_bank.views import digest
-from agentic_memory_bank.runs.home import Home, erase_folder, locked
+from agentic_memory_bank.runs.homes import home_at
 from agentic_memory_bank.runs.run_steps import Progress
 from agentic_memory_bank.state.errors import RunError
 from agentic_memory_bank.state.memorizer import MemorizerOutput
 from agentic_memory_bank.state.research import ResearcherOutput
 from agentic_memory_bank.state.settings import Settings, checked_settings
+from agentic_memory_bank.tools.pages.store import MEMORIZING
 from agentic_memory_bank.tools.pages.stores import PageStores
 from agentic_memory_bank.tools.text.cleaning import checked_text
 
@@ -65,25 +66,24 @@ def memorize(
         RunError: The run was stopped through `RunControl`.
         StorageError: The memory cannot be read or written, or is damaged.
     """
-    given, place = given or PageRunOptions(), Home(home).prepare()
-    with closing(PageStores(place.path, clock=given.clock)) as stores:
-        pages = cast(Path, stores.of(memory).path)
-        answers = pages.with_suffix(".answers")  # a folder, for SQLite makes several files
-        with locked(place.lock(f"memory {pages.stem}"), f"The memory '{memory}'"):
+    given, place = given or PageRunOptions(), home_at(home).prepare()
+    with closing(PageStores(place.of_pages, clock=given.clock)) as stores:
+        pages = stores.of(memory)
+        with place.hold(f"memory {pages.name}", f"The memory '{memory}'"):
             memorizer = build_memorizer(
                 engine=given.engine,
                 models=given.models,
                 embeddings=given.embeddings,
                 stores=stores,
                 clock=given.clock,
-                answers=answers / "answers.sqlite",
+                answers=pages.answers(MEMORIZING),
             )
             wanted = {"texts": texts, "memory": memory}
             output = _run_to_end(
                 memorizer, wanted, MemorizerOutput, checked_settings(settings), given, _MEMORIZING_STOPPED
             )
             if output.get("status") == "completed":
-                erase_folder(answers)
+                pages.erase_answers(MEMORIZING)
     return cast(MemorizerOutput, output)
 
 
@@ -106,25 +106,24 @@ def research(
         StorageError: The memory cannot be read, or is damaged.
     """
     given, asked = given or PageRunOptions(), checked_text(request, "request")
-    place = Home(home).prepare()
-    with closing(PageStores(place.path, clock=given.clock)) as stores:
-        pages = cast(Path, stores.of(memory).path)
-        answers = pages.with_suffix(".research") / digest(asked)[:16]
-        with locked(place.lock(f"research {pages.stem} {answers.name}"), f"This research in '{memory}'"):
+    place, work = home_at(home).prepare(), digest(asked)[:16]
+    with closing(PageStores(place.of_pages, clock=given.clock)) as stores:
+        pages = stores.of(memory)
+        with place.hold(f"research {pages.name} {work}", f"This research in '{memory}'"):
             researcher = build_researcher(
                 engine=given.engine,
                 models=given.models,
                 embeddings=given.embeddings,
                 stores=stores,
                 clock=given.clock,
-                answers=answers / "answers.sqlite",
+                answers=pages.answers(work),
             )
             wanted = {"request": asked, "memory": memory}
             output = _run_to_end(
                 researcher, wanted, ResearcherOutput, checked_settings(settings), given, _RESEARCH_STOPPED
             )
             if output.get("status") not in ("stopped", "failed"):
-                erase_folder(answers)
+                pages.erase_answers(work)
     return cast(ResearcherOutput, output)
 
 

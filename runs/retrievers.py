@@ -19,7 +19,7 @@ from pydantic import ConfigDict
 from agentic_memory_bank.nodes.memory_bank.views import refuted_anchors
 from agentic_memory_bank.runs.conversation_memory import ThresholdChoice
 from agentic_memory_bank.runs.export import read_state
-from agentic_memory_bank.runs.home import Home
+from agentic_memory_bank.runs.homes import home_at
 from agentic_memory_bank.runs.memories import Memories
 from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.state.records import RecordType
@@ -109,7 +109,7 @@ class PageRetriever(_Retriever):
 
     def _found(self, query: str, k: int) -> list[Document]:
         settings = checked_settings(None)
-        with closing(PageStores(Home(self.home).prepare().path)) as stores:
+        with closing(PageStores(home_at(self.home).prepare().of_pages)) as stores:
             store = stores.of(self.memory, self.user)
             with closing(Encoder(self.embeddings or default_embeddings(settings), cache=store.vectors)) as encoder:
                 library = PageLibrary(store, encoder)

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 Progress = Callable[[dict[str, Any]], None]
 """Callback for the events of a run: `{"stage": ..., counts}` while a stage works, `{"done": stage}` after it, and
 `{"usage": ...}` after each call of a model; `{"asking": {"role", "attempt", "seconds", "tokens"}}` while it is made.
-Long work says what is left of it: `{"answered": 3, "left": 9}`, `{"stage": "embed", "embedded": 256, "left": 90}`."""
+Long work says what is left of it: `{"answered": 3, "left": 9}`, `{"stage": "embed", "embedded": 256, "left": 90}`; it
+counts what is `embedded`, `summarised`, `indexed`, `read`, `compared` or `merged`."""
 
 _NOTHING = object()
 BEFORE_PLAN = "analyze_related"

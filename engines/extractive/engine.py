@@ -40,6 +40,7 @@ from agentic_memory_bank.engines.extractive.reading.values import values_of
 from agentic_memory_bank.engines.extractive.summarising import segmentation, summary
 from agentic_memory_bank.engines.extractive.summarising.keywords import keywords as keywords_of
 from agentic_memory_bank.state.errors import EmbeddingError
+from agentic_memory_bank.tools.concurrency.long_work import with_progress
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.text_index import PART_TOKENS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
@@ -91,21 +92,18 @@ class ExtractiveEngine:
     def structure(self, topics: Sequence[TopicText]) -> list[TopicSummary]:
         """Summarise each topic by its central sentences; what is rare in the whole input weighs more."""
         background = Counter(term for topic in topics for term in set(tokenize(topic.text)))
-        return [_structured(topic.text, background) for topic in topics]
+        return [_structured(topic.text, background) for topic in with_progress(topics, "summarised")]
 
     def find_conflicts(self, pairings: Sequence[Pairing]) -> list[Relation]:
         """Compare each pair of raw texts: a changed number, date, name or negation on one subject; or the same."""
-        found: list[Relation] = []
-        for pairing in pairings:
-            for candidate, cosine in zip(pairing.candidates, pairing.cosines, strict=True):
-                found += _relations(pairing.fresh, candidate, cosine)
-        return found
+        pairs = [(p.fresh, *other) for p in pairings for other in zip(p.candidates, p.cosines, strict=True)]
+        return [relation for pair in with_progress(pairs, "compared") for relation in _relations(*pair)]
 
     def find_related(self, pairings: Sequence[Pairing]) -> list[Link]:
         """Link what is alike or shares a keyword; each end takes in the other's keywords that its text holds unseen."""
         keywords: dict[str, list[str]] = {}
         linked: list[tuple[MemoryView, MemoryView]] = []
-        for pairing in pairings:
+        for pairing in with_progress(pairings, "compared"):
             for candidate, cosine in zip(pairing.candidates, pairing.cosines, strict=True):
                 if cosine >= RELATED_COSINE or _shared(pairing.fresh, candidate):
                     linked.append((pairing.fresh, candidate))
@@ -115,7 +113,7 @@ class ExtractiveEngine:
 
     def integrate(self, groups: Sequence[MergeGroup]) -> list[Integration]:
         """Unite the members' sentences without repetition and without what was refuted."""
-        return [_integrated(group) for group in groups]
+        return [_integrated(group) for group in with_progress(groups, "merged")]
 
     def plan(self, situation: PlannerInput) -> Step | None:
         """Answer once; then nothing is left to do."""

@@ -1,30 +1,51 @@
 """Reads what users want forgotten: the subjects they name, the parts of memories that speak of them, yes and no.
 
-Short: the door to five modules of `remembering`, for the stages that delete.
+Short: the door to eight modules of `remembering`, for the stages that delete.
 """
 
 from agentic_memory_bank.engines.extractive.remembering.antecedents import LOOKED_BACK
 from agentic_memory_bank.engines.extractive.remembering.deletion import echoes_in, parts_meant
+from agentic_memory_bank.engines.extractive.remembering.replies import is_no, is_yes
 from agentic_memory_bank.engines.extractive.remembering.statements import only_asks
 from agentic_memory_bank.engines.extractive.remembering.subjects import (
     Subject,
+    have_in_common,
     roots_of,
+    shared_words,
     subject_of,
     subjects_of,
 )
-from agentic_memory_bank.engines.extractive.remembering.telling import Telling, is_no, is_yes, told_to_forget
+from agentic_memory_bank.engines.extractive.remembering.telling import Telling, told_to_forget
+from agentic_memory_bank.engines.extractive.remembering.wish_head import sounds_like_a_wish
+from agentic_memory_bank.engines.extractive.remembering.wishes import (
+    Wish,
+    places_of,
+    subjects_described,
+    wish_in,
+    without,
+    words_at,
+)
 
 __all__ = [
     "LOOKED_BACK",
     "Subject",
     "Telling",
+    "Wish",
     "echoes_in",
+    "have_in_common",
     "is_no",
     "is_yes",
     "only_asks",
     "parts_meant",
+    "places_of",
     "roots_of",
+    "shared_words",
+    "sounds_like_a_wish",
     "subject_of",
+    "subjects_described",
     "subjects_of",
     "told_to_forget",
+    "wish_in",
+    "without",
+    "words_at",
 ]

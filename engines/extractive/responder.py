@@ -39,7 +39,7 @@ WHOLE: Final = 200
 
 _ASKS: Final = re.compile(
     rf"{phrases.ENDS_ASKING}|[吗呢]\W*+$|{phrases.CHINESE_QUESTION_WORDS}|几[个岁号点]|哪|是否"
-    rf"|^\W*(?:please |and |so )?(?:(?:{phrases.QUESTION_WORDS})\b"
+    rf"|^\W*(?:please |and |so )?(?:(?:{phrases.QUESTION_WORDS})(?:['’]?s|['’]?re)?\b"
     r"|(?:do|does|did|is|are|was|were|am|can|could|will|would|should|have|has|had)"
     r" (?:i|you|we|they|he|she|it|there|this|that|any\w*|(?<!had )(?<!did )(?:the|my|our|your|his|her|their))\b)"
     r".*(?<![.!])$"

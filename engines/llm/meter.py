@@ -12,6 +12,7 @@ from agentic_memory_bank.state.errors import BudgetReachedError, SettingsError
 from agentic_memory_bank.state.memory_bank import Asking, Usage
 from agentic_memory_bank.state.model_table import Role
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.spans import annotate, model_call
 
 Resource = Literal["calls", "tokens", "money", "seconds"]
 RESOURCES: tuple[Resource, ...] = ("calls", "tokens", "money", "seconds")
@@ -31,6 +32,13 @@ def limits(settings: Settings, extra: Mapping[str, float]) -> Limits:
         if budget is not None:
             allowed[resource] = budget + extra.get(resource, 0.0)
     return allowed
+
+
+def _told_of(call: Call) -> Mapping[str, int | str]:
+    """What tracers are told of a call: its tokens, or that it failed, of which the client's words may hold keys."""
+    if not call.mode and not call.input_tokens:
+        return {"error.type": "_OTHER"}
+    return {"gen_ai.usage.input_tokens": call.input_tokens, "gen_ai.usage.output_tokens": call.output_tokens}
 
 
 @dataclass(slots=True)
@@ -93,7 +101,8 @@ class Meter:
                 self._changed.wait()
             self._flying.add(most)
         try:
-            yield
+            with model_call(model):
+                yield
         finally:
             with self._changed:
                 self._flying.add(most, -1)
@@ -101,6 +110,7 @@ class Meter:
 
     def note(self, call: Call, key: str | None = None, answer: str | None = None) -> None:
         """Count a call that was made, and keep its answer if it has one."""
+        annotate({"memory_bank.role": call.role, **_told_of(call)})
         with self._changed:
             self.store.note(call, key, answer)
             self._spent.add(_Load(1, call.input_tokens + call.output_tokens, self._cost(call) or 0.0))

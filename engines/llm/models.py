@@ -229,7 +229,7 @@ class ChatModels:
         Raises:
             SettingsError: A name is not known, or its key is not set.
         """
-        passed = _by_role(given)
+        passed = by_role(given)
         found: dict[Role, RoleModel] = {}
         for role in roles:
             row = settings.role(role)
@@ -247,12 +247,17 @@ class ChatModels:
 
 def names_of(settings: Settings, given: GivenModels | None, roles: Sequence[Role] = BANK_ROLES) -> list[str]:
     """The names of the models of these roles, each once."""
-    passed = _by_role(given)
+    passed = by_role(given)
     names = [name_of(passed[role]) if role in passed else settings.role(role).model for role in roles]
     return list(dict.fromkeys(name for name in names if name))
 
 
-def _by_role(given: GivenModels | None) -> dict[Role, BaseChatModel]:
+def by_role(given: GivenModels | None) -> dict[Role, BaseChatModel]:
+    """Give the models that were passed by their roles.
+
+    Raises:
+        SettingsError: They are neither a chat model nor a mapping of roles to chat models.
+    """
     if given is None:
         return {}
     if isinstance(given, BaseChatModel):

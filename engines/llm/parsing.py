@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from agentic_memory_bank.state.errors import AnswerRejected
 from agentic_memory_bank.tools.text.cleaning import clean
+from agentic_memory_bank.tools.text.nesting import is_too_deep
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -132,7 +133,9 @@ def _storable(value: Any) -> Any:
 
 def _parsed(text: str) -> dict[str, Any] | None:
     """The JSON object in a text; what a model thought aloud is no answer."""
-    with suppress(ValueError, RecursionError):
+    if is_too_deep(text):
+        return None
+    with suppress(ValueError):
         whole = json.loads(text)
         if isinstance(whole, dict):
             return whole
@@ -169,7 +172,7 @@ def _end(text: str, start: int) -> int | None:
     """Where the object ends that begins at `start`; None when it is no sound JSON."""
     try:
         return json.JSONDecoder().raw_decode(text, start)[1]
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
 
 

@@ -16,6 +16,7 @@ from langgraph.store.base import BaseStore
 from agentic_memory_bank.engines.conversation import ConversationEngine, Turn
 from agentic_memory_bank.engines.factory import MeteredEngine
 from agentic_memory_bank.engines.responder import Responder
+from agentic_memory_bank.nodes.conversation.fitting import ConversationHistory, spare
 from agentic_memory_bank.nodes.conversation.history import (
     as_messages,
     asked,
@@ -134,10 +135,12 @@ class ConversationDeps(EngineDeps[Responder]):
             runtime: LangGraph's runtime, whose context names the user and which may bring a store.
             seconds: How long it may take; nothing that fails here fails the message.
         """
-        turns = earlier(state["messages"], turns_in(standing))
-        messages = [*as_messages(turns[-HISTORY:]), asked(state["messages"])]
+        before, context = turns_in(standing), context_of(runtime)
+        messages = [*as_messages(earlier(state["messages"], before)[-HISTORY:]), asked(state["messages"])]
         config = cast(RunnableConfig, {"configurable": {_DURABILITY: "exit"}})
-        context = context_of(runtime).model_copy(update={"recall_timeout": seconds})
+        talked = ConversationHistory(state["messages"], before, standing["count"], lambda _: standing["digest"], "")
+        tokens = max(context.recall_tokens, spare(talked, shown_tokens(context)))
+        context = context.model_copy(update={"recall_timeout": seconds, "recall_tokens": tokens})
         wanted = {"messages": messages, "limit": context.conversation_limit}
         return cast(RecallOutput, self.recall.invoke(wanted, config, context=context))
 
@@ -200,6 +203,11 @@ class ConversationDeps(EngineDeps[Responder]):
                 self.waiting.add(handed)
         job = partial(_remember, self.remember, runtime.store, handed, context)
         return self.queue.submit(user_hash(owner.user), job), fault
+
+
+def shown_tokens(context: MemoryContext) -> int:
+    """Tokens that a model is shown of a conversation in place of all that was said."""
+    return min(context.conversation_tokens, context.role("react").text_tokens(context.window_ratio))
 
 
 def _remember(graph: Graph, store: BaseStore | None, handed: QueuedTurns, context: MemoryContext) -> Mapping[str, Any]:

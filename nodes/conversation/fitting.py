@@ -49,6 +49,14 @@ def fitted(talked: ConversationHistory, tokens: int) -> list[BaseMessage]:
     return _compressed(talked, tokens)
 
 
+def spare(talked: ConversationHistory, tokens: int) -> int:
+    """Tokens that a long conversation leaves to memories where it stands and its last turns are shown; else none."""
+    if _whole(talked) is not None:
+        return 0
+    last = as_messages(earlier(talked.messages, talked.before)[-LAST:])
+    return tokens - size(asked(talked.messages)) - total(_state(talked.digest(()))) - sum(map(size, last))
+
+
 def plain(messages: Sequence[AnyMessage]) -> list[BaseMessage]:
     """Messages in the form that every model takes: what is text is text, whatever interface it was written for."""
     return [_plain(message) for message in messages]

@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.responder import QUOTES_ONLY, ResponderInput
-from agentic_memory_bank.nodes.conversation.deps import ConversationDeps
+from agentic_memory_bank.nodes.conversation.deps import ConversationDeps, shown_tokens
 from agentic_memory_bank.nodes.conversation.fitting import ConversationHistory, Digest, fitted, plain
 from agentic_memory_bank.nodes.conversation.history import asked, earlier, new_messages, turns_in
 from agentic_memory_bank.nodes.deps import context_of
@@ -75,10 +75,11 @@ def _situation(state: ConversationState, runtime: Runtime[MemoryContext], deps: 
             return standing["digest"]
         return asdict(deps.summariser.summarise(unshown[-DIGESTED:]))
 
-    tokens = min(context.conversation_tokens, context.role("react").text_tokens(context.window_ratio))
     talked = ConversationHistory(messages, before, standing["count"], digest, state.get("block", ""))
     memories = state.get("memories", ())
-    return ResponderInput(fitted(talked, tokens), text_of(asked(messages)), memories, earlier(messages, before))
+    return ResponderInput(
+        fitted(talked, shown_tokens(context)), text_of(asked(messages)), memories, earlier(messages, before)
+    )
 
 
 def _keep_words(state: ConversationState, runtime: Runtime[MemoryContext], deps: ConversationDeps) -> None:

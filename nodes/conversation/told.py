@@ -14,11 +14,13 @@ from agentic_memory_bank.nodes.forgetting import ForgettingListener
 from agentic_memory_bank.nodes.remember.views import receipt
 from agentic_memory_bank.state.conversations import ConversationState, ConversationUpdate, MemoryContext
 
-Next = Literal["recall", "__end__"]
+Next = Literal["recall", "remember", "__end__"]
 
 
 def told(state: ConversationState, runtime: Runtime[MemoryContext], deps: ConversationDeps) -> Command[Next]:
     """Forget what the message tells to, and answer; any other message goes on to be answered as ever.
+
+    What such a message tells besides goes on to be remembered.
 
     Raises:
         InputError: There is no message to answer, or the conversation's id is none.
@@ -35,7 +37,7 @@ def told(state: ConversationState, runtime: Runtime[MemoryContext], deps: Conver
 
     records = partial(deps.stores.of, runtime.store, context)
     listener = ForgettingListener(
-        records, owner_of(runtime), conversation, context, deps.clock(), deps.queue, said_before
+        records, owner_of(runtime), conversation, context, deps.clock(), deps.queue, deps.stores.encoder, said_before
     )
     heard = listener.hear(state["messages"], message)
     if not heard.is_answered:
@@ -47,4 +49,4 @@ def told(state: ConversationState, runtime: Runtime[MemoryContext], deps: Conver
         "recalled": {**DISABLED, "outcome": "ignored", "reason": "told to forget"},
         "remembered": receipt("nothing"),
     }
-    return Command(goto="__end__", update=done)
+    return Command(goto="remember" if heard.news else "__end__", update={**done, "mode": mode})

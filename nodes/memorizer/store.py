@@ -19,7 +19,8 @@ from agentic_memory_bank.state.memorizer import (
 )
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.pages.store import PageStore, time_to_live
+from agentic_memory_bank.tools.pages.rows import time_to_live
+from agentic_memory_bank.tools.pages.store import PageStore
 
 
 def store(state: MemorizerState, runtime: Runtime[Settings], deps: PageDeps) -> MemorizerUpdate:

@@ -6,7 +6,7 @@ from typing import Any
 from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.nodes.deps import embedding_progress, timestamp
+from agentic_memory_bank.nodes.deps import timestamp, work_progress
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.views import digest, lines
 from agentic_memory_bank.nodes.messages import request_in
@@ -15,10 +15,10 @@ from agentic_memory_bank.state.errors import InputTooLarge, StorageError
 from agentic_memory_bank.state.interaction_tree import Entry
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate, PendingAttachment, Recalled
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.concurrency.long_work import told_to
 from agentic_memory_bank.tools.documents.attached_files import AttachedFile, checked_attachments
 from agentic_memory_bank.tools.documents.attachments import AttachmentStore
 from agentic_memory_bank.tools.documents.loaders import as_documents
-from agentic_memory_bank.tools.embeddings.encoder import told_to
 from agentic_memory_bank.tools.text.cleaning import checked_text
 
 
@@ -38,7 +38,7 @@ def adapter_in(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDep
     is_waiting = state.get("incoming") and not handed_over
     if not is_waiting and (handed_over or not state.get("insight_doc", {}).get("current")):
         return _take_in(state, runtime, deps, now)
-    with told_to(embedding_progress(runtime, "adapter_in")):
+    with told_to(work_progress(runtime, "adapter_in")):
         return {"now": now, "recalled": _recall(state, runtime, deps), **lines(state)}
 
 

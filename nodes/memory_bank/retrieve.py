@@ -11,6 +11,7 @@ from agentic_memory_bank.state.interaction_tree import InteractionTree
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
 from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, embedded_text, neighbours
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.concurrency.long_work import with_progress
 from agentic_memory_bank.tools.search import gate
 from agentic_memory_bank.tools.search.scoring import Hit
 
@@ -90,7 +91,7 @@ def suspected(
             there = (a["entry"] for i in others for a in nodes[i]["anchors"] if a["entry"] in entries)
             met.setdefault(entry, []).extend(there)
     owners = _owners(nodes.values())
-    for entry, others in met.items():
+    for entry, others in with_progress(list(met.items()), "read"):
         for other in [o for o in dict.fromkeys(others) if o != entry][:MOST_DOCUMENTS]:
             sides = [(document_name(entries[i]["source"]), entries[i]["text"]) for i in (entry, other)]
             for one in contradictions(sides[0], sides[1]):

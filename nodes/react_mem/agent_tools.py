@@ -7,7 +7,7 @@ from langchain.tools import ToolRuntime
 from langchain_core.messages import AnyMessage
 from langchain_core.tools import BaseTool, StructuredTool
 
-from agentic_memory_bank.engines.extractive.forgetting import told_to_forget
+from agentic_memory_bank.engines.extractive.forgetting import wish_in
 from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes import agent_messages
 from agentic_memory_bank.nodes.memory_deps import keeps
@@ -16,7 +16,7 @@ from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope
 from agentic_memory_bank.nodes.react_mem.recall import search_memories
 from agentic_memory_bank.nodes.react_mem.working_memory import listed, threshold
 from agentic_memory_bank.nodes.remember.views import expiry_of
-from agentic_memory_bank.prompts import four_tiers, recalled
+from agentic_memory_bank.prompts import forgetting, four_tiers, recalled
 from agentic_memory_bank.prompts.fence import fence
 from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, circuit_breaker_of
@@ -108,7 +108,9 @@ class AgentMemoryTools:
         scope = self._scope(runtime)
         if scope is None:
             return four_tiers.OUT_OF_REACH
-        if not text.strip() or secrets_in(text) or is_order(text) or told_to_forget(text):
+        wish = wish_in(text)
+        text = text if wish is None else wish.news  # what is told beside a wish to forget is kept, and no word of it
+        if not text.strip() or secrets_in(text) or is_order(text):
             return four_tiers.REFUSED
         user, project = scope.owner
         source = {"conversation": scope.conversation, "turns": [], "quotes": [text.strip()]}
@@ -126,7 +128,9 @@ class AgentMemoryTools:
             return four_tiers.OUT_OF_REACH
         except MemoryBankError as error:
             return str(error)
-        return four_tiers.STORED if is_kept else four_tiers.SWITCHED_OFF
+        if not is_kept:
+            return four_tiers.SWITCHED_OFF
+        return four_tiers.STORED if wish is None else forgetting.news_stored(wish.news)
 
 
 def _in_state(runtime: ToolRuntime[Any, Any], id: str) -> str | None:

@@ -102,6 +102,8 @@ class Answering:
         is_on, messages = context_of(runtime).enable_memory, state["messages"]
         heard = self.memory.told(messages, state["conversation_id"], runtime) if is_on else NOTHING
         if heard.is_answered:
+            if heard.news:
+                self.memory.done(add_said(messages, [heard.news]), state["conversation_id"], runtime)
             return {"messages": heard.messages}
         is_on = is_on and self.memory.is_on(state["conversation_id"], runtime)
         messages = add_said(messages, heard.messages)

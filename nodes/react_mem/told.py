@@ -36,7 +36,14 @@ def hear(deps: AgentDeps, scope: Scope, messages: Sequence[AnyMessage]) -> Forge
 
     records = partial(deps.records, scope)
     listener = ForgettingListener(
-        records, scope.owner, scope.conversation, scope.context, deps.clock(), deps.queue, said_before
+        records,
+        scope.owner,
+        scope.conversation,
+        scope.context,
+        deps.clock(),
+        deps.queue,
+        deps.stores.encoder,
+        said_before,
     )
     try:
         return listener.hear(messages, asked.question)

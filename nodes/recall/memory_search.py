@@ -289,6 +289,8 @@ def _only_asks(found: MemoryHit) -> bool:
 def likenesses(query: str, found: Sequence[MemoryHit]) -> list[Likeness]:
     """What the memories that were found have in common with a message."""
     best = max((one.score for one in found), default=0.0) or 1.0
+    days = [_said_on(one.record) for one in found]
+    each = sorted(set(days))
     return [
         Likeness(
             text=unattributed(one.record["text"])[2],
@@ -300,8 +302,9 @@ def likenesses(query: str, found: Sequence[MemoryHit]) -> list[Likeness]:
             is_marked=bool(one.marks),
             is_turn=one.record["type"] == "verbatim",
             by_assistant=_speaker(one) == ASSISTANT,
+            recent=(each.index(day) + 1) / len(each),
         )
-        for one in found
+        for one, day in zip(found, days, strict=True)
     ]
 
 

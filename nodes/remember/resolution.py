@@ -133,7 +133,7 @@ def _there(facts: Sequence[Fact], owner: Owner, records: RecordStore) -> list[li
 
 def _types(fact: Fact) -> list[RecordType]:
     """The types of memories that a new one may say again, or change."""
-    return list(EXTRACTED) if announces_change(fact.words) else [fact.type]
+    return list(EXTRACTED) if fact.amends or announces_change(fact.words) else [fact.type]
 
 
 def _cosine(words: Sequence[str], deps: MemoryDeps) -> Callable[[str, str], float]:

@@ -34,7 +34,7 @@ def pages_snapshot(
     """
     with closing(PageStores(Path(home) if home is not None else None)) as stores:
         store = stores.of(checked_name(memory))
-        if store.path is None or not store.path.exists():
+        if not store.exists():
             raise UnknownMemoryError(f"There is no memory of pages {memory!r}. `memory-bank pages` lists them.")
         pages = [page for _, page in store.pages()]
     texts = {page["id"]: _text(page) for page in pages}

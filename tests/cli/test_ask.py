@@ -228,7 +228,7 @@ def test_bad_input_is_refused_in_one_line_before_anything_is_written(
     ]
     for words, said in cases:
         result = memory_bank("ask", *words)
-        assert result.exit_code == 1, (words, result.output)
+        assert result.exit_code == 2, (words, result.output)
         assert said in result.stderr.splitlines()[-1], (words, result.stderr)
         assert result.stderr.splitlines()[-1].startswith("Error: ")
         assert "Traceback" not in result.output
@@ -265,7 +265,7 @@ def test_an_error_is_json_for_machines_and_a_traceback_for_debugging(memory_bank
     person = memory_bank("ask", " ", "--debug")
 
     assert json_lines(machine.stderr)[-1]["error"] == "InputError"
-    assert machine.exit_code == person.exit_code == 1
+    assert (machine.exit_code, person.exit_code) == (2, 1)  # a traceback is for whoever debugs
     assert type(person.exception).__name__ == "InputError"
 
 
@@ -285,5 +285,5 @@ def test_every_command_explains_itself(memory_bank: Command) -> None:
 def test_asking_a_named_thread_that_holds_nothing_is_an_error(memory_bank: Command) -> None:
     result = memory_bank("ask", "How many qubits?", "--thread", "tpyo")
 
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "'tpyo' holds no memory" in result.stderr

@@ -85,7 +85,7 @@ def test_a_budget_is_refused_where_none_is_waited_for(memory_bank: Command, part
 
     assert "waits for no decision" in ended.stderr
     assert "nothing new was learned" in stalled.stdout
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     assert "does not wait for a budget" in refused.stderr
     assert memory_bank("resume", "stalled", "--decision", "stop").exit_code == 4
 

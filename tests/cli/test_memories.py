@@ -31,7 +31,7 @@ def test_runs_lists_what_is_kept_and_what_can_be_resumed(memory_bank: Command, k
 
     lines = memory_bank("runs").stdout.splitlines()
 
-    assert lines[0].split() == ["THREAD", "STATUS", "KEPT", "LAST", "ACTIVE", "QUESTION"]
+    assert lines[0].split() == ["THREAD", "STATUS", "KEPT", "LAST", "ACTIVE", "(UTC)", "QUESTION"]
     assert lines[1].split()[:4] == ["a", "b", "paused", "yes"]
     assert lines[2].split()[:3] == ["chips", "completed", "yes"]
     assert lines[-1] == "1 unfinished; go on with `memory-bank resume 'a b'`."
@@ -136,14 +136,14 @@ def test_show_node_gives_all_raw_text_of_the_memory_an_old_id_was_merged_into(
 def test_an_unknown_memory_is_an_error(memory_bank: Command, kept: str) -> None:
     result = memory_bank("show", kept, "--node", "n0")
 
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "no memory 'n0'" in result.stderr
 
 
 def test_unknown_threads_are_errors_of_every_command(memory_bank: Command, tmp_path: Path) -> None:
     for words in (["resume", "x"], ["resume"], ["show", "x"], ["export", "x", tmp_path / "x.json"], ["clear", "x"]):
         result = memory_bank(*words)
-        assert result.exit_code == 1, words
+        assert result.exit_code == 2, words
         assert result.stderr.startswith("Error: ")
         assert "`memory-bank runs` lists" in result.stderr
     assert not (tmp_path / "x.json").exists()
@@ -196,9 +196,9 @@ def test_a_foreign_or_damaged_export_is_refused(memory_bank: Command, kept: str,
     os.mkfifo(tmp_path / "pipe")
     for file in (foreign, damaged, short, tmp_path / "missing.json", tmp_path, tmp_path / "pipe", Path("/dev/zero")):
         result = memory_bank("import", file, "--thread", "new")
-        assert result.exit_code == 1, file
+        assert result.exit_code == 2, file
         assert len(result.stderr.splitlines()) == 1, file
-    assert memory_bank("show", "new").exit_code == 1
+    assert memory_bank("show", "new").exit_code == 2
 
 
 def test_import_does_not_replace_a_thread(memory_bank: Command, kept: str, tmp_path: Path) -> None:
@@ -214,16 +214,16 @@ def test_export_overwrites_exports_and_nothing_else(memory_bank: Command, kept: 
     file = document.with_name("memory.json")
 
     assert [memory_bank("export", kept, file).exit_code for _ in range(2)] == [0, 0]
-    assert memory_bank("export", kept, document).exit_code == 1
+    assert memory_bank("export", kept, document).exit_code == 2
     assert document.read_text(encoding="utf-8") == "The chip has 433 qubits.\n"
     os.mkfifo(pipe := document.with_name("pipe"))
-    assert memory_bank("export", kept, pipe).exit_code == 1
+    assert memory_bank("export", kept, pipe).exit_code == 2
 
 
 def test_clear_erases_a_thread(memory_bank: Command, kept: str, home: Path) -> None:
     assert memory_bank("clear", kept).stdout == "Erased 'chips'.\n"
 
-    assert memory_bank("show", kept).exit_code == 1
+    assert memory_bank("show", kept).exit_code == 2
     assert not any(b"433" in file.read_bytes() for file in home.rglob("*") if file.is_file())
 
 

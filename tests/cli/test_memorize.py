@@ -102,7 +102,7 @@ def test_a_server_that_fails_costs_abstracts_and_is_told_in_plain_words(
 def test_what_cannot_be_used_is_told_before_files_are_read(memory_bank: Command, home: Path, words: list[str]) -> None:
     result = memory_bank("memorize", "no-such-file.txt", *words)
 
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "no-such-file" not in result.output
     assert not home.exists()
 

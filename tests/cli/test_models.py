@@ -120,7 +120,7 @@ def test_a_budget_that_is_not_raised_is_refused_and_the_run_still_waits(
 
     for budget in ("calls=2", "tokens=5000"):
         refused = memory_bank("resume", "--budget", budget)
-        assert refused.exit_code == 1
+        assert refused.exit_code == 2
         assert refused.stderr.splitlines() == [
             "Error: The run has used up its budget of calls. Give one that is over 2 in all."
         ]
@@ -132,7 +132,7 @@ def test_money_is_a_budget_where_prices_are_given(memory_bank: Command, document
     server = serve()
 
     priceless = memory_bank(*ASK, document, "--budget", "0.01")
-    assert priceless.exit_code == 1
+    assert priceless.exit_code == 2
     assert "needs the price of local:test" in priceless.stderr
     assert " s  " not in priceless.stderr  # before the document was read
     assert server.count == 0
@@ -245,7 +245,7 @@ def test_a_run_whose_key_is_gone_is_not_resumed_without_its_model(
 
     refused = memory_bank("resume", "--json")
 
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     assert json.loads(refused.stderr) == {
         "error": "SettingsError",
         "message": "The model 'openai:test' needs a key. Set the variable OPENAI_API_KEY.",
@@ -265,7 +265,7 @@ def test_a_model_that_cannot_be_asked_is_refused_before_documents_are_read(
 ) -> None:
     refused = memory_bank("ask", "How many?", "--model", model, "-c", document)
 
-    assert refused.exit_code == 1, refused.output
+    assert refused.exit_code == 2, refused.output
     assert said in refused.stderr.splitlines()[-1]
     assert " s  " not in refused.stderr
     assert not home.exists()

@@ -19,7 +19,7 @@ TRANSCRIPT = [
     {"role": "tool", "tool_call_id": "1", "content": "The maker says: 433."},
     {"role": "assistant", "content": "It has 433 qubits."},
 ]
-WAITING, FAILED, WRONG_USAGE = 4, 1, 2
+WAITING, WRONG_USAGE = 4, 2
 
 
 def words(text: str) -> str:
@@ -115,7 +115,7 @@ def test_what_is_no_transcript_is_refused_in_one_line(
 
     result = memory_bank("resume", "t", "--result", "-", stdin=stdin)
 
-    assert result.exit_code == FAILED
+    assert result.exit_code == WRONG_USAGE
     assert said in words(result.stderr)
     assert "Traceback" not in result.output
     assert memory_bank("resume", "t").stdout == first.stdout
@@ -128,7 +128,7 @@ def test_a_missing_result_is_refused_before_anything_is_done(
 
     for path in (tmp_path / "missing.txt", tmp_path):
         result = memory_bank("resume", "t", "--result", path)
-        assert result.exit_code == FAILED
+        assert result.exit_code == WRONG_USAGE
         assert "cannot be read" in words(result.stderr)
 
 
@@ -144,7 +144,7 @@ def test_a_result_that_nobody_waits_for_is_refused(memory_bank: Command, documen
 
     result = memory_bank("resume", "t", "--result", "-", stdin=b"433")
 
-    assert result.exit_code == FAILED
+    assert result.exit_code == WRONG_USAGE
     assert "does not wait for the result" in words(result.stderr)
 
 

@@ -73,11 +73,11 @@ def test_where_nothing_is_recalled_the_reason_is_said(memory_bank: Command, kept
 def test_memory_is_switched_off_for_good_and_on_again(memory_bank: Command, kept: str) -> None:
     assert memory_bank("switch", "off", *USER).stdout == "Memory is switched to: off.\n"
     assert memory_bank("recall", "Where does Eva live?", *USER).exit_code == 3
-    assert memory_bank("remember", "I sail.", *USER, "--type", "semantic").exit_code == 1
+    assert memory_bank("remember", "I sail.", *USER, "--type", "semantic").exit_code == 2
     assert listed(memory_bank) == ["My sister Eva lives in Rome."]
 
     assert parsed(memory_bank("switch", *USER, "--json")) == {"mode": "off"}
-    assert memory_bank("switch", "sometimes", *USER).exit_code == 1
+    assert memory_bank("switch", "sometimes", *USER).exit_code == 2
     memory_bank("switch", "on", *USER)
     assert memory_bank("recall", "Where does Eva live?", *USER).exit_code == 0
 
@@ -93,7 +93,7 @@ def test_memories_go_out_and_come_in_for_another_user(memory_bank: Command, kept
     assert came.stdout == "Imported 1 memory; erased 0 memories.\n"
     assert kept in memory_bank("memories", "--user", "ben").stdout
     assert json.loads(lines.read_text())["page_content"] == "My sister Eva lives in Rome."
-    assert memory_bank("import-memories", str(lines), "--user", "ben").exit_code == 1
+    assert memory_bank("import-memories", str(lines), "--user", "ben").exit_code == 2
 
 
 def test_a_foreign_file_is_refused_with_the_option_that_takes_it(memory_bank: Command, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_foreign_file_is_refused_with_the_option_that_takes_it(memory_bank: Co
 
         result = memory_bank("import-memories", str(tmp_path / "notes.md"), *USER)
 
-        assert result.exit_code == 1
+        assert result.exit_code == 2
         assert "`--from`" in result.stderr
 
 
@@ -180,7 +180,7 @@ def test_the_user_comes_from_the_environment_on_the_command_line(
 def test_without_a_user_nothing_is_done(memory_bank: Command, words: tuple[str, ...]) -> None:
     assert memory_bank(*words).exit_code == 2
     blank = memory_bank(*words, "--user", " ")
-    assert blank.exit_code == 1
+    assert blank.exit_code == 2
     assert "Nobody is named" in blank.stderr
 
 
@@ -221,7 +221,7 @@ def test_a_memory_is_pinned_and_pinned_no_longer(memory_bank: Command, kept: str
 def test_a_memory_of_another_user_is_not_there(memory_bank: Command, kept: str) -> None:
     refused = memory_bank("memory", kept, "--user", "ben", "--json")
 
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     assert json.loads(refused.stderr)["error"] == "UnknownMemoryError"
 
 
@@ -346,7 +346,7 @@ def test_a_file_that_cannot_be_read_is_told_in_one_line(memory_bank: Command, tm
     missing = memory_bank("remember", "--file", tmp_path / "none", *USER)
     empty = memory_bank("remember", "--file", "-", *USER, stdin=b" \n")
 
-    assert (missing.exit_code, empty.exit_code) == (1, 1)
+    assert (missing.exit_code, empty.exit_code) == (2, 2)
     assert "cannot be read" in missing.stderr
     assert "is empty" in empty.stderr
 
@@ -356,7 +356,7 @@ def test_a_setting_is_given_as_elsewhere(memory_bank: Command, kept: str) -> Non
 
     found = parsed(memory_bank("recall", "What of my sister Eva?", *USER, "--json", "--set", "recall_limit=1"))
     assert len(found["memories"]) == 1
-    assert memory_bank("recall", "x", *USER, "--set", "hybrid_mode=rerank").exit_code == 1
+    assert memory_bank("recall", "x", *USER, "--set", "hybrid_mode=rerank").exit_code == 2
 
 
 # --- upkeep ----------------------------------------------------------------------------------------------------------

@@ -121,12 +121,12 @@ def test_what_the_memory_does_not_hold_is_said_and_the_exit_code_is_that_of_not_
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("research", " ", "-M", "towers"), 1, "request is empty"),
-        (("research", QUESTION, "-M", " "), 1, "named by a non-empty string"),
+        (("research", " ", "-M", "towers"), 2, "request is empty"),
+        (("research", QUESTION, "-M", " "), 2, "named by a non-empty string"),
         (("research", QUESTION), 2, "--memory"),
         (("research", QUESTION, "-M", "towers", "--budget", "much"), 2, "is no budget"),
-        (("research", QUESTION, "-M", "towers", "--set", "research_rounds=0"), 1, "research_rounds"),
-        (("research", QUESTION, "-M", "towers", "--model", "openai:gpt-4o-mini"), 1, "OPENAI_API_KEY"),
+        (("research", QUESTION, "-M", "towers", "--set", "research_rounds=0"), 2, "research_rounds"),
+        (("research", QUESTION, "-M", "towers", "--model", "openai:gpt-4o-mini"), 2, "OPENAI_API_KEY"),
     ],
 )
 def test_wrong_input_is_refused_in_one_line(memory_bank: Command, words: tuple[str, ...], code: int, said: str) -> None:

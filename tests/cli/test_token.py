@@ -20,5 +20,5 @@ def test_a_token_is_shown_once_and_its_line_can_be_appended_to_the_file(memory_b
 def test_a_name_that_is_none_is_refused(memory_bank: Any) -> None:
     result = memory_bank("token", "ann b")
 
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "letters, digits" in result.stderr

@@ -34,7 +34,7 @@ def test_a_page_takes_the_place_of_an_older_one_and_of_no_other_file(memory_bank
     assert memory_bank("view", "chip", "--out", page).exit_code == 0
     refused = memory_bank("view", "chip", "--out", letter)
 
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     assert "is there already" in refused.output
     assert letter.read_text() == "Dear Ana"
 
@@ -62,7 +62,7 @@ def test_what_is_not_there_is_an_error_and_writes_nothing(
 ) -> None:
     out = tmp_path / "page.html"
 
-    assert memory_bank("view", *words, "--out", out).exit_code == 1
+    assert memory_bank("view", *words, "--out", out).exit_code == 2
     assert not out.exists()
 
 

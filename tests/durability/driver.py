@@ -20,7 +20,7 @@ import threading
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import wraps
 from pathlib import Path
@@ -40,7 +40,7 @@ from agentic_memory_bank import runs
 from agentic_memory_bank.engines.base import ClaimSpan, DisputeVerdict, EvidenceSpan, Link, Pairing, Refresh, Relation
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
 from agentic_memory_bank.runs.homes import home_at
-from agentic_memory_bank.state.errors import EngineError, MemoryBankError
+from agentic_memory_bank.state.errors import EngineError, MemoryBankError, ThreadBusyError
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
@@ -210,7 +210,7 @@ def watch_disk() -> None:
     disk_module.open = lambda *given: HalfFile(whole(*given))  # type: ignore[attr-defined]
     around(upkeep_module, "erase_folder", "stray erased")
     around(home_module, "erase_folder")
-    around(home_module, "_overwrite", "file overwritten")
+    around(disk_module, "_overwrite", "file overwritten")
     around(shutil, "rmtree")
     around(VectorCache, "put", "vectors put")
     around(ThreadRows, "put", "rows put")
@@ -377,12 +377,21 @@ def take(order: dict[str, Any], number: int, step: dict[str, Any]) -> dict[str, 
             finally:
                 os._exit(0)
         killed = os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        if order.get("database"):
+            let_go(order)
     else:
         TRAP.set(None, trace)
         report = attempt(order, step["do"])
     moments = trace.read_text().splitlines() if trace.exists() else []
     left = left_in_database(order) if order.get("database") else left_behind(folder)
     return report | {"killed": killed, "moments": moments} | left
+
+
+def let_go(order: dict[str, Any]) -> None:
+    """Wait until the database has noticed that a child is gone: until then its thread is in use."""
+    while True:
+        with suppress(ThreadBusyError), runs_database.run_database(order["database"]).lock(thread_of(order), ""):
+            return
 
 
 def attempt(order: dict[str, Any], action: str) -> dict[str, Any]:

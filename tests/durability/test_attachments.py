@@ -202,7 +202,7 @@ def test_the_command_line_attaches_files_and_lists_runs_without_them(
     assert "2031" in json.loads(asked.stdout)["answer"]
     assert len(named(home)) == 2
     assert "attachments" not in json.loads(listed.stdout)["runs"][0]
-    assert (missing.exit_code, "missing.png cannot be read" in missing.stderr) == (1, True)
+    assert (missing.exit_code, "missing.png cannot be read" in missing.stderr) == (2, True)
 
 
 # --- export and import -------------------------------------------------------------------------------------------

@@ -361,7 +361,7 @@ def test_the_doctor_counts_the_runs_of_the_database_and_does_not_tell_its_addres
     found = examine()
 
     assert found["runs"] == {"threads": 1, "unfinished": 0, "leftovers": 0}
-    assert found["storage"]["runs"] == "in the database that MEMORY_BANK_DATABASE_URL names"
+    assert found["storage"]["runs and pages"] == "in the database that MEMORY_BANK_DATABASE_URL names"
     assert database not in json.dumps(found)
 
 

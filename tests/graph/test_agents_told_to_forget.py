@@ -68,6 +68,13 @@ class House:
         assert self.queue.flush(30)
         return found["messages"][-1].text
 
+    async def asay(self, text: str) -> str:
+        config: Any = {"configurable": {"thread_id": "c"}}
+        said = {"messages": [HumanMessage(text)], "conversation_id": "c"}
+        found = await self.agent.ainvoke(said, config, context={"user": "ana"})
+        assert self.queue.flush(30)
+        return found["messages"][-1].text
+
     def know(self, *texts: str) -> None:
         for number, text in enumerate(texts):
             self.memories.remember(text, user="ana", conversation_id=f"before {number}", end=True)
@@ -152,6 +159,36 @@ def test_the_turn_before_is_not_remembered(house: House, told: str) -> None:
     assert not house.is_held("therapist")
 
 
+@pytest.mark.parametrize(
+    ("known", "told", "yes", "gone"),
+    [
+        ("My budget is $12,000.", "that's not true any more", "yes", "12,000"),
+        ("我的预算是五千块。", "这个已经不对了", "是的", "五千块"),
+    ],
+)
+def test_what_has_ceased_to_be_true_is_shown_and_goes_after_a_yes(
+    house: House, known: str, told: str, yes: str, gone: str
+) -> None:
+    house.say(known)
+
+    answer = house.say(told)
+
+    assert gone in answer
+    assert answer.endswith(("?", "？"))
+    assert house.is_held(gone)
+    assert gone in house.say(yes)
+    assert not house.is_held(gone, told)
+
+
+def test_a_wish_in_somebodys_own_idiom_is_asked_about(house: House) -> None:
+    house.know("我炒股赔了二十万。")
+
+    assert house.say("我炒股赔钱的事，你当耳旁风就行").endswith("？")
+    house.say("是的")
+
+    assert not house.is_held("二十万", "耳旁风")
+
+
 def test_what_follows_a_sentence_not_to_keep_is_asked_as_ever(house: House) -> None:
     house.say("I am in debt, don't keep that. I live in Porto.")
 
@@ -163,6 +200,78 @@ def test_where_nothing_is_known_that_is_said_and_the_request_is_kept_nowhere(hou
     assert "nothing" in house.say("Forget what I told you about my uncle")
 
     assert not house.is_held("uncle")
+
+
+BESIDE = [
+    (
+        "I play the cello in a quartet.",
+        "The cello bit can go, and by the way my new number plate is RX12 KLM.",
+        ("yes", "no"),
+        "cello",
+        "RX12 KLM",
+    ),
+    (
+        "我弟在跟房东打官司。",
+        "别再提我弟打官司的事了，对了我的新车牌是京A12345",
+        ("是的", "不用了"),
+        "官司",
+        "京A12345",
+    ),
+]
+
+
+@pytest.mark.parametrize(("known", "told", "replies", "gone", "news"), BESIDE)
+@pytest.mark.parametrize("is_yes", [True, False])
+def test_what_is_told_beside_a_wish_is_kept_and_the_answer_asks(
+    house: House, known: str, told: str, replies: tuple[str, str], gone: str, news: str, is_yes: bool
+) -> None:
+    house.know(known)
+
+    assert house.say(told).endswith(("?", "？"))
+    assert house.is_held(news)
+    assert house.is_held(gone)
+    assert gone in house.say(replies[0]) if is_yes else "noted" not in house.say(replies[1]).casefold()
+    house.say("What is the weather?")
+
+    assert house.is_held(gone) is not is_yes
+    assert house.is_held(news)
+    assert not house.is_held(told)
+
+
+@pytest.mark.parametrize(("known", "told", "replies", "gone", "news"), BESIDE)
+@pytest.mark.parametrize("kind", KINDS)
+async def test_the_same_awaited(
+    kind: str, known: str, told: str, replies: tuple[str, str], gone: str, news: str
+) -> None:
+    house = House(kind)
+    house.know(known)
+
+    assert (await house.asay(told)).endswith(("?", "？"))
+    assert gone in await house.asay(replies[0])
+
+    assert not house.is_held(gone)
+    assert house.is_held(news)
+
+
+def test_an_agent_forgets_what_the_turn_told_of_the_thing_itself(house: House) -> None:
+    house.know("I play the cello in a quartet.")
+
+    house.say("The cello bit can go. My plate is RX12 KLM. The cello was stolen in Graz.")
+    house.say("yes")
+
+    assert not house.is_held("Graz", "cello")
+
+
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_a_model_is_shown_what_was_told_beside_a_wish(kind: str) -> None:
+    house = House(kind)
+    house.know("I play the cello in a quartet.")
+    house.say("The cello bit can go, and by the way my plate is RX12 KLM.")
+    house.say("yes")
+
+    assert house.say("What is the weather?") == "Noted."
+    assert "RX12 KLM" in str(house.heard)
+    assert "cello" not in str(house.heard)
 
 
 @pytest.mark.parametrize("kind", KINDS[:2])
@@ -203,6 +312,28 @@ def test_the_words_of_the_user_are_enough_for_the_tools_and_are_no_memory(told: 
     assert "Nothing was kept" in _called(house.memories, "store_memory", text=told)
     assert "erase it now" in _called(house.memories, "find_memories_to_delete", about=told)
     assert not house.is_held(told)
+
+
+@pytest.mark.parametrize(
+    ("told", "news", "gone"),
+    [
+        ("Forget what I said about my sister, and by the way my plate is RX12 KLM.", "RX12 KLM", "Greta"),
+        ("忘掉我妹妹的事，对了我的新车牌是京A12345", "京A12345", "小雨"),
+    ],
+)
+def test_the_tools_keep_what_is_told_beside_a_wish_and_find_what_is_wished(told: str, news: str, gone: str) -> None:
+    house = House("middleware")
+    house.know("My sister Greta is allergic to latex.", "我妹妹小雨下个月离婚。")
+
+    kept = _called(house.memories, "store_memory", text=told)
+    found = _called(house.memories, "find_memories_to_delete", about=told)
+
+    assert news in kept
+    assert "nothing was erased yet" in kept
+    assert house.is_held(news)
+    assert not house.is_held(told)
+    assert gone in found
+    assert news not in found
 
 
 def test_the_tools_ask_before_much_goes() -> None:

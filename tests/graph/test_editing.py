@@ -72,6 +72,15 @@ def test_a_list_of_edits_is_folded_in(bank: Any) -> None:
     assert layer(bank, "query_graph")["related"][first] == [second]
 
 
+def test_edits_may_name_what_those_before_them_make(bank: Any) -> None:
+    graph = layer(bank, "query_graph")
+    (first_id, *_), made = graph["nodes"], {**next(iter(graph["nodes"].values())), "id": "new"}
+
+    bank.update_state(CONFIG, {"query_graph": [query_graph.put(made), query_graph.relate([("new", first_id)])]})
+
+    assert layer(bank, "query_graph")["related"]["new"] == [first_id]
+
+
 def test_a_whole_insight_doc_takes_the_place_of_what_was_there(bank: Any) -> None:
     doc = layer(bank, "insight_doc")
     doc["completed"][0]["learned"] = "Nothing."
@@ -156,6 +165,18 @@ def with_more_than_a_goal(values: Any) -> Any:
     return {"insight_doc": {**values["insight_doc"], "goal": SOUP, "completed": []}}
 
 
+def first(values: Any) -> str:
+    return next(iter(values["query_graph"]["nodes"]))
+
+
+def new(values: Any) -> Any:
+    return {**values["query_graph"]["nodes"][first(values)], "id": "new"}
+
+
+def conflict_of(nodes: list[str]) -> Any:
+    return {"id": "c", "nodes": nodes, "contradictions": [], "status": "open", "opened_at": "now", "settled_at": None}
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -170,6 +191,16 @@ def with_more_than_a_goal(values: Any) -> Any:
         (lambda _: {"status": "excellent"}, "status cannot be written"),
         (lambda _: {"question": " "}, "question"),
         (lambda _: {"question": SOUP, "status": "running"}, "by itself"),
+        (lambda _: {"query_graph": [query_graph.relate([("n1", "n2")])]}, "'relate' names 'n1', 'n2', which is no"),
+        (lambda values: {"query_graph": [query_graph.relate([(first(values), first(values))])]}, "pairs of two"),
+        (lambda _: {"query_graph": [query_graph.embed({"n1": "key"})]}, "'embed' names 'n1'"),
+        (lambda _: {"query_graph": [query_graph.revise("n1", "", [], None, "now")]}, "'revise' names 'n1'"),
+        (lambda values: {"query_graph": [query_graph.merge([first(values)], new(values))]}, "two memories or more"),
+        (lambda values: {"query_graph": [query_graph.merge([first(values), "n1"], new(values))]}, "'merge' names 'n1'"),
+        (lambda _: {"query_graph": [query_graph.forget(["n1"])]}, "'forget' names 'n1'"),
+        (lambda values: {"query_graph": [query_graph.forget([first(values)])] * 2}, "'forget' names"),
+        (lambda _: {"query_graph": [query_graph.settle(conflict_of([]))]}, "a conflict that is not there"),
+        (lambda _: {"query_graph": [query_graph.conflict(conflict_of(["n1"]))]}, "'conflict' names 'n1'"),
         (without_a_node, "which is no memory"),
         (one_way, "not the other way round"),
         (under_another_id, "has the id"),

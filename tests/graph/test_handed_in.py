@@ -166,6 +166,8 @@ def decided(verdict: Any, *asked: HandedContradiction) -> list[Any]:
     [
         ({"winner": 1}, (CLAIMS,), [("holds", 1, "")]),
         ({"outcome": "holds", "winner": "n2"}, (CLAIMS,), [("holds", 1, "")]),
+        ({"outcome": None, "winner": "n2"}, (CLAIMS,), [("holds", 1, "")]),
+        ({"outcome": None, "winner": "n2"}, (CLAIMS, SAME), [("holds", 1, ""), ("holds", 0, "")]),
         ({"winner": "n2"}, (CLAIMS, SAME), [("holds", 1, ""), ("holds", 0, "")]),
         ({"winner": "n2"}, (CLAIMS, COLOURS), [("holds", 1, ""), None]),
         ([{"winner": 0}, {"winner": 1}], (CLAIMS, COLOURS), [("holds", 0, ""), ("holds", 1, "")]),

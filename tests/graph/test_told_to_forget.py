@@ -1,5 +1,6 @@
 """What a user tells the memory to forget, in plain words in a chat, is gone; and nothing else is."""
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -7,9 +8,14 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from agentic_memory_bank import Memories
-from agentic_memory_bank.engines.extractive.remembering.telling import is_no, is_yes, told_to_forget
+from agentic_memory_bank import AsyncMemories, Memories
+from agentic_memory_bank.engines.extractive.remembering.replies import is_no, is_yes
+from agentic_memory_bank.engines.extractive.remembering.telling import told_to_forget
+from agentic_memory_bank.graph.conversation import build_conversation
+from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
+from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 
 Open = Callable[..., Memories]
@@ -448,6 +454,233 @@ def test_what_is_said_after_a_sentence_not_to_keep_is_kept(opened: Open) -> None
     assert is_held(memories, "Oslo")
 
 
+@pytest.mark.parametrize(
+    ("known", "said", "yes"),
+    [
+        ("My budget is $12,000.", "That's not true any more.", "Yes."),
+        ("我的预算是五千块。", "这个已经不对了", "是的。"),
+    ],
+)
+def test_what_has_ceased_to_be_true_is_shown_and_goes_after_a_yes(
+    opened: Open, known: str, said: str, yes: str
+) -> None:
+    memories = opened()
+    know(memories, "I live in Oslo.")
+    say(memories, known)
+
+    answer = say(memories, said)
+
+    assert known[:-1] in answer
+    assert answer.endswith(("?", "？"))
+    assert is_held(memories, known[:-1])
+    say(memories, yes)
+    assert not is_held(memories, known[:-1])
+    assert not is_held(memories, said)
+    assert is_held(memories, "Oslo")
+
+
+@pytest.mark.parametrize("said", ["That no longer holds.", "那条作废了"])
+def test_where_nothing_was_said_before_it_is_asked_what_has_ceased_to_be_true(opened: Open, said: str) -> None:
+    memories = opened()
+    know(memories, "I live in Oslo.")
+
+    answer = say(memories, said)
+
+    assert "Nothing was changed" in answer or "什么都没有改" in answer
+    assert texts(memories)
+    assert not is_held(memories, said)
+
+
+@pytest.mark.parametrize(
+    "said", ["it's true now", "That's right.", "that holds now", "That's not true any more, I live in Bergen.", "不对"]
+)
+def test_what_holds_or_is_corrected_has_not_only_ceased_to_be_true(said: str) -> None:
+    assert told_to_forget(said) is None
+
+
+# --- what is told beside it ------------------------------------------------------------------------------------------
+
+BESIDE = [
+    (
+        "I play the cello in a quartet.",
+        "The cello bit can go, and by the way my new number plate is RX12 KLM.",
+        "Yes.",
+        "cello",
+        "RX12 KLM",
+    ),
+    (
+        "I play the cello in a quartet.",
+        "My new number plate is RX12 KLM. Scrub the whole cello saga.",
+        "yes please",
+        "cello",
+        "RX12 KLM",
+    ),
+    ("我弟在跟房东打官司。", "别再提我弟打官司的事了，对了我的新车牌是京A12345", "是的。", "官司", "京A12345"),
+    ("我表哥的电话是五五五。", "能不能把我表哥的电话从你那儿拿掉？另外我下周搬去杭州。", "好的", "表哥", "杭州"),
+]
+
+
+@pytest.mark.parametrize(("known", "said", "yes", "gone", "news"), BESIDE)
+def test_what_is_told_beside_a_wish_that_is_asked_about_is_kept(
+    opened: Open, known: str, said: str, yes: str, gone: str, news: str
+) -> None:
+    memories = opened()
+    know(memories, known)
+    before = set(texts(memories))
+
+    answer = say(memories, said)
+
+    assert answer.endswith(("?", "？"))
+    assert is_held(memories, news)
+    assert not any(gone in text for text in set(texts(memories)) - before)
+    after = say(memories, yes)
+    memories.remember([], user="ana", conversation_id="now", end=True)
+    assert gone in after
+    assert not is_held(memories, gone)
+    assert is_held(memories, news)
+
+
+@pytest.mark.parametrize(("known", "said", "yes", "gone", "news"), BESIDE)
+async def test_the_same_awaited_and_nothing_goes_after_a_no(
+    opened: Open, known: str, said: str, yes: str, gone: str, news: str
+) -> None:
+    memories = opened()
+    know(memories, known)
+
+    async with AsyncMemories(memories) as awaited:
+        for words in (said, "no" if yes.isascii() else "不用了", yes):
+            await awaited.talk(words, user="ana", conversation_id="now")
+            assert await awaited.flush(30)
+
+    assert is_held(memories, gone)
+    assert is_held(memories, news)
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "gone", "news"),
+    [
+        ("My budget is $12,000.", "Delete my budget. I live in Bergen now.", "12,000", "Bergen"),
+        ("My budget is $12,000.", "Delete my budget, and by the way I moved to Bergen.", "12,000", "Bergen"),
+        ("My sister lives in Rome.", "Forget my sister. My plate is RX12. My sister hates cats.", "sister", "RX12"),
+        ("我的预算是五千块。", "把预算删了，另外我下周搬去杭州", "五千块", "杭州"),
+    ],
+)
+def test_what_is_told_beside_a_wish_that_is_plain_is_kept(
+    opened: Open, known: str, said: str, gone: str, news: str
+) -> None:
+    memories = opened()
+    know(memories, known)
+
+    assert gone in say(memories, said)
+    memories.remember([], user="ana", conversation_id="now", end=True)
+
+    assert not is_held(memories, gone)
+    assert is_held(memories, news)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "That stuff about Acme and their offer, forget it, it was private",
+        "Forget what I said about Acme and the offer, since I signed something",
+        "Forget what I told you about Acme. She would be furious if she knew. Thanks!",
+        "忘掉Acme的事，她不想让人知道",
+        "忘掉Acme的事，因为已经还清了。谢谢",
+    ],
+)
+def test_the_reason_for_a_wish_is_no_news(opened: Open, said: str) -> None:
+    memories = opened()
+    know(memories, "Acme made me an offer.")
+
+    say(memories, said)
+
+    assert texts(memories) == []
+
+
+@pytest.mark.parametrize("yes", ["Yes.", "No."])
+def test_what_a_turn_tells_of_the_thing_itself_goes_with_it_after_a_yes(opened: Open, yes: str) -> None:
+    memories = opened()
+    know(memories, "I play the cello in a quartet.")
+
+    say(memories, "The cello bit can go. My plate is RX12 KLM. The cello was stolen in Graz.")
+    assert is_held(memories, "Graz")
+    say(memories, yes)
+    memories.remember([], user="ana", conversation_id="now", end=True)
+
+    assert is_held(memories, "Graz") == is_held(memories, "cello") == (yes == "No.")
+    assert is_held(memories, "RX12 KLM")
+
+
+def test_another_message_is_no_yes_to_what_was_told_beside_a_wish(opened: Open) -> None:
+    memories = opened()
+    know(memories, "I play the cello in a quartet.")
+    say(memories, "The cello bit can go, and by the way my plate is RX12 KLM.")
+
+    say(memories, "My dog is called Pim.")
+    say(memories, "yes")
+
+    assert is_held(memories, "cello")
+
+
+class _Held(WorkerPool):
+    """A queue whose first job of remembering waits until somebody queues another one behind it."""
+
+    def __init__(self) -> None:
+        super().__init__(100)
+        self.free, self.number = threading.Event(), 0
+
+    def submit(self, key: str, job: Callable[[], object]) -> bool:
+        self.number += 1
+        if self.number == 2:  # the first one is the wish itself
+            super().submit(key, lambda: self.free.wait(30))
+        taken = super().submit(key, job)
+        if self.number == 3:
+            self.free.set()
+        return taken
+
+
+def test_a_yes_is_heard_before_the_news_beside_the_wish_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*given: Any) -> str:
+        return "late"
+
+    monkeypatch.setattr("agentic_memory_bank.nodes.conversation.deps.save_turns", late)
+    store, queue = SqliteRecordStore(tmp_path / "memories.sqlite"), _Held()
+    chat = build_conversation(stores=RecordStores(store, Encoder(HashEmbeddings(64))), background=queue)
+    memories = Memories(store, embeddings=HashEmbeddings(64))
+    know(memories, "I play the cello in a quartet.")
+
+    def tell(words: str) -> str:
+        said: Any = {"messages": [{"role": "user", "content": words}], "conversation_id": "c"}
+        context: Any = {"user": "ana", "recall_timeout": 60.0}
+        return chat.invoke(said, context=context)["messages"][-1].text
+
+    assert tell("The cello bit can go, and by the way my plate is RX12 KLM.").endswith("?")
+    assert not is_held(memories, "RX12 KLM")
+    assert "cello" in tell("yes")
+    assert queue.flush(30)
+    queue.close()
+
+    assert not is_held(memories, "cello")
+    assert is_held(memories, "RX12 KLM")
+    memories.close()
+
+
+def test_a_client_that_hands_the_conversation_over_again_keeps_the_news_once(opened: Open) -> None:
+    memories = opened()
+    know(memories, "I play the cello in a quartet.")
+    said: list[Any] = [{"role": "user", "content": "The cello bit can go. My plate is RX12 KLM."}]
+    for words in ("yes", "I live in Oslo now.", "What is my number plate?"):
+        answer = say(memories, said)
+        said += [{"role": "assistant", "content": answer}, {"role": "user", "content": words}]
+    say(memories, said)
+
+    assert not is_held(memories, "cello")
+    assert sum("RX12" in text for text in texts(memories)) == 1
+    assert not any("erase" in text.casefold() for text in texts(memories))
+
+
 def test_a_chat_model_is_not_asked_for_it(opened: Open) -> None:
     asked: list[str] = []
 
@@ -459,8 +692,6 @@ def test_a_chat_model_is_not_asked_for_it(opened: Open) -> None:
             return AIMessage("I see.")
 
     memories = opened()
-    from agentic_memory_bank.graph.conversation import build_conversation
-
     know(memories, "My sister Eva lives in Rome.")
     graph = build_conversation(responder=Listener(), stores=memories._stores)  # pyright: ignore[reportPrivateUsage]
     said: Any = {"messages": [{"role": "user", "content": "Forget my sister Eva."}], "conversation_id": "c"}

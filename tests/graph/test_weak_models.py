@@ -247,7 +247,10 @@ def copying(words: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("question", "answer"),
-    [("What does a crossing cost?", "A crossing costs 12 euros, and the pier opened in 1961."), ("Who owns it?", "")],
+    [
+        ("What does a crossing cost in euros?", "A crossing costs 12 euros, and the pier opened in 1961."),
+        ("Who owns it?", ""),
+    ],
 )
 @pytest.mark.parametrize("left_out", ["", "to Aldport "])
 def test_a_stretch_of_a_page_copied_as_it_stands_is_no_answer(

@@ -62,9 +62,12 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def serving(folder: Path, arguments: Sequence[str] = (), **environment: str) -> Iterator[Server]:
-    """A server of langgraph.json as it stands, with one more graph that is slow on purpose."""
+def serving(
+    folder: Path, arguments: Sequence[str] = (), without: Sequence[str] = (), **environment: str
+) -> Iterator[Server]:
+    """A server of langgraph.json as it stands, or without some of it, with one more graph that is slow on purpose."""
     config = json.loads((ROOT / "langgraph.json").read_text())
+    config = {name: value for name, value in config.items() if name not in without}
     config["dependencies"] = [str(ROOT)]
     for graph in config["graphs"].values():
         graph["path"] = str(ROOT / graph["path"])

@@ -1,6 +1,6 @@
 """LangGraph's server offers the memory bank to clients of the Model Context Protocol, at `/mcp`."""
 
-import ast
+import json
 from typing import Any
 
 import httpx
@@ -55,8 +55,9 @@ def test_a_question_over_a_document_is_answered_with_its_quote(ask: Any) -> None
     result = called(ask, question=QUESTION, documents=[{"text": TEXT, "source": "array.txt"}])
 
     (part,) = result["content"]
-    answer = ast.literal_eval(part["text"])
-    assert not result.get("isError")
+    answer = json.loads(part["text"])
+    assert not result["isError"]
+    assert answer == result["structuredContent"]
     assert answer["status"] == "completed"
     assert "8.2" in answer["answer"]
     assert [source["source"] for source in answer["sources"]] == ["array.txt"]
@@ -65,11 +66,34 @@ def test_a_question_over_a_document_is_answered_with_its_quote(ask: Any) -> None
 def test_texts_may_be_handed_over_as_they_are(ask: Any) -> None:
     result = called(ask, question=QUESTION, documents=[TEXT])
 
-    assert "8.2 metres" in ast.literal_eval(result["content"][0]["text"])["answer"]
+    assert "8.2 metres" in result["structuredContent"]["answer"]
 
 
 def test_input_that_cannot_be_used_is_an_error_of_the_tool(ask: Any) -> None:
     result = called(ask, question=" ", documents=[])
 
     assert result["isError"]
-    assert result["content"][0]["text"] == "InputError"
+    assert result["content"][0]["text"].startswith("InputError: The question is empty.")
+
+
+def test_a_refused_context_is_an_error_of_the_tool_with_its_reason(ask: Any) -> None:
+    given = {"question": QUESTION, "documents": [TEXT]}
+
+    result = ask("tools/call", name="memory_bank", arguments=given, context={"user": "bob"})["result"]
+
+    assert result["isError"]
+    assert "not the one who is authenticated" in result["content"][0]["text"]
+
+
+def test_an_unknown_tool_is_an_error_of_the_protocol(ask: Any) -> None:
+    assert ask("tools/call", name="nothing", arguments={})["error"]["code"] == -32602
+
+
+def test_what_is_no_call_is_answered_by_the_server_itself(server: Any) -> None:
+    def sent(text: str, **headers: str) -> httpx.Response:
+        return httpx.post(f"{server.url}/mcp", content=text, headers=headers, timeout=60)
+
+    assert sent("{", Accept="application/json").json() == {"error": "Invalid JSON"}
+    assert sent('{"jsonrpc": "2.0", "id": 1, "method": "ping"}', Accept="application/json").json()["result"] == {}
+    assert sent('{"jsonrpc": "2.0", "id": 1, "method": "tools/call"}', Accept="text/html").status_code == 400
+    assert httpx.get(f"{server.url}/mcp", timeout=60).status_code == 405

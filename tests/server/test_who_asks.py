@@ -1,6 +1,6 @@
 """Who can do what on a server of langgraph.json as it stands: with nothing set up, behind a proxy, and with tokens."""
 
-import ast
+import json
 import re
 import socket
 import time
@@ -150,7 +150,7 @@ def test_every_graph_works_over_mcp_for_who_is_named(proxied: Any, graph: str) -
     answer = proxied.called("mia", graph, messages="My heron is called Igor. What is my heron called?")
 
     (part,) = answer["result"]["content"]
-    found = ast.literal_eval(part["text"])
+    found = json.loads(part["text"])
     assert not answer["result"].get("isError"), part
     assert {"memory_bank": "status", "memorizer": "pages", "researcher": "status"}.get(graph, "receipt") in found or (
         "Igor" in str(found["messages"][-1]["content"])

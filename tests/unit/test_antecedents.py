@@ -95,3 +95,15 @@ def test_a_change_is_kept_with_the_name_of_its_thing_which_is_quoted_from_where_
 
     assert change.text == "Ana: (the ferry) Actually we moved it to 19 June."
     assert [(quote.turn, quote.text) for quote in change.quotes] == [("0", "the ferry"), ("2", said[2])]
+
+
+def test_what_a_turn_begins_with_as_a_sentence_of_its_own_is_what_it_is_about() -> None:
+    earlier = "Her sister Henrietta has another wedding. The motor's gone back to the college."
+    turn = "Henrietta. I could scream. "
+    found = antecedent("It's not trousers any more, it's a dress", [earlier, turn])
+
+    assert found == (1, (0, len("Henrietta")))
+
+
+def test_an_exclamation_is_no_topic() -> None:
+    assert antecedent("It's been lovely", ["We went to Rome.", "Drama. I could scream. "]) is None

@@ -273,3 +273,19 @@ def test_a_question_about_what_it_only_describes_needs_two_statements(question: 
 )
 def test_a_word_that_only_begins_a_clause_asks_nothing(question: str, group: str) -> None:
     assert Question.of(question).group == group
+
+
+@pytest.mark.parametrize(
+    ("question", "stretch", "words"),
+    [
+        ("How many nurses work there?", "14 months", ""),
+        ("How many nurses work there?", "31 nurses", "31 nurses"),
+        ("How many people came?", "40 euros", ""),
+        ("How many weeks did it last?", "14 months", "14 months"),
+        ("有多少名护士?", "14个月", ""),
+        ("有多少名护士?", "31名", "31名"),
+        ("用了几个月?", "14个月", "14个月"),
+    ],
+)
+def test_what_is_only_measured_is_no_number_of_what_is_counted(question: str, stretch: str, words: str) -> None:
+    assert exact(question, stretch) == words

@@ -22,7 +22,7 @@ OF_THE_OPERATOR = {
     *ModelTable.model_fields,  # models, what they cost, and how long they are waited for
     *("allow_private_addresses", "search_provider", "visit_reader", "embeddings", "prices"),
     *("budget_calls", "budget_tokens", "budget_money", "budget_seconds", "memory_quota", "memory_prune_facts"),
-    "memory_index_megabytes",
+    *("memory_index_megabytes", "stage_timeout"),
     *("max_input_characters", "max_attachment_bytes", "window_ratio", "page_batch", "remember_queue"),
     *("embedding_threads", "embedding_backend"),
     *("retries", "longest_wait", "react_calls", "react_context", "react_result_tokens"),

@@ -50,6 +50,18 @@ def test_one_against_one_stays_open() -> None:
     assert (verdict.outcome, verdict.winner) == ("inconclusive", None)
 
 
+def test_a_number_that_counts_nothing_is_no_count() -> None:
+    courts = [
+        DisputedClaim("The Holmwood Tennis Club has six courts.", "six", "number"),
+        DisputedClaim("Holmwood Tennis Club has eight courts.", "eight", "number"),
+    ]
+    rows = [("a", courts[0].text), ("b", f"{courts[1].text} The bar of the Holmwood Tennis Club is open from six.")]
+    verdict = settled(courts, *rows)
+    assert verdict.outcome == "inconclusive"
+    counted = settled(courts, *rows, ("c", "Its courts, of the Holmwood Tennis Club in all guides, are six."))
+    assert [entries(verdict)[0], entries(counted)[0]] == [["e0"], ["e0", "e2"]]
+
+
 def test_a_source_counts_once() -> None:
     assert (
         settled(HEIGHTS, LOW, HIGH, ("b", "Guides say the height of Meridian tower is 330 m.")).outcome

@@ -4,8 +4,8 @@ from itertools import starmap
 
 import pytest
 
-from agentic_memory_bank.engines.extractive.comparing.counterparts import share_subject
 from agentic_memory_bank.engines.extractive.comparing.documents import contradictions
+from agentic_memory_bank.engines.extractive.comparing.subjects import share_subject
 from agentic_memory_bank.engines.extractive.reading.statements import read
 
 LOCAL = """The Halden Courier

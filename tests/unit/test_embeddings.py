@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 
 from agentic_memory_bank.state.errors import EmbeddingError
-from agentic_memory_bank.tools.embeddings import minilm, weights, windows
+from agentic_memory_bank.tools.embeddings import minilm, models, weights, windows
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.embeddings.minilm import MiniLM
@@ -613,4 +613,12 @@ def test_a_file_of_the_model_that_is_damaged_is_an_error_that_names_the_folder(t
     (tmp_path / missing).write_bytes(b"{")
 
     with pytest.raises(EmbeddingError, match=str(tmp_path)):
+        LocalEmbeddings(str(tmp_path)).embed_query("x")
+
+
+def test_a_model_that_needs_pytorch_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"other weights")
+    monkeypatch.setattr(models, "find_spec", lambda package: None)
+
+    with pytest.raises(EmbeddingError, match=r"agentic-memory-bank\[torch\]"):
         LocalEmbeddings(str(tmp_path)).embed_query("x")

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -176,6 +177,35 @@ def test_the_file_is_still_good_when_those_who_wrote_are_long_gone(
 
 def refused(*_: object) -> None:
     raise AssertionError("all events were read")
+
+
+def test_whoever_searches_and_stores_while_the_file_is_renewed_waits_for_nothing_and_loses_nothing(
+    place: Path, opened: Callable[..., RecordStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memories = opened()
+    filled(memories)
+    begun, go_on, write = threading.Event(), threading.Event(), IndexFiles.write
+
+    def slow(*given: Any) -> None:
+        begun.set()
+        assert go_on.wait(10)
+        write(*given)
+
+    monkeypatch.setattr(IndexFiles, "write", slow)
+    memories.store_many("ann", [{"text": f"Ann has cello number {n}."} for n in range(6)])
+    assert begun.wait(10)
+
+    found = memories.search("ann", "cello")
+    late = memories.store("ann", "Ann sold the cello 17.").record["id"]
+    gone = memories.store("ann", "Ann plays chess on Sundays.").record["id"]
+    go_on.set()
+    kept(memories)
+    memories.delete("ann", [gone])
+
+    assert found
+    assert late in {hit.record["id"] for hit in memories.search("ann", "sold the cello", limit=20)}
+    assert seen(memories) == as_events_say(place)
+    assert seen(opened()) == as_events_say(place)
 
 
 def test_who_was_overtaken_by_thousands_of_writes_indexes_only_what_is_new(

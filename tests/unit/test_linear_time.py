@@ -20,13 +20,17 @@ from agentic_memory_bank.engines.extractive.answering import relevance as likene
 from agentic_memory_bank.engines.extractive.comparing import comparison
 from agentic_memory_bank.engines.extractive.reading import attributes, dates, kinds, number_words, sentence, values
 from agentic_memory_bank.engines.extractive.remembering import (
+    amendments,
+    amendments_chinese,
     antecedents,
     changes,
     deletion,
+    drafts,
     extraction,
     insights,
     life,
     passed_on,
+    picks,
     queries,
     resolution,
     standing,
@@ -34,6 +38,8 @@ from agentic_memory_bank.engines.extractive.remembering import (
     subjects,
     succession,
     telling_chinese,
+    wish_head,
+    wishes,
 )
 from agentic_memory_bank.engines.extractive.remembering.telling import LONGEST
 from agentic_memory_bank.engines.extractive.summarising import summary
@@ -141,6 +147,17 @@ def told(text: str, day: str) -> succession.Told:
 
 
 OTHERS: dict[str, Callable[[str], object]] = {
+    "engines.extractive.remembering.amendments.amended": lambda text: amendments.amended(
+        f"scratch that, Friday {text[:90]}", [f"The ferry is on Monday. {text}"]
+    ),
+    "engines.extractive.remembering.amendments_chinese.amended_in_chinese": lambda text: (
+        amendments_chinese.amended_in_chinese(text[:120], is_answer=False)
+    ),
+    "engines.extractive.remembering.picks.picked": lambda text: picks.picked(f"the second one. {text}", text),
+    "engines.extractive.remembering.drafts.fact_of": lambda text: drafts.fact_of(
+        turn(text), (drafts.SaidSentence(text, (0, len(text))),), "semantic"
+    ),
+    "engines.extractive.remembering.drafts.owner_of_turn": lambda text: drafts.owner_of_turn(turn(text)),
     "engines.extractive.remembering.antecedents.antecedent": lambda text: antecedents.antecedent(
         f"We moved it to Friday. {text[:300]}", [f"The ferry is on Monday. {text}"]
     ),
@@ -178,6 +195,28 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.deletion.parts_meant": lambda text: deletion.parts_meant(
         record(text), subjects.subjects_of("my tea")
     ),
+    "engines.extractive.remembering.deletion.stretches_meant": lambda text: deletion.stretches_meant(
+        text, 0, "", subjects.subjects_of("my tea")
+    ),
+    "engines.extractive.remembering.deletion.text_pieces": lambda text: list(deletion.text_pieces(text, 0, len(text))),
+    "engines.extractive.remembering.subjects.have_in_common": lambda text: subjects.have_in_common(
+        f"茶{text[:LONGEST]}", text
+    ),
+    "engines.extractive.remembering.subjects.shared_words": lambda text: subjects.shared_words(
+        f"茶{text[:LONGEST]}", [text]
+    ),
+    "engines.extractive.remembering.wish_head.of_words": lambda text: wish_head.of_words(
+        wish_head.weights_of("en"), text
+    ),
+    "engines.extractive.remembering.wish_head.sounds_like_a_wish": lambda text: wish_head.sounds_like_a_wish(
+        text[:LONGEST], lambda _: None
+    ),
+    "engines.extractive.remembering.wishes.wish_in": lambda text: wishes.wish_in(f"Forget my tea. {text}"[:LONGEST]),
+    "engines.extractive.remembering.wishes.without": lambda text: wishes.without(text, subjects.subjects_of("my tea")),
+    "engines.extractive.remembering.wishes.places_of": lambda text: wishes.places_of(
+        text, subjects.subjects_of("my tea")
+    ),
+    "engines.extractive.remembering.wishes.words_at": lambda text: wishes.words_at(text, [0]),
     "engines.extractive.remembering.deletion.echoes_in": lambda text: deletion.echoes_in(text, ["tea"]),
     "engines.extractive.remembering.extraction.is_idle_talk": lambda text: extraction.is_idle_talk(text, refuses=True),
     "tools.text.sensitive.speaks_of": lambda text: sensitive.speaks_of(text, ["health"]),
@@ -242,6 +281,9 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.statements.only_asks": lambda text: statements.only_asks(text),
     "engines.extractive.remembering.passed_on.passed_on": lambda text: list(passed_on.passed_on(text)),
     "engines.extractive.remembering.changes.without": lambda text: changes.without(text, [(0, 4), (9, 20)]),
+    "engines.extractive.answering.helping.rare_characters": lambda text: helping.rare_characters(
+        text[::2], [text[1::2]]
+    ),
     "engines.extractive.answering.helping.shared_characters": lambda text: helping.shared_characters(text, text),
     "engines.extractive.answering.helping.MessageReading": lambda text: reading(text).helps,
     "engines.extractive.remembering.life.asks_of_other_kin": lambda text: life.asks_of_other_kin(text, [text]),

@@ -210,3 +210,29 @@ def test_a_number_that_nobody_else_has_is_one_whatever_it_is_called(text: str) -
 )
 def test_what_one_is_rung_by_or_has_ordered_is_none(text: str) -> None:
     assert not numbers_in(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("My SIN is 938 204 617, I said it aloud", "938 204 617"),
+        ("The seaman's number for the forms is CDN-SEA-448120-7", "CDN-SEA-448120-7"),
+        ("他电话13987215540，我发给你是怕打错字，不用留", "13987215540"),
+        ("her mobile is 0161 496 0733, no need to keep it", "0161 496 0733"),
+    ],
+)
+def test_what_is_somebodys_own_or_given_only_for_now_is_masked(text: str, number: str) -> None:
+    assert number not in masked(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Anna's number is 0161 496 0733",
+        "He lives in sin 300 miles away",
+        "他电话13987215540",
+        "no need to keep the receipt, it was 14 pounds",
+    ],
+)
+def test_a_phone_number_that_is_to_be_kept_stays(text: str) -> None:
+    assert masked(text) == text

@@ -67,6 +67,25 @@ def test_connections_that_the_database_has_ended_are_made_anew(database: str) ->
         assert len(memories.list(user="ana").records) == 2
 
 
+def test_a_database_that_cannot_be_reached_is_not_waited_for_twice(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = PostgresRecordStore(database)
+    store.put(("a",), "key", {"text": "kept"})
+    pools, asked = importlib.import_module("psycopg_pool"), list[int]()
+
+    def busy(*_: Any, **__: Any) -> Any:
+        asked.append(1)
+        raise pools.PoolTimeout("no connection")
+
+    monkeypatch.setattr(pools.ConnectionPool, "connection", busy)
+
+    with pytest.raises(pools.PoolTimeout):
+        store.get(("a",), "key")
+    assert len(asked) == 1
+    store.close()
+
+
 def test_a_store_that_was_closed_opens_again(database: str) -> None:
     store = PostgresRecordStore(database)
     store.put(("a",), "key", {"text": "kept"})

@@ -3,10 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentic_memory_bank.engines.extractive.answering.quoting import Passage, quotes, shown
+from agentic_memory_bank.engines.extractive.reading.concepts import of_phrases, of_term
 
 ARTICLE = (
     "The Kestrel probe was launched on 14 March 2021 from Kourou. It was built by Maria Okafor and her team. "
@@ -175,3 +177,27 @@ def test_what_another_document_says_of_it_is_quoted_beside_the_best_sentence() -
     told = [quote.passage for quote in quotes("Who does the work on the Orbel bridge?", None, named)]
 
     assert told == ["minutes", "letter"]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("When will the shipment get here?", "The parcel arrives on 9 May."),
+        ("Who looks after the animals at the weekend?", "On Saturdays and Sundays Olga feeds the sheep."),
+        ("What did they charge for the repair of the lift?", "Mending the elevator came to 410 euros."),
+        ("包裹什么时候送到?", "快件5月9日到货。"),
+        ("谁照顾这些羊?", "周末由老孙喂羊。"),
+    ],
+)
+def test_a_question_in_other_words_than_the_text_is_answered(question: str, answer: str) -> None:
+    others = "The library has two floors. Tea costs 2 euros." if question.isascii() else "图书馆有两层。茶水免费。"
+
+    assert best(question, f"{others} {answer}" if question.isascii() else others + answer) == answer
+
+
+def test_the_words_of_a_phrase_mean_it_in_their_order_and_near_each_other() -> None:
+    meant = [number for _, numbers in of_phrases("We got rid of the sofa.") for number in numbers]
+
+    assert of_term("dispos") & set(meant)
+    assert not of_phrases("rid of what they got")
+    assert not of_phrases("He was rid of it, but the flat was not what they got")

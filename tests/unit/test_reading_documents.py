@@ -131,6 +131,7 @@ def test_who_asks_for_a_kind_of_thing_is_told_of_one() -> None:
     [
         ("What did the flight cost?", "The boat cost 18 euros for the day. The bus into town costs 4.10 euros."),
         ("博物馆的馆长是谁?", "博物馆由周文达设计。票价二十元。"),
+        ("结业时发什么证书?", "结业当天发一本纪念册。\n\n培训在三楼举行。"),
         ("软件多少钱?", "# Copyright (C) 2007 Free Software Foundation, Inc.\n\n请输入密钥的尺寸。"),
     ],
 )

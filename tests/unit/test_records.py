@@ -587,6 +587,20 @@ def test_projects_are_searched_apart_none_means_all_and_empty_those_without(memo
     assert found(memories, "password", types=["episodic"]) == []
 
 
+@pytest.mark.parametrize("others", [1, 9])
+def test_a_filter_that_means_nearly_all_or_hardly_any_leaves_the_others_out(memories: RecordStore, others: int) -> None:
+    for number in range(5):
+        put(memories, f"The password of gate {number}")
+    for number in range(others):
+        put(memories, f"The password of task {number}", type="episodic")
+
+    of_gates = found(memories, "password", types=["semantic"], limit=20)
+    of_tasks = found(memories, "password", types=["episodic"], limit=20)
+
+    assert sorted(of_gates) == [f"The password of gate {number}" for number in range(5)]
+    assert sorted(of_tasks) == [f"The password of task {number}" for number in range(others)]
+
+
 def test_a_search_scoped_by_project_equals_that_of_a_store_of_its_own(embedded: Make, clock: Hand) -> None:
     """The project is chosen before the best are: forty closer memories of another one take no place away."""
     shared, alone = embedded(), RecordStore(InMemoryStore(), Encoder(HashEmbeddings()), clock)

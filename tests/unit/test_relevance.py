@@ -3,12 +3,15 @@
 import pytest
 
 from agentic_memory_bank.engines.extractive.answering.helping import (
+    SHARE_OF_BEST,
     Likeness,
     MessageReading,
+    rare_characters,
     shared_characters,
     shown_text,
 )
 from agentic_memory_bank.engines.extractive.remembering.life import shared_subjects
+from agentic_memory_bank.engines.extractive.remembering.queries import is_personal
 from agentic_memory_bank.engines.extractive.remembering.succession import Told, succeeded
 from agentic_memory_bank.tools.text.attribution import asks_the_assistant
 
@@ -167,6 +170,13 @@ def test_the_later_turn_wins_whichever_is_found_first() -> None:
     ]
 
 
+def test_a_change_of_something_else_replaces_no_time() -> None:
+    old = "I'm on the Immingham run, days, start at five o'clock"
+    new = "tablets have gone up, it's a thousand twice now"
+
+    assert kept("What time do I start in the mornings?", old, new) == [old, new]
+
+
 @pytest.mark.parametrize("message", ["What was I paid before?", "以前的房租是多少？"])
 def test_a_question_for_the_past_keeps_what_was(message: str) -> None:
     assert len(kept(message, "the rent is 900, 房租900", "the rent is 950 now, 房租涨到950了")) == 2
@@ -180,3 +190,37 @@ def test_a_later_amount_of_something_else_does_not_take_the_place_of_the_one_ask
 
 def test_what_changes_something_else_replaces_nothing() -> None:
     assert len(kept("When is the piano lesson?", "the piano lesson is on Saturday", "I switched to decaf")) == 2
+
+
+def test_of_what_fits_alike_the_later_comes_first_and_age_alone_hides_nothing() -> None:
+    texts = ["we practise in the old hall by the river", "we practise in the new hall by the river"]
+    found = [
+        Likeness(text, "", 0.5, 0.5, 0.5, 1.0, is_marked=False, is_turn=False, by_assistant=False, recent=recent)
+        for text, recent in zip(texts, (0.0, 1.0), strict=True)
+    ]
+    old, new = MessageReading("where do we practise?", found).chances
+
+    assert SHARE_OF_BEST * new <= old < new
+
+
+def test_what_few_memories_hold_says_more_of_a_chinese_question_than_what_all_do() -> None:
+    texts = ["鸽子四十二羽", "鸽子丢了一羽，等鸽子回来", "老鹰抓鸽子，画鹰眼"]
+
+    assert rare_characters("怕老鹰抓鸽子", texts)[2] > 2 * rare_characters("怕老鹰抓鸽子", texts)[0]
+
+
+def test_the_commonest_characters_say_little_of_what_a_question_is_about() -> None:
+    assert shared_characters("比赛", "春赛在徐州") > 0.5 > shared_characters("比赛", "比较贵")
+
+
+def test_a_chinese_message_about_a_work_that_no_memory_names_needs_none() -> None:
+    found = [
+        Likeness("我叫何岚，养了一只鸽子", "", 0.1, 0.0, 0.0, 1.0, is_marked=False, is_turn=False, by_assistant=False)
+    ]
+
+    assert not MessageReading("《红楼梦》里林黛玉的丫鬟叫什么？", found).helps
+
+
+@pytest.mark.parametrize(("asked", "is_own"), [("What do I ask per hour?", True), ("Can I ask how tall it is?", False)])
+def test_what_somebody_asks_for_their_work_is_theirs(asked: str, is_own: bool) -> None:
+    assert is_personal(asked) is is_own

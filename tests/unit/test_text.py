@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentic_memory_bank.state.errors import InputError
@@ -202,6 +202,7 @@ def test_white_space_belongs_to_what_is_before_it(text):
 
 
 @given(texts, st.integers(1, 40))
+@example(" 。", 1)
 def test_a_passage_is_within_its_limit_unless_it_is_one_character(text, limit):
     assert all(estimate_tokens(piece) <= limit or len(piece) == 1 for piece in parts(passages, text, limit))
 

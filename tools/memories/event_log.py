@@ -33,7 +33,7 @@ class EventLog:
     """The events of one user, as one writer sees and writes them; the owner serves one call at a time."""
 
     def __init__(self, adapter: StoreAdapter, owner: str) -> None:
-        self._adapter = adapter
+        self._adapter, self._owner = adapter, owner
         self._events = (ROOT, owner, "events")
         self._slots = (ROOT, owner, "slots")
         self._writers = (ROOT, owner, "writers")
@@ -44,6 +44,10 @@ class EventLog:
         """Whether all events are being read, from a store that has just answered."""
         self.writer = uuid4().hex[:16]
         """Names this writer; no other has the same name, ever."""
+
+    def reader(self) -> "EventLog":
+        """Another reader of the same events, which nobody else uses."""
+        return EventLog(self._adapter, self._owner)
 
     def changes(self) -> EventChanges:
         """Read the events written since the last call; all events at the first call and after a failure.

@@ -217,7 +217,8 @@ class RecordIndex(RecordTables):
         hidden = over if replaced else over | self._idle
         parts = set[str]() if replaced else self._parts - over
         words = tokenize(query)
-        asked = Query(words, vector, alpha, exclude=hidden - parts, within=self._within(wanted))
+        within, without = self._narrowed(wanted)
+        asked = Query(words, vector, alpha, exclude=(hidden - parts) | without, within=within)
         scoring, holders = self._index.scoring(asked), self._rare(names_and_numbers(query))
         rarity = {word: self._index.rarity(word) for word in words}
         spared = set[str]().union(*holders.values(), self.unembedded)
@@ -273,6 +274,17 @@ class RecordIndex(RecordTables):
             id = by
             met.add(id)
         return id
+
+    def _narrowed(self, wanted: RecordFilter) -> tuple[set[str] | None, set[str]]:
+        """The memories that a filter means, or None and those that it does not: whichever are fewer to go through."""
+        if wanted == RecordFilter():
+            return None, set()
+        inside, outside = list[set[str]](), list[set[str]]()
+        for place, ids in self._places.items():
+            (inside if _is_in(json.loads(place), wanted) else outside).append(ids)
+        if sum(map(len, outside)) < sum(map(len, inside)):
+            return None, set[str]().union(*outside)
+        return set[str]().union(*inside), set()
 
     def _within(self, wanted: RecordFilter) -> set[str] | None:
         if wanted == RecordFilter():

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Final
 
 from agentic_memory_bank.state.errors import StorageError
@@ -31,20 +32,20 @@ class IndexKeeper:
 
     def __init__(self, files: IndexFiles | None, owner: str) -> None:
         self._files, self._owner = files, owner
-        self._unkept = 0
-        """How many events came since the index was kept, or was read from its file."""
+        self._unkept: set[str] = set()
+        """The keys of what changed since the index was kept, or was read from its file."""
         self._is_stale = False
         """Whether the file holds what is gone by now, or says how far it goes by writers that are gone."""
         self._rests_until = 0.0
 
     def open(self, model: str, dimension: int | None) -> KeptIndex | None:
         """The index as it was kept last; None where it was not, or vectors are of another model."""
-        self._unkept, self._is_stale = 0, False
+        self._unkept, self._is_stale = set(), False
         return self._files.open(self._owner, model, dimension) if self._files is not None and model else None
 
     def count(self, index: RecordIndex, events: Mapping[str, RecordEvent | None]) -> None:
         """Count what is about to change; what is gone from the index is not to stay in the file."""
-        self._unkept += len(events)
+        self._unkept.update(events)
         if index.is_stored(key for key, event in events.items() if event is None):
             self.outdate()
 
@@ -92,11 +93,23 @@ class IndexKeeper:
         if self._files is None or time.monotonic() < self._rests_until:
             return False
         count = len(index.records)
-        is_much = self._unkept >= min(MOST_UNKEPT, max(FEWEST, count // SHARE))
+        is_much = len(self._unkept) >= min(MOST_UNKEPT, max(FEWEST, count // SHARE))
         return count >= FEWEST and (is_much or self._is_stale)
 
-    def keep(self, index: RecordIndex, log: EventLog, model: str, dimension: int | None) -> RecordIndex | None:
-        """Keep an index; the same as it stands in the file, or None where that cannot be."""
+    def renew(self, log: EventLog, model: str, dimension: int | None) -> KeptIndex | None:
+        """Bring the file up to date, beside whoever searches meanwhile; None where there is none, or it cannot be.
+
+        Args:
+            log: A reader of the same events that nobody else uses.
+        """
+        if self._files is None or not model:
+            return None
+        with suppress(OSError, StorageError, SectionDamagedError):  # whoever keeps an index as it is, meets them, too
+            return self._renewed(self._files, log, model, dimension)
+        return None
+
+    def keep(self, index: RecordIndex, log: EventLog, model: str, dimension: int | None) -> KeptIndex | None:
+        """Keep an index as it is; the same as it stands in the file, or None where that cannot be."""
         if self._files is None or not model or index.other_model:
             self._rests_until = time.monotonic() + REST
             return None
@@ -107,13 +120,31 @@ class IndexKeeper:
             _LOG.debug("An index is not kept in a file: %s", error)
             return None
         self._rests_until = 0.0 if found else time.monotonic() + SOON
-        if found:
-            self._unkept, self._is_stale = 0, False
         return found
+
+    def note_kept(self) -> None:
+        """Count changes from here on: the index is that of the file."""
+        self._unkept, self._is_stale = set(), False
+
+    def _renewed(self, files: IndexFiles, log: EventLog, model: str, dimension: int | None) -> KeptIndex | None:
+        """While the file is locked nobody erases, here or in another process: what is read is not gone when written."""
+        with files.writing(self._owner) as is_alone:
+            kept = files.open(self._owner, model, dimension) if is_alone else None
+            if kept is None:
+                return None
+            log.reset(kept.heads)
+            changes = log.changes()
+            events = kept.found.differing(changes.events) if changes.is_complete else changes.events
+            if kept.found.apply(events) or kept.found.other_model or log.seen is None:
+                return None
+            if log.seen == kept.heads:  # another process was quicker
+                return kept
+            files.write(kept.found, self._owner, model, log.seen)
+            return files.open(self._owner, model, dimension)
 
     def _kept(
         self, files: IndexFiles, index: RecordIndex, log: EventLog, model: str, dimension: int | None
-    ) -> RecordIndex | None:
+    ) -> KeptIndex | None:
         with files.writing(self._owner) as is_alone:
             if not is_alone or not log.is_current() or (seen := log.seen) is None:
                 return None
@@ -121,4 +152,4 @@ class IndexKeeper:
             if found is None or found.heads != seen:  # else another process was quicker
                 files.write(index, self._owner, model, seen)
                 found = files.open(self._owner, model, dimension)
-        return found and found.found
+        return found

@@ -35,6 +35,7 @@ from agentic_memory_bank.tools.memories.validation import (
 )
 from agentic_memory_bank.tools.memories.vectors import REEMBED, Vector, vector_fields
 from agentic_memory_bank.tools.search.query import alpha_for
+from agentic_memory_bank.tools.spans import memory_operation
 
 QUOTA: Final = 10_000
 """How many memories a user has at most, unless said otherwise."""
@@ -130,6 +131,7 @@ class RecordReader:
         """
         return self.search_many(user, [MemoryQuery(query, project, types, limit, threshold, replaced)])[0]
 
+    @memory_operation("search_memory")
     def search_many(self, user: str, queries: "Sequence[MemoryQuery]") -> "Sequence[Sequence[MemoryHit]]":
         """Search several queries in one read of the store and one call of the embedder. Raises as `search`."""
         owner, filters = user_hash(user), [checked_query(one) for one in queries]

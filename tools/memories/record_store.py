@@ -26,14 +26,16 @@ from agentic_memory_bank.tools.memories.deletion import Deletion
 from agentic_memory_bank.tools.memories.keeping import MemoryCopy
 from agentic_memory_bank.tools.memories.maintenance import StoreMaintenance
 from agentic_memory_bank.tools.memories.record_reader import RecordReader
-from agentic_memory_bank.tools.memories.user_memories import StoreResult, check_replaceable, inherited_fields
+from agentic_memory_bank.tools.memories.user_memories import StoreResult, check_replaceable
 from agentic_memory_bank.tools.memories.validation import (
     MemoryFields,
     NewMemory,
     checked_fields,
     checked_filter,
+    inherited_fields,
     user_hash,
 )
+from agentic_memory_bank.tools.spans import memory_operation
 from agentic_memory_bank.tools.text.cleaning import clean
 
 BACKFILL_BATCH: Final = 32
@@ -94,6 +96,7 @@ class RecordStore(RecordReader):
             maintenance.delete_over_quota(memories, self._quota, {record["id"]})
             return StoreResult(memories.index.records[record["id"]], stored.is_new)
 
+    @memory_operation("upsert_memory")
     def store_many(self, user: str, drafts: Sequence[NewMemory], *, embed: bool = True) -> Sequence[StoreResult]:
         """Store several memories, embedded together; none is stored where one cannot be. Raises as `store`.
 
@@ -136,6 +139,7 @@ class RecordStore(RecordReader):
         with suppress(EmbeddingError):
             self._encoder.vectors([clean(text) for text in texts])
 
+    @memory_operation("update_memory")
     def update(self, user: str, id: str, text: str, **fields: Unpack[MemoryFields]) -> Record:
         """Change the text of a memory: its vector follows, the earlier text goes to its history.
 
@@ -189,6 +193,7 @@ class RecordStore(RecordReader):
             raise InputError("At least two memories are consolidated. Update a single one.")
         return self._replace(user, list(dict.fromkeys(ids)), text, fields, "consolidate")
 
+    @memory_operation("update_memory")
     def _replace(self, user: str, ids: Sequence[str], text: str, given: MemoryFields, how: Replacement) -> Record:
         owner = user_hash(user)
         vector = self._embed([clean(text)])[0]
@@ -343,6 +348,7 @@ class RecordStore(RecordReader):
         self.backfill_vectors(user)
         return back
 
+    @memory_operation("delete_memory")
     def _delete(self, user: str, planned: Deletion) -> Sequence[str]:
         words, left = planned.turn_words, [cut.remaining for cut in planned.redacted if cut.remaining]
         turns: list[MemorySource] = [{"conversation": c, "turns": [turn], "quotes": []} for c, turn in words]

@@ -11,7 +11,7 @@ from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, MatchCondit
 from langgraph.store.base.batch import AsyncBatchedBaseStore
 from langgraph.store.memory import InMemoryStore
 
-from agentic_memory_bank.state.errors import MemoryBankError
+from agentic_memory_bank.state.errors import MemoryBankError, unfit
 from agentic_memory_bank.tools.storage.sqlite_store import ROOT, store_failed
 
 _AT_ONCE: Final = 500  # databases take some thousands of parameters in one statement
@@ -20,6 +20,16 @@ _LEAST_CAP: Final = 10  # a store that gives fewer has no more; one that caps wh
 
 _memory_locks: WeakKeyDictionary[BaseStore, threading.RLock] = WeakKeyDictionary()
 """`InMemoryStore` cannot be read while another thread writes."""
+
+
+def check_store(given: object) -> None:
+    """Check what is given as a store; None is the default one.
+
+    Raises:
+        InputError: It is no `BaseStore`.
+    """
+    if given is not None and not isinstance(given, BaseStore):
+        raise unfit("store", given, "a `BaseStore` of LangGraph, such as `SqliteRecordStore(Path('memories.sqlite'))`")
 
 
 def underneath(store: BaseStore) -> BaseStore:

@@ -17,7 +17,7 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.record_store import RecordStore
-from agentic_memory_bank.tools.memories.store_adapter import underneath
+from agentic_memory_bank.tools.memories.store_adapter import check_store, underneath
 from agentic_memory_bank.tools.storage.disk import default_home
 from agentic_memory_bank.tools.storage.postgres import DATABASE_URL
 from agentic_memory_bank.tools.storage.postgres_store import PostgresRecordStore
@@ -60,6 +60,7 @@ class RecordStores:
         *,
         home: Path | None = None,
     ) -> None:
+        check_store(store)
         self._given, self._home = store, home
         self.encoder, self._clock = encoder, clock
         self._records: LruCache[int, RecordStore] = LruCache(MOST)

@@ -149,11 +149,21 @@ class UserMemories:
         return self._is_begun and self._keeper.wants(self.index)
 
     def keep_index(self) -> None:
-        """Keep the index in a file, and go on with what stands there; nothing happens where that cannot be."""
+        """Keep the index in a file, where it can be, and go on with that; searches wait at the first time alone."""
         with self.lock:
-            if self.wants_file():
-                model, dimension = model_of(self.encoder), self.encoder.dimension
-                self.index = self._keeper.keep(self.index, self.log, model, dimension) or self.index
+            if not self.wants_file():
+                return
+        model, dimension = model_of(self.encoder), self.encoder.dimension
+        kept = self._keeper.renew(self.log.reader(), model, dimension)
+        with self.lock:
+            if not self._is_begun:  # it is opened anew with the next call
+                return
+            if kept is None and self.wants_file():
+                kept = self._keeper.keep(self.index, self.log, model, dimension)
+            if kept is not None:
+                self.index = kept.found
+                self.log.reset(kept.heads)  # what came meanwhile is read with the next call
+                self._keeper.note_kept()
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
@@ -386,14 +396,3 @@ def check_replaceable(olds: Sequence[Record], fields: Mapping[str, Any], alike: 
             raise InputError(
                 "Only memories of one type and one project take each other's place. Store another one instead."
             )
-
-
-def inherited_fields(olds: Sequence[Record], how: Replacement) -> Mapping[str, Any]:
-    """The fields that a memory has from those it replaces, unless others are given."""
-    first = olds[0]
-    own: dict[str, Any] = {name: first[name] for name in ("type", "project", "subject", "attribute", "importance")}
-    if how == "consolidate":
-        ends = [datetime.fromisoformat(old["expires_at"]) for old in olds if old["expires_at"]]
-        own |= {"trust": max(old["trust"] for old in olds), "expires_at": min(ends, default=None)}
-        own |= {"importance": max(old["importance"] for old in olds)}
-    return own

@@ -18,6 +18,7 @@ from agentic_memory_bank.state.records import (
     Record,
     RecordFilter,
     RecordType,
+    Replacement,
     UserHash,
 )
 from agentic_memory_bank.tools.text.cleaning import clean
@@ -301,3 +302,14 @@ def checked_query(asked: MemoryQuery) -> RecordFilter:
     if least is not None and (isinstance(least, bool) or not isinstance(least, int | float) or not -1 <= least <= 1):
         raise InputError("A threshold is a cosine from -1 to 1. Give None for no threshold.")
     return checked_filter(asked.project, asked.types)
+
+
+def inherited_fields(olds: Sequence[Record], how: Replacement) -> Mapping[str, Any]:
+    """The fields that a memory has from those it replaces, unless others are given."""
+    first = olds[0]
+    own: dict[str, Any] = {name: first[name] for name in ("type", "project", "subject", "attribute", "importance")}
+    if how == "consolidate":
+        ends = [datetime.fromisoformat(old["expires_at"]) for old in olds if old["expires_at"]]
+        own |= {"trust": max(old["trust"] for old in olds), "expires_at": min(ends, default=None)}
+        own |= {"importance": max(old["importance"] for old in olds)}
+    return own

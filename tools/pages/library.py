@@ -16,6 +16,7 @@ from agentic_memory_bank.tools.embeddings.encoder import Encoder, Told
 from agentic_memory_bank.tools.pages.index import PageHit, PageIndex, embedded_texts
 from agentic_memory_bank.tools.pages.store import PageChanges, PageStore
 from agentic_memory_bank.tools.search.hybrid_index import HybridIndex
+from agentic_memory_bank.tools.storage.thread_rows import ThreadRows
 from agentic_memory_bank.tools.text.terms import tokenize
 
 
@@ -196,11 +197,11 @@ class PageLibraries:
     """The libraries of the sources that were searched last.
 
     Args:
-        encoder: Makes an encoder that keeps its vectors in a file, or in memory where there is none.
+        encoder: Makes an encoder that keeps its vectors in a file or in rows of a database, or else in memory.
         size: How many libraries are kept.
     """
 
-    def __init__(self, encoder: Callable[[Path | None], Encoder], size: int = 16) -> None:
+    def __init__(self, encoder: Callable[[Path | ThreadRows | None], Encoder], size: int = 16) -> None:
         self._encoder = encoder
         self._libraries: LruCache[PageStore, PageLibrary] = LruCache(size)
 
@@ -223,7 +224,7 @@ class PageLibraries:
         return library
 
     def embed(self, store: PageStore, ids: Iterable[str], settings: Settings, told: Told | None = None) -> None:
-        """Write the vectors of some pages to the file beside them, so that no search has to wait for them.
+        """Write the vectors of some pages to where they are kept, so that no search has to wait for them.
 
         Nothing is done for pages in memory, which keep no file. Where the model fails, the next search tries again.
 

@@ -1,4 +1,4 @@
-"""The rows of a page store: the form of its file, and how pages are written, read and removed."""
+"""The rows of a page store: the form of its file, how long pages stay, and how they are written, read and removed."""
 
 import json
 import sqlite3
@@ -7,10 +7,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
+from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.tools.storage.database_form import (
     DatabaseForm,
     seal_over,
+    sealed,
 )
 
 REMEDY: Final = (
@@ -74,10 +76,55 @@ def rows(database: sqlite3.Connection, query: str, ids: Sequence[str], *more: An
         yield from database.execute(query.format(",".join("?" * len(some))), (*some, *more)).fetchall()
 
 
+def time_to_live(
+    days: float = 0, hours: float = 0, minutes: float = 0, seconds: float | None = None
+) -> timedelta | None:
+    """How long pages stay: `seconds` where they are given, otherwise the sum of the others; None when that is 0.
+
+    Raises:
+        InputError: It is negative, or longer than a calendar.
+    """
+    try:
+        given = timedelta(days=days, hours=hours, minutes=minutes) if seconds is None else timedelta(seconds=seconds)
+        is_usable = timedelta() <= given <= timedelta(days=365_000)
+    except (OverflowError, TypeError, ValueError):
+        is_usable, given = False, timedelta()
+    if not is_usable:
+        raise InputError("Pages stay for a time of 0 (for ever) to 1,000 years. Give days, hours, minutes or seconds.")
+    return given or None
+
+
+def times_of(page: Page, now: str, ttl: timedelta | None) -> tuple[str, str | None]:
+    """When a page that is put came, and when it ends: as it says itself, or else as the store's time to live does."""
+    created = page.get("created_at") or now
+    return created, page.get("expires_at") or (stamp(datetime.fromisoformat(created) + ttl) if ttl else None)
+
+
+def page_of(row: Sequence[Any], file: Path | None) -> Page:
+    """A page from its row; without its text where that was not read.
+
+    Raises:
+        StorageDamagedError: It is not what was written.
+    """
+    *said, seal, text = row
+    if sealed(*said) != seal or (text is not None and sealed(text) != said[3]):
+        raise FORM.damaged(file, f"the page {row[0]!r}")
+    identity, title, abstract, _, source, metadata, created_at, expires_at = said
+    return {
+        "id": identity,
+        "title": title,
+        "abstract": abstract,
+        "text": text or "",
+        "source": source,
+        "metadata": json.loads(metadata),
+        "created_at": created_at,
+        "expires_at": expires_at,
+    }
+
+
 def insert(database: sqlite3.Connection, page: Page, now: str, ttl: timedelta | None) -> bool:
     """Write a page and its event, unless it is there."""
-    created = page.get("created_at") or now
-    expires = page.get("expires_at") or (stamp(datetime.fromisoformat(created) + ttl) if ttl else None)
+    created, expires = times_of(page, now, ttl)
     metadata = json.dumps(page["metadata"], ensure_ascii=False)
     said = (page["id"], page["title"], page["abstract"], page["text"], page["source"], metadata, created, expires)
     marks = ",".join("?" * len(said))

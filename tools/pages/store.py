@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from typing_extensions import TypedDict
 
-from agentic_memory_bank.state.errors import InputError, StorageDamagedError, StorageError
+from agentic_memory_bank.state.errors import StorageDamagedError, StorageError
 from agentic_memory_bank.state.pages import Page
 from agentic_memory_bank.tools.pages.rows import (
     BARE,
@@ -28,6 +28,7 @@ from agentic_memory_bank.tools.pages.rows import (
     WHOLE,
     databases,
     insert,
+    page_of,
     remove,
     rows,
     stamp,
@@ -35,10 +36,13 @@ from agentic_memory_bank.tools.pages.rows import (
 from agentic_memory_bank.tools.storage.database import DatabaseFile
 from agentic_memory_bank.tools.storage.database_form import (
     rows_of,
-    sealed,
     transaction,
 )
-from agentic_memory_bank.tools.storage.disk import storage_errors
+from agentic_memory_bank.tools.storage.disk import erase_folder, storage_errors
+from agentic_memory_bank.tools.storage.thread_rows import ThreadRows
+
+MEMORIZING: Final = "memorizing"
+"""The work of making pages; other work is a research."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -79,6 +83,11 @@ def page_id(text: str, source: str = "", title: str = "", date: str = "") -> str
     return "p" + hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
 
+def name_of(label: str) -> str:
+    """What a memory is called where it is kept."""
+    return hashlib.sha256(label.encode()).hexdigest()[:32]
+
+
 def now() -> datetime:
     """The time, in UTC."""
     return datetime.now(UTC)
@@ -98,6 +107,11 @@ class PageStore:
         self._label = label
         self._clock = clock
         self._file = DatabaseFile(path, FORM, begin=self._begin, reserve=True)
+
+    @property
+    def name(self) -> str:
+        """What the memory is called where it is kept: a hash of whose it is and what they call it."""
+        return self._path.stem if self._path else name_of(self._label)
 
     @property
     def path(self) -> Path | None:
@@ -150,7 +164,8 @@ class PageStore:
         return gone
 
     def erase(self) -> int:
-        """Erase the store itself, with all that stands beside it and its name; how many pages it had."""
+        """Erase all of the memory: pages, vectors, answers of models and its name; how many pages it had."""
+        self.erase_answers()
         count = len(self.delete_all())
         self.close()
         with storage_errors(self._file.place, REMEDY):
@@ -158,9 +173,37 @@ class PageStore:
                 file.unlink(missing_ok=True)
         return count
 
+    def exists(self) -> bool:
+        """Ask whether there is such a memory: anything of its files, or where it needs none."""
+        return self._path is None or any(file.exists() for file in self.files())
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes it takes on disk, answers of models aside."""
+        return sum(file.stat().st_size for file in self.files() if file.is_file())
+
     def files(self) -> list[Path]:
         """All files of the store, those too that need not be there."""
-        return [*databases(self.vectors), *databases(self._path)]
+        return [*databases(self._vectors_file), *databases(self._path)]
+
+    def answers(self, work: str) -> Path | ThreadRows | None:
+        """Where the answers of models are kept until a piece of work is done; None where it is in memory.
+
+        Args:
+            work: `MEMORIZING`, or the name of a research.
+        """
+        return None if self._path is None else self._folder_of(self._path, work) / "answers.sqlite"
+
+    def erase_answers(self, work: str = "") -> None:
+        """Erase the answers of a piece of work, or those of all."""
+        if self._path is not None:
+            for one in [work] if work else [MEMORIZING, ""]:
+                erase_folder(self._folder_of(self._path, one))
+
+    @staticmethod
+    def _folder_of(path: Path, work: str) -> Path:
+        """A folder, as SQLite makes several files."""
+        return path.with_suffix(".answers") if work == MEMORIZING else path.with_suffix(".research") / work
 
     def _erased(self, work: Callable[[sqlite3.Connection], list[str]]) -> list[str]:
         """Erase pages, and the vectors beside them."""
@@ -170,7 +213,7 @@ class PageStore:
 
     def _erase_vectors(self) -> None:
         """Whoever has the file open goes on with it unnamed, and makes vectors again when it looks next."""
-        for file in databases(self.vectors):
+        for file in databases(self._vectors_file):
             file.unlink(missing_ok=True)
 
     def delete_expired(self) -> int:
@@ -184,7 +227,7 @@ class PageStore:
         wanted = list(dict.fromkeys(ids))
         with self._looking() as database:
             query = f"SELECT {WHOLE} FROM pages WHERE id IN ({{}}) AND {VALID}"
-            found = {row[0]: self._page(row) for row in rows(database, query, wanted, stamp(self._clock()))}
+            found = {row[0]: page_of(row, self._path) for row in rows(database, query, wanted, stamp(self._clock()))}
         return [found[i] for i in wanted if i in found]
 
     def existing(self, ids: Iterable[str]) -> set[str]:
@@ -204,14 +247,14 @@ class PageStore:
         with self._looking() as database:
             query = f"SELECT position, {WHOLE} FROM pages WHERE position > ? AND {VALID} ORDER BY position LIMIT ?"
             rows = database.execute(query, (after, stamp(self._clock()), limit)).fetchall()
-        return [(row[0], self._page(row[1:])) for row in rows]
+        return [(row[0], page_of(row[1:], self._path)) for row in rows]
 
     def last(self) -> Page | None:
         """The page that came last."""
         with self._looking() as database:
             query = f"SELECT {WHOLE} FROM pages WHERE {VALID} ORDER BY position DESC LIMIT 1"
             row = database.execute(query, (stamp(self._clock()),)).fetchone()
-        return self._page(row) if row else None
+        return page_of(row, self._path) if row else None
 
     def changes(self, since: int = 0, *, texts: bool = True) -> PageChanges:
         """What came and went after an event: what an index has to put and remove, in any order, to hold the same.
@@ -232,7 +275,7 @@ class PageStore:
                 f"SELECT {WHOLE if texts else BARE} FROM pages WHERE {VALID} AND id IN "
                 "(SELECT page FROM events WHERE sequence > ?) ORDER BY position"
             )
-            put = [self._page(found) for found in database.execute(query, (now, since))]
+            put = [page_of(found, self._path) for found in database.execute(query, (now, since))]
             gone = database.execute(
                 "SELECT DISTINCT page FROM events WHERE sequence > ? AND page NOT IN (SELECT id FROM pages) "
                 "UNION SELECT id FROM pages WHERE expires_at <= ?",
@@ -260,8 +303,12 @@ class PageStore:
             database.execute("INSERT OR REPLACE INTO about (name, value) VALUES ('ttl', ?)", (seconds,))
 
     @property
-    def vectors(self) -> Path | None:
-        """The file beside it in which the vectors of its pages may be kept; None where it is in memory."""
+    def vectors(self) -> Path | ThreadRows | None:
+        """Where the vectors of its pages may be kept: a file beside it; None where it is in memory."""
+        return self._vectors_file
+
+    @property
+    def _vectors_file(self) -> Path | None:
         return None if self._path is None else self._path.with_suffix(".vectors.sqlite")
 
     @property
@@ -333,47 +380,5 @@ class PageStore:
         )
         return next((value for _, value in rows), "")
 
-    def _page(self, row: Sequence[Any]) -> Page:
-        """A page from its row; without its text where that was not read.
-
-        Raises:
-            StorageDamagedError: It is not what was written.
-        """
-        *said, seal, text = row
-        if sealed(*said) != seal or (text is not None and sealed(text) != said[3]):
-            raise FORM.damaged(self._path, f"the page {row[0]!r}")
-        identity, title, abstract, _, source, metadata, created_at, expires_at = said
-        return {
-            "id": identity,
-            "title": title,
-            "abstract": abstract,
-            "text": text or "",
-            "source": source,
-            "metadata": json.loads(metadata),
-            "created_at": created_at,
-            "expires_at": expires_at,
-        }
-
     def _damaged_event(self, row: Sequence[Any]) -> StorageDamagedError:
         return FORM.damaged(self._path, f"what it says of the page {row[1]!r}")
-
-
-# --- rows --------------------------------------------------------------------------------------------------------
-
-
-def time_to_live(
-    days: float = 0, hours: float = 0, minutes: float = 0, seconds: float | None = None
-) -> timedelta | None:
-    """How long pages stay: `seconds` where they are given, otherwise the sum of the others; None when that is 0.
-
-    Raises:
-        InputError: It is negative, or longer than a calendar.
-    """
-    try:
-        given = timedelta(days=days, hours=hours, minutes=minutes) if seconds is None else timedelta(seconds=seconds)
-        is_usable = timedelta() <= given <= timedelta(days=365_000)
-    except (OverflowError, TypeError, ValueError):
-        is_usable, given = False, timedelta()
-    if not is_usable:
-        raise InputError("Pages stay for a time of 0 (for ever) to 1,000 years. Give days, hours, minutes or seconds.")
-    return given or None

@@ -10,6 +10,7 @@ from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, 
 from agentic_memory_bank.state.memory_bank import Recalled
 from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, covers, embedded_text
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.concurrency.long_work import with_progress
 from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.passage_index import title_of
@@ -149,7 +150,7 @@ class MemoryIndex:
         titled = {node_id: _below_title(list(cut)) for node_id, cut in cuts.items()}
         vectors = self._encoder.try_vectors([*texts, *(text for cut in titled.values() for text in cut)])
         rest = len(nodes)
-        for position, node in enumerate(nodes):
+        for position, node in enumerate(with_progress(nodes, "indexed")):
             own, cut = node["id"], cuts[node["id"]]
             rows = [None] * len(cut) if vectors is None else list(vectors[rest : rest + len(cut)])
             rest += len(cut)
@@ -160,6 +161,7 @@ class MemoryIndex:
             whole = None if vectors is None else vectors[position]
             if not texts[position].strip() and rows and vectors is not None:
                 whole = vectors[rest - len(cut) : rest].mean(axis=0)  # it says nothing of its own
+            self._seen[own] = None  # whatever becomes of the others
             self._texts.put(own, None, parts, tokenize(texts[position]), whole)
             self._known[own] = _IndexedMemory(node, _key(node) if vectors is not None else ())
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.tools.search.index_slots import IndexSlots
-from agentic_memory_bank.tools.search.near_scoring import FEW, WIDER, NearScoring
+from agentic_memory_bank.tools.search.near_scoring import FEW, WIDER, NearScoring, sorted_union
 from agentic_memory_bank.tools.search.query import Query, Vector
 from agentic_memory_bank.tools.search.scoring import Floats, Hit, RankScoring, Scoring, Slots
 from agentic_memory_bank.tools.search.stored_items import FREQUENCY_BITS, FREQUENCY_MASK
@@ -120,10 +120,13 @@ class HybridIndex(IndexSlots):
         """For each slot, what BM25 adds to a term's count below the line; it changes with every item put."""
         known = self._total_length, len(self._slots), len(self._owners)
         if self._norms[0] != known:
-            average = self._total_length / max(1, len(self._slots)) or 1.0
-            norms = np.asarray(K1 * (1 - B + B / average * self._lengths[: len(self._owners)]), np.float64)
-            self._norms = known, norms
+            self._norms = known, self._norms_of(slice(len(self._owners)))
         return self._norms[1]
+
+    def _norms_of(self, slots: Slots | slice) -> Floats:
+        """The same for some slots: of very many, an item that is put changes them all."""
+        average = self._total_length / max(1, len(self._slots)) or 1.0
+        return np.asarray(K1 * (1 - B + B / average * self._lengths[slots]), np.float64)
 
     def _rough_cosines(self, units: list[NDArray[np.float32] | None]) -> Iterator[NDArray[np.float32] | None]:
         """For each query, its cosine with each slot, in single precision, a batch of queries at a time."""
@@ -190,13 +193,16 @@ class HybridIndex(IndexSlots):
         allowed = self._alive[: len(self._owners)].copy()
         if query.within is not None:
             inside = np.zeros(len(allowed), bool)
-            inside[[self._slots[id] for id in query.within if id in self._slots]] = True
+            inside[self._slots_of(query.within)] = True
             allowed &= inside
         if query.meets is not None:
             slots, positions = places
             allowed[slots[np.searchsorted(positions, query.meets) :]] = False
-        allowed[[self._slots[id] for id in query.exclude if id in self._slots]] = False
+        allowed[self._slots_of(query.exclude)] = False
         return allowed
+
+    def _slots_of(self, ids: Iterable[str]) -> list[int]:
+        return [slot for slot in map(self._slots.get, ids) if slot is not None]
 
     def _exact_cosines(self, slots: NDArray[np.intp], unit: NDArray[np.float32] | None) -> Floats:
         """Cosines in double precision, each row summed by itself; 0 for an item without a vector."""
@@ -224,10 +230,10 @@ class HybridIndex(IndexSlots):
             by_vector, cosines = self._by_vector(unit if alpha < 1 else None, allowed, WIDER * count)
             most = float(self._keywords_of(by_words[:_FIRST], words).max(initial=0.0))
             if query.by_rank:
-                return np.union1d(by_words[:count], by_vector[:count]), most
-            named = np.union1d(by_words, by_vector)
+                return sorted_union(by_words[:count], by_vector[:count]), most
+            named, order = sorted_union(by_words, by_vector), np.argsort(by_vector)
             near = np.full(len(named), cosines.min(initial=1.0))  # of one that is not named, at most
-            near[np.searchsorted(named, by_vector)] = cosines
+            near[np.searchsorted(named, by_vector[order])] = cosines[order]
             return named[_highest(alpha * keywords[named] / (most or 1.0) + (1 - alpha) * near, count)], most
 
         def compared(slots: Slots) -> tuple[Floats, Floats]:
@@ -248,9 +254,9 @@ class HybridIndex(IndexSlots):
         rare = max(1, int(np.searchsorted(np.cumsum([self._frequency(term) for term in terms]), _POSTINGS, "right")))
         for term in terms[:rare]:
             slots, counts = self._occurrences(term)
-            scores[slots] += self._part(words, term, counts, self._length_norms()[slots])
+            scores[slots] += self._part(words, term, counts, self._norms_of(slots))
         met = np.flatnonzero((scores > 0) & allowed)
-        found, norms = scores[met], self._length_norms()[met]
+        found, norms = scores[met], self._norms_of(met)
         for term in terms[rare:]:
             found += self._part(words, term, self._counts(term, met), norms)
         scores[met] = found
@@ -299,7 +305,7 @@ class HybridIndex(IndexSlots):
         is_stored = slots < len(self._stored)
         packed, lengths = self._stored.documents(slots[is_stored])
         later = [self._document(slot) for slot in slots[~is_stored].tolist()]
-        packed, norms = np.concatenate([packed, *later]), self._length_norms()[slots]
+        packed, norms = np.concatenate([packed, *later]), self._norms_of(slots)
         order = np.concatenate([np.flatnonzero(is_stored), np.flatnonzero(~is_stored)])
         places = np.repeat(order, [*lengths.tolist(), *map(len, later)])
         for term in known:

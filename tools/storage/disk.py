@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,6 +17,7 @@ CLEAR_THE_THREAD: Final = "Clear the thread and start again, or import an export
 RESERVED: Final = 256 * 1024
 """Bytes that are set aside for erasing on a full disk: what one step of it takes, and to write a log back before it."""
 
+_CHUNK: Final = 1 << 20
 _NO_SPACE = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE", "SQLITE_IOERR_WRITE")
 FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the file system reports when there is no space, or none that may be used."""
@@ -149,3 +151,30 @@ def write_whole(path: Path, content: bytes, part: Path) -> None:
             sync_folder(path.parent)
         finally:
             part.unlink(missing_ok=True)
+
+
+def erase_folder(folder: Path) -> None:
+    """Overwrite and remove all files of a folder, and the folder.
+
+    Raises:
+        StorageError: Something could not be removed.
+    """
+    with storage_errors(folder):
+        for file in sorted(folder.rglob("*")):
+            if file.is_file() and not file.is_symlink():
+                try:
+                    _overwrite(file)
+                except OSError as error:
+                    if error.errno not in FULL:  # some file systems need space for this: removing gives it back
+                        raise
+        with suppress(FileNotFoundError):
+            shutil.rmtree(folder)
+
+
+def _overwrite(file: Path) -> None:
+    size = file.stat().st_size
+    with file.open("r+b") as handle:
+        for start in range(0, size, _CHUNK):
+            handle.write(b"\0" * min(_CHUNK, size - start))
+        handle.flush()
+        os.fsync(handle.fileno())

@@ -60,7 +60,7 @@ class _StoredRows:
         """Where the row of a key stands; None where there is none."""
         raw = key.encode("utf-8", "surrogatepass")
         wanted = _hash(raw)
-        place = int(np.searchsorted(self._hashes, np.uint64(wanted)))
+        place = int(self._hashes.searchsorted(np.uint64(wanted)))
         while place < len(self._hashes) and int(self._hashes[place]) == wanted:
             number = int(self._numbers[place])
             if _piece(self._keys, self._key_ends, number) == raw:

@@ -27,7 +27,8 @@ class Connections(Generic[Made]):
     Args:
         url: As libpq understands it, such as `postgresql://user:password@host/database`.
         make: Makes what is used from a `ConnectionPool`; called once in a process, before the first use.
-        options: What else the pool is given, besides its size.
+        options: What else the pool is given, besides its size. Each time a connection is lent, it is asked whether it
+            still serves, unless `check` is None.
 
     Raises:
         ImportError: `psycopg_pool` is not installed.
@@ -55,9 +56,8 @@ class Connections(Generic[Made]):
                     min_size=1,
                     max_size=MOST_CONNECTIONS,
                     timeout=PATIENCE,
-                    check=self._pool_class.check_connection,
                     open=True,
-                    **self._options,
+                    **{"check": self._pool_class.check_connection, **self._options},
                 )
                 try:
                     made = self._make(pool)
@@ -68,6 +68,13 @@ class Connections(Generic[Made]):
                 atexit.register(self.close)
             return self._opened[2]
 
+    def renew(self) -> None:
+        """Put new connections in the place of those that the database has ended."""
+        with self._lock:
+            opened = self._opened
+        if opened is not None and opened[0] == os.getpid():
+            opened[1].check()
+
     def close(self) -> None:
         """Close the connections; the next use opens them again."""
         with self._lock:
@@ -75,6 +82,14 @@ class Connections(Generic[Made]):
         if opened is not None and opened[0] == os.getpid():
             atexit.unregister(self.close)
             opened[1].close()
+
+
+def not_installed() -> SettingsError:
+    """The error of who names a database without what reads one."""
+    return SettingsError(
+        f"{DATABASE_URL} names a Postgres database, but what reads one is not installed. "
+        'Run: pip install "agentic-memory-bank[postgres]"'
+    )
 
 
 def _check_address(url: str) -> None:

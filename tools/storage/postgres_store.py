@@ -7,8 +7,7 @@ from typing import Any, cast
 
 from langgraph.store.base import BaseStore, Op, Result
 
-from agentic_memory_bank.state.errors import SettingsError
-from agentic_memory_bank.tools.storage.postgres import DATABASE_URL, Connections
+from agentic_memory_bank.tools.storage.postgres import Connections, not_installed
 
 
 class PostgresRecordStore(BaseStore):
@@ -28,22 +27,31 @@ class PostgresRecordStore(BaseStore):
             self._store_class = import_module("langgraph.store.postgres").PostgresStore
             rows = import_module("psycopg.rows").dict_row
             kwargs = {"autocommit": True, "prepare_threshold": 0, "row_factory": rows}
-            self._opened = Connections(url, self._made, kwargs=kwargs)
+            self._ended = import_module("psycopg").OperationalError
+            self._busy = import_module("psycopg_pool").PoolTimeout
+            self._opened = Connections(url, self._made, check=None, kwargs=kwargs)
         except ImportError:
-            raise SettingsError(
-                f"{DATABASE_URL} names a Postgres database, but what reads one is not installed. "
-                'Run: pip install "agentic-memory-bank[postgres]"'
-            ) from None
+            raise not_installed() from None
         self.address = url
         """The database: two stores of one address hold the same."""
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do what `PostgresStore.batch` does.
+        """Do what `PostgresStore.batch` does; where the database has ended the connection, once more on a new one.
+
+        To ask first whether a connection still serves would be as much again as most batches are. What is done twice
+        comes to the same.
 
         Raises:
             psycopg.Error: The database cannot be reached, or fails.
         """
-        return self._opened.get().batch(ops)
+        wanted = list(ops)
+        try:
+            return self._opened.get().batch(wanted)
+        except self._busy:  # which is an `OperationalError`, too
+            raise
+        except self._ended:
+            self._opened.renew()
+            return self._opened.get().batch(wanted)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Do what `batch` does, on a thread of its own. Raises as `batch`."""

@@ -75,6 +75,15 @@ _CALLED: Final = re.compile(
 )
 """A number of something that no one else has, whatever it is called; not what one is rung by, or has ordered."""
 _LEAST_CALLED: Final = 7
+_LETTERED_CODE: Final = re.compile(
+    rf"{_BEFORE}[a-z]{{2,20}}['’]s (?i:numbers?|no\.?|id|card){_AFTER}[^\d\n.!?]{{0,40}}?"
+    r"(?P<value>(?<![A-Za-z0-9-])(?:[A-Z]{2,5}[ -]?){1,3}\d(?:[ ./-]{0,2}\d){3,20}(?![A-Za-z0-9]))"
+)
+"""A number of somebody's that begins with letters, as no phone's does: "the seaman's number is CDN-SEA-448120-7"."""
+_INSURANCE: Final = re.compile(
+    rf"{_BEFORE}(?:SIN|sin)(?: number| no\.?)?(?:'s| is| was|:| =)? ?(?P<value>\d{{3}}[ -]?\d{{3}}[ -]?\d{{3}}){_AFTER}"
+)
+"""The social insurance number of a Canadian."""
 _ANSWERED: Final = re.compile(_VALUE)
 _AMOUNT: Final = re.compile(
     r"\s{0,2}(?:dollars?|euros?|pounds?|bucks|usd|eur|gbp|rmb|cny|yuan|kr|k\b|%|percent|points?|miles|km|people|users"
@@ -124,6 +133,15 @@ _CHECK_LETTERS: Final = "TRWAGMYFPDXBNJZSQVHLCKE"
 _HONG_KONG: Final = re.compile(rf"{_BEFORE}[A-Z]{{1,2}}\d{{6}} ?[(（][\dA][)）]")
 _GROUPED: Final = re.compile(rf"{_BEFORE}[A-Z]{{2}}[ -]?\d{{4}}(?:[ -]\d{{4}}){{2,6}}{_AFTER}")
 """A country and groups of four digits: the number of an account where there is no IBAN."""
+_NOT_KEPT: Final = re.compile(
+    r"\b(?:no need|(?:do not|don't) need|needn't|no reason) (?:for you )?to (?:keep|store|save|remember|note)\b"
+    r"|\b(?:do not|don't) (?:keep|store|save|note) (?:it|that|this|the number)\b|\bforget i said (?:it|that)\b"
+    r"|(?:不用|不必|别|不要)(?:你|帮我|给我)?(?:留|记|存)",
+    re.IGNORECASE,
+)
+"""How people say that what they give is not to be kept."""
+_LONG: Final = re.compile(r"(?<!\d)\+?\d(?:[ .-]?\d){6,19}(?!\d)")
+"""A number of whatever kind, long enough to be somebody's."""
 _LOGIN: Final = re.compile(
     r"\b(?:log-?in|creds|credentials|sign-?in|account|access)\b[^\n/@]{0,30}?(?P<value>[^\s/@]{1,64}@[^\s/@]{1,64}"
     r"\s{0,2}(?:/|\||:)\s{0,2}\S{4,64}(?<![.,;!?]))",
@@ -170,7 +188,10 @@ def _formed(text: str) -> Iterator[Span]:
     """What has a form that nothing else has."""
     for pattern in (_SOCIAL, _INSURED, _MEDICARE, _TAXED, _GROUPED, _HONG_KONG):
         yield from (found.span() for found in pattern.finditer(text))
-    yield from (found.span("value") for found in _LOGIN.finditer(text))
+    if _NOT_KEPT.search(text):
+        yield from (found.span() for found in _LONG.finditer(text))
+    for pattern in (_LOGIN, _INSURANCE):
+        yield from (found.span("value") for found in pattern.finditer(text))
 
 
 def _checked(text: str) -> Iterator[Span]:
@@ -201,7 +222,12 @@ def _dictated(words: str) -> str:
 
 def _named(text: str) -> Iterator[Span]:
     """What the words in front of it say to be one."""
-    for pattern, least in ((_WIDE, _LEAST_DIGITS), (_TIGHT, _LEAST_BARE), (_CALLED, _LEAST_CALLED)):
+    for pattern, least in (
+        (_WIDE, _LEAST_DIGITS),
+        (_TIGHT, _LEAST_BARE),
+        (_CALLED, _LEAST_CALLED),
+        (_LETTERED_CODE, _LEAST_DIGITS),
+    ):
         for found in pattern.finditer(text):
             value, end = found["value"], found.end("value")
             is_day = _DAY.fullmatch(value.strip()) and "sort" not in found[0].casefold()

@@ -24,6 +24,14 @@ def merged(spans: Iterable[Span]) -> list[Span]:
     return apart
 
 
+def trimmed(text: str, span: Span, edges: str | None = None) -> Span:
+    """A span without the characters at its edges that say nothing: some given ones, or white space."""
+    start, end = span
+    said = text[start:end]
+    left = len(said) - len(said.lstrip(edges))
+    return start + left, start + max(left, len(said.rstrip(edges)))
+
+
 def cut(text: str, span: Span, limit: int) -> Iterator[Span]:
     """Cut a span into pieces of at most `limit` characters, each at the last pause of its second half if it has one."""
     start, end = span

@@ -50,7 +50,7 @@ def _grouped(text: str, span: Span, limit: int) -> Iterator[Span]:
     start, size = span[0], 0
     for low, high in _fitting_pieces(text, span, limit):
         tokens = estimate_tokens(text[low:high])
-        if size and size + tokens > limit:
+        if low > start and size + tokens > limit:
             yield start, low
             start, size = low, 0
         size += tokens

@@ -8,6 +8,7 @@ from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
 from agentic_memory_bank.engines.extractive.reading.questions import asking_part
+from agentic_memory_bank.engines.extractive.reading.units import UNITS
 from agentic_memory_bank.engines.extractive.reading.values import values_of
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 
@@ -31,6 +32,19 @@ _VALUES: Final = frozenset(
 )
 """Kinds of which Chinese words are told from their neighbours; where a name ends, nothing but the sense says."""
 _MEASURE: Final = re.compile(r"个(?:月|小时|星期|人|百分点)?|[\u4e00-\u9fff%％℃°a-zA-Z²³/]{0,4}")
+_HOW_MANY: Final = re.compile(
+    r"\bhow many ((?:[\w'’-]{1,24} ){0,2}[\w'’-]{1,24})|(?:多少|几)(?=[名位家间只辆本棵条台张所座]|个(?!月|小时|星期))",
+    re.IGNORECASE,
+)
+_MEASURES: Final = frozenset(dimension for dimension, _ in UNITS.values()) - {
+    "people",
+    "times",
+    "seat",
+    "floor",
+    "qubit",
+}
+"""What units measure, but for those of things that one counts."""
+_ALIKE: Final = (frozenset(("time", "months")), frozenset(("temperature", "fahrenheit")))
 _OPEN: Final = {"(": ")", "（": "）", "[": "]", "《": "》", "“": "”", "「": "」"}
 _APART: Final = 3
 """Characters between two dates that are one span of time."""
@@ -56,12 +70,22 @@ def exact(question: str, stretch: str) -> str:
         ('National Hockey League', '')
     """
     kinds = [kind for kind in asked_for(question) if kind not in _UNNAMED]
-    if not any(holds(kind, stretch) for kind in kinds):
+    if not any(holds(kind, stretch) for kind in kinds) or _measures_other(question, stretch):
         return ""
     words = _whole(stretch)
     if is_cjk(stretch):
         words = _value(words, "date" if "date" in kinds else "number") if _VALUES.issuperset(kinds) else ""
     return words if any(holds(kind, words) for kind in kinds) else ""
+
+
+def _measures_other(question: str, stretch: str) -> bool:
+    """Whether a stretch only measures something where things are counted: "14 months" for "how many nurses"."""
+    asked = _HOW_MANY.search(question)
+    found = {value.unit for value in values_of(stretch) if value.kind == "number"}
+    if asked is None or not found or not found <= _MEASURES:
+        return False
+    wanted = {UNITS[word][0] for word in (asked[1] or "").casefold().split() if word in UNITS}
+    return wanted.isdisjoint(found) and not any(wanted & alike and found & alike for alike in _ALIKE)
 
 
 def is_nested(question: str) -> bool:

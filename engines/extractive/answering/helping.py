@@ -7,6 +7,7 @@ one says which memories fit a message, the other, from the best of these, whethe
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,9 +28,9 @@ from agentic_memory_bank.engines.extractive.remembering.queries import asks_of_t
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.terms import tokenize
 
-HELPS: Final = 0.22
+HELPS: Final = 0.2
 """Probability from which memories are shown for a message."""
-SHARE_OF_BEST: Final = 0.35
+SHARE_OF_BEST: Final = 0.45
 """Share of the best memory's probability from which another one is shown beside it."""
 MOST_READ: Final = 1_000
 """Characters that are read of a memory: a turn may be a text that was pasted."""
@@ -56,6 +57,8 @@ _KNOWN: Final = re.compile(
     r"\b(?:the|she|he|her|his|they|their|it|now|currently|these days|still)\b|现在|目前|他|她", re.IGNORECASE
 )
 """What points to somebody or something that was spoken of."""
+_TITLE: Final = re.compile(r"[《「『“]([^《》「」『』“”]{1,40})[》」』”]")
+"""A work, or words that are quoted, as Chinese marks them."""
 _EXPLAINED: Final = re.compile(r" {0,4}\[[^\[\]=]{1,80}=[^\[\]]{1,80}\]")
 """What a word of time means, as it is written behind a memory."""
 _ASKING: Final = frozenset(
@@ -67,6 +70,18 @@ _FUNCTION: Final = frozenset(
     "时候里儿家人年月日天号点大小新叫"
 )
 """Characters that say nothing of what a Chinese question is about."""
+HEARD: Final = 0.5
+"""Share of the characters of a question, each by what it says, from which it is about what memories speak of."""
+COMMON: Final = 0.4
+"""What one of the commonest characters counts beside any other: 比 in 比赛 says little, 赛 says what it is."""
+_COMMON: Final = frozenset(
+    "的一是了我不人在他有这个上们来到时大地为子中你说生国年着就那和要她出也得里后自以会家可下而过天去能对小多然于心学么"
+    "之都好看起发当没成只如事把还用第样道想作种开美总从无情己面最女但现前些所同日手又行意动方期它头经长儿回位分老因很给"
+    "名法间知世什两次使身者被高已其进此话常与活正感见明问力理点文几定本公特做外相西果走将十实向声全信重三机工物气每并别"
+    "真打太新比才便再部像等体却加主界利受听表少代员许先口由安性光白或难望教命结更拉东神记处让应直场平报关放至认接告入内"
+    "候往何度觉路带万边解任快原变通师立象数四失满远格轻目条呢该准备算决今"
+)
+"""The commonest characters of Chinese, which are in words of every kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +105,8 @@ class Likeness:
     """Whether it is a turn word for word, as opposed to what was extracted from one."""
     by_assistant: bool
     """Whether the assistant said it."""
+    recent: float = 1.0
+    """Share of the days on which something was said that are not after its own: 1 for what was said last."""
 
 
 _Weights = Mapping[str, float]
@@ -97,102 +114,105 @@ _Features = Mapping[str, float]
 
 HELP: Final[Mapping[bool, _Weights]] = {
     False: {
-        "bias": -5.97,
-        "personal": 1.71,
-        "task": -2.58,
-        "indefinite": 0.16,
-        "world": -2.73,
-        "how": -0.93,
-        "known": 1.17,
-        "subject": -0.04,
-        "kin": 0.72,
-        "lacks": -1.15,
-        "missing": -1.12,
-        "best": 4.25,
-        "misfits": 0.66,
-        "unheard": -0.74,
-        "no kin": -1.37,
-        "says": -0.05,
-        "means": -2.22,
-        "named": 1.9,
-        "life": 0.68,
-        "marked": 0.77,
-        "cosine": 5.61,
-        "coverage": -0.08,
-        "rarest": 1.66,
+        "bias": -7.95,
+        "personal": 1.75,
+        "task": -2.78,
+        "indefinite": 0.14,
+        "world": -3.12,
+        "how": -0.86,
+        "known": 1.21,
+        "subject": 0.01,
+        "kin": 0.79,
+        "lacks": -1.21,
+        "missing": -1.19,
+        "best": 5.08,
+        "misfits": 1.03,
+        "unheard": -0.43,
+        "no kin": -1.17,
+        "says": 0.3,
+        "means": -2.17,
+        "named": 2.07,
+        "life": 0.89,
+        "marked": 0.98,
+        "cosine": 7.18,
+        "coverage": -0.51,
+        "rarest": 1.96,
     },
     True: {
-        "bias": -1.78,
-        "personal": 0.43,
-        "task": -1.78,
-        "world": -3.48,
-        "how": -0.73,
-        "known": 2.78,
-        "subject": 1.52,
-        "kin": 0.22,
-        "lacks": -0.91,
-        "missing": -3.25,
-        "best": 1.81,
-        "misfits": -0.29,
-        "unheard": -1.56,
-        "no kin": -0.76,
-        "says": 1.74,
-        "means": -0.6,
-        "life": 0.3,
-        "marked": 0.32,
-        "characters": 2.49,
-        "coverage": -0.27,
-        "rarest": 1.04,
+        "bias": -2.74,
+        "personal": 0.26,
+        "task": -1.95,
+        "world": -4.03,
+        "how": -1.06,
+        "known": 3.34,
+        "subject": 1.69,
+        "kin": -0.1,
+        "lacks": -1.17,
+        "missing": -3.38,
+        "best": 2.76,
+        "misfits": -0.02,
+        "unheard": -1.29,
+        "no kin": -0.98,
+        "says": 1.76,
+        "means": -1.43,
+        "life": 0.6,
+        "marked": 0.6,
+        "coverage": -0.45,
+        "rarest": 1.1,
+        "characters": 2.31,
     },
 }
 """Weights of a message, for English and for Chinese."""
 FIT: Final[Mapping[bool, _Weights]] = {
     False: {
-        "bias": -3.63,
-        "cosine": 5.81,
-        "coverage": 0.86,
-        "rarest": -1.35,
-        "found": 3.37,
-        "life": 0.63,
-        "marked": 0.84,
+        "bias": -3.67,
+        "cosine": 5.8,
+        "coverage": 0.85,
+        "rarest": -1.31,
+        "found": 3.34,
+        "life": 0.64,
+        "recent": 0.8,
+        "marked": 0.82,
         "foreign": -0.55,
-        "change": 1.02,
-        "turn": -0.4,
+        "change": 1.09,
+        "turn": -0.34,
         "assistant": 0.0,
         "asks": 0.0,
-        "says": 0.12,
-        "means": 0.23,
-        "misfits": -0.84,
-        "named": -0.92,
-        "unnamed": -0.41,
+        "says": 0.11,
+        "means": 0.26,
+        "misfits": -0.83,
+        "named": -0.91,
+        "unnamed": -0.43,
         "counts": 0.0,
-        "length": -0.73,
+        "length": -0.66,
         "supposes": -0.6,
         "other speaker": 0.0,
     },
     True: {
-        "bias": -2.97,
-        "coverage": 1.15,
-        "rarest": -0.11,
-        "found": 2.95,
-        "characters": 1.53,
-        "life": 1.81,
-        "marked": 0.89,
-        "foreign": 0.91,
-        "change": 1.04,
-        "turn": -1.43,
-        "assistant": -0.17,
+        "bias": -2.95,
+        "coverage": 1.18,
+        "rarest": -0.37,
+        "found": 2.72,
+        "life": 1.47,
+        "recent": 0.8,
+        "marked": 0.47,
+        "foreign": 0.92,
+        "change": 1.24,
+        "turn": -1.46,
+        "assistant": -0.14,
         "asks": 0.0,
-        "says": 1.48,
-        "means": 0.43,
-        "echoes": 3.51,
-        "misfits": -1.4,
-        "counts": 1.24,
-        "length": -1.68,
-        "supposes": -0.33,
+        "says": 1.15,
+        "means": 0.08,
+        "echoes": 2.76,
+        "misfits": -1.31,
+        "counts": 1.26,
+        "length": -1.67,
+        "supposes": -0.51,
+        "telling": 2.17,
     },
 }
-"""Weights of a memory, for English and for Chinese; "other speaker" is set by hand, as nobody else speaks there."""
+"""Weights of a memory, for English and for Chinese; "other speaker" is set by hand, as nobody else speaks there, and so
+is "recent": the fit's checks are of what was just said, so that a fitted one would hide what is older."""
 
 _READ: Final = (
     "says", "means", "echoes", "misfits", "named", "unnamed", "counts", "length", "supposes", "other speaker",
@@ -200,7 +220,7 @@ _READ: Final = (
 """What the reader of documents makes of a memory, by the names of its features."""
 _BLIND: Final = frozenset(("cosine", "named", "unnamed", "other speaker", "indefinite"))
 """Features that say nothing where the message is Chinese."""
-_SEEING: Final = frozenset(("echoes", "characters"))
+_SEEING: Final = frozenset(("echoes", "characters", "telling"))
 """Features that say nothing where it is not."""
 
 
@@ -212,7 +232,30 @@ def shown_text(words: str) -> str:
 def shared_characters(query: str, text: str) -> float:
     """Share of the Chinese characters of a query, function words aside, that a text holds."""
     wanted = {char for char in query if is_cjk(char)} - _FUNCTION
-    return len(wanted & set(text)) / len(wanted) if wanted else 0.0
+    total = math.fsum(map(_says, wanted))
+    return math.fsum(map(_says, wanted & set(text))) / total if wanted else 0.0
+
+
+def rare_characters(query: str, texts: Sequence[str]) -> list[float]:
+    """Share of the Chinese characters of a query that each of some texts holds; what few of them hold counts for more.
+
+    Args:
+        query: What is searched.
+        texts: The texts that were found.
+    """
+    wanted = {char for char in query if is_cjk(char)} - _FUNCTION
+    if not wanted:
+        return [0.0] * len(texts)
+    told = [wanted & set(text) for text in texts]
+    held = Counter(char for chars in told for char in chars)
+    weights = {char: _says(char) * math.log(1 + len(texts) / (1 + held[char])) for char in wanted}
+    total = math.fsum(weights[char] for char in held) or 1.0
+    return [math.fsum(weights[char] for char in sorted(chars)) / total for chars in told]
+
+
+def _says(character: str) -> float:
+    """How much a Chinese character says of what a question is about."""
+    return COMMON if character in _COMMON else 1.0
 
 
 class MessageReading:
@@ -236,8 +279,10 @@ class MessageReading:
         shared = shared_subjects(self._query, [unit.text for unit in self._units])
         rows = (dict(zip(WEIGHTS, map(float, row), strict=True)) for row in self._asked.of_units())
         return [
-            _of_language(self._query, _features(self._query, one, unit.text, share, read))
-            for one, unit, share, read in zip(self._found, self._units, shared, rows, strict=True)
+            _of_language(self._query, _features(self._query, one, unit.text, share, read) | {"telling": telling})
+            for one, unit, share, read, telling in zip(
+                self._found, self._units, shared, rows, rare_characters(self._query, self._texts), strict=True
+            )
         ]
 
     @cached_property
@@ -277,8 +322,8 @@ class MessageReading:
             "known": _KNOWN.search(query) is not None,
             "subject": bool(subjects_in(query)),
             "kin": not kin_in(query).isdisjoint(self._subjects),
-            "lacks": self._asked.lacks_a_name,
-            "missing": float(self._asked.of_none()[1]) if self._asked.can_be_answered else 1.0,
+            "lacks": self._asked.lacks_a_name or self._lacks_a_title,
+            "missing": self._asked.missing if self._asked.can_be_answered else 1.0,
             "best": max(chances, default=0.0),
             "misfits": min((one["misfits"] for one in best), default=1.0),
             "unheard": self._is_unheard_of,
@@ -286,9 +331,16 @@ class MessageReading:
         }
         for name in ("says", "means", "named", "life", "marked"):
             features[name] = max((one.get(name, 0.0) for one in best), default=0.0)
-        for name in ("cosine", "characters", "coverage", "rarest"):
+        for name in ("cosine", "coverage", "rarest"):
             features[name] = max((one.get(name, 0.0) for one in self.memories), default=0.0)
+        features["characters"] = max((shared_characters(query, text) for text in self._texts), default=0.0)
         return _of_language(query, features)
+
+    @property
+    def _lacks_a_title(self) -> bool:
+        """Whether the message names a work, or quotes something, of which no memory holds a word."""
+        titles = [title.strip() for title in _TITLE.findall(self._query)]
+        return any(title and not any(title in text for text in self._texts) for title in titles)
 
     @cached_property
     def _subjects(self) -> frozenset[int]:
@@ -302,6 +354,8 @@ class MessageReading:
     @property
     def _is_unheard_of(self) -> bool:
         """Whether no memory has a word of the message, or speaks of what one of its words is about."""
+        if is_cjk(self._query) and shared_characters(self._query, "".join(self._texts)) >= HEARD:
+            return False
         wanted, held = subject_terms(self._query) - _ASKING, frozenset[str]().union(*map(tokenize, self._texts))
         words = (*self._query.split(), *(term for term in wanted if is_cjk(term)))
         about = (subjects_in(word) for word in words if not wanted.isdisjoint(tokenize(word)))
@@ -319,8 +373,8 @@ def _features(query: str, one: Likeness, text: str, shared: float, read: Mapping
         "coverage": one.coverage,
         "rarest": one.rarest,
         "found": one.found,
-        "characters": shared_characters(query, text),
         "life": shared,
+        "recent": one.recent,
         "marked": one.is_marked,
         "foreign": is_cjk(query) != is_cjk(text),
         "change": announces_change(text) * min(1.0, read["says"] + read["means"] + shared),

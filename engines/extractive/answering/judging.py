@@ -26,23 +26,29 @@ def judged(asked: AskedQuestion) -> Judged:
     """Weigh each sentence, and how sure it is that the likeliest of them answers."""
     if not asked.can_be_answered:
         return Judged(np.zeros(0), 0.0)
-    features, none = asked.of_units(), asked.of_none()
+    features = asked.of_units()
     scores = features @ np.array(list(WEIGHTS.values()))
-    likely = np.exp(scores - scores.max())
-    likely /= likely.sum()
+    likely = likelihoods(scores)
     if asked.lacks_a_name:
         return Judged(likely, 0.0)
-    sure = of_sureness(features, none, scores, likely) @ np.array(list(WEIGHTS_OF_SURE.values()))
+    sure = of_sureness(asked, features, scores) @ np.array(list(WEIGHTS_OF_SURE.values()))
     return Judged(likely, 1 / (1 + math.exp(-max(-50.0, min(50.0, float(sure))))))
 
 
-def of_sureness(features: Numbers, none: Numbers, scores: Numbers, likely: Numbers) -> Numbers:
+def likelihoods(scores: Numbers) -> Numbers:
+    """How likely each sentence is the answer if one of them is."""
+    likely = np.exp(scores - scores.max())
+    return likely / likely.sum()
+
+
+def of_sureness(asked: AskedQuestion, features: Numbers, scores: Numbers) -> Numbers:
     """What speaks for it that the likeliest sentence answers, in the order of `WEIGHTS_OF_SURE`."""
-    best = features[int(np.argmax(scores))]
-    said, placed, cosine, misfits = best[0] + best[1], best[3] + best[4], best[_COSINE], best[_MISFITS]
-    _, _, _, is_choice, is_blind, lacks_noun = none
-    known = [1.0, scores.max() / 4, said, placed, cosine, _stands_out(features[:, _COSINE], cosine), is_blind, misfits]
-    return np.array([*known, likely.max(), best[_ROW], is_choice, lacks_noun])
+    number = int(np.argmax(scores))
+    cosines, best, next_best = features[:, _COSINE], scores[number], np.delete(scores, number).max(initial=-math.inf)
+    ahead = min(_FAR_AHEAD, best - next_best) / 2
+    stands_out = _stands_out(cosines, cosines[number])
+    choice = [1.0, best / 4, likelihoods(scores).max(), ahead, stands_out]
+    return np.array([*choice, *asked.of_none(), *asked.of_coverage(number), *features[number]])
 
 
 def _stands_out(cosines: Numbers, best: float) -> float:
@@ -53,54 +59,87 @@ def _stands_out(cosines: Numbers, best: float) -> float:
 # Printed by `benchmarks/fit_relevance.py`; "other speaker", "found", "new" and "fills" are set by hand, as its data
 # has too little of them.
 WEIGHTS: Final[Mapping[str, float]] = {
-    "says": 4.17,
-    "means": 5.01,
-    "echoes": 4.00,
-    "place says": 2.90,
-    "place means": 2.25,
-    "near says": 1.16,
-    "near means": -0.11,
-    "says, blind": 3.94,
-    "means, blind": 2.62,
-    "cosine": 6.62,
-    "foreign": 0.97,
-    "fits": -0.02,
-    "misfits": -3.12,
-    "placed": -1.15,
-    "named": 0.52,
-    "unnamed": -1.28,
+    "says": 4.23,
+    "means": 5.58,
+    "echoes": 8.95,
+    "place says": 5.79,
+    "place means": 4.27,
+    "near says": 4.77,
+    "near means": 2.54,
+    "says, blind": 5.95,
+    "means, blind": 2.66,
+    "cosine": 9.30,
+    "foreign": 1.73,
+    "fits": 1.32,
+    "misfits": -1.11,
+    "placed": -1.14,
+    "named": 0.92,
+    "unnamed": -0.92,
     "fills": 4.00,
-    "counts": 2.60,
-    "asks": -1.72,
-    "heading": -2.42,
-    "row": 0.06,
-    "code": -0.45,
-    "supposes": -1.02,
-    "plans": -0.22,
-    "length": -1.38,
-    "short": -0.33,
-    "amends": 0.56,
-    "amends it": 0.63,
+    "counts": 1.83,
+    "asks": -2.81,
+    "heading": -2.25,
+    "row": 0.39,
+    "code": -0.58,
+    "supposes": -2.50,
+    "plans": -0.18,
+    "length": 0.86,
+    "short": 0.33,
+    "amends": 0.53,
+    "amends it": 1.10,
     "new": 1.00,
     "other speaker": -8.00,
     "found": 0.10,
 }
 """What a sentence is judged by."""
 WEIGHTS_OF_SURE: Final[Mapping[str, float]] = {
-    "always": -2.27,
-    "best": 1.66,
-    "says": -0.15,
-    "place says": 0.11,
-    "cosine": 0.23,
-    "stands out": 1.70,
-    "blind": 1.43,
-    "misfits": -1.57,
-    "likely": 0.92,
-    "row": 1.04,
-    "yes or no": -1.39,
-    "lacks noun": -2.12,
+    "always": -2.06,
+    "best": 1.03,
+    "likely": 0.98,
+    "ahead": 0.00,
+    "stands out": 0.47,
+    "missing": -0.23,
+    "anything": 0.42,
+    "yes or no": -0.72,
+    "blind": 0.50,
+    "lacks noun": -1.20,
+    "says all": 0.40,
+    "leaves out": 1.21,
+    "best says": -0.71,
+    "best means": 1.15,
+    "best echoes": 0.27,
+    "best place says": -0.48,
+    "best place means": 0.52,
+    "best near says": -0.45,
+    "best near means": 0.15,
+    "best says, blind": -0.15,
+    "best means, blind": 0.48,
+    "best cosine": -0.01,
+    "best foreign": -0.18,
+    "best fits": 0.14,
+    "best misfits": -0.71,
+    "best placed": 0.11,
+    "best named": -0.11,
+    "best unnamed": -0.33,
+    "best fills": 0.13,
+    "best counts": 0.54,
+    "best asks": 0.00,
+    "best heading": 0.08,
+    "best row": 0.21,
+    "best code": 0.17,
+    "best supposes": 0.00,
+    "best plans": 0.00,
+    "best length": -0.64,
+    "best short": -0.17,
+    "best amends": 0.00,
+    "best amends it": 0.00,
+    "best new": 0.00,
+    "best other speaker": 0.00,
+    "best found": 0.00,
 }
 """How sure the best sentence is, as the logarithm of its odds."""
 _LEAST_SPREAD: Final = 0.05
 """Added to how much the likeness of sentences varies, so that a few alike ones do not make one stand out."""
-_COSINE, _MISFITS, _ROW = (list(WEIGHTS).index(name) for name in ("cosine", "misfits", "row"))
+_COSINE = list(WEIGHTS).index("cosine")
+_FAR_AHEAD: Final = 5.0
+"""How far ahead of the next one the best sentence counts as being, at most."""

@@ -23,12 +23,12 @@ Array = npt.NDArray[np.float32]
 
 LONGEST_QUESTION: Final = 8_000
 """Characters of a question that are read: what follows is material that was pasted behind it."""
-SURE: Final = 0.56
+SURE: Final = 0.71
 """How sure it has to be that the likeliest sentence answers, else nothing is quoted (`benchmarks/fit_relevance.py`)."""
 
-_ALSO: Final = 0.1
+_ALSO: Final = 0.06
 """How likely, beside the best sentence, another one has to be to be quoted too."""
-_ALSO_ELSEWHERE: Final = 0.03
+_ALSO_ELSEWHERE: Final = 0.01
 """The same of the likeliest sentence of another document: what documents say of one thing differs in its words."""
 
 _SAME: Final = 0.7
@@ -36,6 +36,8 @@ _SAME: Final = 0.7
 
 _TELLING: Final = 3
 """Terms that a part of a question needs to be understood without the rest of it."""
+_ALONE: Final = 2
+"""Those with which it is asked alone where it has no answer with the rest."""
 
 _MOST_PARTS: Final = 4
 """Questions that one is taken to be made of at most; what looks like more is none."""
@@ -157,8 +159,7 @@ def read(
     reads = [one for passage in passages for one in reads_of(passage, best)]
     found, missing = _select(question, vector_of(question), reads, limit), list[str]()
     for part in parts_of(question):
-        asked = part if len(tokenize(part)) >= _TELLING else f"{part} {question}"
-        own = _select(asked, vector_of(asked), reads, 1)
+        own = _of_part(part, question, vector_of, reads)
         if not own and not any(_holds(part, quote, passages) for quote in found):
             missing.append(part)
         found += own
@@ -232,6 +233,13 @@ class Read:
     passage: Passage
     placed: Placed
     unit: CandidateSentence
+
+
+def _of_part(part: str, question: str, vector_of: Callable[[str], Array | None], reads: Sequence[Read]) -> list[Quote]:
+    """What answers a part of a question; a short one is asked with the whole before it is asked alone."""
+    terms = len(tokenize(part))
+    texts = [part] if terms >= _TELLING else [f"{part} {question}", *([part] if terms >= _ALONE else [])]
+    return next((own for text in texts if (own := _select(text, vector_of(text), reads, 1))), [])
 
 
 def reads_of(passage: Passage, best: float = 1.0) -> Iterator[Read]:

@@ -108,6 +108,7 @@ class _Words:
         meant = {number for term in terms for number in concepts.of_term(term)}
         meant.update(number for term in terms for number in concepts.of_instance(term))
         meant.update(number for _, _, numbers in concepts.of_chinese(text) for number in numbers)
+        meant.update(number for _, numbers in concepts.of_phrases(text) for number in numbers)
         return cls(terms, frozenset(char for char in text if not char.isascii()), frozenset(meant))
 
 
@@ -131,11 +132,16 @@ class _Token:
         return None
 
 
-_FUNCTION_CHARACTERS: Final = frozenset("要把被给")
+_FUNCTION_CHARACTERS: Final = frozenset("要把被给不没才该由就都还得着过吧也很")
 """Characters that say nothing of what a question is about."""
 _TITLES: Final = frozenset(tokenize("Mr Mrs Ms Dr Miss Sir Prof"))
+_LEVELS: Final = range(7)
+"""Where a word may stand: see `_Token.level`."""
 _SAID: Final = (0, 1, 3, 4)
-"""Levels of `_Token` at which a word is said or meant, in a sentence or in its place."""
+"""Levels at which a word is said or meant, in a sentence or in its place."""
+_ECHOED: Final = (0, 1, 2, 3, 4)
+"""The same, or at which a character of it is there."""
+_NOWHERE: Final = 9
 _MOST_WORDS: Final = 60
 """Words of a question that are looked for; of a longer one, those it begins with."""
 _IN_HEADINGS: Final = ("date", "version", "weekday")
@@ -159,32 +165,53 @@ class AskedQuestion:
         self._tokens = self._read()
         self._said = frozenset(form for token in self._tokens for form in token.forms)
         self._weights = self._weighed()
-        self._total = math.fsum(self._weights) or 1.0
+        self._levels = self._placed()
 
     @property
     def can_be_answered(self) -> bool:
         """Whether the question has any word to look for, and there is anything to look at."""
         return bool(self._tokens and self._units)
 
+    def _placed(self) -> npt.NDArray[np.int8]:
+        """The level of each word in each sentence, `_NOWHERE` where it is in none."""
+        found = [_NOWHERE if (level := t.level(u)) is None else level for t in self._tokens for u in self._units]
+        return np.array(found, np.int8).reshape(len(self._tokens), len(self._units))
+
     @property
     def lacks_a_name(self) -> bool:
         """Whether the question names something that no sentence and no place does, in whatever words."""
         numbers = {number for number, _ in numbers_with_offsets(self._question)}
         named = {t for name in names_and_numbers(self._question) - numbers for t in tokenize(name)}
-        tokens = [token for token in self._tokens if token.text in named - _TITLES and not token.text.isdigit()]
-        if any(not self._is_there(token) for token in tokens):
+        asked = zip(self._tokens, map(any, self._stands(_SAID).tolist()), strict=True)
+        if any(not said and token.text in named - _TITLES and not token.text.isdigit() for token, said in asked):
             return True
         said = "\n".join(f"{unit.place}\n{unit.text}" for unit in self._units).casefold()
         return any(one.casefold() not in said for one in NUMBERED_NAME.findall(self._question))
 
+    @property
+    def missing(self) -> float:
+        """The share of what the question says that stands in no sentence and in no place, in whatever words."""
+        return float(self._weights @ ~self._stands(_SAID).any(axis=1))
+
     def of_units(self) -> Numbers:
         """The features of each sentence, a row each, in the order of `judging.WEIGHTS`."""
-        return np.array([self._features(unit) for unit in self._units], float)
+        shares = np.array([self._weights @ (self._levels == level) for level in _LEVELS]).T
+        rows = [self._features(unit, found) for unit, found in zip(self._units, shares.tolist(), strict=True)]
+        return np.array(rows, float)
 
     def of_none(self) -> Numbers:
-        """The features of there being no answer; `judging.of_sureness` and the fit take them apart."""
+        """What of the question itself speaks for an answer, as `judging.WEIGHTS_OF_SURE` weighs it."""
         is_choice = "choice" in self._kinds
-        return np.array([1.0, self._missing(), not self._kinds, is_choice, self._is_blind, self._lacks_noun()], float)
+        return np.array([self.missing, not self._kinds, is_choice, self._is_blind, self._lacks_noun()], float)
+
+    def of_coverage(self, number: int) -> Numbers:
+        """Whether a sentence with its place says all of the question, and how many words of it are not in them."""
+        unsaid = ~self._stands(_ECHOED)[:, number]
+        return np.array([not unsaid.any(), unsaid.sum() / 4], float)
+
+    def _stands(self, levels: Sequence[int]) -> npt.NDArray[np.bool_]:
+        """Whether each word stands at one of some levels in each sentence."""
+        return np.isin(self._levels, levels)
 
     def _read(self) -> list[_Token]:
         """The words of the question that do not only ask."""
@@ -193,7 +220,11 @@ class AskedQuestion:
             heads.setdefault(term[:4], []).append(term)
         bare = ASKING.sub(lambda mark: " " * len(mark[0]), self._question)
         terms = [t for t in dict.fromkeys(tokenize(bare)) if t.isascii()]
-        tokens = [_Token(term, _forms(term, heads), concepts.of_term(term)) for term in terms]
+        phrases = [(term, numbers) for terms_of, numbers in concepts.of_phrases(self._question) for term in terms_of]
+        named = {term: frozenset(n for one, numbers in phrases if one == term for n in numbers) for term, _ in phrases}
+        tokens = [
+            _Token(term, _forms(term, heads), concepts.of_term(term) | named.get(term, frozenset())) for term in terms
+        ]
         meant: dict[int, frozenset[int]] = {}
         for start, end, numbers in concepts.of_chinese(self._question):
             meant.update(dict.fromkeys(range(start, end), numbers))
@@ -203,22 +234,18 @@ class AskedQuestion:
                 tokens.append(_Token(char, pairs, meant.get(place, frozenset())))
         return list(dict.fromkeys(tokens))[:_MOST_WORDS]
 
-    def _weighed(self) -> list[float]:
-        """How much each word says: the fewer sentences hold it, the more; names are looked at by themselves, too."""
+    def _weighed(self) -> Numbers:
+        """How much each word says, 1 together: the fewer hold it, the more; names are looked at by themselves, too."""
         frequency = Counter(term for unit in self._units for term in unit.words.terms | unit.words.characters)
         counts = [
             sum(frequency[form] for form in token.forms) if token.text.isascii() else frequency[token.text]
             for token in self._tokens
         ]
-        return [
+        weights = [
             math.log(1 + len(self._units) / max(0.5, count)) * (_NAME if token.text in self._names else 1.0)
             for token, count in zip(self._tokens, counts, strict=True)
         ]
-
-    def _missing(self) -> float:
-        """The share of what the question says that stands in no sentence and in no place, in whatever words."""
-        pairs = zip(self._tokens, self._weights, strict=True)
-        return math.fsum(weight for token, weight in pairs if not self._is_there(token)) / self._total
+        return np.array(weights, float) / (math.fsum(weights) or 1.0)
 
     def _lacks_noun(self) -> bool:
         """Whether no sentence and no place speaks of what is counted, costs, lasts, or of who holds a post."""
@@ -232,8 +259,7 @@ class AskedQuestion:
     def _is_there(self, token: _Token) -> bool:
         return any(token.level(unit) in _SAID for unit in self._units)
 
-    def _features(self, unit: CandidateSentence) -> list[float]:
-        shares = self._shares(unit)
+    def _features(self, unit: CandidateSentence, shares: Sequence[float]) -> list[float]:
         cosine = self._cosine(unit)
         amends = float(AMENDS.search(f"{unit.place}\n{unit.text}") is not None)
         fits, size = self._fits(unit), len(unit.words.terms)
@@ -265,15 +291,6 @@ class AskedQuestion:
             unit.found - 1.0,
         ]
 
-    def _shares(self, unit: CandidateSentence) -> list[float]:
-        """Of what the question says, the shares at each level of `_Token.level`."""
-        found = [0.0] * 7
-        for token, weight in zip(self._tokens, self._weights, strict=True):
-            level = token.level(unit)
-            if level is not None:
-                found[level] += weight / self._total
-        return found
-
     def _cosine(self, unit: CandidateSentence) -> float:
         if self._is_blind or self._vector is None or unit.vector is None or is_cjk(unit.text):
             return 0.0
@@ -301,8 +318,8 @@ class AskedQuestion:
         if 2 * len({term for term in label.terms if any(term in t.forms for t in asked)}) < len(label.terms):
             return 0.0
         above = (label, unit.place_words)
-        pairs = zip(self._tokens, self._weights, strict=True)
-        return math.fsum(weight for token, weight in pairs if any(words.has(token) for words in above)) / self._total
+        pairs = zip(self._tokens, self._weights.tolist(), strict=True)
+        return math.fsum(weight for token, weight in pairs if any(words.has(token) for words in above))
 
     def _counts(self, unit: CandidateSentence) -> bool:
         """Whether a number stands beside what the question counts."""

@@ -2,10 +2,20 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from math import log
 from typing import Final
 
+from agentic_memory_bank.engines.extractive.comparing.counterparts import PART
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Pair, Weights, shown
+from agentic_memory_bank.engines.extractive.comparing.replaced import (
+    counter,
+    distance,
+    in_cell,
+    is_telling,
+    new_value,
+    with_unit,
+    word_before,
+)
+from agentic_memory_bank.engines.extractive.reading.concepts import of_word
 from agentic_memory_bank.engines.extractive.reading.figures import (
     Figure,
     are_of_other_sizes,
@@ -17,45 +27,77 @@ from agentic_memory_bank.engines.extractive.reading.marks import OF_THE_DOCUMENT
 from agentic_memory_bank.engines.extractive.reading.revisions import AnnouncedRevision, named_in, revisions_of
 from agentic_memory_bank.engines.extractive.reading.sentence import sentences_of
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, is_chinese
-from agentic_memory_bank.engines.extractive.reading.terms import distinct, terms_of
+from agentic_memory_bank.engines.extractive.reading.terms import distinct, terms_of, without_values
 
+_OF_DOCUMENTS: Final = terms_of(
+    "paragraph passage section clause item table line page label sheet leaflet letter list report notice note manual "
+    "version programme brochure article book figure number word name say state read print give old new please this "
+    "these that those replace change"
+)
+"""Words by which a text speaks of another one, and not of what that one is about."""
+_ALIKE: Final = 0.75
+"""What a word of the same concept counts, where the same word counts 1."""
 _COVERED: Final = 0.6
-_COVERED_CHINESE: Final = 0.4
+_COVERED_CHINESE: Final = 0.3
+_COUNTED_ALIKE: Final = 4.5
+"""What the words in common weigh where the same is counted, and nothing else has to be covered."""
 _SAME_UNIT: Final = 2.0
 """What it adds to the words in common that something is counted or measured alike."""
 _NAMED_OLD: Final = 3.0
 """What the words in common weigh at least where the old value is named, and found again."""
+_TOPICAL: Final = 5.0
+"""What the words in common weigh where nothing else tells that two documents are about one thing."""
+_COVERED_OLD: Final = 0.3
+"""The share of the words of a subject that comes back where a word ("oak") is to give way to another."""
+_DENIED: Final = 3.0
+"""What it adds that one of two statements denies, where something is taken back."""
+_LEAST_INHERITED: Final = 2.5
+"""What the words in common weigh at least with a section that the sentences before speak of."""
 _MOST_TARGETS: Final = 40
+_SHORT: Final = 3
+"""Words of something that stands in another text, up to which it is known by them alone."""
+_HEAD: Final = 4
+"""Statements of a document among which its letterhead stands."""
 _CLAUSE: Final = re.compile(r"[^,;，。；;]+")
-_BARE: Final = re.compile(r"[£$€¥]?[\d.,]+|[a-z]+", re.IGNORECASE)
-_UNIT: Final = re.compile(r"^\W*(?:[\d.,]+|[a-z]+)", re.IGNORECASE)
-_LAST_WORD: Final = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]{1,23}(?= ?$)")
 _FOLLOWING: Final = re.compile(r"\b(?:following|below|these changes)\b|如下|下列|以下", re.IGNORECASE)
-_HAN_COUNTER: Final = re.compile(r" ?([\u4e00-\u9fff])")
 _NEEDS: Final = re.compile(r"\b(?:need\w*|requir\w+|must|ha(?:ve|s) to|necessary)\b|必须|需要|须", re.IGNORECASE)
 
 
-def announced(revising: Document, other: Document, weights: Weights, apart: bool) -> Iterator[FoundContradiction]:
-    """What one document announces as changed, with the statement of the other that it changes."""
+def announced(
+    revising: Document, other: Document, weights: Weights, about_one: bool | None, twins: bool
+) -> Iterator[FoundContradiction]:
+    """What one document announces as changed, with the statement of the other that it changes.
+
+    Args:
+        about_one: Whether the documents share a subject, as far as one can see.
+        twins: Whether they are of one kind and about different things.
+    """
+    apart = twins or about_one is False
     postings: dict[str, list[Statement]] = {}
     for statement in other.statements:
         for term in (*statement.terms, *statement.about, *(f"#{number}" for number in statement.place.numbers)):
             postings.setdefault(term, []).append(statement)
+    found: list[tuple[bool, FoundContradiction]] = []
     for revision in revisions_of(revising):
-        best: tuple[float, FoundContradiction] | None = None
+        best: tuple[float, bool, FoundContradiction] | None = None
         called = _called(revision, other)
         wanted = (
             *sorted(revision.subject | revision.statement.terms),
-            *(f"#{number}" for number in revision.references),
+            *(f"#{number}" for number in revision.references | revision.inherited),
+            *(term for name in revision.named for term in terms_of(name)),
         )
         listed = [postings.get(term, []) for term in wanted] if called is not False else []
         near = {target.number: target for some in listed if len(some) <= _MOST_TARGETS for target in some}
         for target in near.values():
-            found = _Revised(revision, target, weights, bool(called)).found(apart)
-            if found and (best is None or found[0] > best[0]):
-                best = found
+            revised = _Revised(revision, target, weights, bool(called))
+            clash = revised.found(apart)
+            if clash and (best is None or clash[0] > best[0]):
+                best = clash[0], bool(called) or revised.is_topical, clash[1]
         if best:
-            yield best[1]
+            found.append(best[1:])
+    if about_one or _calls(revising, other) or any(is_topical for is_topical, _ in found):
+        told = {(clash.second.number, clash.kind, clash.values[1]): clash for _, clash in found}  # the last says most
+        yield from told.values()
 
 
 _DOCUMENTS: Final = frozenset({"@website", "@brochure", "@catalogue"})
@@ -68,8 +110,19 @@ def _called(revision: AnnouncedRevision, other: Document) -> bool | None:
     return bool(said & called) if said else None
 
 
+def _calls(revising: Document, other: Document) -> bool:
+    """Whether a title says of what text it changes something ("Changes to the handbook"), or there is nothing else."""
+    called = terms_of(revising.title) & terms_of(f"{other.name.rsplit('.', 1)[0]} {other.title}")
+    return bool(called) or revising.is_note
+
+
 _GENERAL: Final = frozenset({"@when", "@place", "@fee"})
 """Topics that many things have."""
+_GENERAL_CONCEPTS: Final = frozenset(
+    one
+    for word in ("time", "hour", "date", "day", "place", "price", "时间", "日期", "地点", "价格")
+    for one in of_word(word)
+)
 
 
 class _Revised:
@@ -79,19 +132,39 @@ class _Revised:
         self._revision, self._target, self._named, self._weights = revision, target, named, weights
         about = target.terms | target.about
         said = terms_of(revision.context) if revision.context != revision.statement.text else revision.statement.terms
-        shared = said & about
+        shared = (said & about) - _OF_DOCUMENTS
         self._referred = bool(revision.references & set(target.place.numbers))
         self._weight = weights.of(shared & target.terms) + 0.5 * weights.of(shared - target.terms)
         self._ended = _ended(revision)
-        subject = distinct(revision.subject)
+        self._inherited = bool(revision.inherited & set(target.place.numbers))
+        if self._inherited:
+            self._referred = weights.of(shared & target.terms) >= _LEAST_INHERITED
+        subjects = [distinct(revision.subject) - _OF_DOCUMENTS]
+        if not subjects[0] and not is_chinese(target):
+            subjects = [distinct(terms_of(without_values(revision.new))) - _OF_DOCUMENTS]
+        if revision.announcing and revision.sure:
+            titles = [distinct(terms_of(title)) for title in revision.statement.place.headings[-1:]]
+            subjects += [title for title in titles if len(title) > 1]
         if is_chinese(target):
-            subject = weights.known(subject)
-        self._cover = max(_covered(some, about, weights) for some in (subject, distinct(subject | self._ended)))
+            subjects = [weights.known(subject) for subject in subjects]
+        subjects += [distinct(subjects[0] | self._ended)]
+        covers = [_covered(subject, target, weights) for subject in subjects]
+        self._cover = max(covers)
+        subject = subjects[covers.index(self._cover)]
         row = terms_of(target.place.row)
         self._is_cell = bool(row) and row <= said and (len(target.place.columns) < 3 or self._column() is not None)
         self._topical = bool({term for term in shared if term.startswith("@")})
-        specific = {term for term in subject & about if term not in _GENERAL}
+        specific = {
+            term
+            for term in subject
+            if term not in _GENERAL and (term in about or of_word(term) & target.concepts - _GENERAL_CONCEPTS)
+        }
         self._covered = bool(specific) and self._cover >= (_COVERED_CHINESE if is_chinese(target) else _COVERED)
+
+    @property
+    def is_topical(self) -> bool:
+        """Whether the words in common tell by themselves that a statement is about what is revised."""
+        return self._weight >= _TOPICAL
 
     def found(self, apart: bool) -> tuple[float, FoundContradiction] | None:
         """The contradiction with its score; None where the statement is another one."""
@@ -100,15 +173,24 @@ class _Revised:
             return None
         if target.place.speaker or not (self._referred or self._is_on_topic()):
             return None
+        if (
+            target.place.kind == "row"
+            and not target.place.columns
+            and not target.place.headings
+            and target.number < _HEAD
+        ):
+            return None  # a letterhead
         if not self._referred and OF_THE_DOCUMENT.match(target.text):
             return None
-        old = self._old()
+        old = self._old() or self._named_before()
         pair = old or (None if apart and not self._referred else self._replaced() or self._reversed())
         if pair is None or not (old or self._is_meant(pair)):
             return None
         kind, new, was = pair
         values = (new or revision.statement.text[:80], was or target.text[:80])
         score = self._weight + 6 * self._referred + 4 * bool(old) + 4 * self._cover
+        if revision.kind in ("cancel", "end"):  # what is taken back differs from what holds
+            score += _DENIED * (_has_denial(revision.statement) != _has_denial(target))
         sure = round(min(1.0, 0.5 + score / 40), 4)
         return score, FoundContradiction(revision.statement, target, kind, values, 0, sure)
 
@@ -132,6 +214,28 @@ class _Revised:
                 return not topic or bool(topic & (self._target.terms | self._target.about))
         return True
 
+    def _named_before(self) -> Pair | None:
+        """A name of which the sentences before the announcement speak, and something else is put in the place of."""
+        revision, target = self._revision, self._target
+        for name in revision.named:
+            own = terms_of(name)
+            is_there = re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", target.text)
+            if revision.new == revision.statement.text and _has_denial(target):  # it says itself that it is gone
+                continue
+            others = (revision.above | revision.statement.terms) - own
+            is_told = revision.announcing and len(name.split()) > 1
+            if is_there and (is_told or others & (target.terms | target.about) - own):
+                return "name", " ".join(revision.statement.text.split())[:60], name
+        old = terms_of(revision.old)
+        is_short = 0 < len(old) <= _SHORT and not figures_of(revision.old)
+        is_there = is_short and old <= target.terms and self._weights.of(old) >= _NAMED_OLD
+        if revision.kind in ("correct", "replace") and is_there:
+            quoted = any(f"{mark}{revision.old}" in revision.context for mark in '"“「《')
+            told = self._named or revision.announcing and (len(old) > 1 or self._cover >= _COVERED_OLD)
+            if quoted or told and revision.old.split()[0].islower():
+                return "name", revision.new[:60], revision.old
+        return None
+
     def _old(self) -> Pair | None:
         """The old value, where the announcement names it and the target has it."""
         revision, target = self._revision, self._target
@@ -141,21 +245,21 @@ class _Revised:
             or (revision.old and self._cover >= _COVERED_CHINESE and self._weight >= _NAMED_OLD)
         )
         taken_back = revision.kind in ("cancel", "end") and self._cover < _COVERED
-        least = 0.1 if revision.announcing else 0.5
+        least = 0.1 if revision.announcing else 0.25 if revision.kind == "replace" and figures_of(revision.old) else 0.5
         if not self._referred and (self._weight < 2 or self._cover < least or contrasted or taken_back):
             return None
-        named = _with_unit(revision) or (revision.before if revision.kind in ("cancel", "end") else "")
+        named = with_unit(revision) or (revision.before if revision.kind in ("cancel", "end") else "")
         for figure in figures_of(named):
             for own in target.figures:
                 telling = (
-                    _is_telling(figure, own)
-                    or _word_before(named, figure) == _word_before(target.text, own) != ""
-                    or _counter(named, figure) == _counter(target.text, own) != ""
+                    is_telling(figure, own)
+                    or word_before(named, figure) == word_before(target.text, own) != ""
+                    or counter(named, figure) == counter(target.text, own) != ""
                 )
                 if same_kind(figure, own) and same_written(figure, own) and telling:
                     return (
                         own.kind if own.kind in ("number", "date") else "date",
-                        _new_value(revision, own),
+                        new_value(revision, own),
                         shown(target, own),
                     )
         is_quoted = any(f"{mark}{revision.old}" in revision.context for mark in '"“')
@@ -178,15 +282,18 @@ class _Revised:
             ]
             if rivals and not any(same_written(one, own) for one in new for own in rivals if same_kind(one, own)):
                 self._weight += _SAME_UNIT * bool(figure.unit)
+                is_counted = figure.value is not None and bool(figure.unit) and not figure.value.measured
+                is_counted = is_counted and not PART.search(self._revision.new[: figure.start])
+                self._covered = self._covered or is_counted and self._weight >= _COUNTED_ALIKE
                 new_value = self._revision.new[figure.start : figure.end].strip()
-                nearest = min(rivals, key=lambda own: _distance(figure, own))
+                nearest = min(rivals, key=lambda own: distance(figure, own))
                 return "number" if figure.kind == "number" else "date", new_value, shown(self._target, nearest)
         return None
 
     def _reversed(self) -> Pair | None:
         """What the target says and the announcement takes back, or puts something else in the place of."""
         revision, target = self._revision, self._target
-        if not revision.sure:
+        if not revision.sure or self._inherited:
             return None
         if revision.kind not in ("cancel", "end") and self._says_the_same():
             return None
@@ -197,7 +304,7 @@ class _Revised:
         if revision.kind in ("cancel", "end") and not self._referred:
             ends = self._says_what_ends()
             alone = len(revision.subject) < 2 and not (ends if revision.kind == "end" else _NEEDS.search(target.text))
-            return None if denies or alone or not ends else ("negation", "", "")
+            return None if denies and not self._named or alone or not ends else ("negation", "", "")
         if revision.kind == "correct" and not self._referred:
             return ("negation", "", "") if _denies(revision.statement, shared) != denies else None
         if self._referred:
@@ -210,8 +317,9 @@ class _Revised:
 
     def _says_the_same(self) -> bool:
         """Whether the target has a new value already; of what ends, its value is what is taken back."""
-        new = figures_of(self._revision.new)
-        return any(same_kind(one, own) and same_written(one, own) for one in new for own in self._owned())
+        new, owned = figures_of(self._revision.new), self._owned()
+        same = [own for own in owned if any(same_kind(one, own) and same_written(one, own) for one in new)]
+        return len(same) == len(owned) > 0 if self._referred else bool(same)
 
     def _says_what_ends(self) -> bool:
         """Whether the target says what is "no longer" so: half of the words behind, or that something is needed."""
@@ -229,13 +337,15 @@ class _Revised:
 
     def _owned(self) -> Sequence[Figure]:
         column = self._column()
-        return self._target.figures if column is None else _in_cell(self._target, column)
+        return self._target.figures if column is None else in_cell(self._target, column)
 
 
-def _covered(subject: frozenset[str], about: frozenset[str], weights: Weights) -> float:
-    """The share of the words of a subject, by what they weigh, that a statement or its place has."""
+def _covered(subject: frozenset[str], target: Statement, weights: Weights) -> float:
+    """The share of the words of a subject, by what they weigh, that a statement or its place has; other words too."""
     total = weights.of(subject)
-    return weights.of(subject & about) / total if total else 0.0
+    same = subject & (target.terms | target.about)
+    alike = frozenset(term for term in subject - same if of_word(term) & target.concepts - _GENERAL_CONCEPTS)
+    return (weights.of(same) + _ALIKE * weights.of(alike)) / total if total else 0.0
 
 
 def _ended(revision: AnnouncedRevision) -> frozenset[str]:
@@ -244,59 +354,12 @@ def _ended(revision: AnnouncedRevision) -> frozenset[str]:
     return terms_of(clauses[0]) if clauses and not is_chinese(revision.statement) else frozenset()
 
 
+def _has_denial(statement: Statement) -> bool:
+    return any(sentence.denials for sentence in sentences_of(statement.text))
+
+
 def _denies(statement: Statement, shared: frozenset[str]) -> bool:
     """Whether a statement denies in the clause that holds most of what it shares with another one."""
     clauses = _CLAUSE.findall(statement.text)
     best = max(clauses, key=lambda clause: len(terms_of(clause) & shared), default="")
     return any(sentence.denials for sentence in sentences_of(best))
-
-
-def _is_telling(named: Figure, own: Figure) -> bool:
-    """Whether a value is found again by more than chance: it has a unit, is a date or time, or has several digits."""
-    value = named.value
-    return (
-        value is None
-        or named.kind == "date"
-        or bool(value.unit and value.unit == own.unit)
-        or value.amount % 1 != 0
-        or value.amount >= 100
-        or {named.unit, own.unit} == {"time", "months"}
-    )
-
-
-def _with_unit(revision: AnnouncedRevision) -> str:
-    """The old value, with the unit of the new one where it has none ("from 25 to 28 days")."""
-    return f"{revision.old}{_UNIT.sub('', revision.new, count=1)}" if _BARE.fullmatch(revision.old) else revision.old
-
-
-def _new_value(revision: AnnouncedRevision, old: Figure) -> str:
-    """What stands in the place of an old value: the first like it; what says that something ends is no value."""
-    new = figures_of(revision.new)
-    like = next((figure for figure in new if same_kind(figure, old) and not same_written(figure, old)), None)
-    if like:
-        return revision.new[like.start : like.end].strip()
-    return "" if revision.kind in ("cancel", "end") else revision.new[:40].strip(" .。")
-
-
-def _word_before(text: str, figure: Figure) -> str:
-    """The word right before a figure: "Java" before 11."""
-    found = _LAST_WORD.search(text[max(0, figure.start - 24) : figure.start])
-    return found[0].casefold() if found else ""
-
-
-def _distance(figure: Figure, own: Figure) -> float:
-    """How many times one number is the other, as a logarithm; 0 for what is no number."""
-    if figure.kind != "number" or figure.value is None or own.value is None:
-        return 0.0
-    return abs(log((figure.value.amount or 1e-9) / (own.value.amount or 1e-9)))
-
-
-def _counter(text: str, figure: Figure) -> str:
-    """The Chinese character right behind a number, with which things are counted: that of "四台"."""
-    found = _HAN_COUNTER.match(text, figure.end)
-    return found[1] if found else ""
-
-
-def _in_cell(target: Statement, column: int) -> list[Figure]:
-    low, high = (offset - target.start for offset in target.cells[column])
-    return [figure for figure in target.figures if low <= figure.start < high]

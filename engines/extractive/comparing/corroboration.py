@@ -198,7 +198,9 @@ def _claimed_attributes(claim: DisputedClaim) -> frozenset[str]:
 def _states(sentence: Sentence, claim: DisputedClaim) -> bool:
     if claim.kind in ("number", "date"):
         wanted = _claimed_value(claim)
-        return wanted is not None and any(_equal(wanted, value) for value in sentence.values)
+        return wanted is not None and any(
+            _equal(wanted, value) and _counts_it(wanted, value, sentence) for value in sentence.values
+        )
     if claim.kind == "negation":
         return bool(sentence.denials) == any(part.denials for part in sentences_of(claim.text))
     wanted_keys = _keys(claim.value)
@@ -223,8 +225,14 @@ def _equal(wanted: Value, value: Value) -> bool:
             if left is not None and right is not None
         ]
         return bool(finest) and agree(wanted, value)
-    fits = wanted.unit == value.unit or not (wanted.measured and value.measured)
+    fits = wanted.unit == value.unit or not (wanted.unit and value.unit) or not (wanted.measured or value.measured)
     return fits and agree(wanted, value)
+
+
+def _counts_it(wanted: Value, value: Value, sentence: Sentence) -> bool:
+    """Whether a bare number may count what a claim counts: "from six" says nothing of six courts."""
+    is_bare = value.kind == "number" and not value.unit and bool(wanted.unit) and not wanted.measured
+    return not is_bare or wanted.unit in sentence.content
 
 
 def _decided(states: tuple[int, ...], claims: Sequence[DisputedClaim]) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ they share stands next to the value or is most of what is said.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
@@ -17,9 +17,12 @@ from agentic_memory_bank.engines.extractive.reading.figures import Figure, are_o
 from agentic_memory_bank.engines.extractive.reading.lexicon import WORD_CLASSES, stem
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, is_chinese, labels_of
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
+from agentic_memory_bank.tools.text.terms import tokenize
 
 _LEAST_WEIGHT: Final = 2.5
 """What the words that two values share weigh at least."""
+_SHORT_LABEL: Final = 4
+"""Terms of the label of a row, below which it names but one attribute."""
 _MOST_SAID: Final = 0.5
 _ALL_SAID: Final = 0.9
 """The share of the words of a date that has to come back: a date has no unit that tells what it is of."""
@@ -29,6 +32,9 @@ _CHANGED: Final = re.compile(
     r"(?<!\buntil )(?<!by )(?<!just )\bnow\b|\bafter all\b|\bhenceforth\b"
     r"|\b(?:as from|as of|with effect from|starting from)\b"
     r"|\bfrom (?:this|that|\d|next|now)[\w ]{0,20} on(?:wards)?\b|\b(?:go(?:es)?|went|gone) (?:up|down) (?:to|from)\b"
+    r"|\bfrom (?:next |the |\d{1,2}(?:st|nd|rd|th)? (?:of )?)?"
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December|month|week|year|term|season)"
+    r"\b(?! ?(?:to|until|till|through|[-–—]))"
     r"|\b(?:raised|lowered|increased|reduced|extended|shortened|corrected|changed):|现(?:已|为|改)|自[^，。]{1,12}起|今后",
     re.IGNORECASE,
 )
@@ -41,15 +47,11 @@ _MOST_TEXT: Final = 300
 _MOST_FIGURES: Final = 6
 _MOST_LISTED: Final = 2
 """Values of one unit in a sentence; of one with more, each is of another thing."""
-_LEAST_NUMBERS: Final = 2
-_FEW_NAMES: Final = 3
-_FEW_RUNS: Final = 12
-"""Names from which two texts that share none are about different things; a Chinese one has several runs."""
 _STRETCH: Final = re.compile(r"(?:[^;。；;]|,(?=\d))+")
-_FULL_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_PART_OF_LIST: Final = re.compile(r"(?:[^,;。；;，、]|,(?=\d))+")
 _LONGEST_NOUN: Final = 6
 _MEASURE: Final = re.compile(
-    r"\s?(?:余|多)?[个件处名辆台座张条家间所份场项本幅根棵只头把套栋排株支门](?P<noun>[\u4e00-\u9fff]{0,6})"
+    r"\s?(?:余|多)?[个册本件处名辆台座张条家间所份场项本幅根棵只头把套栋排株支门](?P<noun>[\u4e00-\u9fff]{0,6})"
 )
 _BEFORE: Final = re.compile(r"[\u4e00-\u9fff]{2,6}(?=\s?$)")
 _DIFFERENCE: Final = re.compile(
@@ -59,12 +61,36 @@ _DIFFERENCE: Final = re.compile(
     re.IGNORECASE,
 )
 """What makes a number a difference ("four minutes quicker")."""
-_PART: Final = re.compile(
+PART: Final = re.compile(
     r"\b(?:first|last|other|another|next|further|additional|of the|(?:additional|extra|further) \w+ of) $",
     re.IGNORECASE,
 )
 """What makes a number a part of what is counted ("our first two nights")."""
 _PART_REACH: Final = 32
+_PER: Final = re.compile(
+    r" ?(?:a|an|per|each|/|every) ?(?P<per>year|month|week|day|night|hour|session|visit|person|head|lesson|piece)\b"
+    r"|/?(?P<han>年|月|周|天|次|小时|人)(?![\u4e00-\u9fff])",
+    re.IGNORECASE,
+)
+_PERIODICAL: Final = re.compile(r"\b(?:yearly|annual(?:ly)?|monthly|weekly|daily|nightly|hourly)\b", re.IGNORECASE)
+_PERIODS: Final = {
+    "yearly": "year",
+    "annual": "year",
+    "annually": "year",
+    "monthly": "month",
+    "weekly": "week",
+    "daily": "day",
+    "nightly": "night",
+    "hourly": "hour",
+}
+_CODE: Final = re.compile(r"(?<![\w.-])(?P<letters>[A-Z]{1,4})[- ]?(?P<number>\d{1,5}[A-Za-z]?)(?![\w.-]|\d)")
+_EVERYTHING: Final = (
+    "cost costs price fee charge pay paid amount rate year years yearly month monthly week day hour per each every one "
+    "more new number total maximum minimum about only take takes get clock oclock 每 元 年 月 天 价格 费用 收费 "
+    "提前 至少 最多 左右 以内 收取"
+)
+OF_EVERYTHING: Final = frozenset(stem(word) for word in _EVERYTHING.split())
+"""Words that values of anything stand among: alone they do not tell that two are of one attribute."""
 _KINDS: Final = tuple(
     frozenset(stem(word) for word in group.split())
     for group in (
@@ -77,32 +103,13 @@ _KINDS: Final = tuple(
         "single double return one-way 单人 双人 单程 往返",
         "deposit price rent fee fine excess 押金 房租 罚款",
         "small medium large 小型 中型 大型",
+        "breakfast lunch dinner supper 早餐 午餐 晚餐",
+        "dog cat bird horse 狗 猫",
         "dead injured missing rescued evacuated 死亡 受伤 失踪",
         "first second third last 首 末",
     )
 )
 """Words for what values differ by: where two values stand beside different ones of a group, they are of two things."""
-
-
-def share_subject(first: Document, second: Document) -> bool | None:
-    """Whether two documents share a name, or dates and numbers that are no chance; None where one names hardly any."""
-    ours, theirs = first.names, second.names
-    if ours & theirs:
-        return True
-    numbers = first.numbers & second.numbers
-    if len(numbers) >= _LEAST_NUMBERS or any(_FULL_DATE.fullmatch(one) for one in numbers):
-        return True
-    if any(_is_few(names) for names in (ours, theirs)) or _is_latin(ours) != _is_latin(theirs):
-        return None
-    return False
-
-
-def _is_few(names: frozenset[str]) -> bool:
-    return len(names) < (_FEW_NAMES if _is_latin(names) else _FEW_RUNS)
-
-
-def _is_latin(names: frozenset[str]) -> bool:
-    return 2 * sum(one.isascii() for one in names) >= len(names)
 
 
 @dataclass(frozen=True)
@@ -113,20 +120,25 @@ class _Side:
         statement: The statement.
         figure: The value.
         words: The words it stands among, each with its concepts.
+        told: Those that are no name of what both documents are about.
         beside: Those that stand next to it.
         counted: The nouns that Chinese counts with it ("饮水站9处", "9个饮水站").
+        lead: The first of the words.
     """
 
     statement: Statement
     figure: Figure
     words: Mapping[str, frozenset[int]]
+    told: frozenset[str]
     beside: frozenset[str]
     counted: frozenset[str]
+    lead: str = ""
 
 
 def counterparts(first: Document, second: Document, weights: Weights) -> Iterator[FoundContradiction]:
     """Values of one attribute that differ; of two documents that share a subject."""
-    left, right = list(_sides(first)), list(_sides(second))
+    named = frozenset(stem(name) for name in first.names & second.names)
+    left, right = list(_sides(first, named)), list(_sides(second, named))
     likes = _likes(left, right, weights)
     best = [dict[int, float](), dict[int, float]()]
     for pair, (like, _) in likes.items():
@@ -171,17 +183,20 @@ def _likes(left: list[_Side], right: list[_Side], weights: Weights) -> dict[tupl
     return likes
 
 
-def _sides(document: Document) -> Iterator[_Side]:
+def _sides(document: Document, named: frozenset[str]) -> Iterator[_Side]:
+    """The values of a document; the names that both share say of no value what it is of."""
     for statement in document.statements:
         if not statement.is_said_as_fact or len(statement.text) > _MOST_TEXT or len(statement.figures) > _MOST_FIGURES:
             continue
         for figure in figures_given(statement):
-            if (
-                not statement.cells
-                and sum(one.kind == figure.kind and one.unit == figure.unit for one in statement.figures) > _MOST_LISTED
-            ):
+            is_listed = not statement.cells and len(_alike(statement, figure, 0, len(statement.text))) > _MOST_LISTED
+            item = _item(statement, figure) if is_listed else None
+            if is_listed and item is None:
                 continue
-            yield _Side(statement, figure, *_around(statement, figure), _counted(statement.text, figure))
+            words, beside = (words_of(item), frozenset(words_of(item))) if item else _around(statement, figure)
+            told = frozenset(words) - named
+            counted, lead = _counted(statement.text, figure), _lead(statement, told)
+            yield _Side(statement, figure, words, told or frozenset(words), beside, counted, lead)
 
 
 def cell_of(statement: Statement, figure: Figure) -> int | None:
@@ -210,7 +225,7 @@ def _gives(statement: Statement, figure: Figure) -> bool:
         cell = text[max(0, low - statement.start) : high - statement.start].strip(" |*_")
         if cell and cell in " ".join(statement.place.row.split()):
             return False
-    if figure.kind == "number" and _PART.search(text[max(0, figure.start - _PART_REACH) : figure.start]):
+    if figure.kind == "number" and PART.search(text[max(0, figure.start - _PART_REACH) : figure.start]):
         return False
     return figure.kind != "number" or not _DIFFERENCE.match(text, figure.end)
 
@@ -218,13 +233,30 @@ def _gives(statement: Statement, figure: Figure) -> bool:
 def _around(statement: Statement, figure: Figure) -> tuple[Mapping[str, frozenset[int]], frozenset[str]]:
     """The words of the sentence that a value stands in, or of its row and column, and those next to it."""
     if statement.cells:
-        words = _words(f"{statement.place.row} {column_of(statement, figure)}")
+        words = words_of(f"{statement.place.row} {column_of(statement, figure)}")
         return words, frozenset(words)
     spans = (match.span() for match in _STRETCH.finditer(statement.text))
     low, high = next((span for span in spans if span[0] <= figure.start < span[1]), (0, len(statement.text)))
     reach = _REACH_CHINESE if is_chinese(statement) else _REACH
     near = statement.text[max(low, figure.start - reach) : min(high, figure.end + reach)]
-    return _words(statement.text[low:high]), frozenset(_words(near))
+    return words_of(statement.text[low:high]), frozenset(words_of(near))
+
+
+def _alike(statement: Statement, figure: Figure, low: int, high: int) -> list[Figure]:
+    """The figures of one kind and unit in a stretch of a statement."""
+    return [f for f in statement.figures if low <= f.start < high and f.kind == figure.kind and f.unit == figure.unit]
+
+
+def _item(statement: Statement, figure: Figure) -> str | None:
+    """The part of a list that a figure stands in ("scaling 180 yuan, fillings from 300"), where it is alone there."""
+    spans = (match.span() for match in _PART_OF_LIST.finditer(statement.text))
+    low, high = next((span for span in spans if span[0] <= figure.start < span[1]), (0, 0))
+    return statement.text[low:high] if high and len(_alike(statement, figure, low, high)) == 1 else None
+
+
+def _lead(statement: Statement, words: Iterable[str]) -> str:
+    """The first of the words of a statement that something is said with: mostly its subject."""
+    return "" if statement.cells else next((term for term in tokenize(statement.text) if term in words), "")
 
 
 def _counted(text: str, figure: Figure) -> frozenset[str]:
@@ -240,10 +272,11 @@ def _counted(text: str, figure: Figure) -> frozenset[str]:
 
 
 @lru_cache(maxsize=2048)
-def _words(text: str) -> Mapping[str, frozenset[int]]:
+def words_of(text: str) -> Mapping[str, frozenset[int]]:
     """The words of a text without its values, each with its concepts."""
     plain = without_values(text)
-    words = {term: of_term(term) for term in terms_of(plain) if not term.startswith("@")}
+    terms = (term for term in terms_of(plain) if not term.startswith("@"))
+    words = {term: of_term(term) for term in terms if term.isascii() or len(term) > 1}  # one character is hardly a word
     if not plain.isascii():
         for start, end, concepts in of_chinese(plain):
             words[plain[start:end]] = concepts
@@ -259,9 +292,24 @@ def _comparable(first: _Side, second: _Side) -> bool:
     ours, theirs = first.figure, second.figure
     if not same_kind(ours, theirs) or first.statement.place.speaker and second.statement.place.speaker:
         return False
-    if are_of_other_sizes(ours, theirs):
+    if are_of_other_sizes(ours, theirs) or other_period(first.statement, ours, second.statement, theirs):
         return False
     return ours.kind != "number" or bool(ours.unit) and ours.unit == theirs.unit or bool(first.counted & second.counted)
+
+
+def other_period(first: Statement, figure: Figure, second: Statement, other: Figure) -> bool:
+    """Whether one value is for a year, and the other for a month or a session."""
+    ours, theirs = _period(first, figure), _period(second, other)
+    return bool(ours and theirs) and ours != theirs
+
+
+def _period(statement: Statement, figure: Figure) -> str:
+    behind = _PER.match(statement.text, figure.end)
+    if behind:
+        return (behind["per"] or behind["han"]).casefold()
+    place = statement.place
+    found = _PERIODICAL.search(" ".join((place.row, *place.columns)) if statement.cells else statement.text)
+    return _PERIODS.get(found[0].casefold(), "") if found else ""
 
 
 def _like(first: _Side, second: _Side, weights: Weights) -> tuple[float, bool]:
@@ -272,15 +320,29 @@ def _like(first: _Side, second: _Side, weights: Weights) -> tuple[float, bool]:
         return 0.0, False
     weight = (ours + theirs) / 2
     covers = sorted(
-        got / max(0.1, weights.of(frozenset(side.words))) for got, side in ((ours, first), (theirs, second))
+        got / max(0.1, weights.of(side.told | (found & frozenset(side.words))))
+        for got, side, found in ((ours, first, shared), (theirs, second, back))
     )
     same = first.words.keys() & second.words.keys()
-    is_beside = bool(same) and bool(shared & first.beside) and bool(back & second.beside)
+    is_general = not (first.words.keys() | second.words.keys()) - OF_EVERYTHING
+    telling = same if is_general else same - OF_EVERYTHING
+    is_beside = bool(telling) and bool(shared & first.beside) and bool(back & second.beside)
     if first.figure.kind != "number":
-        enough = covers[0] >= _ALL_SAID and len(shared) > 1
+        least = _MOST_SAID if first.figure.kind == "weekday" and first.lead == second.lead != "" else _ALL_SAID
+        enough = covers[0] >= least and len(shared) > 1
     else:
-        enough = is_beside or len(shared) > 2 and covers[1] >= _MOST_SAID
+        is_beside = is_beside or first.lead == second.lead != "" and first.lead not in OF_EVERYTHING
+        is_told = len(shared) > 2 and covers[1] >= _MOST_SAID
+        enough = is_beside or is_told or _is_label(first, back) or _is_label(second, shared)
     return weight * covers[1], enough and weight >= _LEAST_WEIGHT
+
+
+def _is_label(side: _Side, found: frozenset[str]) -> bool:
+    """Whether a value of a table is measured, and prose has its only label in other words ("Weight", "weighs")."""
+    value, statement = side.figure.value, side.statement
+    if not found or not statement.cells or value is None or not value.measured:
+        return False
+    return len(terms_of(statement.place.row)) < _SHORT_LABEL
 
 
 def _found(
@@ -310,4 +372,25 @@ def stand_apart(first: Statement, second: Statement) -> bool:
     if are_apart(first.terms - second.terms, second.terms - first.terms):
         return True
     left, right = (labels_of(" ".join((*s.place.headings, s.place.row))) for s in (first, second))
-    return bool(left and right) and left.isdisjoint(right)
+    if left and right and left.isdisjoint(right):
+        return True
+    return _is_of_another(first, second) or _is_of_another(second, first)
+
+
+def _is_of_another(first: Statement, second: Statement) -> bool:
+    """Whether a statement names a model or number ("P7") where the other one's document is about another ("P4")."""
+    own, titled = _codes(first.text), _codes(second.place.title)
+    is_other = bool(own.keys() & titled.keys()) and not _shares_code(own, titled)
+    return is_other and not _shares_code(own, _codes(second.text))
+
+
+def _codes(text: str) -> Mapping[str, frozenset[str]]:
+    """The numbers of models and the like, by the letters before them."""
+    found: dict[str, set[str]] = {}
+    for match in _CODE.finditer(text):
+        found.setdefault(match["letters"], set()).add(match["number"])
+    return {letters: frozenset(numbers) for letters, numbers in found.items()}
+
+
+def _shares_code(ours: Mapping[str, frozenset[str]], theirs: Mapping[str, frozenset[str]]) -> bool:
+    return any(numbers & theirs.get(letters, frozenset()) for letters, numbers in ours.items())

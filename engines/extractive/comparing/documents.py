@@ -5,7 +5,7 @@ statements have to be about the same attribute of the same subject, in places th
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -13,20 +13,25 @@ from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.comparing.announced import announced
 from agentic_memory_bank.engines.extractive.comparing.counterparts import (
+    OF_EVERYTHING,
     cell_of,
     column_of,
     counterparts,
     figures_given,
     later,
-    share_subject,
+    other_period,
     stand_apart,
 )
 from agentic_memory_bank.engines.extractive.comparing.edits import Kind
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights, shown
+from agentic_memory_bank.engines.extractive.comparing.opposed import opposed
+from agentic_memory_bank.engines.extractive.comparing.precedence import precedence
 from agentic_memory_bank.engines.extractive.comparing.roles import other_holders
+from agentic_memory_bank.engines.extractive.comparing.subjects import share_subject, speak_apart
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, same_figure, same_kind
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.marks import OF_THE_DOCUMENT
+from agentic_memory_bank.engines.extractive.reading.revisions import announces, changes_to
 from agentic_memory_bank.engines.extractive.reading.statements import (
     Document,
     Statement,
@@ -47,11 +52,13 @@ _LEAST_SHARED: Final = 4
 """Statements that copies of a document share for each one that was changed."""
 _FORMS: Final = 0.5
 _LEAST_FORMS: Final = 4
+_LEAST_PARTS: Final = 3
+"""Headings and labels that two documents share whose titles name different things."""
 _MOST_POSTINGS: Final = 12
 _MOST_TEXT: Final = 300
 _MOST_FIGURES: Final = 6
 _EVENT: Final = re.compile(
-    r"\b([a-z]{3,20}ed|built|born|began|sold|won|held|died)\s+(?:in|on|since|until)\s+(?:the\s+)?$"
+    r"(?<!\bto be )\b([a-z]{3,20}ed|built|born|began|sold|won|held|died)\s+(?:in|on|since|until)\s+(?:the\s+)?$"
 )
 _SALUTES: Final = re.compile(r"(?:Dear|Hello|Hi) [^\n,:]{1,60}[,:]$|[^\n，。:：]{1,12}[:：]$", re.IGNORECASE)
 _YOU: Final = re.compile(r"\b(?:you|yours?)\b|[您你]", re.IGNORECASE)
@@ -73,14 +80,31 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
     twins = _are_twins(left, right) and not copies
     about_one = True if copies else share_subject(left, right)
     apart = twins or about_one is False
-    found = [*announced(left, right, weights, apart)]
-    found += [one.mirrored() for one in announced(right, left, weights, apart)]
+    found = [*announced(left, right, weights, about_one, twins)]
+    found += [one.mirrored() for one in announced(right, left, weights, about_one, twins)]
     if copies or not apart and not _are_alike(left, right):
         clashes = _plain(left, right, weights, bool(about_one))
-        clashes += [*_counterparts(left, right, weights), *other_holders(left, right)] if about_one else []
+        if about_one:
+            others = (*counterparts(left, right, weights), *opposed(left, right, weights))
+            clashes += [*_not_told_apart(left, right, others), *other_holders(left, right)]
         found += [one if one.holds is not None else replace(one, holds=later(one.first, one.second)) for one in clashes]
-    unique = {(one.first.number, one.second.number): one for one in reversed(found)}
+        found = [one if one.holds is not None else replace(one, holds=_revised(one)) for one in found]
+        prevails = precedence(left, right) if any(one.holds is None for one in found) else None
+        found = [one if one.holds is not None else replace(one, holds=prevails) for one in found]
+    unique = {(one.first.number, one.second.number): one for one in reversed(found) if not _changes_to_the_same(one)}
     return tuple(reversed(unique.values()))
+
+
+def _changes_to_the_same(found: FoundContradiction) -> bool:
+    """Whether one statement says that something went from one value to the one that the other statement gives."""
+    first, second = found.first, found.second
+    return changes_to(first, second.figures) or changes_to(second, first.figures)
+
+
+def _revised(found: FoundContradiction) -> Literal[0, 1] | None:
+    """Which of two statements announces a change of what the other one says, if one of them does."""
+    ours, theirs = (announces(one, v) for one, v in zip((found.first, found.second), found.values, strict=True))
+    return None if ours == theirs else 0 if ours else 1
 
 
 # --- what is stated twice ------------------------------------------------------------------------------------------
@@ -115,7 +139,13 @@ def _are_twins(first: Document, second: Document) -> bool:
         if left and left == right and ours != theirs:
             return True
     shared, fewer = first.forms & second.forms, min(len(first.forms), len(second.forms))
-    return len(shared) >= _LEAST_FORMS and len(shared) >= _FORMS * fewer
+    is_form = len(shared) >= _LEAST_FORMS and len(shared) >= _FORMS * fewer
+    return is_form or len(shared) >= _LEAST_PARTS and _are_titled_apart(first, second)
+
+
+def _are_titled_apart(first: Document, second: Document) -> bool:
+    """Whether each title names what the other document never speaks of ("Bramble", "Tansy")."""
+    return speak_apart(first, terms_of(first.title), second, terms_of(second.title))
 
 
 def _are_alike(first: Document, second: Document) -> bool:
@@ -147,14 +177,14 @@ def _plain(first: Document, second: Document, weights: Weights, about_one: bool)
     return found if about_one and len(found) <= _FEW_CLASHES + 2 * agreeing else []
 
 
-def _counterparts(first: Document, second: Document, weights: Weights) -> list[FoundContradiction]:
-    """Values of one attribute in other words, but for what tells their statements apart."""
+def _not_told_apart(
+    first: Document, second: Document, found: Iterable[FoundContradiction]
+) -> Iterator[FoundContradiction]:
+    """Those of which neither a name, nor a place, nor whom it is written to tells the sides apart."""
     to_others = _addressee(first) != _addressee(second)
-    return [
-        one
-        for one in counterparts(first, second, weights)
-        if not _told_apart(one.first, one.second) and not (to_others and _YOU.search(one.first.text))
-    ]
+    for one in found:
+        if not _told_apart(one.first, one.second) and not (to_others and _YOU.search(one.first.text)):
+            yield one
 
 
 def _addressee(document: Document) -> str:
@@ -182,6 +212,7 @@ def _is_side(statement: Statement) -> bool:
     return (
         statement.mode == "asserted"
         and len(statement.text) <= _MOST_TEXT
+        and not _SALUTES.match(statement.text)
         and 0 < len(statement.figures) <= _MOST_FIGURES
     )
 
@@ -228,6 +259,8 @@ def _like(figure: Figure, other: Figure, first: Statement, second: Statement, we
         and distinct((first.terms | first.about) & (second.terms | second.about)) - {event}
     ):
         return _LIKE_EVENT
+    if other_period(first, figure, second, other):
+        return 0.0
     if not (_is_counting(figure) and _is_counting(other)) or (bare and figure.unit and other.unit):
         return 0.0
     if not (_names_column(figure, first, right) and _names_column(other, second, left)):
@@ -239,7 +272,7 @@ def _like(figure: Figure, other: Figure, first: Statement, second: Statement, we
     elif is_chinese(first) != is_chinese(second):
         return _like_across(left, right, weights)
     shared = left & right
-    if len(distinct(shared)) < 2 + bare or weights.of(shared) < 4:
+    if not distinct(shared) - OF_EVERYTHING or len(distinct(shared)) < 2 + bare or weights.of(shared) < 4:
         return 0.0
     ratios = sorted((weights.of(shared) / weights.of(left), weights.of(shared) / weights.of(right)))
     like = sum(ratios) / 2 if first.cells or second.cells else ratios[1]

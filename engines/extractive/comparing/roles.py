@@ -14,7 +14,9 @@ _MOST_TEXT: Final = 300
 _ROLES: Final = (
     "manager|chair(?:man|woman|person)?|director|leader|engineer|architect|builder|author|editor|treasurer|secretary|"
     "president|principal|captain|coach|conductor|curator|warden|caretaker|landlord|landlady|tenant|supervisor|"
-    "co-?ordinator|contact(?: person)?|organi[sz]er|instructor|teacher|tutor|doctor|surgeon|consultant|inspector|"
+    "co-?ordinator|contact(?: person)?|organi[sz]er|instructor|teacher|tutor|doctor|dentist|nurse|surgeon|"
+    "groundsman|gardener|cleaner|librarian|receptionist|accountant|bookkeeper|steward|trainer|vicar|clerk|porter|cook|"
+    "housekeeper|goalkeeper|headmaster|headmistress|midwife|therapist|consultant|inspector|"
     "auditor|moderator|speaker|host|owner|founder|inventor|designer|composer|photographer|translator|publisher|mayor|chef|"
     "foreman|skipper|pilot|guide|referee|minute[- ]taker|project lead|team lead|incident lead|lead"
 )
@@ -30,6 +32,7 @@ _PATTERNS: Final = tuple(
         rf"{_THE}{_KIND}(?P<role>{_ROLES})(?: of [^,.;]{{1,40}}?)? {_BE} (?P<name>{_NAME}){_END}",
         rf"(?P<name>{_NAME}),? (?:who )?(?:{_BE}|acts as|serves as|(?:has taken|takes|took) over as) "
         rf"(?:(?:the|our|your|its|their|new) ){{0,2}}{_KIND}(?P<role>{_ROLES})\b",
+        rf"\b(?:by|with|under) (?:the )?{_KIND}(?P<role>{_ROLES}),? (?P<name>{_NAME}){_END}",
         rf"(?P<name>{_NAME})(?:,| \() ?(?:the |our |your )?{_KIND}(?P<role>{_ROLES})(?=[,.;)]|$)",
     )
 )
@@ -43,14 +46,18 @@ _SURNAME: Final = (
 )
 _HAN_NAME: Final = rf"(?P<name>{_SURNAME}[\u4e00-\u9fff]{{1,2}}?)"
 _HAN_ROLES: Final = (
-    "总?负责人|联系人|项目经理|经理|主任|馆长|院长|校长|班主任|队长|站长|主持人?|主讲人?|讲师|作者|设计者|设计师|建筑师|总?工程师|总监|会长|"
+    "总?负责人|联系人|项目经理|总指挥|总监督|指挥|经理|主任|馆长|院长|校长|班主任|队长|站长|主持人?|主讲人?|讲师|作者|设计者|设计师|建筑师|总?工程师|总监|会长|"
     "秘书长|书记|组长|店长|船长|教练|导师|主编|裁判长|法定代表人|导游|领队|承办人|经办人|值班长|监护人"
 )
-_HAN_END: Final = r"(?=[，。；、,;|（(\s]|$|担任|负责|主持|主讲|[0-9])"
+_HAN_END: Final = r"(?=[，。；、,;|（(\s]|$|担任|负责|主持|主讲|接任|接替|出任|[0-9])"
 _HAN_PATTERNS: Final = (
     re.compile(
         rf"(?P<kind>)(?P<role>{_HAN_ROLES})\**(?:[:：|\s]{{1,8}}|换成|改为|改由|变更为|是|为|由)\**{_HAN_NAME}{_HAN_END}"
     ),
+    re.compile(
+        rf"(?P<kind>)(?P<role>[\u4e00-\u9fff]{{2,6}}?)由{_HAN_NAME}(?:{_HAN_ROLES})?(?:负责|主持|授课|主讲|带队|主刀)"
+    ),
+    re.compile(rf"(?P<kind>)(?P<role>{_HAN_ROLES})(?:一职)?由{_HAN_NAME}(?:接任|接替|出任|担任)"),
     re.compile(rf"由{_HAN_NAME}(?:接任|接替|出任|担任|任)(?P<kind>)(?P<role>{_HAN_ROLES})"),
 )
 _OTHER: Final = re.compile(
@@ -62,7 +69,7 @@ _OTHER: Final = re.compile(
 _TAKES_OVER: Final = re.compile(
     r"\b(?:taken?|takes|took) over\b|\bsucceed(?:s|ed)?\b|\bnew (?:[a-z-]+ )?(?:"
     + _ROLES
-    + r")\b|接任|接替|换成|改由|变更为"
+    + r")\b|\bretired\b|\bresigned\b|接任|接替|换成|改由|变更为|退休|离职|调离|辞职|卸任"
 )
 _OF_THE_MEETING: Final = re.compile(
     r"chair|author|secretary|minute|moderator|host|speaker|lead\b|referee", re.IGNORECASE

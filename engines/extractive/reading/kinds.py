@@ -119,7 +119,8 @@ _ROLE: Final = lazy_pattern(
     r"applicant|participant|student|pupil|president|chair|secretary|agent|client|customer|buyer|seller|lender|"
     r"borrower|employer|employee|plumber|builder|gardener|farmer|engineer|architect|artist|council|company|"
     r"department|office|staff|team|club|school|board|committee|police|head|mother|father|brother|sister|son|daughter|"
-    r"wife|husband|aunt|uncle|cousin|friend|man|woman|boss|cook)s?\b"
+    r"wife|husband|aunt|uncle|cousin|friend|man|woman|boss|cook|master|keeper|captain|mayor|vicar|warden|guard|nurse|chef|"
+    r"baker|neighbour|neighbor|widow|judge|minister|clerk|coach|trainer)s?\b"
 )
 _ROLE_CHINESE: Final = lazy_pattern(
     r"[甲乙丙]方|业主|房东|租客|住户|物业|公司|部门|科室|中心|委员会|校方|院方|厂家|商家|我方|对方|"

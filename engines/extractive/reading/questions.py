@@ -108,7 +108,8 @@ _ASKED_WORD: Final = re.compile(
 )
 _ASKING_TERMS: Final = frozenset(tokenize("many much name kind type sort happen tell describe mention year date"))
 ASKING: Final = re.compile(
-    _CHINESE_ASKING.pattern
+    r"多长时间|几[点點号號月]|怎么办|怎麼辦|(?P<first>[有能会會是要可])[不没沒](?P=first)|可不可以|可以|能否|[为為]?啥|总共|總共|"
+    + _CHINESE_ASKING.pattern
     + r"|要多|多少|哪|应该|请|能|一共|大概|\b(?:many|much|name|(?:kind|type|sort)s?(?= of)|happens?|tell|describe|"
     r"mention)\b",
     re.IGNORECASE,
@@ -200,6 +201,7 @@ _NOUN: Final = re.compile(
     r"(?:costs?|takes?|last|begin|start|end|weigh|measure|open|close|expire|run|arrive|leave|belong)\b"
     r"|\bwho (?:is|was) (?:the|an?|his|her|its|their|our|my) (?:[\w'’-]{1,24} )?([\w'’-]{1,24})"
     r"(?= (?:of|for|at|in)\b|\W*$)"
+    r"|(?:哪一?[种款项门]|什么(?!时候|时间|地方|东西|原因|办法|样子?|意思|情况|事情|问题))([\u4e00-\u9fff]{2,6})(?=\W*$)"
     r"|([\u4e00-\u9fff]{2})(?:是谁|叫什么|是哪|在哪|是多少|有多少|要?多少钱|是什么时候|是几)",
     re.IGNORECASE,
 )

@@ -12,6 +12,7 @@ from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.values import Value, values_of
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.spans import trimmed
 
 UnitKind = Literal["word", "stop", "value", "denial", "han", "name"]
 
@@ -111,17 +112,9 @@ class Sentence:
 @lru_cache(maxsize=256)
 def sentences_of(text: str) -> tuple[Sentence, ...]:
     """Every sentence of a text, parsed; sentences without any word are left out."""
-    spans = (_trim(text, start, end) for start, end in sentences(text))
+    spans = (trimmed(text, span) for span in sentences(text))
     parsed = (_sentence(text, start, end) for start, end in spans if start < end)
     return tuple(sentence for sentence in parsed if sentence.units)
-
-
-def _trim(text: str, start: int, end: int) -> tuple[int, int]:
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return start, end
 
 
 def _sentence(text: str, start: int, end: int) -> Sentence:

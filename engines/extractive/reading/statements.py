@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Final, Literal
 
+from agentic_memory_bank.engines.extractive.reading.concepts import of_chinese, of_word
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, figures_of
+from agentic_memory_bank.engines.extractive.reading.label_units import with_unit
 from agentic_memory_bank.engines.extractive.reading.named import names_and_long_numbers
 from agentic_memory_bank.engines.extractive.reading.sentence import Sentence, sentences_of
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
@@ -26,7 +28,7 @@ _POSSIBLE: Final = re.compile(
 _PLANNED: Final = re.compile(
     r"\b(?:plan(?:s|ned|ning)?|want(?:s|ed)?\b[^.;]{0,40}? to|"
     r"intend\w*|aim\w*|hope\w*|goal|target|propos\w+|considering)\b"
-    r"|计划|打算|希望|目标|争取|拟于|考虑",
+    r"|计划|打算|希望|目标|争取|拟于|考虑|申请",
     re.IGNORECASE,
 )
 _PAST: Final = re.compile(
@@ -49,7 +51,7 @@ _LABEL: Final = re.compile(
 )
 _HAN_LABEL: Final = re.compile(
     r"(?i:\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(?:[a-z]{3,8})?\b|\b(?:spring|summer|autumn|winter)\b)"
-    r"|[春夏秋冬]季|[上下]半年|(?<![一二三四五六七八九十])[一二三四五六七八九十]{1,4}(?=[号期届楼层班])|[甲乙丙丁]方?(?=队|组|班|公司)"
+    r"|[春夏秋冬]季|[上下]半年|(?<![一二三四五六七八九十])[一二三四五六七八九十]{1,4}(?=[号期届楼层班栋幢室组队]|年级|单元|学期)|[甲乙丙丁]方?(?=队|组|班|公司)"
 )
 _COUNTED_NAME: Final = re.compile(
     r"(?:doc(?:ument)?s?|files?|te?xt|notes?|sources?|inputs?|uploads?|scans?|untitled|文档|文件|文本|笔记)"
@@ -88,8 +90,21 @@ class Statement:
 
     @cached_property
     def figures(self) -> tuple[Figure, ...]:
-        """The numbers, dates and times, with offsets in `text`."""
-        return figures_of(self.text)
+        """The numbers, dates and times, with offsets in `text`; those of a row in the units of its labels."""
+        found = figures_of(self.text)
+        return tuple(with_unit(figure, self._labels_of(figure)) for figure in found) if self.cells else found
+
+    def _labels_of(self, figure: Figure) -> tuple[str, ...]:
+        at = self.start + figure.start
+        column = next((n for n, (low, high) in enumerate(self.cells) if low <= at < high), 0)
+        labels = self.place.columns
+        return (labels[column], self.place.row) if 0 < column < len(labels) else (self.place.row,) if column else ()
+
+    @cached_property
+    def concepts(self) -> frozenset[int]:
+        """The concepts of its words and of those of its place."""
+        of_latin = frozenset(one for term in self.terms | self.about for one in of_word(term))
+        return of_latin | frozenset(one for _, _, some in of_chinese(self.text) for one in some)
 
     @cached_property
     def is_said_as_fact(self) -> bool:

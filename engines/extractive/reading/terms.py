@@ -70,6 +70,7 @@ _TOPICS: Final = """
     built: built constructed completed | 建成 竣工 建于
     closed: closed close shut | 关闭 停业 闭馆
     interrupt: interruption outage cut | 中断 停水 停电
+    force: force effect effective | 生效 施行 实施 起效
     chair: chair chairman chairwoman chaired head | 主席 主持 会长
 """
 

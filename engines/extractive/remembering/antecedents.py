@@ -20,6 +20,7 @@ from agentic_memory_bank.engines.extractive.remembering.changes import (
 from agentic_memory_bank.engines.own_words import own_words
 from agentic_memory_bank.tools.text.attribution import USER
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.sentences import QUESTION_END, sentences
 from agentic_memory_bank.tools.text.spans import Span
@@ -31,6 +32,7 @@ JUST_BEFORE: Final = 2
 LONGEST: Final = 400
 """Characters of a sentence that is looked into."""
 
+_TOPIC: Final = lazy_pattern(r"\W{0,3}(?P<topic>[A-Z][\w'-]{1,24})[.!:…]+\s")
 _IT: Final = lazy_pattern(r"\b(?:it|that|this|them|those|these|they)\b", re.IGNORECASE)
 _NAMED: Final = lazy_pattern(
     r"\b(?:my|our|the|his|her|their|an?) (?!(?:bit|lot|few|while|way|moment|end)\b)[a-z]", re.IGNORECASE
@@ -145,6 +147,8 @@ def antecedent(said: str, before: Sequence[str], *, has_value: bool = True) -> t
     """
     if len(said) > LONGEST:
         return None
+    if _OPENS_IT.match(said) and (topic := _topic(before)):
+        return topic
     if kinds := _kinds_of_nothing_named(said):
         return _last(before, lambda one: named_thing(one) if kinds & value_kinds(one) else None)
     if (her := _OPENS_HER.match(said)) is not None:
@@ -154,6 +158,13 @@ def antecedent(said: str, before: Sequence[str], *, has_value: bool = True) -> t
         found = _last(before[-JUST_BEFORE - 1 :], named_thing)
         return found and (found[0] + max(0, len(before) - JUST_BEFORE - 1), found[1])
     return None
+
+
+def _topic(before: Sequence[str]) -> tuple[int, Span] | None:
+    """Whom or what the turn itself begins with, as a sentence of its own: "Henrietta. I could scream. It's ..."."""
+    opened = _TOPIC.match(before[-1]) if before else None
+    names = names_and_numbers("\n".join(one[:LONGEST] for one in before[:-1])) if opened else set[str]()
+    return (len(before) - 1, opened.span("topic")) if opened and opened["topic"].casefold() in names else None
 
 
 def _person_meant(before: Sequence[str], other: re.Pattern[str]) -> tuple[int, Span] | None:

@@ -37,10 +37,12 @@ _CHANGE: Final = re.compile(
     r"|correction|turns out|replac(?:ed|es|ing)|t(?:ook|akes?|aking) over|used to|cancel(?:l?ed)|called off"
     r"|(?:ain't|not) happening|swapped|settled on|retired|left|quit|so it's|(?:double|over) ?booked|can't do"
     r"|signs? off|sold|stepp(?:ed|ing) down|g(?:iven|ave|ot) (?:up|rid of)|bumped|brought forward|extended|done for"
+    r"|put (?:off|back)|called off|scrapped|ditched|traded|upgraded|transferred|packed (?:it )?in"
+    r"|f[ae]lls? through"
     r"|in the meantime|from now on|got (?:it|that) wrong|my mistake|misremembered"
     r"|not (?:on )?(?=\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day))\b"
     r"|改|换|变成|变了|不(?![完到好起下])[^，。；]{0,12}了|停了|搬|调(?:到|整|成)|[涨降掉升加减]到|涨价|降价|[涨降](?:了|租|薪)|跳槽|离职|辞职|退租|以后不|现在|原来|取消|不再|算了|其实|不对"
-    r"|还是[^，。]{0,8}吧|退(?:了|休)|辞了|走了|没了|关了|[记说弄搞看]错了?|\d[\d.]{0,8}[万千百]?[个间人块元斤名位]{0,2}了",
+    r"|推迟|延[期后]|顺延|提前|挪到|黄了|泡汤|吹了|散了|还是[^，。]{0,8}吧|退(?:了|休)|辞了|走了|没了|关了|[记说弄搞看]错了?|\d[\d.]{0,8}[万千百]?[个间人块元斤名位]{0,2}了",
     re.IGNORECASE,
 )
 """How people announce that something is not as it was."""
@@ -61,6 +63,8 @@ _NOT: Final = re.compile(r"\bnot (?:on |the )?(\w+)", re.IGNORECASE)
 """A value that is said not to be the one."""
 _JOINTS: Final = re.compile(r"(?<![\s,;，；、])\s*+([,;，；、][\s,;，；、]*+)")
 """What joins clauses, more than once where one between them is gone."""
+_OPENING_JOINT: Final = re.compile(r"([.!?] |[。！？])[,;，；、] ?|(?<=[.!?])[,;](?= )")
+"""What joins clauses where the first of a sentence is gone."""
 _CLAUSE: Final = re.compile(r"(?:(?!\s-\s|\sand\s)[^,;，；。.!?！？\n]|[.,](?=\d))+")
 _DAY: Final = re.compile(
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:mon|tues?|wed|thurs?|thur|fri)\b"
@@ -89,7 +93,7 @@ _GENERAL: Final = frozenset(
         " say tell make take let good new old bit lot way back much many keep put people user assistant today everybody"
         " everyone always every done work off person name night morning evening afternoon weekend stay first next last"
         " book went came got gone made took told said thought kept move change switch shift drop put raise bump cut"
-        " dollar pound euro buck quid cent percent shilling"
+        " dollar pound euro buck quid cent percent shilling am pm"
     )
 )
 """What is said of everything."""
@@ -126,14 +130,14 @@ def replaced(new: str, old: str) -> list[Span]:
     """
     if not announces_change(new):
         return []
-    if anew := [*succeeded_clause(new, old, _clauses(old))]:
+    if anew := [*succeeded_clause(new, old, clause_spans(old))]:
         return anew
     change = _announced(new)
     if not change.said:
         return []
     change = replace(change, denied=[*_denied_in(new, old)])
     own = change.own
-    clauses = [(span, old[slice(*span)]) for span in _clauses(old)]
+    clauses = [(span, old[slice(*span)]) for span in clause_spans(old)]
     gone: list[Span] = []
     for (span, clause), (value, figure) in zip_longest(clauses, clauses[1:], fillvalue=((0, 0), "")):
         is_figure = change.kinds & value_kinds(figure) and not change.kinds & value_kinds(clause) and _is_bare(figure)
@@ -184,13 +188,13 @@ def _announced(new: str) -> _Change:
         _name_terms(new),
         set[str]().union(*map(value_kinds, changed)),
         names_and_numbers(new) - names_and_numbers(" ".join(_NOT.findall(new))),
-        frozenset[str]().union(*(subject_terms(new[slice(*s)]) for s in _clauses(new) if _announces(new, s))),
+        frozenset[str]().union(*(subject_terms(new[slice(*s)]) for s in clause_spans(new) if _announces(new, s))),
     )
 
 
 def _denied_in(new: str, old: str) -> Iterator[str]:
     """What a text says is not so any more of an earlier one, in Chinese."""
-    return (word for clause in _clauses(new) for word in _denied(new[slice(*clause)], old))
+    return (word for clause in clause_spans(new) for word in _denied(new[slice(*clause)], old))
 
 
 def _name_terms(text: str) -> frozenset[str]:
@@ -232,7 +236,7 @@ def changing_terms(text: str) -> frozenset[str]:
 def changed_clauses(text: str) -> Iterator[str]:
     """The clauses that announce a change, each with the one before it, where what changes may stand."""
     before = ""
-    for start, end in _clauses(text):
+    for start, end in clause_spans(text):
         clause = text[start:end]
         if announces_change(clause):
             yield f"{before}, {_AGENT.sub('', clause)}"
@@ -244,12 +248,12 @@ def without(text: str, spans: list[Span]) -> str:
     left, end = "", 0
     for start, stop in spans:
         left, end = left + text[end:start], stop
-    return _JOINTS.sub(_joint, left + text[end:]).strip(" ,;，；、\n")
+    return _OPENING_JOINT.sub(r"\1", _JOINTS.sub(_joint, left + text[end:])).strip(" ,;，；、\n")
 
 
 def in_both(text: str, other: str) -> str:
     """The clauses of a text that another one holds, too."""
-    return without(text, [span for span in _clauses(text) if text[slice(*span)].strip(" -") not in other])
+    return without(text, [span for span in clause_spans(text) if text[slice(*span)].strip(" -") not in other])
 
 
 def _joint(found: re.Match[str]) -> str:
@@ -286,7 +290,8 @@ def value_kinds(text: str) -> set[str]:
     return found | ({"amount"} if _AMOUNT.search(_DATE.sub(" ", text)) else set[str]())
 
 
-def _clauses(text: str) -> Iterator[Span]:
+def clause_spans(text: str) -> Iterator[Span]:
+    """Where the clauses of a text stand, the first forty of them."""
     for number, found in enumerate(_CLAUSE.finditer(text)):
         if number < MOST and found[0].strip():
             yield found.span()

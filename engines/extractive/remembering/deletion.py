@@ -30,8 +30,8 @@ _BREAK: Final = re.compile(
     r"(?:[;，；：]|[,:](?!\d))\s*|\s[–—-]{1,3}\s|\s(?=(?:and|but|so|plus)\s)"
     r"|(?<![,;:，；：])(?=(?:而且|但是|不过|所以|因为|然后))"
 )
-_JOINED: Final = re.compile(r"\A\W*(?:(?:and|but|so|plus)\b\W*)*", re.IGNORECASE)
-_GOES_ON: Final = re.compile(
+JOINED: Final = re.compile(r"\A\W*(?:(?:and|but|so|plus)\b\W*)*", re.IGNORECASE)
+GOES_ON: Final = re.compile(
     r"\W*(?:(?:and|but|so|because|since|also)\b\W*)*(?:she|he|they|her|his|their|who|whose)(?:'s|'d|'ll|'re|'ve)?\b"
     r"|\W*(?:而且|但是?|所以|因为|还)?[她他](?!们)",
     re.IGNORECASE,
@@ -54,7 +54,7 @@ _VERBS: Final = (
     r"|said|comes?|came|keeps?|kept|eats?|ate|drinks?|drank|studies|studied|teaches|taught|visits?|visited|bought|buys?"
     r"|pays?|paid|gave|gives|uses?|used|prefers?|started|starts|quit|left|met|sold|sells?|called|calls?|named"
 )
-_VERB_INSIDE: Final = re.compile(
+VERB_INSIDE: Final = re.compile(
     rf"(?<=\w)(?:(?<=I)'(?:m|ve|d|ll)|(?<=[eyt])'(?:s|re|d|ll|ve)(?=\s(?:not|now|a|an|the|in|at|on|\w+ing)\b)"
     rf"|\s(?:{_VERBS}))\b",
     re.IGNORECASE,
@@ -69,8 +69,8 @@ _NO_SUBJECT: Final = re.compile(
 """A piece that leaves its subject out: "and works at a bank"."""
 
 
-class _Clause(NamedTuple):
-    """A piece of a text: where it stands, in which sentence, and the roots of its words."""
+class TextPiece(NamedTuple):
+    """A piece of a text, as long as a clause: where it stands, in which sentence, and the roots of its words."""
 
     span: Span
     sentence: int
@@ -94,17 +94,17 @@ def parts_meant(record: Record, subjects: Sequence[Subject], before: Sequence[st
     speaker, date, _ = unattributed(text)
     head = len(attributed(speaker, date, "")) if speaker else 0
     who = speaker if speaker.casefold() not in (USER, "assistant") else ""
-    spans = _meant(text, head, who, subjects, [one[-_READ:] for one in before])
+    spans = stretches_meant(text, head, who, subjects, [one[-_READ:] for one in before])
     if spans:
         return spans
     named = [word for word in (record["subject"], record["attribute"]) if word and word != USER]
     if any(_all_held(subject, roots_of(word), word) for subject in subjects for word in named):
         return [(0, len(text))]
     quotes = [quote for source in record["sources"] for quote in source["quotes"] if quote not in text]
-    meant = {quote: _meant(quote, 0, "", subjects) for quote in quotes}
+    meant = {quote: stretches_meant(quote, 0, "", subjects) for quote in quotes}
     if any(some and _covers(some, quote) for quote, some in meant.items()):
         return [(0, len(text))]
-    was = any(_meant(one["text"], 0, "", subjects) for one in record["history"])
+    was = any(stretches_meant(one["text"], 0, "", subjects) for one in record["history"])
     return [] if was or any(meant.values()) else None
 
 
@@ -116,7 +116,7 @@ def echoes_in(text: str, roots: Collection[str]) -> list[Span]:
         roots: As `roots_of` gives them.
     """
     speaker, date, _ = unattributed(text)
-    pieces = list(_pieces(text, len(attributed(speaker, date, "")) if speaker else 0, len(text)))
+    pieces = list(text_pieces(text, len(attributed(speaker, date, "")) if speaker else 0, len(text)))
     spans = [one.span for one in pieces if not one.roots.isdisjoint(roots)]
     return [(0, len(text))] if spans and len(spans) == len(pieces) else spans
 
@@ -124,12 +124,20 @@ def echoes_in(text: str, roots: Collection[str]) -> list[Span]:
 # --- what is meant ---------------------------------------------------------------------------------------------------
 
 
-def _meant(text: str, head: int, speaker: str, subjects: Sequence[Subject], before: Sequence[str] = ()) -> list[Span]:
-    """The stretches of a text that are about one of the subjects; all of it where its speaker is one."""
+def stretches_meant(
+    text: str, head: int, speaker: str, subjects: Sequence[Subject], before: Sequence[str] = ()
+) -> list[Span]:
+    """The stretches of a text that are about one of the subjects; all of it where its speaker is one.
+
+    Args:
+        head: Where the words begin, behind who said them and when.
+        speaker: Who said it, where that is neither the user nor an assistant.
+        before: As `parts_meant`.
+    """
     if any(speaker and _all_held(subject, roots_of(speaker), speaker) for subject in subjects):
         return [(0, len(text))]
     notes = list(_NOTE.finditer(text, head))
-    said = list(_pieces(text, head, min((note.start() for note in notes), default=len(text))))
+    said = list(text_pieces(text, head, min((note.start() for note in notes), default=len(text))))
     places = {place for subject in subjects for place in _places(said, subject, speaker)}
     places |= {place for place, one in enumerate(said) if _calls_it(one, text, head, subjects, before)}
     places |= set(_beside(said, places, subjects))
@@ -141,7 +149,7 @@ def _meant(text: str, head: int, speaker: str, subjects: Sequence[Subject], befo
     return [*spans, *(note.span() for note in notes if spans and note["phrase"] not in left)]
 
 
-def _calls_it(one: _Clause, text: str, head: int, subjects: Sequence[Subject], before: Sequence[str]) -> bool:
+def _calls_it(one: TextPiece, text: str, head: int, subjects: Sequence[Subject], before: Sequence[str]) -> bool:
     """Whether a piece only says "it" or "she" of what is meant, which was named before."""
     said = [*before, text[max(head, one.span[0] - _READ) : one.span[0]]]
     found = antecedent(one.text, said, has_value=False)
@@ -149,7 +157,7 @@ def _calls_it(one: _Clause, text: str, head: int, subjects: Sequence[Subject], b
     return bool(thing) and any(_all_held(subject, roots_of(thing), thing) for subject in subjects)
 
 
-def _beside(said: Sequence[_Clause], places: set[int], subjects: Sequence[Subject]) -> Iterator[int]:
+def _beside(said: Sequence[TextPiece], places: set[int], subjects: Sequence[Subject]) -> Iterator[int]:
     """Where several things are named, of a sentence about one the pieces that name another, and those between them."""
     heads = [Subject((group,)) for subject in subjects for group in subject.groups] if len(subjects) > 1 else []
     for sentence in {said[place].sentence for place in places} if heads else ():
@@ -160,7 +168,7 @@ def _beside(said: Sequence[_Clause], places: set[int], subjects: Sequence[Subjec
             yield from range(min(both), max(both) + 1)
 
 
-def _gone_on_with(said: Sequence[_Clause], places: set[int], subjects: Sequence[Subject]) -> Iterator[int]:
+def _gone_on_with(said: Sequence[TextPiece], places: set[int], subjects: Sequence[Subject]) -> Iterator[int]:
     """The pieces that go on about what the piece before them is about: by a pronoun, or without a subject."""
     going, was, is_first = "", "", False
     for place in range(1, len(said)):
@@ -174,7 +182,7 @@ def _gone_on_with(said: Sequence[_Clause], places: set[int], subjects: Sequence[
         if is_first and one.sentence == before.sentence and _GOES_ON_CHINESE.match(one.text):
             is_elliptic, named = True, _begins_with(going, subjects)
         is_rest = one.sentence == before.sentence and _is_fragment(one.text)
-        if goes_on and (_GOES_ON.match(one.text) or (is_elliptic and named) or is_rest):
+        if goes_on and (GOES_ON.match(one.text) or (is_elliptic and named) or is_rest):
             yield place
         else:
             going = ""
@@ -195,11 +203,11 @@ def _is_fragment(text: str) -> bool:
 
 def _verb(text: str) -> int:
     """Where a clause says something of its subject; its end where no verb is known."""
-    found = _VERB_INSIDE.search(text)
+    found = VERB_INSIDE.search(text)
     return found.start() if found else len(text)
 
 
-def _without_subject(said: Sequence[_Clause], place: int, places: set[int]) -> Span:
+def _without_subject(said: Sequence[TextPiece], place: int, places: set[int]) -> Span:
     """The stretch of a piece; where the next one goes on with its subject and stays, the subject stays for it."""
     one, (start, end) = said[place], said[place].span
     after = said[place + 1] if place + 1 < len(said) else None
@@ -213,7 +221,7 @@ def _covers(spans: Sequence[Span], text: str) -> bool:
     return sum(end - start for start, end in spans) >= len(text)
 
 
-def _places(said: Sequence[_Clause], subject: Subject, speaker: str) -> Iterator[int]:
+def _places(said: Sequence[TextPiece], subject: Subject, speaker: str) -> Iterator[int]:
     """The pieces that hold all of a subject, each alone or the fewest of a sentence, or a sentence that goes on."""
     alone = {place for place, one in enumerate(said) if _held(subject, [one], speaker)}
     yield from alone
@@ -227,32 +235,32 @@ def _places(said: Sequence[_Clause], subject: Subject, speaker: str) -> Iterator
         yield from _going_on(said, before, after, subject, speaker)
 
 
-def _fewest(said: Sequence[_Clause], inside: Sequence[int], subject: Subject, speaker: str) -> Sequence[int]:
+def _fewest(said: Sequence[TextPiece], inside: Sequence[int], subject: Subject, speaker: str) -> Sequence[int]:
     """The shortest run of pieces of one sentence that hold all of a subject together."""
     runs = [inside[a:b] for a in range(len(inside)) for b in range(a + 2, min(len(inside), a + 4) + 1)]
     held = [run for run in runs if _held(subject, [said[place] for place in run], speaker)]
     run = min(held, key=len, default=list[int]())
-    if any(_GOES_ON.match(said[place].text) for place in run[1:]):
+    if any(GOES_ON.match(said[place].text) for place in run[1:]):
         return [place for place in run[1:] if _missing(subject, [said[run[0]]], speaker, said[place])]
     return run
 
 
 def _going_on(
-    said: Sequence[_Clause], before: Sequence[int], after: Sequence[int], subject: Subject, speaker: str
+    said: Sequence[TextPiece], before: Sequence[int], after: Sequence[int], subject: Subject, speaker: str
 ) -> Iterator[int]:
     """The pieces of a sentence that hold what of a subject the sentence before it, of the same, does not name."""
-    if _GOES_ON.match(said[after[0]].text):
+    if GOES_ON.match(said[after[0]].text):
         first = [said[place] for place in before]
         yield from (place for place in after if _missing(subject, first, speaker, said[place]))
 
 
-def _missing(subject: Subject, before: Sequence[_Clause], speaker: str, piece: _Clause) -> bool:
+def _missing(subject: Subject, before: Sequence[TextPiece], speaker: str, piece: TextPiece) -> bool:
     """Whether a piece says what of a subject those before it do not, which say the rest."""
     missing = Subject(tuple(group for group in subject.groups if not _held(Subject((group,)), before, speaker)))
     return 0 < len(missing.groups) < len(subject.groups) and _held(missing, [piece], speaker)
 
 
-def _held(subject: Subject, pieces: Sequence[_Clause], speaker: str) -> bool:
+def _held(subject: Subject, pieces: Sequence[TextPiece], speaker: str) -> bool:
     roots = frozenset[str](roots_of(speaker)).union(*(one.roots for one in pieces))
     return _all_held(subject, roots, " ".join((speaker, *(one.text for one in pieces))))
 
@@ -279,7 +287,7 @@ def _stands_apart(phrase: str, text: str) -> bool:
     return 2 * joined >= len(phrase)
 
 
-def _pieces(text: str, start: int, end: int) -> Iterator[_Clause]:
+def text_pieces(text: str, start: int, end: int) -> Iterator[TextPiece]:
     """The clauses of a text, each with what joins it to the one before; items of a list stay together."""
     for number, (low, high) in enumerate(sentences(text[start:end])):
         low, high = start + low, start + low + len(text[start + low : start + high].rstrip().rstrip(".!?。！？"))
@@ -289,11 +297,11 @@ def _pieces(text: str, start: int, end: int) -> Iterator[_Clause]:
             if not _is_short(text[cut:after]):
                 kept.append(cut)
         for a, b in pairwise((*kept, max(high, low + 1))):
-            yield _Clause((a, b), number, text[a:b], roots_of(text[a:b]))
+            yield TextPiece((a, b), number, text[a:b], roots_of(text[a:b]))
 
 
 def _is_short(text: str) -> bool:
     chinese = sum(map(len, _CHINESE.findall(text)))
     if chinese or _NO_SUBJECT.match(text):
         return 0 < chinese <= _SHORT_CHINESE
-    return len(_WORD.findall(_JOINED.sub("", text))) <= _SHORT
+    return len(_WORD.findall(JOINED.sub("", text))) <= _SHORT

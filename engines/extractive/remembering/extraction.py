@@ -4,26 +4,33 @@ Precision comes first: whatever is not clearly stated by the one who says it is 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import replace
+from itertools import accumulate, islice, takewhile
 from typing import Final
 
 from agentic_memory_bank.engines.conversation import TRUST, Fact, Turn, TurnQuote
 from agentic_memory_bank.engines.extractive.reading import phrases
 from agentic_memory_bank.engines.extractive.reading.attributes import Claim, claims_of
-from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments, written
-from agentic_memory_bank.engines.extractive.remembering.antecedents import LOOKED_BACK, understood
+from agentic_memory_bank.engines.extractive.remembering.amendments import amended
+from agentic_memory_bank.engines.extractive.remembering.antecedents import (
+    LOOKED_BACK,
+    antecedent,
+    is_empty,
+    understood,
+)
+from agentic_memory_bank.engines.extractive.remembering.drafts import SaidSentence, fact_of, owner_of_turn
 from agentic_memory_bank.engines.extractive.remembering.passed_on import passed_on
+from agentic_memory_bank.engines.extractive.remembering.picks import picked
 from agentic_memory_bank.engines.extractive.remembering.queries import attribute_asked, is_greeting, is_personal
 from agentic_memory_bank.engines.extractive.remembering.statements import is_aside, is_asking, is_statement, says_enough
 from agentic_memory_bank.engines.extractive.remembering.statements import only_tells_to_forget as tells_to_forget
 from agentic_memory_bank.engines.own_words import ORDERS, is_order, own_words
 from agentic_memory_bank.state.records import RecordType
-from agentic_memory_bank.tools.text.attribution import USER, attributed
+from agentic_memory_bank.tools.text.attribution import USER
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.personal_numbers import HIDDEN, masked
 from agentic_memory_bank.tools.text.secrets import asks_for_secret, mentions_secret, secrets_in
-from agentic_memory_bank.tools.text.sentences import sentences
+from agentic_memory_bank.tools.text.sentences import QUESTION_END, sentences
 from agentic_memory_bank.tools.text.spans import Span
 
 SHORT_ANSWER: Final = 4
@@ -39,15 +46,6 @@ MOST_FACTS: Final = 60
 """Facts that are drawn from a turn; who states more has pasted a list, which is kept word for word as it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    """A sentence of a turn, where it stands, and what it states of attributes."""
-
-    text: str
-    span: Span
-    claims: tuple[Claim, ...] = ()
-
-
 def select(turns: Sequence[Turn]) -> list[Fact]:
     """Draw memories from turns; each half of an exchange is judged on its own, whatever the other one says.
 
@@ -60,7 +58,7 @@ def select(turns: Sequence[Turn]) -> list[Fact]:
         after = turns[place + 1] if place + 1 < len(turns) else None
         if turn.role == "user":
             earlier = turns[max(0, place - LOOKED_BACK) : place]
-            found += (understood(fact, earlier, turn) for fact in islice(_of_user(turn, before), MOST_FACTS))
+            found += (understood(fact, earlier, turn) for fact in islice(_of_user(turn, before, earlier), MOST_FACTS))
         elif turn.role == "assistant":
             found += islice(_of_assistant(turn, before, after), MOST_FACTS)
     return [fact for fact in dict.fromkeys(found) if not secrets_in(f"{fact.text}\n{fact.words}")]
@@ -104,17 +102,17 @@ def is_idle_talk(text: str, *, refuses: bool) -> bool:
     )
 
 
-def _sentences(turn: Turn, before: Turn | None) -> list[_Sentence]:
+def _sentences(turn: Turn, before: Turn | None) -> list[SaidSentence]:
     """What a turn says in its own words, without sentences that hold or answer for a credential."""
     if turn.role == "user" and phrases.FICTION.search(turn.text):
         return []
     return _safe_sentences(turn, before, own_words(turn.text))
 
 
-def _safe_sentences(turn: Turn, before: Turn | None, plain: str) -> list[_Sentence]:
+def _safe_sentences(turn: Turn, before: Turn | None, plain: str) -> list[SaidSentence]:
     hidden = secrets_in(turn.text)
     secret = before is not None and asks_for_secret(before.text)
-    kept: list[_Sentence] = []
+    kept: list[SaidSentence] = []
     for sentence in _pieces_of(plain, hidden):
         if _overlaps(sentence.span, hidden) or (secret and _is_code(sentence.text)):
             secret = True
@@ -124,7 +122,7 @@ def _safe_sentences(turn: Turn, before: Turn | None, plain: str) -> list[_Senten
     return kept
 
 
-def _pieces_of(text: str, hidden: Sequence[Span]) -> Iterator[_Sentence]:
+def _pieces_of(text: str, hidden: Sequence[Span]) -> Iterator[SaidSentence]:
     """The sentences of a text; those that hold a credential clause by clause."""
     for start, end in sentences(text):
         parted = (
@@ -140,7 +138,7 @@ def _pieces_of(text: str, hidden: Sequence[Span]) -> Iterator[_Sentence]:
             bare = text[low:high].strip()
             if bare:
                 low += len(text[low:high]) - len(text[low:high].lstrip())
-                yield _Sentence(bare, (low, low + len(bare)))
+                yield SaidSentence(bare, (low, low + len(bare)))
 
 
 def _overlaps(span: Span, others: Sequence[Span]) -> bool:
@@ -156,14 +154,21 @@ def _is_code(text: str) -> bool:
 # --- what users say ------------------------------------------------------------------------------------------------
 
 
-def _of_user(turn: Turn, before: Turn | None) -> Iterator[Fact]:
+def _of_user(turn: Turn, before: Turn | None, earlier: Sequence[Turn]) -> Iterator[Fact]:
     told = [message.span for message in passed_on(turn.text)]
     yield from _passed_on(turn, told)
     said = [sentence for sentence in _sentences(turn, before) if not _overlaps(sentence.span, told)]
+    if (pick := _pick(turn, said, before)) is not None:
+        yield pick
+        said = [sentence for sentence in said if all(quote.span[0] != sentence.span[0] for quote in pick.quotes[1:])]
+    amending = [(sentence, found) for sentence in said if (found := _amends(turn, sentence, earlier, before))]
+    for sentence, (frame, gone) in amending:
+        yield replace(fact_of(turn, (sentence,), "semantic", frame), amends=gone)
+    said = [sentence for sentence in said if all(sentence is not one for one, _ in amending)]
     ways = list(_ways(said))
     taken = {sentence.span for way in ways for sentence in way}
     for way in ways:
-        yield _fact(turn, way, "procedural")
+        yield fact_of(turn, way, "procedural")
     answered = _answer(turn, before, said)
     if answered is not None:
         yield answered
@@ -171,21 +176,58 @@ def _of_user(turn: Turn, before: Turn | None) -> Iterator[Fact]:
     yield from _stated(turn, [sentence for sentence in said if sentence.span not in taken])
 
 
+def _pick(turn: Turn, said: Sequence[SaidSentence], before: Turn | None) -> Fact | None:
+    """What somebody picks of what the assistant has just listed, with what they go on to say of it."""
+    if before is None or before.role != "assistant" or len(turn.text) > LONGEST_QUOTE or secrets_in(before.text):
+        return None
+    for place, sentence in enumerate(said):
+        if span := picked(sentence.text, before.text):
+            thing = TurnQuote(before.id, before.text[slice(*span)], span)
+            more = takewhile(lambda one: is_statement(one.text), said[place + 1 :])
+            chosen = _within(LONGEST_MEMORY, [sentence, *more])
+            return fact_of(turn, tuple(chosen), "semantic", thing)
+    return None
+
+
+def _within(longest: int, said: Sequence[SaidSentence]) -> Sequence[SaidSentence]:
+    """The first of some sentences, as many as are no longer together."""
+    sizes = accumulate(len(one.text) for one in said)
+    return said[: max(1, sum(size <= longest for size in sizes))]
+
+
+def _amends(
+    turn: Turn, said: SaidSentence, earlier: Sequence[Turn], before: Turn | None
+) -> tuple[TurnQuote, TurnQuote] | None:
+    """What a correction is about that does not name it, and the clause that it takes back."""
+    if len(turn.text) > LONGEST_QUOTE:
+        return None
+    own = [one for one in earlier if one.role == "user" and (one.speaker or USER) == owner_of_turn(turn)]
+    texts = [*(own_words(one.text) for one in own), own_words(turn.text)[: said.span[0]]]
+    is_answer = before is not None and QUESTION_END.search(before.text.strip()) is not None
+    found = amended(said.text, texts, is_answer=is_answer)
+    if found is None or (is_statement(said.text) and is_empty(said.text) and antecedent(said.text, texts)):
+        return None  # or it is understood by the thing that it calls "it"
+    where = [*own, turn][found.place]
+    frame, gone = (TurnQuote(where.id, where.text[a:b], (a, b)) for a, b in (found.frame, found.gone))
+    is_safe = not any(_overlaps(quote.span, secrets_in(where.text)) for quote in (frame, gone))
+    return (frame, gone) if is_safe and masked(where.text) == where.text else None
+
+
 def _passed_on(turn: Turn, told: Sequence[Span]) -> Iterator[Fact]:
     """What others wrote to the user, each with the words that lead it in; it is trusted less than their own."""
     hidden = secrets_in(turn.text)
     for start, end in told:
         if not _overlaps((start, end), hidden):
-            message = _fact(turn, (_Sentence(turn.text[start:end].strip(), (start, end)),), "semantic")
+            message = fact_of(turn, (SaidSentence(turn.text[start:end].strip(), (start, end)),), "semantic")
             yield replace(message, trust=TRUST["assistant"])
 
 
-def _stated(turn: Turn, said: Sequence[_Sentence]) -> Iterator[Fact]:
+def _stated(turn: Turn, said: Sequence[SaidSentence]) -> Iterator[Fact]:
     """What is stated in a turn: each attribute alone, so that a new value takes its place; all else together.
 
     Sentences that follow each other are one memory, since each is understood through those before it.
     """
-    others: list[_Sentence] = []
+    others: list[SaidSentence] = []
     for sentence in _statements(turn, said):
         if sentence.claims:
             yield from _together(turn, others)
@@ -196,7 +238,7 @@ def _stated(turn: Turn, said: Sequence[_Sentence]) -> Iterator[Fact]:
     yield from _together(turn, others)
 
 
-def _statements(turn: Turn, said: Sequence[_Sentence]) -> Iterator[_Sentence]:
+def _statements(turn: Turn, said: Sequence[SaidSentence]) -> Iterator[SaidSentence]:
     """The sentences that state something, without "remember that"."""
     is_task = bool(said) and is_asking(said[0].text)
     for sentence in said:
@@ -206,24 +248,24 @@ def _statements(turn: Turn, said: Sequence[_Sentence]) -> Iterator[_Sentence]:
         if not bare.text or len(bare.text) > LONGEST_QUOTE or tells_to_forget(sentence.text, surely=False):
             continue
         is_stated = is_statement(bare.text) and not (is_task and (not is_personal(bare.text) or is_aside(bare.text)))
-        claims = claims_of(bare.text, _owner(turn)) if is_stated else ()
+        claims = claims_of(bare.text, owner_of_turn(turn)) if is_stated else ()
         if is_stated or (asked and not is_asking(bare.text) and not is_order(sentence.text)):
             yield replace(bare, claims=claims)
 
 
-def _before_question(sentence: _Sentence) -> _Sentence:
+def _before_question(sentence: SaidSentence) -> SaidSentence:
     """A sentence without the question it ends with, where it tells of its speaker before that."""
     text = sentence.text
     cut = max(text.rfind(mark) for mark in ("，", "；", ", ", "; "))
     told = text[: max(cut, 0)]
     if cut < 0 or not (is_asking(text) and is_statement(told) and phrases.SINGULAR.search(told) and says_enough(told)):
         return sentence
-    return _Sentence(told, (sentence.span[0], sentence.span[0] + cut))
+    return SaidSentence(told, (sentence.span[0], sentence.span[0] + cut))
 
 
-def _together(turn: Turn, said: Sequence[_Sentence]) -> Iterator[Fact]:
+def _together(turn: Turn, said: Sequence[SaidSentence]) -> Iterator[Fact]:
     """Statements of a turn as few memories, none longer than a reader takes in at once."""
-    group: list[_Sentence] = []
+    group: list[SaidSentence] = []
     for sentence in said:
         if sum(len(one.text) for one in (*group, sentence)) > LONGEST_MEMORY:
             yield from _one(turn, group)
@@ -232,30 +274,30 @@ def _together(turn: Turn, said: Sequence[_Sentence]) -> Iterator[Fact]:
     yield from _one(turn, group)
 
 
-def _one(turn: Turn, said: Sequence[_Sentence]) -> Iterator[Fact]:
+def _one(turn: Turn, said: Sequence[SaidSentence]) -> Iterator[Fact]:
     while said and said[-1].text.endswith((":", "：")):  # it leads to what somebody pasted
         said = said[:-1]
     words = " ".join(sentence.text for sentence in said)
     if says_enough(words):
-        yield _fact(turn, tuple(said), _type(words))
+        yield fact_of(turn, tuple(said), _type(words))
 
 
-def _without(sentence: _Sentence, start: int) -> _Sentence:
-    return _Sentence(sentence.text[start:], (sentence.span[0] + start, sentence.span[1]))
+def _without(sentence: SaidSentence, start: int) -> SaidSentence:
+    return SaidSentence(sentence.text[start:], (sentence.span[0] + start, sentence.span[1]))
 
 
-def _by_claim(turn: Turn, said: _Sentence) -> Iterator[Fact]:
+def _by_claim(turn: Turn, said: SaidSentence) -> Iterator[Fact]:
     """One memory of each attribute that a sentence states, so that a new value of one leaves the others alone."""
     pieces = list(_pieces(said))
     if len(pieces) < 2:
-        yield _fact(turn, (said,), _type(said.text))
+        yield fact_of(turn, (said,), _type(said.text))
         return
     for piece in pieces:
         if piece.claims or says_enough(piece.text):
-            yield _fact(turn, (piece,), _type(piece.text))
+            yield fact_of(turn, (piece,), _type(piece.text))
 
 
-def _pieces(sentence: _Sentence) -> Iterator[_Sentence]:
+def _pieces(sentence: SaidSentence) -> Iterator[SaidSentence]:
     """A sentence with claims, cut in front of each but the first, and where it goes on about its speaker."""
     ends = [claim.span[1] for claim in sentence.claims]
     again = [match.end() for match in phrases.GOES_ON.finditer(sentence.text)] if ends else []
@@ -264,7 +306,7 @@ def _pieces(sentence: _Sentence) -> Iterator[_Sentence]:
     for start, end in zip(cuts, [*cuts[1:], len(sentence.text)], strict=True):
         text = phrases.TRAILING.sub("", sentence.text[start:end])
         claims = tuple(claim for claim in sentence.claims if start <= claim.span[0] < end)
-        yield _Sentence(text, (sentence.span[0] + start, sentence.span[0] + start + len(text)), claims)
+        yield SaidSentence(text, (sentence.span[0] + start, sentence.span[0] + start + len(text)), claims)
 
 
 def _type(text: str) -> RecordType:
@@ -273,7 +315,7 @@ def _type(text: str) -> RecordType:
     return "episodic" if phrases.PAST.search(text) and not claims_of(text) else "semantic"
 
 
-def _ways(said: Sequence[_Sentence]) -> Iterator[tuple[_Sentence, ...]]:
+def _ways(said: Sequence[SaidSentence]) -> Iterator[tuple[SaidSentence, ...]]:
     """Ways of doing something: "first …, then …" in one sentence, or in sentences that follow each other."""
     place = 0
     while place < len(said):
@@ -283,7 +325,7 @@ def _ways(said: Sequence[_Sentence]) -> Iterator[tuple[_Sentence, ...]]:
         place += max(1, len(run))
 
 
-def _run(said: Sequence[_Sentence]) -> tuple[_Sentence, ...]:
+def _run(said: Sequence[SaidSentence]) -> tuple[SaidSentence, ...]:
     first = said[0]
     if _is_idle_way(first.text) or not (phrases.HOW.search(first.text) or phrases.HOW_OPENS.search(first.text)):
         return ()
@@ -302,7 +344,7 @@ def _is_idle_way(text: str) -> bool:
     return any(pattern.search(text) for pattern in idle) or len(text) > LONGEST_QUOTE
 
 
-def _answer(turn: Turn, before: Turn | None, said: Sequence[_Sentence]) -> Fact | None:
+def _answer(turn: Turn, before: Turn | None, said: Sequence[SaidSentence]) -> Fact | None:
     """A few words in answer to a question for an attribute, together with the question."""
     if before is None or before.role == "system" or len(said) != 1 or len(said[0].text.split()) > 5:
         return None
@@ -314,9 +356,9 @@ def _answer(turn: Turn, before: Turn | None, said: Sequence[_Sentence]) -> Fact 
         attribute = attribute_asked(question.text)
         if attribute and len(only.text) <= 60:
             value = only.text.rstrip(".!。！ ")
-            claim = Claim(_owner(turn), attribute, value, False, (0, len(value)))
+            claim = Claim(owner_of_turn(turn), attribute, value, False, (0, len(value)))
             asked = TurnQuote(before.id, question.text, question.span)
-            return _fact(turn, (replace(only, claims=(claim,)),), "semantic", asked)
+            return fact_of(turn, (replace(only, claims=(claim,)),), "semantic", asked)
     return None
 
 
@@ -329,10 +371,10 @@ def _of_assistant(turn: Turn, before: Turn | None, after: Turn | None) -> Iterat
     said = _sentences(turn, before)
     for sentence in said:
         if _reports(sentence.text):
-            yield _fact(turn, (sentence,), "episodic", asked)
+            yield fact_of(turn, (sentence,), "episodic", asked)
     if after is not None and after.role == "user" and _confirms(after.text):
         for way in islice(_ways(said), 1):
-            yield _fact(turn, way, "procedural", asked)
+            yield fact_of(turn, way, "procedural", asked)
 
 
 def _reports(text: str) -> bool:
@@ -350,51 +392,3 @@ def _request(before: Turn | None) -> TurnQuote | None:
     said = _sentences(before, None) if before is not None and before.role == "user" else []
     asked = [s for s in said if not is_greeting(s.text) and not is_order(s.text) and len(s.text) <= LONGEST_QUOTE]
     return TurnQuote(before.id, asked[-1].text, asked[-1].span) if before is not None and asked else None
-
-
-# --- writing it down -----------------------------------------------------------------------------------------------
-
-
-def _owner(turn: Turn) -> str:
-    return turn.speaker or USER
-
-
-def _fact(turn: Turn, said: tuple[_Sentence, ...], type: RecordType, asked: TurnQuote | None = None) -> Fact:
-    quotes = tuple(TurnQuote(turn.id, sentence.text, sentence.span) for sentence in said)
-    claims = [claim for sentence in said for claim in sentence.claims]
-    claim = claims[-1] if claims else None
-    words = " ".join(quote.text for quote in quotes)
-    day = day_of(turn.date)
-    said_on = written(day, chinese=is_cjk(words)) if day else ""
-    shown = f"({asked.text}) {words}" if asked else words
-    named = turn.speaker or (USER if turn.role == "user" else "assistant")
-    return Fact(
-        text=attributed(named, said_on, shown + _calendar(turn, words)),
-        type=type,
-        quotes=(asked, *quotes) if asked else quotes,
-        subject=claim.subject if claim else (_owner(turn) if turn.role == "user" else None),
-        attribute=claim.attribute if claim else None,
-        value=_value(claim),
-        speaker=named,
-        date=turn.date,
-        trust=TRUST["user" if turn.role == "user" else "assistant"],
-        importance=_importance(words, claim),
-    )
-
-
-def _value(claim: Claim | None) -> str | None:
-    return None if claim is None else f"not {claim.value}" if claim.denied else claim.value
-
-
-def _calendar(turn: Turn, words: str) -> str:
-    """What "yesterday" and the like mean, by the day on which they were said."""
-    day = day_of(turn.date)
-    if day is None:
-        return ""
-    return "".join(f" [{words[m.start : m.end]} = {m.calendar}]" for m in moments(words, day))
-
-
-def _importance(words: str, claim: Claim | None) -> float:
-    if phrases.ALWAYS_TRUE.search(words):
-        return 0.8
-    return 0.7 if claim else 0.5

@@ -35,7 +35,8 @@ husband partner fiance fiancé fiancee fiancée spouse seeing-someone dating goi
 男朋友 女友 男友 老婆 老公 妻子 丈夫 爱人 对象 媳妇 婆娘 太太 未婚妻 未婚夫 谈恋爱 相亲 | wedding marry marries
 married marriage bride groom engaged engagement tie-the-knot ceremony honeymoon proposal proposed 结婚 婚礼 领证
 登记 订婚 嫁 娶 婚 伴娘 伴郎 彩礼 蜜月 求婚 | child children kid kids son daughter baby boy girl toddler infant
-newborn born pregnant expecting lad 孩子 儿子 女儿 娃 宝宝 小孩 闺女 丫头 怀孕 预产期 二宝 老大 老二 生了 | grandson
+newborn born pregnant expecting lad twins triplets girls boys little-one youngest eldest
+孩子 儿子 女儿 娃 宝宝 小孩 闺女 丫头 怀孕 预产期 二宝 老大 老二 生了 | grandson
 granddaughter grandchild grandchildren grandkid baby born 孙子 孙女 外孙 外孙女 孙 | mother mom mum mama mam 妈 母亲
 老妈 妈妈 娘 | father dad papa pops 爸 父亲 老爸 爸爸 爹 | mother-in-law father-in-law in-laws 岳父 岳母 老丈人
 丈母娘 公公 婆婆 公婆 亲家 | grandmother grandma gran nan nana grandfather grandpa grandad 奶奶 爷爷 外婆 外公 姥姥

@@ -37,7 +37,7 @@ _GREETING: Final = re.compile(
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _POLITE: Final = re.compile(
     r"\b(?:tell|show|give|teach|remind me what|explain to|let|help) me\b(?! (?:about )?my\b)"
-    r"|\b(?:can|could|may|should|do) i (?:ask|know)\b|\bi(?:'d| would) like to know\b|\bi (?:wonder|want to know)\b"
+    r"|\b(?:can|could|may|should) i (?:ask|know)\b|\bi(?:'d| would) like to know\b|\bi (?:wonder|want to know)\b"
     r"|告诉我|跟我说|给我(?:讲|说|解释)|我想(?:知道|问|了解)|请问|帮我(?:查|算|看|翻译|解释)?",
     re.IGNORECASE,
 )

@@ -23,6 +23,7 @@ from agentic_memory_bank.engines.extractive.remembering.queries import is_person
 from agentic_memory_bank.engines.extractive.remembering.statements import says_enough
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.spans import Span
 from agentic_memory_bank.tools.text.terms import tokenize
 
 NEARLY_THE_SAME: Final = 0.9
@@ -72,7 +73,7 @@ def resolve(fact: Fact, similar: Sequence[ExistingMemory]) -> Resolution:
 
 def is_comparable(one: Fact | ExistingMemory, other: ExistingMemory) -> bool:
     """Whether two memories may say the same, or one correct the other: what happened on two days happened twice."""
-    if isinstance(one, Fact) and announces_change(one.words):
+    if isinstance(one, Fact) and (one.amends or announces_change(one.words)):
         return True
     return one.type == other.type and (one.type != "episodic" or said_on(one) == said_on(other))
 
@@ -198,7 +199,7 @@ def _by_change(fact: Fact, known: ExistingMemory) -> Resolution | None:
     """The judgement where the new memory announces that what the other one says has changed; None where it does not."""
     if not fact.speaker or fact.speaker != known.speaker or fact.trust < known.trust or not _is_newer(fact, known):
         return None
-    gone = replaced(fact.words, known.words)
+    gone = _amended(fact, known) or replaced(fact.words, known.words)
     if not gone:
         return None
     left = without(known.words, gone)
@@ -207,6 +208,12 @@ def _by_change(fact: Fact, known: ExistingMemory) -> Resolution | None:
     still = {known.id: left} if is_left else {}
     reason = f"It replaces {'; '.join(known.words[slice(*span)].strip() for span in gone)!r}."
     return Resolution("supersede", (known.id,), reason=reason, left=still)
+
+
+def _amended(fact: Fact, known: ExistingMemory) -> list[Span]:
+    """The clause of an earlier memory that the new one takes back without naming it."""
+    start = known.words.find(fact.amends.text) if fact.amends else -1
+    return [(start, start + len(fact.amends.text))] if fact.amends and start >= 0 else []
 
 
 def _named(left: str, words: str) -> str:

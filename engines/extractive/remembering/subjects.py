@@ -57,6 +57,8 @@ _SAME: Final = (
     frozenset(("mum", "mom", "mother")),
     frozenset(("dad", "father")),
 )
+_LONGEST_RUN: Final = 8
+"""Characters of a run that two texts may have in common."""
 _LEAST_ROOT: Final = 4
 """Letters that are left of a word without its ending."""
 _CHINESE: Final = lazy_pattern(r"[\u3400-\u9fff]+")
@@ -173,3 +175,47 @@ def _root(term: str) -> str:
         if term.isascii() and term.endswith(ending) and len(term) - len(ending) >= _LEAST_ROOT:
             return term[: -len(ending)]
     return term
+
+
+def have_in_common(about: str, text: str) -> bool:
+    """Whether a text holds a word of what is to be forgotten that says more than that it is to be forgotten."""
+    if is_cjk(about) and any(len(word) > 1 for run in _common_runs(about, text) for word in _words_of(run)):
+        return True
+    return not (roots_of(_CHINESE.sub(" ", about)) & roots_of(text)) <= WISHING
+
+
+def shared_words(about: str, texts: Sequence[str]) -> list[str]:
+    """The words, as a `Subject` has them, that name what some texts and a wish to forget have in common.
+
+    In English those that the texts write as a name; in Chinese the longest runs of characters that say something.
+    """
+    if is_cjk(about):
+        runs = (run for text in texts for run in _common_runs(about, text))
+        return list(dict.fromkeys(word for run in runs for word in _words_of(run) if len(word) > 1))
+    own = roots_of(about)
+    names = (name for text in texts for name in names_and_numbers(f"so {text}") if not name[0].isdigit())
+    return list(dict.fromkeys(root for name in names for root in sorted(roots_of(name) & own)))
+
+
+def _common_runs(about: str, text: str) -> Iterator[str]:
+    """The runs of two Chinese characters and more that two texts have in common, the longest from each place."""
+    place = 0
+    while place < len(about) - 1:
+        length = next(
+            (n for n in range(min(_LONGEST_RUN, len(about) - place), 1, -1) if about[place : place + n] in text), 0
+        )
+        if length and _CHINESE.fullmatch(run := about[place : place + length]):
+            yield run
+        place += max(1, length)
+
+
+WISHING: Final = roots_of(
+    "forget forgot forgotten delete erase remove wipe clear drop lose lost bin scrap toss let go going gone put take"
+    " took taken get got give keep kept hold held hang carry carrying remember memory record note book list head"
+    " mind save store stay leave left stop quit rather better feel like want wish need please thanks know knew tell"
+    " told say said mention talk hear heard thing stuff bit part business matter whatever everything anything nothing"
+    " something nobody word trace time day year come bring pop hurt sit sitting lie lying around away off out back"
+    " down now more longer never ever good best one two would could should might may can will make made do done be"
+    " been have had has"
+)
+"""Words of wishes to forget, whatever they are about."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import Final, NamedTuple
 
-from agentic_memory_bank.engines.extractive.reading.kinds import Kind, asked_for, may_hold
+from agentic_memory_bank.engines.extractive.reading.kinds import Kind, asked_for, holds, may_hold
 from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, changing_terms, subject_terms
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -128,7 +128,7 @@ def succeeded(
             and (
                 (b, a) in linked
                 or (has_value and (asks_of_now or wanted[a] <= wanted[b]))
-                or (asks_when and likely[b] >= RIVAL * best)
+                or (asks_when and likely[b] >= RIVAL * best and any(holds(kind, told[b].text) for kind in kinds))
                 or (likely[b] >= RIVAL * likely[a] and not terms[a].isdisjoint(terms[b]))
             )
         }

@@ -8,6 +8,7 @@ itself are none.
 import re
 from typing import Final, Literal, NamedTuple
 
+from agentic_memory_bank.engines.extractive.remembering.replies import only_ends
 from agentic_memory_bank.engines.extractive.remembering.telling_chinese import (
     ALL_ZH,
     MATTER_ZH,
@@ -17,6 +18,7 @@ from agentic_memory_bank.engines.extractive.remembering.telling_chinese import (
 from agentic_memory_bank.engines.extractive.remembering.telling_hints import hinted
 from agentic_memory_bank.engines.own_words import is_order, own_words
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -28,8 +30,8 @@ _SPACED_ZH: Final = re.compile(r"(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])")
 _CLAUSE: Final = re.compile(r"[^,;:()，；：、！？。!?\n—–]+")
 _LEAD: Final = (
     r"\A\W*(?:(?:please|pls|kindly|just|ok(?:ay)?|hey|hi|also|and|so|but|then|actually|oh|well|right|now|look"
-    r"|btw|sorry"
-    r"|by the way|go ahead and|(?:could|can|would|will|should) you|you(?:'d)? (?:can|could|may|should|must|better)"
+    r"|btw|sorry|by the way|go ahead and|(?:could|can|would|will|should) you"
+    r"|you(?:'d)? (?:can|could|may|should|must|better)"
     r"|you (?:need|have|ought) to|i(?:'d| would) (?:like|want|love|prefer) (?:you )?to|i (?:want|need) (?:you )?to"
     r"|let's|feel free to|do me a favou?r and|maybe|perhaps|if you (?:can|could)|safely)\b\W*){0,8}"
 )
@@ -39,23 +41,22 @@ _SELF: Final = re.compile(
 )
 _DELETE: Final = re.compile(
     _LEAD + r"(?:delete|erase|remove|wipe|scrub|purge|expunge|redact|unlearn|(?P<handy>clear|drop|get rid of|strike"
-    r"|scrap|bin|ditch|discard|dump|lose|chuck|toss|axe|omit|dispose of|do away with|let go of|(?:take|cut"
-    r"|leave|cross"
+    r"|scrap|bin|ditch|discard|dump|lose|chuck|toss|axe|omit|dispose of|do away with|let go of|(?:take|cut|leave|cross"
     r"|throw|rub)(?: out| away| off)?))(?: out| away)?\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 """`handy` is what people do with things of their own: it asks for something where a record is its object."""
 _PRETEND: Final = re.compile(
     _LEAD
-    + r"(?:pretend|act as if|act like) (?:that )?i (?:never|didn't|hadn't)(?: ever)? (?:say|said|tell you|told you"
-    r"|mention|mentioned)\b(?P<rest>.*)",
+    + r"(?:(?:can|could|shall) we )?(?:pretend|act as if|act like) (?:that )?(?:i (?:never|didn't|hadn't)(?: ever)?"
+    r" (?:say|said|tell you|told you|mention|mentioned)\b(?P<rest>.*)"
+    r"|(?P<undone>(?!(?:it|that|this|you|i|we|nothing)\b)\w.{0,60}?)(?: has| had|'s)? (?:never|didn't|doesn't)"
+    r" (?:ever )?(?:happen(?:ed)?|exist(?:ed)?|took place|was a thing)\b)",
     re.IGNORECASE | re.DOTALL,
 )
 _IF: Final = re.compile(
-    r"\A\W*(?:please )?(?:i'd|i would|it'd|it would|i'll)\b.{0,40}\bif you (?:could |would "
-    r"|just )*(?:deleted?|erased?"
-    r"|forgot|forget"
-    r"|removed?|wiped?|dropped)\b(?P<rest>.*)",
+    r"\A\W*(?:please )?(?:i'd|i would|it'd|it would|i'll)\b.{0,40}\bif you (?:could |would |just )*(?:deleted?|erased?"
+    r"|forgot|forget|removed?|wiped?|dropped)\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _KEEP: Final = (
@@ -93,14 +94,12 @@ _THIS: Final = re.compile(
     r"|what i(?:'ve)? (?:just )?(?:said|told you|wrote)|(?:this|that|my last|the last) (?:message|one|bit|part"
     r"|thing))\b"
     r"(?: (?:please|now|then|too|either|though|for me|for good|at all|any ?more|anywhere|down|on record|on file"
-    r"|again|ok(?:ay)?"
-    r"|(?:in|from|to) (?:your |the )?(?:memory|memories|notes|records?)))*\W*\Z",
+    r"|again|ok(?:ay)?|(?:in|from|to) (?:your |the )?(?:memory|memories|notes|records?)))*\W*\Z",
     re.IGNORECASE,
 )
 _SOMETHING: Final = re.compile(
     r"\A\W*(?:any ?thing|every ?thing|something|notes?|an? (?:note|record)|records?|stuff|info(?:rmation)?|details?"
-    r"|things?"
-    r"|any(?: \w+)?|all(?: that)?)\b(?P<where>.{0,40}?)\b(?:on|about|of|regarding|concerning"
+    r"|things?|any(?: \w+)?|all(?: that)?)\b(?P<where>.{0,40}?)\b(?:on|about|of|regarding|concerning"
     r"|to do with)\b\s*(?P<about>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -120,15 +119,13 @@ _OURS: Final = re.compile(
 )
 _BETWEEN_US: Final = re.compile(
     r"\A\W*(?:(?:please|and|but|all) )*(?:(?:this|that|it|what i (?:just )?(?:said"
-    r"|told you)) (?:all )?(?:stays?|is|remains?)"
-    r"|(?:let's |please )?keep (?:this|that|it)|this is|that's|that was)"
+    r"|told you)) (?:all )?(?:stays?|is|remains?)|(?:let's |please )?keep (?:this|that|it)|this is|that's|that was)"
     r" (?:(?:just |strictly )?between (?:you and me|us|the two of us)|off the record)\W*\Z",
     re.IGNORECASE,
 )
 _OVER: Final = re.compile(
     r"\A\W*+(?:and |so |but |oh |well |ok(?:ay)? )*+(?:(?:the|my|our|that"
-    r"|this) )?(?P<about>\w[^.]{1,49}?)(?:'s| is| are| was"
-    r"| were| has been| have been| has| have|'ve)?"
+    r"|this) )?(?P<about>\w[^.]{1,49}?)(?:'s| is| are| was| were| has been| have been| has| have|'ve)?"
     r" (?:all )?(?:off|over(?: and done with)?|done(?: with)?|finished|cancelled|called off|dead|history|ended"
     r"|(?:fell|fallen|falling) through|(?:came|come) to nothing|not happening|not going ahead|a thing of the past"
     r"|(?:didn't|did not|isn't going to) (?:work out|happen|come off))(?: now| anyway| after all)?\W*\Z",
@@ -145,8 +142,7 @@ _THING: Final = re.compile(
 _TOPIC: Final = re.compile(
     r"\A\W*(?:and |so |but |oh |well )?(?:(?:about|as for|regarding|concerning)\b"
     r"|(?:all )?(?:that|the|this|my)?\s?(?:whole )?(?:stuff|things?|business|matter|part|bit|story) (?:about|with"
-    r"|of|i)\b"
-    r"|(?:what|everything|all) (?:that )?i(?:'ve)? (?:said|told|mentioned)|everything about\b"
+    r"|of|i)\b|(?:what|everything|all) (?:that )?i(?:'ve)? (?:said|told|mentioned)|everything about\b"
     r"|(?:all )?that \w+ (?:stuff|thing|business)\b)",
     re.IGNORECASE,
 )
@@ -175,26 +171,11 @@ _ALL: Final = re.compile(
 )
 
 
-_YES: Final = re.compile(
-    r"(?:(?:yes|yeah|yep|yup|sure|ok(?:ay)?|please|do(?: it| so| that)?|go ahead|right|correct|confirm(?:ed)?"
-    r"|definitely|of course|absolutely|that's right|(?:delete|erase|forget|remove)"
-    r" (?:it|them|that|those|all(?: of (?:it|them|that))?|everything)|all of (?:it|them|that)"
-    r"|both|thanks|thank you|是的?|好的?|对的?|嗯+|行|可以|确认|确定|没错|当然|请"
-    r"|(?:都|全)?(?:删|忘|抹)(?:掉|除|了|吧)*|谢谢|吧|呀|啊)[\s,.!，。！]*){1,6}",
-    re.IGNORECASE,
-)
-_NO: Final = re.compile(
-    r"(?:(?:no|nope|nah|don't|do not|stop|wait|(?:keep|leave) (?:it|them|that)|not (?:that|those|all)|cancel|never mind"
-    r"|please|thanks|thank you|不用?了?|不要了?|不是|别删?了?|算了|先?不删了?|取消|留着|谢谢|吧)[\s,.!，。！]*){1,6}",
-    re.IGNORECASE,
-)
-
-
 class Telling(NamedTuple):
     """What somebody tells a memory to forget."""
 
-    kind: Literal["about", "this", "all"]
-    """What speaks of something; what is said in this message, or just before it; everything."""
+    kind: Literal["about", "this", "past", "all"]
+    """What speaks of something; what is said in this message, or just before it; what has ceased to be true; all."""
     about: str = ""
     """What it is about, in the user's words."""
     whose: str = ""
@@ -205,6 +186,8 @@ class Telling(NamedTuple):
     """What the message goes on to say, after a sentence that tells not to keep what comes before."""
     is_sure: bool = True
     """Whether it plainly tells to forget; else it may, and nothing goes unless what it is about is known."""
+    is_guessed: bool = False
+    """Whether no pattern hears it, and only the learnt head does."""
 
 
 def told_to_forget(text: str) -> Telling | None:
@@ -217,6 +200,8 @@ def told_to_forget(text: str) -> Telling | None:
     words = _SPACED_ZH.sub("，", words)
     if len(text) > LONGEST or not words or is_order(words):
         return None
+    if only_ends(words):
+        return Telling("past")
     clauses = _clauses(words)
     starts = [start for start, _ in sentences(words)]
     for place, (sentence, clause) in enumerate(clauses):
@@ -230,16 +215,6 @@ def told_to_forget(text: str) -> Telling | None:
                 return told._replace(after=words[starts[sentence + 1] :]) if is_over else told
     about = hinted([clause for _, clause in clauses])
     return Telling("about", about, is_sure=False) if about else None
-
-
-def is_yes(text: str) -> bool:
-    """Whether a message only agrees."""
-    return len(text) <= LONGEST and _YES.fullmatch(text.replace("’", "'").strip()) is not None
-
-
-def is_no(text: str) -> bool:
-    """Whether a message only refuses."""
-    return len(text) <= LONGEST and _NO.fullmatch(text.replace("’", "'").strip()) is not None
 
 
 def _clauses(words: str) -> list[tuple[int, str]]:
@@ -256,6 +231,9 @@ def _told(asked: ForgetPhrase, same: list[str], before: list[str], after: str) -
         if _ALL.fullmatch(asked.about) or ALL_ZH.fullmatch(asked.about):
             return Telling("all")
         topic = next((one for one in same if _TOPIC.match(one)), "")
+        if _ONLY_HER.match(asked.about):
+            about = _bare(topic) or _named_before(before)
+            return Telling("about", about, is_sure=asked.is_sure) if about else None
         whose = _bare(topic) if topic and _HE.match(asked.about) else ""
         bare = _SAID.sub("", asked.about, count=1)
         about = bare if tokenize(bare) else asked.about
@@ -268,6 +246,21 @@ def _told(asked: ForgetPhrase, same: list[str], before: list[str], after: str) -
 
 
 _HE: Final = re.compile(r"\A\W*(?:that )?(?:he|she|they|it|his|her|their)\b", re.IGNORECASE)
+
+
+_ONLY_HER: Final = re.compile(
+    r"\A(?:(?:any|every|some)?thing|all|notes?|stuff|whatever|what|you|know|have|got|hold|keep|i|i've|told|said|of|on"
+    r"|about|with|to do|regarding|the|every|mention|word|trace|any|\W)*+\b(?:him|her|them)\b"
+    r"(?: (?:in it|in there|in here|please|now|at all|any ?more|for good))*\W*\Z",
+    re.IGNORECASE,
+)
+"""Somebody who is named elsewhere, and nothing else: "anything with her in it"."""
+
+
+def _named_before(before: list[str]) -> str:
+    """The one name that the clauses before speak of; empty for none or several."""
+    names = {name for one in before for name in names_and_numbers(f"so {one}")}
+    return names.pop() if len(names) == 1 else ""
 
 
 def _topic(asked: ForgetPhrase, same: list[str], before: list[str]) -> str:
@@ -300,8 +293,7 @@ def _is_noun(clause: str) -> bool:
 _MOST_NOUN: Final = 8
 _OPENING: Final = re.compile(
     r"\A\W*(?:(?:and|so|but|oh|well|about|as for|regarding|concerning|all|that|the|this|whole|stuff|things?"
-    r"|business|matter|part|bit"
-    r"|story|everything|what|with|of|i|i've|said|told|you|mentioned)\b\W*)*",
+    r"|business|matter|part|bit|story|everything|what|with|of|i|i've|said|told|you|mentioned)\b\W*)*",
     re.IGNORECASE,
 )
 _CLOSING: Final = re.compile(
@@ -326,7 +318,7 @@ def _asked(clause: str, after: str) -> ForgetPhrase | None:
         what = next((what for what in found.groups() if what), "")
         return ForgetPhrase(what) if found["spared"] and not _THIS.match(what) else _wished(what)
     if found := _PRETEND.match(clause) or _IF.match(clause):
-        return ForgetPhrase("" if _THIS.match(found["rest"]) else found["rest"])
+        return _pretended(found.groupdict().get("undone") or "", found["rest"] or "")
     found, is_sure = None if _SELF.match(clause) else _FORGET.match(clause), True
     if found is None:
         found, is_sure = _DELETE.match(clause), False
@@ -341,7 +333,12 @@ def _asked(clause: str, after: str) -> ForgetPhrase | None:
         return ForgetPhrase(bare) if bare != rest or _RECORD.match(rest) or _IN_MEMORY.search(rest) else None
     if _WORK.search(bare) and not _is_remembered(rest):
         return None
-    return ForgetPhrase(bare) if is_sure or _is_remembered(rest) or _OURS.match(rest) else None
+    is_meant = is_sure or _is_remembered(rest) or _OURS.match(rest) or _ONLY_HER.match(rest)
+    return ForgetPhrase(bare) if is_meant else None
+
+
+def _pretended(undone: str, rest: str) -> ForgetPhrase:
+    return ForgetPhrase(undone, is_sure=False) if undone else ForgetPhrase("" if _THIS.match(rest) else rest)
 
 
 def _is_remembered(rest: str) -> bool:
@@ -353,8 +350,7 @@ _FROM_RECORD: Final = re.compile(
     r"\s{0,3}\b(?:from|in|off|out of|on) (?:(?:your|the|my|our) (?:memory|memories|notes|records?|files?|head"
     r"|mind|system|logs?"
     r"|database|profile|history)|memory|what you know|here|there|record|file)\b(?:\W{0,3}(?:please|now"
-    r"|for good|entirely"
-    r"|completely|altogether|for me|will you|would you|thanks?|ok(?:ay)?)\b){0,3}\W*\Z",
+    r"|for good|entirely|completely|altogether|for me|will you|would you|thanks?|ok(?:ay)?)\b){0,3}\W*\Z",
     re.IGNORECASE,
 )
 """Where it is to be taken from: the record itself, and not a thing of the user's."""
@@ -363,8 +359,7 @@ _RECORD: Final = re.compile(
     r"|everything|whatever"
     r"|what|stuff|things?|parts?|bits?|details?|info(?:rmation)?|notes?|records?|mentions?|references?|memor(?:y|ies)"
     r"|entry|entries|facts?|business|subject|topic|all|that(?= about))\b[^.]{0,40}?\b(?:about|on|of|to"
-    r"|regarding|concerning|where|i|i've|we"
-    r"|we've|you|you've)\b",
+    r"|regarding|concerning|where|i|i've|we|we've|you|you've)\b",
     re.IGNORECASE,
 )
 """A record, or what was told, as what is done away with: "the part about Tom", "whatever you've got on Tom"."""

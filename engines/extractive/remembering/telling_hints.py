@@ -75,7 +75,8 @@ _RECORD: Final = lazy_pattern(
     rf"|details?)"
     r" (?:about|of|on|with|regarding|concerning|where|that|i(?:'ve| have)?(?: once| just)?"
     r" (?:told|said|mentioned|wrote|shared)|to do with)\b"
-    r"|\bi\b[^,]{0,30}?\b(?:told (?:you|about)|telling you|mention(?:ed|ing)|shar(?:ed|ing)|brought up|confided)\b",
+    r"|\bi\b[^,]{0,30}?\b(?:told (?:you|about)|telling you|mention(?:ed|ing)|shar(?:ed|ing)|brought up|confided"
+    r"|(?:spoke|spoken|talked) (?:to you )?(?:of|about))\b",
     re.IGNORECASE,
 )
 """What was told, as a thing: "the bit about my landlord", "the visa problem", "what I told you"."""
@@ -134,7 +135,8 @@ _WORK: Final = lazy_pattern(
 )
 _TALK: Final = lazy_pattern(
     rf"\b(?:{_PLACE}|please|any ?more|any longer|would you|will you|could you|for (?:me|good|now)|you know|remember"
-    r"|i(?:'ve| have)? (?:once |just )?(?:told you|told|mentioned|said|shared|brought up)|that was(?:n't)?|you can"
+    r"|i(?:'ve| have)? (?:once |just )?(?:told you|told|mentioned|said|shared|brought up"
+    r"|(?:spoke|talked) (?:to you )?(?:of|about))|that was(?:n't)?|you can"
     r"|you"
     rf"|the whole|stuff|things?|bits?|business|saga|list of|in mind|hold on to|(?:{_NOT}) (?:{_KEEPS}))(?:\b|(?=\W"
     rf"|\Z))",
@@ -166,10 +168,13 @@ _NOT_KEPT: Final = lazy_pattern(
 )
 """What is not to be kept, or spoken of again."""
 _TO_OTHERS: Final = lazy_pattern(r"\b(?:mention|talk|speak|say|tell)\w* [^,.]{0,40}\bto (?:[A-Z]|my|him|her|them|any)")
+_THING: Final = lazy_pattern(r"(?:the|my|our) [\w'-]+(?: [\w'-]+)?\Z", re.IGNORECASE)
+"""A thing that is named by itself: "remove the bypass"."""
 _YOURS: Final = lazy_pattern(
     rf"\byou(?:'ve| have)? know\b|\bwant(?:ed)? you to\b|\byou (?:know|hav|keep|hold|remember)ing\b|{_PLACE}"
     r"|\b(?:holding|keeping|hold|keep|have|having) (?:it|that|this|them|any of (?:it|that)) in mind\b|\brelat(?:ed"
     r"|ing) to\b"
+    r"|\bwritten down\b|\b(?:lying|sitting|hanging|floating|kicking) (?:about|around|there|here|in there)\b"
     r"|\bi(?:'ve)? (?:gave|given) you\b|\bfrom me\b|\byou(?:r| don't know)\b|\bwhat i (?:just )?(?:said|told"
     r"|wrote)\b",
     re.IGNORECASE,
@@ -188,7 +193,7 @@ _LONGEST: Final = 40
 # --- Chinese ---------------------------------------------------------------------------------------------------------
 
 _WISHED_ZH: Final = lazy_pattern(
-    r"(?:忘(?:掉|了吧|干净|得|光)|别再?(?:提|说起)|收回|翻篇|[删清抹划擦撤](?:掉|除|去|一下|一[删清抹]|了吧|干净|了(?=\W*\Z))|[拿去](?:掉|走)"
+    r"(?:忘(?:掉|了吧|干净|得|光)|别再?(?:提|说起)|(?:别|不要|甭)再?[往在]?心[里上]头?[记搁装挂]|收回|翻篇|[删清抹划擦撤](?:掉|除|去|一下|一[删清抹]|了吧|干净|了(?=\W*\Z))|[拿去](?:掉|走)"
     r"|(?:别|不要|不用|不必|甭|无需|不许|请勿|可以不)(?:再)?(?:往心里|放心上|帮我|替我|给我)?(?:记(?!得|账|错|住单)|留着|保留|存|惦记|往心里记|当真)"
     r"|不(?:想|希望|愿意?)(?:让|叫)?你(?:再)?(?:们)?(?:记|留|存|保留|知道|惦记)|当(?:作|做)?我?没[说讲提有这]|听过就(?:算|好|忘))"
 )
@@ -235,7 +240,8 @@ def _in_all(clauses: Sequence[str]) -> str:
         return ""
     told = [one for one in clauses if _RECORD.search(one)] or [one for one in clauses if not _AWAY.search(one)]
     named = [bare for one in (*told, *clauses) if tokenize(bare := _bare(_AWAY.sub(" ", _NOT_KEPT.sub(" ", one))))]
-    return next(iter(named), "")
+    also = [bare for one in clauses if _AWAY.match(one) and _THING.match(bare := _bare(_AWAY.sub(" ", one)))]
+    return " and ".join(dict.fromkeys((*named[:1], *also)))
 
 
 def _in_english(clause: str, others: Sequence[str]) -> str:

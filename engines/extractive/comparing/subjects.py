@@ -1,0 +1,143 @@
+"""Whether two documents are about one thing: by their titles, the names they share, and dates or long numbers."""
+
+import re
+from os.path import commonprefix
+from typing import Final
+
+from agentic_memory_bank.engines.extractive.reading.concepts import of_term
+from agentic_memory_bank.engines.extractive.reading.lexicon import stem
+from agentic_memory_bank.engines.extractive.reading.number_words import CARDINALS
+from agentic_memory_bank.engines.extractive.reading.statements import Document
+from agentic_memory_bank.engines.extractive.reading.terms import terms_of
+
+_LEAST_NUMBERS: Final = 2
+_FEW_NAMES: Final = 3
+_FEW_RUNS: Final = 12
+"""Names from which two texts that share none are about different things; a Chinese one has several runs."""
+_FULL_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_OPENING: Final = 10
+"""Statements of a document among which it says to whom it is written, and of what case it is."""
+_CASE: Final = re.compile(r"(?<![\w-])(?:[A-Z]{1,4}[-/ ]?)?\d{2,4}[-/]\d{2,6}(?![\w-])")
+_TO: Final = re.compile(
+    r"(?i:to|for|customer|client|bill(?:ed)? to|tenant|patient)\b ?:? (?P<name>(?:[A-Z][\w'&-]{1,24} ?){2,4})"
+)
+_HAN_TITLE: Final = re.compile(r"[\u4e00-\u9fff]+")
+_HAN_NAME: Final = 4
+"""Characters with which two Chinese titles begin alike, where they name the same."""
+_HAN_TAIL: Final = 2
+_HAN_KINDS: Final = frozenset("班课队组店馆院厂楼校社")
+"""What a Chinese name ends with that says what it is the name of: two with one of these may be two of a kind."""
+_KINDS_OF_TEXT: Final = terms_of(
+    "handbook leaflet brochure newsletter news bulletin manual guide datasheet sheet faq changelog readme minutes memo "
+    "agenda addendum amendment appendix erratum invoice overview summary welcome info information"
+)
+
+
+def share_subject(first: Document, second: Document) -> bool | None:
+    """Whether two documents share a name, or dates and numbers that are no chance; None where one names hardly any.
+
+    Titles that name different things are told apart by that, whatever else is named in both.
+    """
+    if _are_of_other_cases(first, second) or _are_of_other_cases(second, first):
+        return False
+    if (titled := _share_title(first, second)) is not None:
+        return titled
+    ours, theirs = first.names, second.names
+    if any(not of_term(stem(name)) for name in ours & theirs):  # that both are of some hotel says little
+        return True
+    numbers = first.numbers & second.numbers
+    if len(numbers) >= _LEAST_NUMBERS or any(_FULL_DATE.fullmatch(one) for one in numbers):
+        return True
+    if any(_is_few(names) for names in (ours, theirs)) or _is_latin(ours) != _is_latin(theirs):
+        return None
+    return False
+
+
+def _are_of_other_cases(first: Document, second: Document) -> bool:
+    """Whether a title has the number of a case ("Offer 2025-044"), and the other document opens with another one.
+
+    The same is said by whom they are written to, where neither speaks of the other's.
+    """
+    titled = _cases(first.title)
+    if titled:
+        opening = _cases(" ".join((second.title, *(one.text for one in second.statements[:_OPENING]))))
+        everywhere = {case for one in second.statements for case in _cases(one.text)}
+        alike = {_shape(case) for case in titled} & {_shape(case) for case in opening}
+        return bool(alike) and titled.isdisjoint(everywhere)
+    return speak_apart(first, _written_to(first), second, _written_to(second))
+
+
+def speak_apart(first: Document, ours: frozenset[str], second: Document, theirs: frozenset[str]) -> bool:
+    """Whether each of two documents has a name, as its terms, of which the other one never speaks."""
+    return bool(ours and theirs) and ours.isdisjoint(second.vocabulary) and theirs.isdisjoint(first.vocabulary)
+
+
+def _cases(text: str) -> frozenset[str]:
+    return frozenset(_CASE.findall(text))
+
+
+def _shape(case: str) -> str:
+    return "".join("0" if char.isdigit() else char for char in case)
+
+
+def _written_to(document: Document) -> frozenset[str]:
+    """The words of the name of the customer or the like that a document is made out to."""
+    for statement in document.statements[:_OPENING]:
+        if found := _TO.match(" ".join(statement.text.split())):
+            return terms_of(found["name"]) - _KINDS_OF_TEXT
+    return frozenset()
+
+
+def _share_title(first: Document, second: Document) -> bool | None:
+    """Whether titles name one thing, or things that have nothing to do with each other; None where they do not tell."""
+    if not first.title or not second.title or first.title == second.title:
+        return None
+    if not first.title.isascii() and not second.title.isascii():
+        return _share_han_title(first, second)
+    if _are_of_one_kind(first, second):
+        return False
+    ours, theirs = _names_of_title(first), _names_of_title(second)
+    if ours & theirs or not terms_of(first.title) & terms_of(second.title):
+        return None
+    return False if speak_apart(first, ours, second, theirs) else None
+
+
+def _names_of_title(document: Document) -> frozenset[str]:
+    """The words of a title of which its text speaks, and that are no words everybody uses: names."""
+    names = (t for t in terms_of(document.title) & _said(document) if t.isalpha() and t.isascii() and len(t) > 2)
+    return frozenset(t for t in names if not of_term(t) and t not in CARDINALS) - _KINDS_OF_TEXT
+
+
+def _share_han_title(first: Document, second: Document) -> bool | None:
+    """Chinese titles name first whom they are about, and then what kind of text they are."""
+    ours, theirs = ("".join(_HAN_TITLE.findall(document.title)) for document in (first, second))
+    head, tail = len(commonprefix([ours, theirs])), len(commonprefix([ours[::-1], theirs[::-1]]))
+    if head >= _HAN_NAME:
+        return True
+    others = (second.statements, first.statements)
+    heads = ours[:2], theirs[:2]
+    is_elsewhere = any(h in s.text for h, some in zip(heads, others, strict=True) for s in some)
+    is_tail = tail >= _HAN_TAIL or tail == 1 and ours[-1] in _HAN_KINDS
+    return False if not head and is_tail and not is_elsewhere else None
+
+
+def _are_of_one_kind(first: Document, second: Document) -> bool:
+    """Whether titles name a kind of thing and two of them ("Vacancy: cook", "Vacancy: driver")."""
+    kinds = [document.title.casefold().partition(":") for document in (first, second)]
+    if not all(colon for _, colon, _ in kinds) or kinds[0][0] != kinds[1][0] or " " in kinds[0][0].strip():
+        return False
+    ours, theirs = (terms_of(what) - _KINDS_OF_TEXT for _, _, what in kinds)
+    told = [some & _said(document) for some, document in ((ours, first), (theirs, second))]
+    return all(told) and speak_apart(first, ours, second, theirs)
+
+
+def _said(document: Document) -> frozenset[str]:
+    return frozenset(term for one in document.statements if one.place.kind != "heading" for term in one.terms)
+
+
+def _is_few(names: frozenset[str]) -> bool:
+    return len(names) < (_FEW_NAMES if _is_latin(names) else _FEW_RUNS)
+
+
+def _is_latin(names: frozenset[str]) -> bool:
+    return 2 * sum(one.isascii() for one in names) >= len(names)

@@ -15,6 +15,8 @@ from agentic_memory_bank.state.errors import ExportError
 
 MOST_TURNS: Final = 100_000
 """Turns of one conversation that are followed to its beginning."""
+_ORDER_MARK: Final = "\ufeff"
+"""What Windows writes before a text."""
 _DATED_LINE: Final = re.compile(r"(?:[-*] )?(?:\[?(?P<date>\d{4}-\d\d-\d\d)\]?:? )?(?P<text>\S[^\n]*)")
 _TEXTS: Final = ("text", "memory", "content", "fact", "value")
 _DATES: Final = ("created_at", "date", "timestamp", "valid_at", "updated_at")
@@ -55,7 +57,9 @@ def read_foreign(kind: str, text: str) -> Read:
     """
     if kind not in KINDS:
         raise ExportError(f"Nothing is known of {kind!r}. Import from one of {', '.join(KINDS)}.")
-    return KINDS[kind](text)
+    if not isinstance(text, str):
+        raise ExportError(f"Hand over what stands in the file as text: a {type(text).__name__} is none.")
+    return KINDS[kind](text.removeprefix(_ORDER_MARK))
 
 
 def moment_of(given: object) -> datetime | None:

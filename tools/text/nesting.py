@@ -1,4 +1,7 @@
-"""Says whether brackets open so deep in a text that reading it as JSON would use up the stack."""
+"""Says whether brackets open so deep in a text that reading it as JSON would use up the stack.
+
+Short: whatever reads JSON of somebody else, in any layer, asks here first.
+"""
 
 import re
 from typing import Final

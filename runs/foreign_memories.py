@@ -170,7 +170,8 @@ def _item(item: object, place: str) -> Read:
     elif given.get("invalid_at") or given.get("expired_at"):
         yield NotUnderstood(place, "it no longer holds")
     else:
-        at = next((given[name] for name in _DATES if given.get(name)), None)
+        noted = given["meta"] if isinstance(given.get("meta"), Mapping) else {}  # where pages of GAM have their date
+        at = next((one[name] for one in (given, noted) for name in _DATES if one.get(name)), None)
         id = _text(given.get("id")) or _text(given.get("uuid")) or _text(given.get("key"))
         yield from _dated(ForeignMemory(text, id=id), at, place)
 
@@ -276,6 +277,7 @@ KINDS: Final[Mapping[str, Callable[[str], Read]]] = {
     "langmem": lambda text: _items(text, "items", "memories"),
     "letta": _letta,
     "zep": lambda text: _items(text, "facts", "edges"),
+    "gam": lambda text: _items(text, "abstracts", "pages"),
     "markdown": _markdown,
     "jsonl": _jsonl,
 }

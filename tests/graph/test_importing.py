@@ -60,6 +60,7 @@ FILES = {
     ),
     "letta": json.dumps({"agents": [{"name": "a"}], "passages": [{"text": FACT, "created_at": ISO}]}),
     "zep": json.dumps({"facts": [{"fact": FACT, "created_at": ISO}, {"fact": "Lives in Oslo.", "invalid_at": ISO}]}),
+    "gam": json.dumps([{"header": "Trains", "content": FACT, "meta": {"timestamp": ISO}}]),
     "markdown": f"# Ana\n\n- 2024-03-05: {FACT}\n",
     "jsonl": json.dumps({"text": FACT, "date": "2024-03-05"}) + "\n",
 }
@@ -126,6 +127,13 @@ def test_an_import_takes_the_place_of_nothing_that_is_here() -> None:
             memories.import_from("mem0", three, user="ana")
 
         assert [record["id"] for record in kept(memories)] == [own["id"]]
+
+
+def test_the_abstracts_of_gam_are_memories(memories: Memories) -> None:
+    report = memories.import_from("gam", json.dumps({"abstracts": [FACT, "Lives in Oslo.", 7]}), user="ana")
+
+    assert {record["text"] for record in kept(memories)} == {FACT, "Lives in Oslo."}
+    assert [one["why"] for one in report["left_out"]] == ["it is no memory"]
 
 
 def test_turns_keep_who_said_them_and_in_which_conversation(memories: Memories) -> None:

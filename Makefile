@@ -88,7 +88,7 @@ browser-test: $(BIN)/.dev ## use the viewer's pages in headless Chromium (apt-ge
 	@$(OFFLINE) $(BIN)/python -m pytest -q -rs -m browser tests/browser
 
 view-demo: $(BIN)/.offline ## write pages of the viewer into build/view: the demo, a user with 1,000 memories, a research
-	@$(OFFLINE) $(BIN)/python examples/view_demo.py build/view
+	@$(OFFLINE) $(BIN)/python tests/browser/view_demo.py build/view
 
 view-picture: view-demo $(BIN)/.dev ## make the picture of the viewer in README, with Chromium
 	@$(BIN)/python tests/browser/picture.py build/view/bank.html docs/viewer.png

@@ -9,7 +9,7 @@ import typer
 from agentic_memory_bank.cli import options, terminal
 from agentic_memory_bank.cli.memories import opened
 
-_PROGRAMS: Final = "chatgpt, claude, mem0, langmem, letta, zep, markdown, jsonl"
+_PROGRAMS: Final = "chatgpt, claude, mem0, langmem, letta, zep, gam, markdown, jsonl"
 _SHOWN: Final = 20
 """How many things that were not understood are shown; `--json` has more."""
 

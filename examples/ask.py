@@ -1,7 +1,4 @@
-"""Ask a question over three documents that disagree, and show how each contradiction was settled.
-
-From the repository's root: `.venv/bin/python examples/ask.py`
-"""
+"""Ask over documents that disagree: `.venv/bin/python examples/ask.py`, from the repository's root."""
 
 import sys
 from pathlib import Path
@@ -10,16 +7,9 @@ from agentic_memory_bank import run
 
 QUESTION = "When did the Meridian Array open, and what is the diameter of its mirror?"
 
-
-def main() -> None:
-    """Print answer, quotes and contradictions."""
-    found = run(QUESTION, documents=[Path(__file__).with_name("meridian_array")])
-    lines = [found["answer"], ""]
-    lines += [f"“{source['quote']}” ({Path(source['source']).name})" for source in found["sources"]]
-    for conflict in found["conflicts"]:
-        lines += ["", f"{conflict['kind']}: {conflict['reason']}", f"{conflict['outcome']}: {conflict['explanation']}"]
-    sys.stdout.write("\n".join(lines) + "\n")
-
-
-if __name__ == "__main__":
-    main()
+found = run(QUESTION, documents=[Path(__file__).with_name("meridian_array")])
+lines = [found["answer"], ""]
+lines += [f"“{source['quote']}” ({Path(source['source']).name})" for source in found["sources"]]
+for conflict in found["conflicts"]:
+    lines += ["", f"{conflict['kind']}: {conflict['reason']}", f"{conflict['outcome']}: {conflict['explanation']}"]
+sys.stdout.write("\n".join(lines) + "\n")

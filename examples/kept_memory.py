@@ -1,7 +1,4 @@
-"""Keep a memory under a name, ask it twice, and erase it.
-
-From the repository's root: `.venv/bin/python examples/kept_memory.py`
-"""
+"""Keep a memory under a name, ask it twice, and erase it: `.venv/bin/python examples/kept_memory.py`."""
 
 import sys
 from pathlib import Path
@@ -10,14 +7,7 @@ from agentic_memory_bank import clear, run
 
 DOCUMENTS = Path(__file__).with_name("meridian_array")
 
-
-def main() -> None:
-    """Ask with documents, then ask again without them."""
-    first = run("What is the diameter of the mirror?", documents=[DOCUMENTS], thread="meridian")
-    second = run("When did the Meridian Array open?", thread="meridian")
-    clear("meridian")
-    sys.stdout.write(f"{first['answer']}\n\n{second['answer']}\n")
-
-
-if __name__ == "__main__":
-    main()
+first = run("What is the diameter of the mirror?", documents=[DOCUMENTS], thread="meridian")
+second = run("When did the Meridian Array open?", thread="meridian")  # without documents, from memory
+clear("meridian")
+sys.stdout.write(f"{first['answer']}\n\n{second['answer']}\n")

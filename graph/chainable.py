@@ -11,8 +11,8 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from functools import wraps
-from importlib.metadata import version
+from functools import cache, wraps
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, ClassVar, cast, overload
 
 from langchain_core.runnables import RunnableConfig
@@ -30,6 +30,15 @@ from agentic_memory_bank.tools.spans import arun_of, run_of, stage_of
 
 RECURSION_LIMIT = 10_000
 """Super-steps of one invocation; a graph that is about to reach it pauses, and is resumed with as many again."""
+
+
+@cache
+def _version() -> str:
+    """The version that is installed, which is looked up once; that of a copy that nobody installed is not known."""
+    try:
+        return version("agentic-memory-bank")
+    except PackageNotFoundError:
+        return "unknown"
 
 
 class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
@@ -54,7 +63,7 @@ class ChainableGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
         check_store(graph.store)
         _tell_of_stages(graph)
         shown = [key for key in graph.stream_channels_list if key not in hidden]
-        told = {"memory_bank_graph": graph.get_name(), "memory_bank_version": version("agentic-memory-bank")}
+        told = {"memory_bank_graph": graph.get_name(), "memory_bank_version": _version()}
         attributes: dict[str, Any] = {
             **vars(graph),
             "stream_mode": "values",

@@ -15,6 +15,7 @@ from langchain_core.messages import (
     convert_to_messages,
 )
 
+from agentic_memory_bank.nodes.foreign_turns import as_messages
 from agentic_memory_bank.state.errors import ToolError
 from agentic_memory_bank.tools.text.cleaning import clean
 
@@ -42,7 +43,7 @@ def turns_in(said: object, prompt: str) -> list[BaseMessage]:
     if not isinstance(given, Sequence):
         raise ToolError("An executor returns text, messages, or a mapping with `text`, `answer` or `messages`.")
     try:
-        messages = convert_to_messages([_readable(one) for one in cast("Sequence[Any]", given)])
+        messages = convert_to_messages([_readable(one) for one in as_messages(cast("Sequence[Any]", given))])
         for message in messages:
             message.content_blocks  # noqa: B018 - raises where a block is none
     except NO_MESSAGES as error:

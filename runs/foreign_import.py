@@ -17,7 +17,7 @@ from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.record_events import RecordEvent
 from agentic_memory_bank.state.records import digest, record_id
 from agentic_memory_bank.tools.memories.record_store import RecordStore
-from agentic_memory_bank.tools.memories.validation import NewMemory, checked_fields, stamp, user_hash
+from agentic_memory_bank.tools.memories.validation import NewMemory, check_length, checked_fields, stamp, user_hash
 from agentic_memory_bank.tools.text.cleaning import clean
 from agentic_memory_bank.tools.text.personal_numbers import masked as without_numbers
 
@@ -114,6 +114,7 @@ def _events(owner: str, one: ForeignMemory, kind: str, now: datetime, about: dic
 
 
 def _memory(one: ForeignMemory, kind: str, about: dict[str, Any]) -> NewMemory:
+    check_length(one.text)  # before anything reads it
     text = without_numbers(without_credentials(clean(one.text)))
     noted = {"imported_from": kind, **({"imported_id": one.id[:200]} if one.id else {})}
     return cast(NewMemory, {"text": text, "type": "semantic", "trust": TRUST["user"], "metadata": noted, **about})

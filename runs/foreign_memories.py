@@ -15,6 +15,8 @@ from agentic_memory_bank.state.errors import ExportError
 
 MOST_TURNS: Final = 100_000
 """Turns of one conversation that are followed to its beginning."""
+_ORDER_MARK: Final = "\ufeff"
+"""What Windows writes before a text."""
 _DATED_LINE: Final = re.compile(r"(?:[-*] )?(?:\[?(?P<date>\d{4}-\d\d-\d\d)\]?:? )?(?P<text>\S[^\n]*)")
 _TEXTS: Final = ("text", "memory", "content", "fact", "value")
 _DATES: Final = ("created_at", "date", "timestamp", "valid_at", "updated_at")
@@ -55,7 +57,9 @@ def read_foreign(kind: str, text: str) -> Read:
     """
     if kind not in KINDS:
         raise ExportError(f"Nothing is known of {kind!r}. Import from one of {', '.join(KINDS)}.")
-    return KINDS[kind](text)
+    if not isinstance(text, str):
+        raise ExportError(f"Hand over what stands in the file as text: a {type(text).__name__} is none.")
+    return KINDS[kind](text.removeprefix(_ORDER_MARK))
 
 
 def moment_of(given: object) -> datetime | None:
@@ -166,7 +170,8 @@ def _item(item: object, place: str) -> Read:
     elif given.get("invalid_at") or given.get("expired_at"):
         yield NotUnderstood(place, "it no longer holds")
     else:
-        at = next((given[name] for name in _DATES if given.get(name)), None)
+        noted = given["meta"] if isinstance(given.get("meta"), Mapping) else {}  # where pages of GAM have their date
+        at = next((one[name] for one in (given, noted) for name in _DATES if one.get(name)), None)
         id = _text(given.get("id")) or _text(given.get("uuid")) or _text(given.get("key"))
         yield from _dated(ForeignMemory(text, id=id), at, place)
 
@@ -272,6 +277,7 @@ KINDS: Final[Mapping[str, Callable[[str], Read]]] = {
     "langmem": lambda text: _items(text, "items", "memories"),
     "letta": _letta,
     "zep": lambda text: _items(text, "facts", "edges"),
+    "gam": lambda text: _items(text, "abstracts", "pages"),
     "markdown": _markdown,
     "jsonl": _jsonl,
 }

@@ -255,10 +255,15 @@ class McpTools:
         Raises:
             InputError: One is not below a folder that the server may read.
         """
-        found = [Path(path).expanduser().resolve() for path in paths]
-        for path in found:
+        found: list[Path] = []
+        for name in paths:
+            try:
+                path = Path(name).expanduser().resolve()
+            except (OSError, RuntimeError, ValueError):  # a link to itself, a home of nobody, a character of no name
+                raise InputError(f"{name!r} is no path of a file. Check it.") from None
             if not any(path.is_relative_to(folder.expanduser().resolve()) for folder in self.folders):
                 raise InputError(f"{path} may not be read. Start the server with `--folder` for what it may read.")
+            found.append(path)
         return found
 
 

@@ -70,7 +70,10 @@ def file_name(subject: str | None) -> str:
         return f"{OWN}.md"
     plain = _UNFIT.sub("-", subject).strip("-").casefold()[:LONGEST_NAME]
     is_exact = plain == subject and plain not in (OWN, "")
-    return f"{plain}.md" if is_exact else f"{plain or 'about'}-{hashlib.sha256(subject.encode()).hexdigest()[:6]}.md"
+    if is_exact:
+        return f"{plain}.md"
+    told_apart = hashlib.sha256(subject.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+    return f"{plain or 'about'}-{told_apart}.md"
 
 
 def subject_in(name: str, text: str) -> str | None:

@@ -175,3 +175,13 @@ def test_files_are_brought_and_fetched_whole(backend: MemoryBackend) -> None:
     assert (kept.error, bool(refused.error)) == (None, True)
     assert fetched.content == "# trip\n\n- 五月。\n".encode()
     assert missing.error == "file_not_found"
+
+
+@pytest.mark.parametrize(
+    "path", ["", "/", "/../me.md", "/\ud800.md", "/a\0b.md", "/about/x.md", "/" + "a" * 10_000 + ".md"]
+)
+def test_a_path_that_no_file_can_have_is_refused_in_words(backend: MemoryBackend, path: str) -> None:
+    assert "Name a Markdown file" in (backend.write(path, "- The sea is calm.").error or "")
+    assert backend.edit(path, "calm", "rough").error
+    assert backend.delete(path).error
+    assert backend.read(path).error or path.startswith("/about/")

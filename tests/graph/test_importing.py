@@ -1,6 +1,7 @@
 """What other programs export is taken in with its dates, once, without a model; what cannot be read is told."""
 
 import json
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,6 +60,7 @@ FILES = {
     ),
     "letta": json.dumps({"agents": [{"name": "a"}], "passages": [{"text": FACT, "created_at": ISO}]}),
     "zep": json.dumps({"facts": [{"fact": FACT, "created_at": ISO}, {"fact": "Lives in Oslo.", "invalid_at": ISO}]}),
+    "gam": json.dumps([{"header": "Trains", "content": FACT, "meta": {"timestamp": ISO}}]),
     "markdown": f"# Ana\n\n- 2024-03-05: {FACT}\n",
     "jsonl": json.dumps({"text": FACT, "date": "2024-03-05"}) + "\n",
 }
@@ -125,6 +127,13 @@ def test_an_import_takes_the_place_of_nothing_that_is_here() -> None:
             memories.import_from("mem0", three, user="ana")
 
         assert [record["id"] for record in kept(memories)] == [own["id"]]
+
+
+def test_the_abstracts_of_gam_are_memories(memories: Memories) -> None:
+    report = memories.import_from("gam", json.dumps({"abstracts": [FACT, "Lives in Oslo.", 7]}), user="ana")
+
+    assert {record["text"] for record in kept(memories)} == {FACT, "Lives in Oslo."}
+    assert [one["why"] for one in report["left_out"]] == ["it is no memory"]
 
 
 def test_turns_keep_who_said_them_and_in_which_conversation(memories: Memories) -> None:
@@ -200,6 +209,27 @@ def test_hostile_items_are_told_or_kept_as_plain_text_and_the_rest_is_taken_in(m
     now = datetime.now(UTC).isoformat()
     assert all("2024" <= record["created_at"] <= now for record in kept(memories))
     assert report["left_out_count"] == 10
+
+
+@pytest.mark.parametrize("kind", ["mem0", "markdown"])
+def test_a_memory_of_megabytes_is_left_out_before_anything_reads_it(memories: Memories, kind: str) -> None:
+    begun = time.thread_time()
+    report = memories.import_from(kind, json.dumps([{"memory": "x" * 3_000_000}]), user="ana")
+
+    assert "Store it in parts" in report["left_out"][0]["why"]
+    assert time.thread_time() - begun < 1
+
+
+@pytest.mark.parametrize("given", [None, 5, b"[]", Path("file.json"), ["a"]])
+def test_what_is_no_text_is_refused_in_words(memories: Memories, given: Any) -> None:
+    with pytest.raises(ExportError, match="as text"):
+        memories.import_from("mem0", given, user="ana")
+
+
+def test_a_file_that_windows_wrote_is_read(memories: Memories) -> None:
+    report = memories.import_from("mem0", "\ufeff" + json.dumps([{"memory": FACT}]), user="ana")
+
+    assert len(report["stored"]) == 1
 
 
 def test_a_conversation_that_runs_in_a_circle_ends(memories: Memories) -> None:

@@ -115,3 +115,14 @@ def test_an_argument_is_named_by_what_it_is() -> None:
     guessing = re.compile(r"^ +\w+: Of\b", re.MULTILINE)
 
     assert [where for where, said in docstrings() if guessing.search(said)] == []
+
+
+SCREEN = 60
+DOORS = ("deepagents", "importing", "integrations", "langchain", "mcp", "runs", "server", "stores")
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_what_is_said_of_a_door_fits_on_a_screen(door: str) -> None:
+    sections = re.split(r"^## ", text(f"docs/{door}.md"), flags=re.MULTILINE)
+
+    assert {part.splitlines()[0]: part.count("\n") for part in sections if part.count("\n") > SCREEN} == {}

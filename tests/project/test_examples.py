@@ -1,24 +1,37 @@
 """The demo and the examples run as they stand, and show what they promise."""
 
 import json
+import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agentic_memory_bank.testing import ChatRequest, ModelServer, Reply, ToolCall
+
 pytestmark = [pytest.mark.model, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
+LINES = 20
+WIDTH = 120
 DOCUMENTS = ROOT / "examples" / "meridian_array"
 QUESTION = "When did the Meridian Array open, and what is the diameter of its mirror?"
 
 
-def python(*arguments: str) -> str:
+def python(*arguments: str, **environment: str) -> str:
     done = subprocess.run(
-        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
@@ -81,8 +94,22 @@ def test_the_example_of_a_kept_memory_answers_twice() -> None:
     assert "14 March 2016" in second
 
 
+def answered_by(model: Callable[[ChatRequest], Reply], example: str) -> str:
+    """What an example prints whose chat model is scripted."""
+    with ModelServer(model) as server:
+        return python(f"examples/{example}", "openai:scripted", OPENAI_BASE_URL=server.url, OPENAI_API_KEY="none")
+
+
+@pytest.mark.enable_socket
 def test_the_example_of_an_agent_with_the_middleware_recalls_what_has_left_its_window() -> None:
-    assert "Ottilie Brandt" in python("examples/with_create_agent.py")
+    def quoting(request: ChatRequest) -> Reply:
+        return Reply("\n".join(re.findall(r"^verbatim \(user.*?\): (.*)$", request.text, re.MULTILINE)) or "I see.")
+
+    said, counted = answered_by(quoting, "with_create_agent.py").strip().rsplit("\n", 1)
+
+    assert "Ottilie Brandt" in said
+    window, memory = map(int, re.findall(r"\d+", counted))
+    assert window < 30 < 100 < memory
 
 
 def test_the_example_of_a_chain_is_shown_where_the_user_lives_now() -> None:
@@ -111,7 +138,28 @@ def test_the_example_of_an_import_recalls_what_came_from_elsewhere() -> None:
     assert "window seats" in python("examples/from_mem0.py")
 
 
+@pytest.mark.enable_socket
 @pytest.mark.skipif(find_spec("deepagents") is None, reason='pip install "agentic-memory-bank[deepagents]"')
 def test_the_example_of_a_deep_agent_finds_a_line_by_meaning() -> None:
-    assert "tool: /memories/me.md" in (printed := python("examples/with_deepagents.py"))
+    def grepping(request: ChatRequest) -> Reply:
+        asked = {"pattern": "Which instrument does my sister play?", "output_mode": "content"}
+        return Reply(tool_calls=[ToolCall("grep", asked)]) if request.number == 1 else Reply("The cello.")
+
+    assert "tool: /memories/me.md" in (printed := answered_by(grepping, "with_deepagents.py"))
     assert "plays the cello" in printed
+    assert printed.endswith("ai: The cello.\n")
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda example: example.name)
+def test_an_example_takes_at_most_twenty_lines(example: Path) -> None:
+    lines = [line for line in example.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+    assert len(lines) <= LINES
+    assert max(map(len, lines)) <= WIDTH
+
+
+def test_every_example_is_run_by_a_test() -> None:
+    tests = [Path(__file__), *(ROOT / "tests" / "server").glob("test_*.py")]
+    run_by = "".join(test.read_text(encoding="utf-8") for test in tests)
+
+    assert [one.name for one in (ROOT / "examples").glob("*.py") if one.name not in run_by] == []

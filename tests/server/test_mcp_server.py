@@ -197,6 +197,16 @@ async def test_files_are_read_below_the_folders_that_were_named_and_nowhere_else
     assert "may not be read" in away
 
 
+@pytest.mark.parametrize("name", ["\0", "~nobody of that name/x", "{folder}/loop"])
+async def test_a_path_that_is_none_is_refused_with_a_reason(memories: Memories, tmp_path: Path, name: str) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+
+    async with Client(build_mcp_server(McpTools(memories, "ana", folders=[tmp_path]))) as client:
+        said = await refused(client, "ask", question="How wide?", paths=[name.format(folder=tmp_path)])
+
+    assert "is no path of a file" in said or "There is no file" in said
+
+
 async def test_prompts_say_what_to_do_with_the_tools(server: Any) -> None:
     async with Client(server) as client:
         named = {prompt.name for prompt in (await client.list_prompts()).prompts}

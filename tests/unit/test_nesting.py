@@ -2,6 +2,7 @@
 
 import gc
 import json
+import time
 import weakref
 from typing import Any
 
@@ -37,6 +38,13 @@ def test_what_would_use_up_the_stack_is_seen(text: str) -> None:
 @pytest.mark.parametrize("text", SHALLOW.values(), ids=SHALLOW)
 def test_what_is_long_is_not_deep(text: str) -> None:
     assert not is_too_deep(text)
+
+
+@pytest.mark.parametrize("unit", ['\\"', '"\\', "\\", '"', '["', '[\\"'])
+def test_a_string_without_end_takes_no_longer_than_one_that_ends(unit: str) -> None:
+    begun = time.thread_time()
+    is_too_deep('"' + unit * 200_000)
+    assert time.thread_time() - begun < 2
 
 
 @pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)

@@ -1,5 +1,6 @@
 """Pages are kept once, for as long as they may stay, whole, by name and user; a damaged store is left as it is."""
 
+import gc
 import importlib
 import os
 import sqlite3
@@ -7,6 +8,7 @@ import stat
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -773,3 +775,40 @@ def test_a_failure_inside_a_batch_leaves_nothing_of_it(store: PageStore) -> None
 
     assert texts(store) == []
     assert store.put(pages("one")).added == [page_id("one")]
+
+
+# --- what is closed ------------------------------------------------------------------------------------------------
+
+
+def held(folder: Path) -> int:
+    """How many files below a folder this process holds open, deleted ones too."""
+    links = (Path("/proc/self/fd") / name for name in os.listdir("/proc/self/fd"))
+    return sum(os.readlink(link).startswith(str(folder)) for link in links if link.is_symlink())
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system does not list a process's open files")
+def test_a_file_that_was_put_in_the_place_of_another_leaves_none_of_the_other_open(tmp_path: Path) -> None:
+    place = tmp_path / "pages" / "pages.sqlite"
+    store = PageStore(place)
+    for number in range(4):
+        for file in place.parent.glob("pages.sqlite*"):
+            file.unlink()
+        store.put([page(f"Page {number}.")])
+        if not number:
+            opened = held(tmp_path)
+
+    assert held(tmp_path) == opened
+    store.close()
+    assert held(tmp_path) == 0
+
+
+def test_a_store_that_nobody_closes_is_closed_with_the_last_who_holds_it() -> None:
+    store = PageStore()
+    store.put([page("Only here.")])
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        del store
+        gc.collect()
+
+    assert [str(one.message) for one in told] == []

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from agentic_memory_bank.tools.storage.database_form import sealed
+from agentic_memory_bank.tools.storage.database_form import Connection, sealed
 from agentic_memory_bank.tools.storage.thread_rows import ThreadRows
 
 Result = TypeVar("Result")
@@ -99,7 +99,7 @@ class VectorCache:
             self._inherited.append(self._connection)
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.close(os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_NONBLOCK, 0o600))
-        self._connection = sqlite3.connect(self._path, timeout=5.0, check_same_thread=False)
+        self._connection = sqlite3.connect(self._path, timeout=5.0, check_same_thread=False, factory=Connection)
         self._process = os.getpid()
         for pragma in ("busy_timeout=5000", "journal_mode=WAL", "synchronous=NORMAL", "secure_delete=ON"):
             self._connection.execute(f"PRAGMA {pragma}").fetchone()

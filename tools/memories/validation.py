@@ -85,6 +85,16 @@ def stamp(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+def check_length(text: str) -> None:
+    """Check that a memory is not too long to be one.
+
+    Raises:
+        InputTooLarge: It is.
+    """
+    if len(text) > MAX_TEXT:
+        raise InputTooLarge(f"A memory has {len(text):,} characters, more than {MAX_TEXT:,}. Store it in parts.")
+
+
 def checked_fields(draft: Mapping[str, Any]) -> dict[str, Any]:
     """Check the fields of a new memory, and turn them into those of an event.
 
@@ -96,8 +106,7 @@ def checked_fields(draft: Mapping[str, Any]) -> dict[str, Any]:
     text, type, project = draft.get("text"), draft.get("type", "semantic"), draft.get("project", "")
     if not isinstance(text, str) or not clean(text).strip():
         raise InputError("A memory needs a text that is not blank.")
-    if len(text) > MAX_TEXT:
-        raise InputTooLarge(f"A memory has {len(text):,} characters, more than {MAX_TEXT:,}. Store it in parts.")
+    check_length(text)
     if type not in TYPES:
         raise InputError(f"There is no type of memory {type!r}. Use one of {', '.join(TYPES)}.")
     if not isinstance(project, str):

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from langchain_core.tools import BaseTool, StructuredTool
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, WithJsonSchema
 
 from agentic_memory_bank.state.errors import ToolError
 from agentic_memory_bank.state.interaction_tree import Attachment, Entry, InteractionTree, current_id
@@ -18,10 +18,14 @@ DESCRIPTION = (
 )
 
 
+_Optional = Annotated[str | None, WithJsonSchema({"type": "string", "nullable": True})]
+"""An argument that may be left out; the schema is in the one form that smolagents and OpenAPI know, too."""
+
+
 class _RetrievalArguments(BaseModel):
     node_id: str = Field(description="The id of a memory, as shown in brackets.")
-    entry_id: str | None = Field(default=None, description="Only this entry of the memory.")
-    attachment_id: str | None = Field(default=None, description="Only this attachment, with the entry it belongs to.")
+    entry_id: _Optional = Field(default=None, description="Only this entry of the memory.")
+    attachment_id: _Optional = Field(default=None, description="Only this attachment, with the entry it belongs to.")
 
 
 def deep_retrieve(

@@ -48,6 +48,8 @@ class DatabaseFile:
         self._reserve = Reserve(path.parent) if path and reserve else None
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
+        self._depth = 0
+        """How often it is in use now, all in one thread; only the innermost use may see another file."""
         self._is_alone = False
         self._opened: tuple[int, int, int] | None = None
         """The process and the file (device, inode) that the connection belongs to."""
@@ -79,10 +81,12 @@ class DatabaseFile:
         with self._lock:
             with self._errors():
                 database = self._open()
+            self._depth += 1
             try:
                 with database_errors(self.place, self._form.remedy):  # an OSError from here on is the caller's
                     yield database
             finally:
+                self._depth -= 1
                 if self._is_alone:  # others may use it in between
                     self._drop()
 
@@ -153,9 +157,9 @@ class DatabaseFile:
         if self._connection is not None:
             if self.is_open():
                 return self._connection
-            # Closing what was opened before a fork would drop the parent's locks on the file: keep it, unused.
-            self._inherited.append(self._connection)
-            self._connection = None
+            if self._depth:  # further out somebody is at work with it
+                self._let_go(self._connection)
+            self._drop()
         if self.path is None:
             self._connection = self._form.in_memory(self._begin)
             return self._connection
@@ -189,11 +193,19 @@ class DatabaseFile:
                 self._reserve.fill()
 
     def _drop(self) -> None:
-        if self._connection is not None and self.is_open():
-            with suppress(sqlite3.Error):  # closing may try to write to the same full disk
-                self._connection.close()
-        self._connection = self._opened = None
+        if (connection := self._connection) is not None:
+            self._let_go(connection)
+            if connection not in self._inherited:
+                with suppress(sqlite3.Error):  # closing may try to write to the same full disk
+                    connection.close()
         self._is_alone = False
+
+    def _let_go(self, connection: sqlite3.Connection) -> None:
+        """Use it no more; it is closed with the last who holds it."""
+        if self._opened and self._opened[0] != os.getpid():
+            # Closing what was opened before a fork would drop the parent's locks on the file: keep it, unused.
+            self._inherited.append(connection)
+        self._connection = self._opened = None
 
     def _file(self) -> tuple[int, int, int] | None:
         with suppress(OSError):

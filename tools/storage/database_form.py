@@ -71,7 +71,11 @@ class DatabaseForm:
     def in_memory(self, begin: Callable[[sqlite3.Connection], object] | None = None) -> sqlite3.Connection:
         """A database of this form without a file."""
         database = _connected(":memory:", uri=False)
-        self.fill(database, begin)
+        try:
+            self.fill(database, begin)
+        except BaseException:
+            database.close()
+            raise
         return database
 
     def open(self, path: Path) -> sqlite3.Connection:
@@ -205,8 +209,18 @@ def _is_cut(database: sqlite3.Connection, path: Path) -> bool:
     return path.stat().st_size < one(database, "PRAGMA page_count") * one(database, "PRAGMA page_size")
 
 
+class Connection(sqlite3.Connection):
+    """Closes with the last who holds it: a store need not be closed, and Python 3.13 warns where nobody closes."""
+
+    def __del__(self) -> None:
+        with suppress(sqlite3.Error):
+            self.close()
+
+
 def _connected(place: str, *, uri: bool, alone: bool = False) -> sqlite3.Connection:
-    database = sqlite3.connect(place, uri=uri, check_same_thread=False, timeout=30, isolation_level=None)
+    database = sqlite3.connect(
+        place, uri=uri, check_same_thread=False, timeout=30, isolation_level=None, factory=Connection
+    )
     try:
         database.create_function("sealed", -1, sealed, deterministic=True)
         if alone:

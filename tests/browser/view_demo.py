@@ -1,6 +1,6 @@
 """Writes three pages of the viewer: the demo's documents, a user with 1,000 memories, and a research.
 
-Run it with `make view-demo`, or: python examples/view_demo.py FOLDER
+Run it with `make view-demo`, or: python tests/browser/view_demo.py FOLDER
 """
 
 import sys
@@ -12,7 +12,7 @@ from pathlib import Path
 from agentic_memory_bank import Memories, run, view
 from agentic_memory_bank.runs.page_runs import memorize
 
-DOCUMENTS = Path(__file__).with_name("meridian_array")
+DOCUMENTS = Path(__file__).parents[2] / "examples" / "meridian_array"
 QUESTION = "When did the Meridian Array open, and what is the diameter of its mirror?"
 PEOPLE = ("Marta", "Ivo", "Lena", "Tomas", "Nora", "Pavel", "Sven", "Edith", "Hugo", "Mina")
 PLACES = ("the northern depot", "the old mill", "the harbour office", "the town library", "the botanical garden")

@@ -8,19 +8,21 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.state.errors import StorageError
+from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories import event_log, index_files, index_keeper, maintenance
+from agentic_memory_bank.tools.memories.deletion import plan_deletion
 from agentic_memory_bank.tools.memories.event_log import EventLog
 from agentic_memory_bank.tools.memories.index_files import IndexFiles
 from agentic_memory_bank.tools.memories.record_store import RecordStore
@@ -535,6 +537,53 @@ def test_an_index_in_a_file_takes_little_memory(opened: Callable[..., RecordStor
     assert later.has_any("ann", None, None)
     assert size(later) < 200 * 1_000
     assert size(memories) < 200 * 1_000, "whoever wrote it goes on with the file"
+
+
+def told_and_drawn(memories: RecordStore, count: int = 200) -> tuple[list[str], list[str]]:
+    """Turns, and a fact drawn from each, of which every other one has an insight as well."""
+    spots: list[Any] = [{"conversation": f"c{n % 7}", "turns": [f"t{n}"], "quotes": []} for n in range(count)]
+    turns = [{"text": f"Ann has number {n}.", "type": "verbatim", "source": spot} for n, spot in enumerate(spots)]
+    said = [one.record["id"] for one in memories.store_many("ann", cast("Any", turns))]
+    quoting = [{**spot, "quotes": [f"number {n}"]} for n, spot in enumerate(spots)]
+    facts = [{"text": f"Ann owns number {n}.", "source": spot} for n, spot in enumerate(quoting)]
+    drawn = [one.record["id"] for one in memories.store_many("ann", cast("Any", facts))]
+    insights = [{"text": f"Ann counts: {n}.", "evidence": drawn[n : n + 2]} for n in range(0, count, 2)]
+    memories.store_many("ann", cast("Any", insights))
+    memories.consolidate("ann", drawn[5:8], "Ann owns three numbers.")
+    kept(memories)
+    return said, drawn
+
+
+class GoneThrough:
+    """All memories, gone through one by one for what has to do with another."""
+
+    def __init__(self, records: Mapping[str, Record]) -> None:
+        self.records = dict(records)
+
+    def drawn_from(self, id: str) -> list[str]:
+        return [other for other, one in self.records.items() if id in (*one["evidence"], *one["replaces"])]
+
+    def said_in(self, turns: Iterable[tuple[str, str]]) -> list[str]:
+        wanted = {*turns}
+        spots = {
+            id: [(s["conversation"], t) for s in one["sources"] for t in s["turns"]] for id, one in self.records.items()
+        }
+        return [id for id, told in spots.items() if not wanted.isdisjoint(told)]
+
+
+def test_a_deletion_reads_no_more_than_what_it_has_to_do_with(opened: Callable[..., RecordStore]) -> None:
+    said, drawn = told_and_drawn(opened())
+    later = opened()
+    assert later.get("ann", said[0])
+    known: UserMemories | None = later._users.peek(user_hash("ann"))
+    assert known is not None
+    before = known.index.records.held
+
+    assert len(later.delete("ann", [said[20]])) == 3, "the turn, what was drawn from it, and what from that"
+    assert known.index.records.held - before < 10
+
+    for ids in ([said[30]], [drawn[40]], [drawn[6]], said[50:53], [drawn[7], said[9]]):
+        assert later.preview_delete("ann", ids) == plan_deletion(GoneThrough(known.index.records), ids)
 
 
 _CHILD = """

@@ -15,7 +15,7 @@ from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Hints, Turn, TurnQuote
 from agentic_memory_bank.engines.extractive import research, responder, support
-from agentic_memory_bank.engines.extractive.answering import choices, exact, helping, quoting, short_answers
+from agentic_memory_bank.engines.extractive.answering import choices, contents, exact, helping, quoting, short_answers
 from agentic_memory_bank.engines.extractive.answering import relevance as likeness
 from agentic_memory_bank.engines.extractive.comparing import comparison
 from agentic_memory_bank.engines.extractive.reading import attributes, dates, kinds, number_words, sentence, values
@@ -285,6 +285,10 @@ OTHERS: dict[str, Callable[[str], object]] = {
         text[::2], [text[1::2]]
     ),
     "engines.extractive.answering.helping.shared_characters": lambda text: helping.shared_characters(text, text),
+    "engines.extractive.answering.contents.is_untold": lambda text: contents.is_untold(
+        f"What was the mood at {text[:2_000]}?", [text]
+    ),
+    "engines.extractive.answering.contents.tells_contents": lambda text: contents.tells_contents(text, "advice"),
     "engines.extractive.answering.helping.MessageReading": lambda text: reading(text).helps,
     "engines.extractive.remembering.life.asks_of_other_kin": lambda text: life.asks_of_other_kin(text, [text]),
     "engines.extractive.remembering.life.shared_subjects": lambda text: life.shared_subjects(text, [text]),

@@ -7,8 +7,8 @@ and the hash of that text, so that nothing is deleted but what was shown.
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, cast
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, Protocol, cast
 
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.records import MemorySource, Record
@@ -35,6 +35,23 @@ _LONGEST_NAME: Final = 60
 _OPENS: Final = re.compile(r"(?:\A|[.!?。！？\n]|: |\()\s{0,40}+\Z")
 _CLOSES: Final = re.compile(r"\s*(?:\Z|[\n.!?。！？)]| \[)")
 _MARKS: Final = frozenset(".!?。！？")
+
+
+class RelatedRecords(Protocol):
+    """The memories of a user, and which of them have to do with which: of thousands, a deletion reads a few."""
+
+    @property
+    def records(self) -> Mapping[str, Record]:
+        """All of them, by id."""
+        ...
+
+    def drawn_from(self, id: str) -> Collection[str]:
+        """The ids of memories that name another one as their evidence, or as what they stand for."""
+        ...
+
+    def said_in(self, turns: Iterable[TurnRef]) -> Collection[str]:
+        """The ids of memories that name any of these turns as their source."""
+        ...
 
 
 class Redaction(NamedTuple):
@@ -114,7 +131,7 @@ class Deletion(NamedTuple):
         return found
 
 
-def plan_deletion(records: Mapping[str, Record], ids: Collection[str], *, quoting: bool = True) -> Deletion:
+def plan_deletion(known: RelatedRecords, ids: Collection[str], *, quoting: bool = True) -> Deletion:
     """Plan the deletion of memories, or of parts of them.
 
     With a memory are deleted what was derived from it, the memories it was consolidated from (where some of those are
@@ -128,34 +145,50 @@ def plan_deletion(records: Mapping[str, Record], ids: Collection[str], *, quotin
     Raises:
         InputError: A part is named of a memory whose text has changed since.
     """
+    records = known.records
     named, spans = _named(records, ids)
     turns = [records[id] for id in named if _is_turn(records[id])]
-    facts = _quoting(records, turns) if quoting else []
+    facts = _quoting(known, turns) if quoting else []
     touched = [id for id, some in spans.items() if some]
     whole = dict.fromkeys([*named, *facts])
-    whole = dict.fromkeys(with_derived(records, [*_with_parts(records, whole, {*whole, *spans}), *touched]))
+    parts = _with_parts(records, whole, {*whole, *spans})
+    whole = dict.fromkeys(with_derived(records, [*parts, *touched], known.drawn_from))
     whole = {id: None for id in whole if id not in spans}
     said = list(_said([Redaction.of(records[id], some) for id, some in spans.items()], [records[id] for id in whole]))
-    for id, more in _held(records, said, whole):
+    for id, more in _held(known, said, whole):
         spans.setdefault(id, []).extend(more)
     cut = [Redaction.of(records[id], some) for id, some in spans.items() if id not in whole]
     first = sorted(whole, key=lambda id: id not in named)
     return Deletion([records[id] for id in first], cut)
 
 
-def with_derived(records: Mapping[str, Record], ids: Collection[str]) -> Sequence[str]:
-    """The ids of memories and of all that was derived from them, over any number of steps."""
-    drawn: dict[str, list[str]] = {}
-    for id, record in records.items():
-        for source in [*record["evidence"], *(old for old in record["replaces"] if _is_part(records, old, id))]:
-            drawn.setdefault(source, []).append(id)
+def with_derived(
+    records: Mapping[str, Record], ids: Collection[str], drawn_from: Callable[[str], Collection[str]]
+) -> Sequence[str]:
+    """The ids of memories and of all that was derived from them, over any number of steps.
+
+    Args:
+        drawn_from: As in `RelatedRecords`.
+    """
     found, todo = dict[str, None](), sorted(ids)
     while todo:
         id = todo.pop()
         if id not in found:
             found[id] = None
-            todo += drawn.get(id, ())
+            todo += (other for other in _in_order(records, drawn_from(id)) if _is_drawn(records, other, id))
     return list(found)
+
+
+def _is_drawn(records: Mapping[str, Record], id: str, source: str) -> bool:
+    """Whether a memory was derived from another one, or consolidated from it."""
+    record = records[id]
+    return source in record["evidence"] or (source in record["replaces"] and _is_part(records, source, id))
+
+
+def _in_order(records: Mapping[str, Record], ids: Iterable[str]) -> list[str]:
+    """The ids of memories that are there, in the order in which these came."""
+    there = (record for id in {*ids} if (record := records.get(id)) is not None)
+    return [record["id"] for record in sorted(there, key=lambda one: (one["created_at"], one["id"]))]
 
 
 def cut_out(text: str, spans: Sequence[Span]) -> str:
@@ -245,15 +278,14 @@ def _is_part(records: Mapping[str, Record], old: str, whole: str) -> bool:
     return record["replaced_by"] == whole and record["replaced_how"] == "consolidate"
 
 
-def _quoting(records: Mapping[str, Record], turns: Sequence[Record]) -> list[str]:
+def _quoting(known: RelatedRecords, turns: Sequence[Record]) -> list[str]:
     """The memories that quote one of these turns."""
     texts: dict[TurnRef, str] = {place: turn["text"] for turn in turns for place in _places(turn)}
-    if not texts:
-        return []
+    near = _in_order(known.records, known.said_in(texts))
     return [
         id
-        for id, record in records.items()
-        if not _is_turn(record)
+        for id in near
+        if not _is_turn(record := known.records[id])
         for source in record["sources"]
         if any(
             quote in texts.get((source["conversation"], turn), "")
@@ -281,13 +313,14 @@ def _is_named_before(text: str, quote: str) -> bool:
 
 
 def _held(
-    records: Mapping[str, Record], said: Iterable[tuple[TurnRef, list[str]]], whole: Collection[str]
+    known: RelatedRecords, said: Iterable[tuple[TurnRef, list[str]]], whole: Collection[str]
 ) -> Iterator[tuple[str, list[Span]]]:
     """Where words that go stand in the turns they were said in; the other facts of these turns are left alone."""
     words: defaultdict[TurnRef, list[str]] = defaultdict(list)
     for place, some in said:
         words[place] += some
-    for id, record in records.items() if words else ():
+    for id in _in_order(known.records, known.said_in(words)):
+        record = known.records[id]
         if _is_turn(record) and id not in whole:
             found = find_words(record["text"], (word for place in _places(record) for word in words.get(place, ())))
             if found:

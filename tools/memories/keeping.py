@@ -1,6 +1,7 @@
 """Keeps single memories of a user: pins them, copies them before they are deleted, and brings them back from a copy."""
 
-from collections.abc import Collection, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -80,7 +81,7 @@ def restore(memories: UserMemories, copy: MemoryCopy, all_erased_at: Mapping[str
         id for id, record in known.items() if record["project"] in projects or _is_erased(memories, record, known)
     ]
     erased += [cut.record["id"] for cut in copy.deletion.redacted if _lost_its_rest(memories, cut)]
-    stays = {id for id in with_derived(known, erased) if id not in index.records}
+    stays = {id for id in with_derived(known, erased, _drawn_among(known)) if id not in index.records}
     gone = [id for id in known if id not in index.records and id not in stays]
     cuts = [cut for cut in copy.deletion.redacted if cut.record["id"] not in stays]
     memories.delete([id for cut in cuts if (id := _remainder(memories, cut))])
@@ -88,6 +89,15 @@ def restore(memories: UserMemories, copy: MemoryCopy, all_erased_at: Mapping[str
     back = {key: event for key, event in copy.events.items() if not any(is_deleted_with(event, id) for id in stays)}
     memories.commit(back)
     return [id for id in gone if id in index.records]
+
+
+def _drawn_among(known: Mapping[str, Record]) -> Callable[[str], Collection[str]]:
+    """Which of some memories were drawn from each: no index has those any more that are gone."""
+    drawn = defaultdict[str, list[str]](list)
+    for id, record in known.items():
+        for source in {*record["evidence"], *record["replaces"]}:
+            drawn[source].append(id)
+    return lambda id: drawn.get(id, ())
 
 
 def _is_erased(memories: UserMemories, record: Record, known: Collection[str]) -> bool:

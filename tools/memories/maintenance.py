@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.record_events import RecordEvent, event_key, forget, is_event, mentions
-from agentic_memory_bank.state.records import Record, RecordFilter, is_expired, retention
+from agentic_memory_bank.state.records import Record, RecordFilter, retention
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.deletion import with_derived
 from agentic_memory_bank.tools.memories.user_memories import UserMemories
@@ -43,8 +43,8 @@ class StoreMaintenance(TypedDict):
 
 def delete_expired(memories: UserMemories) -> Sequence[str]:
     """Delete the memories that have expired, with what was derived from them and is not pinned."""
-    now, records = memories.now(), memories.index.records
-    over = with_derived(records, [id for id, record in records.items() if is_expired(record, now)])
+    now, index, records = memories.now(), memories.index, memories.index.records
+    over = with_derived(records, [id for id in records if index.is_over(id, now)], index.drawn_from)
     return memories.delete([id for id in over if not records[id]["pinned_at"]])
 
 

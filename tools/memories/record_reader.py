@@ -203,12 +203,12 @@ class RecordReader:
     def preview_delete(self, user: str, ids: Collection[str], *, quoting: bool = True) -> Deletion:
         """All that `delete` would delete, whole or in part; nothing is deleted. Args and errors as there."""
         with self._users.opened(user_hash(user)) as memories:
-            return plan_deletion(memories.index.records, ids, quoting=quoting)
+            return plan_deletion(memories.index, ids, quoting=quoting)
 
     def copy_of(self, user: str, ids: Collection[str]) -> MemoryCopy:
         """Copy what `delete` would delete, for `restore`."""
         with self._users.opened(user_hash(user)) as memories:
-            planned = plan_deletion(memories.index.records, ids)
+            planned = plan_deletion(memories.index, ids)
             return copied(memories, planned, self._all_erased_at(user, {one["project"] for one in planned.records}))
 
     def preview_delete_all(self, user: str, project: str | None = None, type: RecordType | None = None) -> Deletion:
@@ -216,7 +216,7 @@ class RecordReader:
         wanted = checked_filter(project, None if type is None else [type])
         with self._users.opened(user_hash(user)) as memories:
             ids = memories.index.ids(wanted, memories.now(), include_replaced=True)
-            return plan_deletion(memories.index.records, ids, quoting=type is None)
+            return plan_deletion(memories.index, ids, quoting=type is None)
 
     def lacks_vectors(self, user: str) -> bool:
         """Whether memories of a user have no vector, as far as this process has read them."""

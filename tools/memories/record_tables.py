@@ -1,7 +1,7 @@
 """What the index of one user's memories holds: tables that begin with a file, or with nothing, and what one may ask."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, cast
 
 from agentic_memory_bank.state.record_events import RecordEvent, is_deleted_with
@@ -45,6 +45,8 @@ class RecordTables:
         self._idle: set[str] = set(kept.get("idle", ()))
         self._ending: set[str] = set(kept.get("ending", ()))
         self._parts: set[str] = set(kept.get("parts", ()))
+        self._drawn: KeptRows[set[str]] = KeptRows(set_form("drawn"), file)
+        """Of each memory those that name it as their evidence, or as what they stand for."""
         self._turns = RecordTurns(file)
         self.records: KeptRows[Record] = KeptRows(RowForm("records"), file)
         """All that are not forgotten, by id."""
@@ -87,7 +89,7 @@ class RecordTables:
         }
 
     def _all_rows(self) -> list[KeptRows[Any] | RecordTurns]:
-        sets = [self._keys, self._speakers, self._holders, self._alike, self._places]
+        sets = [self._keys, self._speakers, self._holders, self._alike, self._places, self._drawn]
         return [self._events, self._indexed, self.records, *sets, self._turns]
 
     # --- rows --------------------------------------------------------------------------------------------------------
@@ -104,6 +106,14 @@ class RecordTables:
         """The keys of all events that say anything of what was not forgotten."""
         return [key for key, event in self._events.items() if event["op"] != "forget"]
 
+    def drawn_from(self, id: str) -> Collection[str]:
+        """The ids of memories that name another one as their evidence, or as what they stand for."""
+        return self._drawn.get(id, set[str]())
+
+    def said_in(self, turns: Iterable[tuple[str, str]]) -> Collection[str]:
+        """The ids of memories that name any of these turns, each of a conversation, as their source."""
+        return self._turns.said_in(turns)
+
     def place(self, record: Record) -> None:
         """Note where a memory belongs."""
         id = record["id"]
@@ -113,6 +123,8 @@ class RecordTables:
             self._ending.add(id)
         if record["replaced_by"] is not None:
             self._parts.add(id)
+        for source in _drawn_sources(record):
+            self._drawn.own(source, set[str]).add(id)
         self._turns.add(record)
 
     def unplace(self, record: Record) -> None:
@@ -120,6 +132,8 @@ class RecordTables:
         id = record["id"]
         for sets, name in ((self._alike, content_key(record)), (self._places, _place_key(record))):
             discard(sets, name, id)
+        for source in _drawn_sources(record):
+            discard(self._drawn, source, id)
         self._ending.discard(id)
         self._parts.discard(id)
         self._turns.remove(record)
@@ -133,6 +147,10 @@ def content_key(record: Record) -> str:
 
 def _place_key(record: Record) -> str:
     return json.dumps([record["project"], record["type"]])
+
+
+def _drawn_sources(record: Record) -> set[str]:
+    return {*record["evidence"], *record["replaces"]}
 
 
 def discard(sets: KeptRows[set[str]], name: str, id: str) -> None:

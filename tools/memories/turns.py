@@ -116,15 +116,16 @@ class RecordTurns:
             self._named.own(_key(conversation, turn), dict).pop(record["id"], None)
             self._settle(conversation, turn)
 
+    def said_in(self, turns: Iterable[tuple[str, str]]) -> set[str]:
+        """The ids of the memories that name any of these turns, each of a conversation, as their source."""
+        return {id for turn in turns for id in self._named.get(_key(*turn), ())}
+
     def beside(self, record: Record) -> tuple[set[str], set[str]]:
         """The ids of the memories of the turns right before and after those of a memory, and of the turns beyond."""
         own = {(source["conversation"], turn) for source in record["sources"] for turn in source["turns"]}
         near = {spot for place in own for spot in self._around(*place)} - own
         beyond = {spot for place in near for spot in self._around(*place)} - own - near
-        return self._memories_of(near), self._memories_of(beyond)
-
-    def _memories_of(self, spots: Iterable[tuple[str, str]]) -> set[str]:
-        return {id for spot in spots for id in self._named[_key(*spot)]}
+        return self.said_in(near), self.said_in(beyond)
 
     def _around(self, conversation: str, turn: str) -> list[tuple[str, str]]:
         time = self._times.get(_key(conversation, turn))

@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Final
 
+from agentic_memory_bank.engines.extractive.answering.contents import is_untold
 from agentic_memory_bank.engines.extractive.answering.judging import WEIGHTS
 from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence
 from agentic_memory_bank.engines.extractive.answering.wishes import asks_for_a_wish, is_a_wish
@@ -296,6 +297,9 @@ class MessageReading:
         """Whether memories help with the message at all: it is about its speaker's world, or about what they hold."""
         if self._wishes or asks_of_other_kin(self._query, self._texts):
             return bool(self._wishes)
+        likeliest = sorted(zip(self.chances, self._texts, strict=True), reverse=True)[:BEST]
+        if is_untold(self._query, [text for _, text in likeliest]):
+            return False
         features = self.message(self.chances)
         return bool(self._found) and _probability(features, HELP[is_cjk(self._query)]) >= HELPS
 
